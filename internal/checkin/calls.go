@@ -146,16 +146,16 @@ func (s *Service) writeCall(ctx context.Context, k Key, action string, failure e
 	})
 }
 
-// healthOf returns the failure of an endpoint, or "" if it works. An error about one guest is no failure of the endpoint.
-func healthOf(failure error) string {
+// healthOf returns the failure of an endpoint, or zero if it works. An error about one guest is no failure of the endpoint.
+func healthOf(failure error) partner.Failure {
 	f, ok := fault.Of(failure)
 	if failure == nil || !ok {
-		return ""
+		return partner.Failure{}
 	}
 	if status := statusOf(failure); status >= 400 && status < 500 && status != 401 && status != 403 || f.Meta[MetaNotCalled] != "" {
-		return ""
+		return partner.Failure{}
 	}
-	return f.Message
+	return partner.FailureOf(failure, f.Message, "")
 }
 
 // testPoint interrupts the service at a point, in tests.

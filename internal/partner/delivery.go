@@ -11,7 +11,6 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
-	"latchkey.dev/internal/text"
 )
 
 // retryWaits are the waits of Standard Webhooks after each failed attempt to deliver an event.
@@ -40,7 +39,7 @@ func WebhookState(w *WebhookRow) string {
 
 // WebhookHealth returns the results of the last deliveries to a webhook in the form of an endpoint's health.
 func WebhookHealth(w *WebhookRow) Health {
-	return Health{Failures: w.Failures, LastSuccessAt: w.LastSuccessAt, LastFailureAt: w.LastFailureAt, LastError: w.LastError}
+	return Health{Failures: w.Failures, LastSuccessAt: w.LastSuccessAt, LastFailureAt: w.LastFailureAt, LastError: loadFailure(w.LastError)}
 }
 
 // WebhookHost returns the host of a webhook's URL, for staff. The rest of the URL may contain a token.
@@ -107,10 +106,10 @@ func (d Drain) End(tx *db.Tx) error {
 
 // Delivery is what happened to one event.
 type Delivery struct {
-	Failure string // Failure is why it failed, without text of the partner's URL; empty: it was delivered
-	Sent    bool   // Sent is false if nothing was sent, because the event does not concern the webhook
-	GivenUp bool   // GivenUp means that the event is not retried any more
-	Gone    bool   // Gone means that the webhook answered 410
+	Failure Failure // Failure is why it failed; zero: it was delivered
+	Sent    bool    // Sent is false if nothing was sent, because the event does not concern the webhook
+	GivenUp bool    // GivenUp means that the event is not retried any more
+	Gone    bool    // Gone means that the webhook answered 410
 }
 
 // Record stores the outcome of a delivery, and renews the right to deliver. disabled means that the failure disabled
@@ -123,7 +122,7 @@ func (d Drain) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	if o.Failure == "" {
+	if !o.Failure.Failed() {
 		return false, recordDelivered(tx, w)
 	}
 	return recordFailed(tx, w, o)
@@ -144,7 +143,7 @@ func recordDelivered(tx *db.Tx, w *WebhookRow) error {
 
 // recordFailed counts a failed delivery, notifies staff, and disables the webhook if necessary.
 func recordFailed(tx *db.Tx, w *WebhookRow, o Delivery) (disabled bool, err error) {
-	update := tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(w.PropertyID)).AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(text.Truncate(o.Failure, maxError))
+	update := tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(w.PropertyID)).AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(o.Failure.stored())
 	if o.GivenUp {
 		update.AddGivenUp(1).SetGivenUpAt(tx.Now())
 	}
@@ -205,7 +204,7 @@ func notifyFailedDelivery(tx *db.Tx, w *WebhookRow, o Delivery, reason string) e
 	}
 	params := message.Params{"app": own.Name, "host": WebhookHost(w)}
 	if kind == notice.WebhookFailing {
-		params["problem"], params["failures"] = text.Truncate(o.Failure, 512), failuresToNotify
+		params["problem"], params["failures"] = o.Failure.forStaff(), failuresToNotify
 		err = event.Append(tx, event.Event{
 			PropertyID: w.PropertyID, Subject: w.IntegrationID, Kind: event.EndpointFailing,
 			Body: map[string]any{"integrationId": w.IntegrationID, "action": "webhook", "webhookId": w.ID, "failures": failuresToNotify},
@@ -226,20 +225,20 @@ func resolveWebhookNotices(tx *db.Tx, propertyID, webhookID string) error {
 	return notice.Resolve(tx, propertyID, keys...)
 }
 
-// RecordWebhookTest stores the result of a test message that a person sent to a webhook. failure is empty for a
+// RecordWebhookTest stores the result of a test message that a person sent to a webhook. failure is zero for a
 // success. A failed test does not count as a failure. After a successful test, events that wait for a retry are due.
-func RecordWebhookTest(tx *db.Tx, propertyID, webhookID, failure string) error {
+func RecordWebhookTest(tx *db.Tx, propertyID, webhookID string, failure Failure) error {
 	w, err := loadWebhook(tx, propertyID, webhookID)
 	if err != nil {
 		return err
 	}
-	if failure == "" {
+	if !failure.Failed() {
 		if err := event.RetryWebhookNow(tx, webhookID); err != nil {
 			return err
 		}
 		return recordDelivered(tx, w)
 	}
-	err = tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(propertyID)).SetLastError(text.Truncate(failure, maxError)).Exec(tx.Context())
+	err = tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(propertyID)).SetLastError(failure.stored()).Exec(tx.Context())
 	if err != nil {
 		return wrapError("store the health of a webhook", err)
 	}

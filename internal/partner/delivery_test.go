@@ -31,11 +31,11 @@ func TestDisabledReason(t *testing.T) {
 		delivery  Delivery
 		want      string
 	}{
-		{"a failure", 1000 * time.Hour, nil, Delivery{Failure: "no"}, ""},
-		{"gone", time.Hour, ago(0), Delivery{Failure: "no", Gone: true}, DisabledGone},
-		{"given up, but others succeed", 1000 * time.Hour, ago(time.Hour), Delivery{Failure: "no", GivenUp: true}, ""},
-		{"given up, and nothing succeeds", 1000 * time.Hour, ago(76 * time.Hour), Delivery{Failure: "no", GivenUp: true}, DisabledFailing},
-		{"given up, never succeeded", 76 * time.Hour, nil, Delivery{Failure: "no", GivenUp: true}, DisabledFailing},
+		{"a failure", 1000 * time.Hour, nil, Delivery{Failure: Failure{Text: "no"}}, ""},
+		{"gone", time.Hour, ago(0), Delivery{Failure: Failure{Text: "no"}, Gone: true}, DisabledGone},
+		{"given up, but others succeed", 1000 * time.Hour, ago(time.Hour), Delivery{Failure: Failure{Text: "no"}, GivenUp: true}, ""},
+		{"given up, and nothing succeeds", 1000 * time.Hour, ago(76 * time.Hour), Delivery{Failure: Failure{Text: "no"}, GivenUp: true}, DisabledFailing},
+		{"given up, never succeeded", 76 * time.Hour, nil, Delivery{Failure: Failure{Text: "no"}, GivenUp: true}, DisabledFailing},
 	} {
 		w := &WebhookRow{CreatedAt: now.Add(-c.created), LastSuccessAt: c.succeeded}
 		if got := disabledReason(w, c.delivery, now); got != c.want {

@@ -49,7 +49,7 @@ type Health struct {
 	Failures      int // Failures counts consecutive failures
 	LastSuccessAt *time.Time
 	LastFailureAt *time.Time
-	LastError     string
+	LastError     Failure
 }
 
 // States of health.
@@ -284,7 +284,7 @@ func endpointFromRow(row *ent.Endpoint, token string) Endpoint {
 	return Endpoint{
 		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, Action: row.Action,
 		URL: row.URL, Method: row.Method, Token: token, TokenIn: row.TokenPlace,
-		Health: Health{Failures: row.Failures, LastSuccessAt: row.LastSuccessAt, LastFailureAt: row.LastFailureAt, LastError: row.LastError},
+		Health: Health{Failures: row.Failures, LastSuccessAt: row.LastSuccessAt, LastFailureAt: row.LastFailureAt, LastError: loadFailure(row.LastError)},
 	}
 }
 

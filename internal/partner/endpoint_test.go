@@ -150,7 +150,7 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
 		call := func(failure string) {
-			x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, failure) })
+			x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, Failure{Text: failure}) })
 		}
 		state := func() string {
 			e, err := x.r.Endpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces)
@@ -224,7 +224,7 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 		for range 3 {
 			call("timeout")
 		}
-		x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p2, x.int1, GetSpaces, "") })
+		x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p2, x.int1, GetSpaces, Failure{}) })
 		if state() != "failing" {
 			t.Error("another property's call counted")
 		}
@@ -292,14 +292,14 @@ func TestFailedTestDoesNotCountAsFailure(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
 		for range 5 {
-			x.write(func(tx *db.Tx) error { return RecordTest(tx, x.p1, x.int1, GetSpaces, "HTTP 500") })
+			x.write(func(tx *db.Tx) error { return RecordTest(tx, x.p1, x.int1, GetSpaces, Failure{Text: "HTTP 500"}) })
 		}
 		e, err := x.r.Endpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces)
-		if err != nil || e.Health.Failures != 0 || e.Health.LastError != "HTTP 500" || e.Health.State() != Unknown {
+		if err != nil || e.Health.Failures != 0 || e.Health.LastError.Text != "HTTP 500" || e.Health.State() != Unknown {
 			t.Errorf("after failed tests: %+v, %v", e.Health, err)
 		}
-		x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, "HTTP 500") })
-		x.write(func(tx *db.Tx) error { return RecordTest(tx, x.p1, x.int1, GetSpaces, "") })
+		x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, Failure{Text: "HTTP 500"}) })
+		x.write(func(tx *db.Tx) error { return RecordTest(tx, x.p1, x.int1, GetSpaces, Failure{}) })
 		if e, err = x.r.Endpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces); err != nil || e.Health.State() != OK {
 			t.Errorf("after a good test: %+v, %v", e.Health, err)
 		}
@@ -317,7 +317,7 @@ func TestIsCheckInDown(t *testing.T) {
 		}
 		call := func(action, failure string, times int) {
 			for range times {
-				x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, action, failure) })
+				x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, action, Failure{Text: failure}) })
 			}
 		}
 		check("no endpoint", false)

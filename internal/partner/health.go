@@ -11,7 +11,6 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
-	"latchkey.dev/internal/text"
 )
 
 // failuresToNotify is the number of consecutive failures after which staff are notified. Single failures are normal.
@@ -20,18 +19,15 @@ const failuresToNotify = 3
 // successPrecision is how old the stored time of the last success may be. All guests who check in share the row of their PMS's endpoint.
 const successPrecision = 10 * time.Second
 
-// maxError bounds the stored bytes of an error text.
-const maxError = 1024
-
 // episodeGap is the time without failures after which the next failure starts a new episode. An endpoint that
 // alternates between failures and successes stays in one episode, and staff are notified once per episode.
 const episodeGap = time.Hour
 
 // RecordTest stores the result of a call that the partner requested as a test. A failed test is stored as the last
 // error, but does not count as a failure.
-func RecordTest(tx *db.Tx, propertyID, integrationID, action, failure string) error {
-	if failure == "" {
-		return RecordCall(tx, propertyID, integrationID, action, "")
+func RecordTest(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
+	if !failure.Failed() {
+		return RecordCall(tx, propertyID, integrationID, action, Failure{})
 	}
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if fault.Has(err, fault.EndpointNotFound) {
@@ -40,16 +36,15 @@ func RecordTest(tx *db.Tx, propertyID, integrationID, action, failure string) er
 	if err != nil {
 		return err
 	}
-	if err := row.Update().SetLastError(text.Truncate(failure, maxError)).Exec(tx.Context()); err != nil {
+	if err := row.Update().SetLastError(failure.stored()).Exec(tx.Context()); err != nil {
 		return wrapError("store the health of an endpoint", err)
 	}
 	return nil
 }
 
-// RecordCall stores the result of a call to an endpoint: why it failed, or "" for a success. The text is for staff and
-// must not contain a token. The third consecutive failure notifies staff, once per episode of failures. It ignores an
+// RecordCall stores the result of a call to an endpoint: why it failed, or the zero value for a success. The third consecutive failure notifies staff, once per episode of failures. It ignores an
 // endpoint that was removed.
-func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) error {
+func RecordCall(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if fault.Has(err, fault.EndpointNotFound) {
 		return nil
@@ -57,7 +52,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 	if err != nil {
 		return err
 	}
-	if failure == "" {
+	if !failure.Failed() {
 		if row.Failures == 0 && row.LastSuccessAt != nil && tx.Now().Sub(*row.LastSuccessAt) < successPrecision {
 			return nil
 		}
@@ -70,7 +65,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 		}
 		return nil
 	}
-	err = row.Update().AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(text.Truncate(failure, maxError)).Exec(tx.Context())
+	err = row.Update().AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(failure.stored()).Exec(tx.Context())
 	if err != nil {
 		return wrapError("store the health of an endpoint", err)
 	}
@@ -85,7 +80,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action, failure string) er
 
 // notifyFailing notifies staff and the partner's webhooks once per episode that an endpoint keeps failing. failure is
 // why the last call failed.
-func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
+func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure Failure) error {
 	notified, err := notice.IsOpen(tx, failingKey(row.IntegrationID, row.Action))
 	if err != nil || notified {
 		return err
@@ -103,7 +98,7 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure string) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: row.PropertyID, Kind: notice.EndpointFailing, Subject: row.IntegrationID,
-		Params:  message.Params{"app": own.Name, "failures": failuresToNotify, "action": row.Action, "problem": text.Truncate(failure, 512)},
+		Params:  message.Params{"app": own.Name, "failures": failuresToNotify, "action": row.Action, "problem": failure.forStaff()},
 		OnceKey: failingKey(row.IntegrationID, row.Action),
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/message"
 )
 
 // Probed is the result of a test call of a partner's endpoint or webhook.
@@ -12,9 +13,10 @@ type Probed struct {
 	OK         bool // OK means that the endpoint answered correctly
 	Status     int  // Status is the HTTP status; 0: no answer
 	Latency    time.Duration
-	Violations []string // Violations describe what is wrong with the answer, without text from the partner
-	Reason     string   // Reason is the reason in the partner's error answer, which can be correct behaviour
-	Message    string   // Message is the message in the partner's error answer; of a webhook why the delivery failed
+	Violations []Failure       // Violations describe what is wrong with the answer, without text from the partner
+	Reason     string          // Reason is the reason in the partner's error answer, which can be correct behaviour
+	Message    string          // Message is the message in the partner's error answer; of a webhook why the delivery failed
+	Problem    message.Message // Problem is of a webhook why the delivery failed, as a text in every language
 }
 
 // Tester tests the endpoints of partners.
@@ -40,7 +42,7 @@ func (t Tester) Test(ctx context.Context, propertyID, integrationID, action stri
 	if err != nil {
 		return Probed{}, err
 	}
-	failure := ""
+	failure := Failure{}
 	if !found.OK && len(found.Violations) > 0 {
 		failure = found.Violations[0]
 	}

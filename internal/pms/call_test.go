@@ -15,6 +15,7 @@ import (
 
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 )
 
 // sequence answers with one status after the other; the last one stays.
@@ -250,7 +251,15 @@ func TestProbe(t *testing.T) {
 			if diff := cmp.Diff(c.found, places); diff != "" {
 				t.Error(diff)
 			}
-			got.Latency, got.Action, got.Message, got.Violations = 0, "", "", nil
+			if english, texts := got.Problems(), got.Texts(); len(english) != len(texts) {
+				t.Errorf("%d problems, %d texts", len(english), len(texts))
+			}
+			for _, m := range got.Texts() {
+				if err := m.Check(); err != nil {
+					t.Error(err)
+				}
+			}
+			got.Latency, got.Action, got.Message, got.Violations, got.Problem = 0, "", "", nil, message.Message{}
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Error(diff)
 			}

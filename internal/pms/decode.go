@@ -33,6 +33,15 @@ const (
 	maxViolations = 20 // the most violations that an error lists
 )
 
+// Messages of violations about the type of a value.
+const (
+	mustBeObject = "must be an object"
+	mustBeList   = "must be a list of spaces"
+	mustBeString = "must be a string"
+	mustBeNumber = "must be a number"
+	mustBeBool   = "must be true or false"
+)
+
 // DecodeSpaces decodes a getSpaces answer: a list, or {"data": list}. If anything violates the contract it returns no
 // spaces, because the missing ones would look like deleted rooms.
 func DecodeSpaces(body []byte) ([]*pmsv1.Space, []fault.Field) {
@@ -115,7 +124,7 @@ func (r *reader) readMoney(m map[string]json.RawMessage) money.Amount {
 		r.addViolation("owing", fault.Required, "is required: a number, 0 when nothing is owed")
 		return money.Amount{}
 	case !isNumber(owing):
-		r.addViolation("owing", fault.WrongType, "must be a number")
+		r.addViolation("owing", fault.WrongType, mustBeNumber)
 		return money.Amount{}
 	}
 	if !isGiven(m["owingCurrency"]) {
@@ -198,7 +207,7 @@ func (r *reader) readList(raw json.RawMessage) []json.RawMessage {
 		return nil
 	}
 	if raw[0] != '[' {
-		r.addViolation("", fault.WrongType, "must be a list of spaces")
+		r.addViolation("", fault.WrongType, mustBeList)
 		return nil
 	}
 	var items []json.RawMessage
@@ -220,7 +229,7 @@ func (r *reader) readObject(path string, raw json.RawMessage) map[string]json.Ra
 		return nil
 	}
 	if raw[0] != '{' {
-		r.addViolation(path, fault.WrongType, "must be an object")
+		r.addViolation(path, fault.WrongType, mustBeObject)
 		return nil
 	}
 	members := make(map[string]json.RawMessage)
@@ -257,7 +266,7 @@ func (r *reader) readString(path string, raw json.RawMessage, minLen, maxLen int
 	}
 	var s string
 	if raw[0] != '"' || json.Unmarshal(raw, &s) != nil {
-		r.addViolation(path, fault.WrongType, "must be a string")
+		r.addViolation(path, fault.WrongType, mustBeString)
 		return ""
 	}
 	switch n := utf8.RuneCountInString(s); {
@@ -285,7 +294,7 @@ func (r *reader) readBool(path string, raw json.RawMessage) bool {
 	case "":
 		r.addViolation(path, fault.Required, "is required: true or false")
 	default:
-		r.addViolation(path, fault.WrongType, "must be true or false")
+		r.addViolation(path, fault.WrongType, mustBeBool)
 	}
 	return false
 }

@@ -1,6 +1,7 @@
 package pms
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -49,8 +50,9 @@ type CallError struct {
 	Violations []fault.Field // Violations are set for CauseContract and CauseAddress
 	RetryAfter time.Duration // RetryAfter is the wait that the PMS asks for; 0 if none
 	detail     string
-	callID     string // callID is the webhook-id, or empty if nothing was called
-	notSent    bool   // notSent means that no part of the request was sent
+	problem    problem // problem is what exactly failed, if it is known in more detail than the cause
+	callID     string  // callID is the webhook-id, or empty if nothing was called
+	notSent    bool    // notSent means that no part of the request was sent
 }
 
 func (e *CallError) Error() string { return e.text() }
@@ -95,8 +97,8 @@ func (e *CallError) text() string {
 	if e.Status != 0 {
 		text += " (HTTP " + strconv.Itoa(e.Status) + ")"
 	}
-	if e.detail != "" {
-		text += ": " + e.detail
+	if detail := cmp.Or(e.detail, problemDetails[e.problem]); detail != "" {
+		text += ": " + detail
 	}
 	for i, v := range e.Violations {
 		if i == 3 {
@@ -158,67 +160,67 @@ func classifyError(action string, parent, limited context.Context, err error) *C
 	case parent.Err() != nil && errors.Is(parent.Err(), context.Canceled):
 		e.Cause = CauseCanceled
 	case errors.Is(err, errAddress):
-		e.Cause, e.detail = CauseAddress, errAddress.Error()
+		e.Cause, e.problem = CauseAddress, problemAddress
 	case errors.As(err, &certificate):
-		e.Cause, e.detail = CauseTLS, certificateText(certificate)
+		e.Cause, e.problem = CauseTLS, certificateProblem(certificate)
 	case errors.Is(err, errHandshake):
-		e.Cause, e.detail = CauseTLS, errHandshake.Error()
+		e.Cause, e.problem = CauseTLS, problemHandshake
 	case limited.Err() != nil, errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded):
-		e.Cause, e.detail = CauseTimeout, timeoutText(err)
+		e.Cause, e.problem = CauseTimeout, timeoutProblem(err)
 	case errors.As(err, &dns):
-		e.Cause, e.detail = CauseNetwork, errLookup.Error()
+		e.Cause, e.problem = CauseNetwork, problemLookup
 	case strings.Contains(err.Error(), "server response headers exceeded"):
-		e.Cause, e.detail = CauseTooLarge, "its headers"
+		e.Cause, e.problem = CauseTooLarge, problemHeaders
 	default:
-		e.Cause, e.detail = CauseNetwork, networkText(err)
+		e.Cause, e.problem = CauseNetwork, networkProblem(err)
 	}
 	return e
 }
 
-// certificateText returns what is wrong with a server's certificate, for staff.
-func certificateText(err *tls.CertificateVerificationError) string {
+// certificateProblem returns what is wrong with a server's certificate.
+func certificateProblem(err *tls.CertificateVerificationError) problem {
 	var invalid x509.CertificateInvalidError
 	var name x509.HostnameError
 	var authority x509.UnknownAuthorityError
 	switch {
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
-		return "its certificate has expired or is not valid yet"
+		return problemCertificateExpired
 	case errors.As(err, &name):
-		return "its certificate is for another name"
+		return problemCertificateName
 	case errors.As(err, &authority):
-		return "its certificate is signed by an unknown authority"
+		return problemCertificateIssuer
 	default:
-		return "its certificate is not valid"
+		return problemCertificate
 	}
 }
 
-// timeoutText returns which time limit a call exceeded, for staff.
-func timeoutText(err error) string {
+// timeoutProblem returns which time limit a call exceeded.
+func timeoutProblem(err error) problem {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, errLookup):
-		return errLookup.Error()
+		return problemLookupTime
 	case errors.As(err, &op) && op.Op == "dial":
-		return "no connection within the limit"
+		return problemConnectTime
 	case errors.Is(err, errHandshakeTime):
-		return "no TLS handshake within the limit"
+		return problemHandshakeTime
 	case strings.Contains(err.Error(), "awaiting response headers"):
-		return "no answer began within the limit"
+		return problemFirstByteTime
 	default:
-		return "the answer was not complete within the limit"
+		return problemTotalTime
 	}
 }
 
-// networkText returns how a connection failed, for staff.
-func networkText(err error) string {
+// networkProblem returns how a connection failed.
+func networkProblem(err error) problem {
 	var op *net.OpError
 	switch {
 	case errors.As(err, &op) && op.Op == "dial":
-		return "the connection was refused or there is no route"
+		return problemConnect
 	case strings.Contains(err.Error(), "malformed HTTP"):
-		return "it did not answer in HTTP"
+		return problemNotHTTP
 	default:
-		return "the connection broke before the answer was complete"
+		return problemInterrupted
 	}
 }
 

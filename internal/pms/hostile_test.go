@@ -38,6 +38,9 @@ func (z *zoo) expect(t *testing.T, want ...Cause) {
 			t.Errorf("%s: got %v, want cause %v", action, err, want)
 			continue
 		}
+		if err := e.Problem().Check(); err != nil {
+			t.Errorf("%s: %v", action, err)
+		}
 		good := false
 		for _, w := range want {
 			good = good || e.Cause == w

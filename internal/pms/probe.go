@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/message"
 )
 
 // ProbeReservation is the reservation id in a probe. No partner has such a reservation, so an error about it is a
@@ -19,14 +20,15 @@ const ProbeReservation = "latchkey-test"
 // Report is the result of a probe.
 type Report struct {
 	Action     string
-	OK         bool          // OK means that the endpoint can be called and fulfils the contract
-	Status     int           // Status is the HTTP status; 0 if there was no answer
-	Latency    time.Duration // Latency is the duration of the whole call
-	Cause      Cause         // Cause is why the call failed; empty if it succeeded
-	Message    string        // Message is what went wrong, without text from the PMS; empty if nothing did
-	Spaces     int           // Spaces is the number of spaces in a getSpaces answer
-	Violations []fault.Field // Violations of the contract have paths in the PMS's answer
-	Reason     string        // Reason is the reason in the PMS's error, for staff
+	OK         bool            // OK means that the endpoint can be called and fulfils the contract
+	Status     int             // Status is the HTTP status; 0 if there was no answer
+	Latency    time.Duration   // Latency is the duration of the whole call
+	Cause      Cause           // Cause is why the call failed; empty if it succeeded
+	Message    string          // Message is what went wrong, without text from the PMS; empty if nothing did
+	Problem    message.Message // Problem is Message as a text in every language; zero if nothing went wrong
+	Spaces     int             // Spaces is the number of spaces in a getSpaces answer
+	Violations []fault.Field   // Violations of the contract have paths in the PMS's answer
+	Reason     string          // Reason is the reason in the PMS's error, for staff
 	PartnerMsg string
 }
 
@@ -37,6 +39,17 @@ func (p *Report) Problems() (all []string) {
 	}
 	if p.Message != "" {
 		all = append(all, p.Message)
+	}
+	return all
+}
+
+// Texts returns [Report.Problems] as texts in every language, in the same order.
+func (p *Report) Texts() (all []message.Message) {
+	for _, v := range p.Violations {
+		all = append(all, ViolationText(v))
+	}
+	if p.Message != "" {
+		all = append(all, p.Problem)
 	}
 	return all
 }
@@ -81,7 +94,7 @@ func (p *Report) checkAnswer(body []byte) {
 		_, p.Violations = DecodeStatus(body)
 	}
 	if len(p.Violations) > 0 {
-		p.Cause, p.Message = CauseContract, "the answer breaks the contract"
+		p.Cause, p.Message, p.Problem = CauseContract, "the answer breaks the contract", endpointText("broken", nil)
 	}
 }
 
@@ -93,7 +106,7 @@ func (p *Report) addFailure(e *CallError) {
 		p.OK = true
 		return
 	}
-	p.Cause, p.Message = e.Cause, e.Error()
+	p.Cause, p.Message, p.Problem = e.Cause, e.Error(), e.Problem()
 }
 
 // isUnknownReservation reports whether an endpoint answered that it does not know the reservation. A 404 without an

@@ -81,7 +81,7 @@ func (c *Client) newHTTPRequest(ctx context.Context, req *request) (*http.Reques
 // readBody reads the body of an answer, decompressed by the transport. It returns an error if the body exceeds the
 // limit.
 func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.Response) ([]byte, *CallError) {
-	tooLarge := &CallError{Action: req.call.action, Cause: CauseTooLarge, Status: res.StatusCode, detail: "its body"}
+	tooLarge := &CallError{Action: req.call.action, Cause: CauseTooLarge, Status: res.StatusCode, problem: problemBody}
 	switch {
 	case res.StatusCode < 200:
 		// The body of a switched connection has no time limit, so it is not read.
@@ -112,7 +112,7 @@ func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
 		failure.Cause, failure.RetryAfter = CauseStatus, parseRetryAfter(res.Header.Get("Retry-After"), time.Now())
 	}
 	if res.StatusCode/100 == 3 {
-		failure.detail = "it redirects, and redirects are not followed; register the final address"
+		failure.problem = problemRedirect
 	}
 	failure.Reason = sanitize(found.GetReason(), req.target.Token, 100)
 	failure.Message = sanitize(found.GetMessage(), req.target.Token, 500)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"net/http"
 	"time"
+
+	"latchkey.dev/internal/message"
 )
 
 // webhook is the action of messages to a partner's webhook.
@@ -25,9 +27,10 @@ func WebhookTarget(integrationID, webhookID, url string, secrets []string) Targe
 type Delivered struct {
 	Status  int // Status is the HTTP status; 0 if there was no answer
 	Latency time.Duration
-	Failure string // Failure is why it failed; empty: the webhook answered 2xx
-	Cause   Cause  // Cause is the kind of the failure
-	Gone    bool   // Gone means that the webhook answered 410: it wants no more messages
+	Failure string          // Failure is why it failed; empty: the webhook answered 2xx
+	Cause   Cause           // Cause is the kind of the failure
+	Problem message.Message // Problem is Failure as a text in every language
+	Gone    bool            // Gone means that the webhook answered 410: it wants no more messages
 	// NotSent means that nothing was sent, because the circuit breaker is open or too many calls run. RetryAfter is the wait.
 	NotSent    bool
 	RetryAfter time.Duration // RetryAfter is the wait that the webhook asks for
@@ -47,6 +50,7 @@ func (c *Client) Deliver(ctx context.Context, t Target, m Message, urgent bool) 
 		return out, err
 	default:
 		out.Status, out.Failure, out.RetryAfter = failure.Status, failure.Error(), failure.RetryAfter
+		out.Problem = failure.Problem()
 		out.Cause, out.Gone = failure.Cause, failure.Status == http.StatusGone
 		out.NotSent = failure.Cause == CauseOpen || failure.Cause == CauseBusy
 	}

@@ -21,7 +21,7 @@ func (s *Server) newWebhooks(p *parts) worker.Webhooks {
 		DB: s.db, Keys: s.keys, Jobs: s.jobs, Registry: p.registry, Log: s.log, Every: s.sweep,
 		Send: func(ctx context.Context, w *partner.WebhookRow, secrets []string, messageID string, body []byte) (worker.Sent, error) {
 			out, err := s.deliver(ctx, w, secrets, pms.Message{ID: messageID, Body: body}, false)
-			return worker.Sent{Failure: out.Failure, Gone: out.Gone, NotSent: out.NotSent, RetryAfter: out.RetryAfter}, err
+			return worker.Sent{Failure: partner.Failure{Text: out.Failure, Problem: out.Problem}, Gone: out.Gone, NotSent: out.NotSent, RetryAfter: out.RetryAfter}, err
 		},
 		RenderPINs: func(view *db.Tx, propertyID, integrationID, reservationID string) ([]byte, error) {
 			return p.partnerAPI.PINGeneratedBody(view, propertyID, integrationID, reservationID, func(reservationID string) string {
@@ -34,7 +34,7 @@ func (s *Server) newWebhooks(p *parts) worker.Webhooks {
 // testDelivery sends a message to a webhook once to test it.
 func (s *Server) testDelivery(ctx context.Context, w *partner.WebhookRow, secrets []string, body []byte) (partner.Probed, error) {
 	out, err := s.deliver(ctx, w, secrets, pms.Message{ID: id.New(id.Event), Body: body}, true)
-	return partner.Probed{OK: out.Failure == "", Status: out.Status, Latency: out.Latency, Message: out.Failure}, err
+	return partner.Probed{OK: out.Failure == "", Status: out.Status, Latency: out.Latency, Message: out.Failure, Problem: out.Problem}, err
 }
 
 // deliver sends a message to a webhook once, and records it in the metrics and in a trace span. urgent means that a person waits for the

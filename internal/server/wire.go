@@ -206,7 +206,12 @@ func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string
 	if err != nil {
 		return partner.Probed{}, err
 	}
-	return partner.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Violations: r.Problems(), Reason: r.Reason, Message: r.PartnerMsg}, nil
+	var violations []partner.Failure
+	texts := r.Texts()
+	for i, english := range r.Problems() {
+		violations = append(violations, partner.Failure{Text: english, Problem: texts[i]})
+	}
+	return partner.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Violations: violations, Reason: r.Reason, Message: r.PartnerMsg}, nil
 }
 
 // wireAPI creates the API services and registers each with every protocol.

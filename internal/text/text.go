@@ -146,6 +146,12 @@ func FullName(parent, name string) string {
 	return parent + " · " + name
 }
 
+// Capitalize returns a sentence with its first letter in upper case.
+func Capitalize(sentence string) string {
+	first, size := utf8.DecodeRuneInString(sentence)
+	return string(unicode.ToUpper(first)) + sentence[size:]
+}
+
 // Groups splits the digits of a code into the groups in which people read it: threes, or pairs and fours where threes would leave one or
 // two digits.
 func Groups(digits string) (groups []string) {

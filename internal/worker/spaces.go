@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
 )
@@ -214,23 +216,35 @@ func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string,
 	if wasNotCalled(failure) {
 		return Outcome{Failure: failure}, nil
 	}
-	out, err := s.storeResult(ctx, propertyID, integrationID, listing, failure)
+	out, err := s.storeResult(ctx, propertyID, integrationID, listing, failure, err)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("record a reading of getSpaces: %w", err)
 	}
 	return out, nil
 }
 
-// storeResult stores the spaces that a PMS lists, or why they could not be read.
-func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID string, listing []space.Listed, failure *fault.Fault) (Outcome, error) {
-	reading, text := space.Reading{Spaces: listing}, ""
+// problemOf returns the text for staff of an error that is not the PMS's.
+func problemOf(cause error) message.Message {
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return message.Message{Kind: "endpoint.totalTime"}
+	}
+	return message.Message{Kind: "endpoint.setting"}
+}
+
+// storeResult stores the spaces that a PMS lists, or why they could not be read. failure is for staff, and cause is the error of the call.
+func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID string, listing []space.Listed, failure *fault.Fault, cause error) (Outcome, error) {
+	reading, health := space.Reading{Spaces: listing}, partner.Failure{}
 	if failure != nil {
-		text = failure.Message
-		reading = space.Reading{Err: errors.New(text)}
+		said := strings.TrimSpace(failure.Meta[checkin.MetaReason] + " " + failure.Meta[checkin.MetaMessage])
+		health = partner.FailureOf(cause, failure.Message, said)
+		if health.Problem.Kind == "" {
+			health.Problem = problemOf(cause)
+		}
+		reading = space.Reading{Err: errors.New(failure.Message)}
 	}
 	out := Outcome{Failure: failure}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := partner.RecordCall(tx, propertyID, integrationID, partner.GetSpaces, text); err != nil {
+		if err := partner.RecordCall(tx, propertyID, integrationID, partner.GetSpaces, health); err != nil {
 			return err
 		}
 		r, err := s.Mappings.Record(tx, propertyID, integrationID, reading)

@@ -88,7 +88,7 @@ func (x *drain) endTurn() {
 
 // countFailures counts a failed message, or resets the count after a delivered one and ends the drain's turn as a failing webhook.
 func (x *drain) countFailures(sent Sent) {
-	if sent.Failure != "" {
+	if sent.Failure.Failed() {
 		x.hook.Failures++
 		return
 	}
@@ -168,7 +168,7 @@ func (x *drain) store(ctx context.Context, p page, e *ent.Event, sent Sent) (hel
 	}
 	wait, again := partner.RetryWait(attempts)
 	pause := max(wait, sent.RetryAfter)
-	outcome := partner.Delivery{Sent: true, Failure: sent.Failure, Gone: sent.Gone, GivenUp: sent.Failure != "" && !again && !sent.Gone}
+	outcome := partner.Delivery{Sent: true, Failure: sent.Failure, Gone: sent.Gone, GivenUp: sent.Failure.Failed() && !again && !sent.Gone}
 	disabled := false
 	err = x.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		if disabled, err = x.right.Record(tx, outcome); err != nil || disabled {
@@ -178,7 +178,7 @@ func (x *drain) store(ctx context.Context, p page, e *ent.Event, sent Sent) (hel
 			Subject: e.Subject, After: *e.Position - 1, RetryAt: tx.Now().Add(clock.Spread(pause, pause/10)),
 			Err: fault.New(fault.Unavailable, fault.PartnerUnavailable, "the webhook failed"),
 		}
-		held = sent.Failure != "" && again
+		held = sent.Failure.Failed() && again
 		switch {
 		case held && p.cursor != p.main:
 			return event.Postpone(tx, p.cursor, f)
@@ -203,10 +203,10 @@ func (x *drain) store(ctx context.Context, p page, e *ent.Event, sent Sent) (hel
 // log logs a message that was not delivered, as an error if no retry follows.
 func (x *drain) log(e *ent.Event, sent Sent, o partner.Delivery, attempts int) {
 	switch {
-	case sent.Failure == "":
+	case !sent.Failure.Failed():
 	case o.GivenUp:
-		x.Log.Error("an event was given up: the webhook failed too often", "webhook", x.hook.ID, "subject", e.Subject, "kind", e.Kind, "error", sent.Failure)
+		x.Log.Error("an event was given up: the webhook failed too often", "webhook", x.hook.ID, "subject", e.Subject, "kind", e.Kind, "error", sent.Failure.Text)
 	default:
-		x.Log.Warn("an event was not delivered to a webhook", "webhook", x.hook.ID, "subject", e.Subject, "kind", e.Kind, "attempt", attempts, "error", sent.Failure)
+		x.Log.Warn("an event was not delivered to a webhook", "webhook", x.hook.ID, "subject", e.Subject, "kind", e.Kind, "attempt", attempts, "error", sent.Failure.Text)
 	}
 }

@@ -39,10 +39,10 @@ type Webhooks struct {
 
 // Sent is what became of a message.
 type Sent struct {
-	Failure    string        // Failure is why it failed, without text of the partner; empty: it was delivered
-	Gone       bool          // Gone means that the webhook answered 410
-	NotSent    bool          // NotSent means that no call was made, because too many failed or run: try again after RetryAfter
-	RetryAfter time.Duration // RetryAfter is the least wait
+	Failure    partner.Failure // Failure is why it failed; zero: it was delivered
+	Gone       bool            // Gone means that the webhook answered 410
+	NotSent    bool            // NotSent means that no call was made, because too many failed or run: try again after RetryAfter
+	RetryAfter time.Duration   // RetryAfter is the least wait
 }
 
 // Subscriber enqueues a job for each webhook that receives one of the events. The job reads the events from the webhook's own cursor.

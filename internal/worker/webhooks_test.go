@@ -41,7 +41,7 @@ type hookMessage struct {
 	Sequence int64  `json:"sequence"`
 }
 
-var refused = Sent{Failure: "the webhook answered 500"}
+var refused = Sent{Failure: partner.Failure{Text: "the webhook answered 500"}}
 
 // eachHooks runs f on each database.
 func eachHooks(t *testing.T, f func(h *hooks)) {

@@ -129,8 +129,12 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	if err != nil {
 		return nil, err
 	}
+	violations := make([]string, len(found.Violations))
+	for i, v := range found.Violations {
+		violations[i] = v.Text
+	}
 	out := &partnerv1.EndpointTest{
-		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Violations: found.Violations,
+		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Violations: violations,
 		Reason: convert.Text(found.Reason), Message: convert.Text(found.Message),
 	}
 	return &partnerv1.TestEndpointResponse{Data: out}, nil
@@ -188,7 +192,7 @@ func endpointMessage(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {
 		Action: e.Action, Url: e.URL, Method: e.Method, IntegrationId: e.IntegrationID, TokenIn: e.TokenIn,
 		Health: &partnerv1.EndpointHealth{
 			State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
-			LastSuccessAt: convert.At(e.Health.LastSuccessAt), LastFailureAt: convert.At(e.Health.LastFailureAt), LastError: convert.Text(e.Health.LastError),
+			LastSuccessAt: convert.At(e.Health.LastSuccessAt), LastFailureAt: convert.At(e.Health.LastFailureAt), LastError: convert.Text(e.Health.LastError.Text),
 		},
 	}
 	if withToken {

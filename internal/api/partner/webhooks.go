@@ -121,7 +121,9 @@ func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookReq
 	if err != nil {
 		return nil, err
 	}
-	err = s.DB.Write(ctx, func(tx *db.Tx) error { return partner.RecordWebhookTest(tx, a.PropertyID, row.ID, found.Message) })
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		return partner.RecordWebhookTest(tx, a.PropertyID, row.ID, partner.Failure{Text: found.Message, Problem: found.Problem})
+	})
 	return &partnerv1.TestWebhookResponse{Data: &partnerv1.WebhookTest{
 		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Error: convert.Text(found.Message),
 	}}, err
@@ -171,7 +173,7 @@ func webhookMessage(view *db.Tx, w *partner.WebhookRow) (*partnerv1.Webhook, err
 		DisabledAt: convert.At(w.DisabledAt), CreatedAt: convert.Time(w.CreatedAt),
 		Health: &partnerv1.WebhookHealth{
 			State: health.State(), ConsecutiveFailures: int32(health.Failures), LastSuccessAt: convert.At(health.LastSuccessAt),
-			LastFailureAt: convert.At(health.LastFailureAt), LastError: convert.Text(health.LastError),
+			LastFailureAt: convert.At(health.LastFailureAt), LastError: convert.Text(health.LastError.Text),
 		},
 		Backlog: &partnerv1.WebhookBacklog{
 			Waiting: int32(backlog.Waiting), WaitingSince: convert.At(backlog.Since), FailingSubjects: int32(backlog.HeldBack),

@@ -2,16 +2,20 @@ package property
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 )
 
 type integrations struct {
@@ -187,10 +191,29 @@ func (s *integrations) TestEndpoint(ctx context.Context, r *propertyv1.TestEndpo
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.TestEndpointResponse{Data: &propertyv1.EndpointTest{
-		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Violations: found.Violations,
+	out := &propertyv1.EndpointTest{
+		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond),
 		Reason: convert.Text(found.Reason), Message: convert.Text(found.Message),
-	}}, nil
+	}
+	for _, v := range found.Violations {
+		out.Violations, out.Problems = append(out.Violations, v.Text), append(out.Problems, endpointProblem(v, chain.Reader(ctx)))
+	}
+	return &propertyv1.TestEndpointResponse{Data: out}, nil
+}
+
+// endpointProblem converts a failure of an endpoint. It returns nil for a success. A failure that an older version stored has only its English
+// text.
+func endpointProblem(f partner.Failure, to message.Reader) *propertyv1.EndpointProblem {
+	if !f.Failed() {
+		return nil
+	}
+	out := &propertyv1.EndpointProblem{
+		Kind: strings.TrimPrefix(f.Problem.Kind, "endpoint."), Parameters: convert.Struct(f.Problem.Params), Text: text.Capitalize(to.Text(f.Problem)),
+	}
+	if out.Kind == "" {
+		out.Text = f.Text
+	}
+	return out
 }
 
 func integrationMessage(view *db.Tx, propertyID string, row *partner.IntegrationRow) (*propertyv1.Integration, error) {
@@ -203,6 +226,7 @@ func integrationMessage(view *db.Tx, propertyID string, row *partner.Integration
 
 // integrationMessages converts integrations with their endpoints, webhooks and access tokens, without secrets.
 func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.IntegrationRow) ([]*propertyv1.Integration, error) {
+	to := chain.Reader(view.Context())
 	endpoints, err := partner.EndpointsOf(view, propertyID)
 	if err != nil {
 		return nil, err
@@ -222,13 +246,13 @@ func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.Integr
 			SpacesTriedAt: convert.At(row.SpacesTriedAt), SpacesFailures: int32(row.SpacesFailures), CreatedAt: timestamppb.New(row.CreatedAt), InvitationsEnabled: row.InvitationsAt != nil,
 		}
 		for _, e := range endpoints[row.ID] {
-			m.Endpoints = append(m.Endpoints, endpointMessage(e))
+			m.Endpoints = append(m.Endpoints, endpointMessage(e, to))
 		}
 		for _, w := range webhooks {
 			if w.IntegrationID != row.ID {
 				continue
 			}
-			hook, err := webhookMessage(view, w)
+			hook, err := webhookMessage(view, w, to)
 			if err != nil {
 				return nil, err
 			}
@@ -242,21 +266,23 @@ func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.Integr
 	return list, nil
 }
 
-func endpointMessage(e partner.Endpoint) *propertyv1.Endpoint {
+func endpointMessage(e partner.Endpoint, to message.Reader) *propertyv1.Endpoint {
 	return &propertyv1.Endpoint{
 		Action: e.Action, Url: e.URL, Method: e.Method, State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
-		LastSuccessAt: convert.At(e.Health.LastSuccessAt), LastFailureAt: convert.At(e.Health.LastFailureAt), LastError: convert.Text(e.Health.LastError),
+		LastSuccessAt: convert.At(e.Health.LastSuccessAt), LastFailureAt: convert.At(e.Health.LastFailureAt), LastError: convert.Text(e.Health.LastError.Text),
+		LastProblem: endpointProblem(e.Health.LastError, to),
 	}
 }
 
-func webhookMessage(view *db.Tx, w *partner.WebhookRow) (*propertyv1.Webhook, error) {
+func webhookMessage(view *db.Tx, w *partner.WebhookRow, to message.Reader) (*propertyv1.Webhook, error) {
 	backlog, err := partner.BacklogOf(view, w)
 	if err != nil {
 		return nil, err
 	}
+	failure := partner.WebhookHealth(w).LastError
 	return &propertyv1.Webhook{
 		Id: w.ID, Host: partner.WebhookHost(w), Events: w.Kinds, State: partner.WebhookState(w), DisabledReason: convert.Text(w.DisabledReason),
 		ConsecutiveFailures: int32(w.Failures), LastSuccessAt: convert.At(w.LastSuccessAt), LastFailureAt: convert.At(w.LastFailureAt),
-		LastError: convert.Text(w.LastError), Waiting: int32(backlog.Waiting), WaitingSince: convert.At(backlog.Since), GivenUp: int32(w.GivenUp),
+		LastError: convert.Text(failure.Text), LastProblem: endpointProblem(failure, to), Waiting: int32(backlog.Waiting), WaitingSince: convert.At(backlog.Since), GivenUp: int32(w.GivenUp),
 	}, nil
 }

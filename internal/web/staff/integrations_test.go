@@ -38,3 +38,17 @@ func TestIntegrationsSayWhatCanBeConnected(t *testing.T) {
 		}
 	}
 }
+
+// What is wrong with an endpoint is in the language of the page.
+func TestProblemsOfEndpointsAreTranslated(t *testing.T) {
+	const english, german = "the partner's getSpaces could not be reached", "Der Name des Servers ist nicht bekannt"
+	problem := &propertyv1.EndpointProblem{Kind: "lookup", Text: german}
+	f := &fakeAPI{role: staff.Owner, integrations: []*propertyv1.Integration{{
+		Id: "int_1", AppId: new("app_1"), Name: "Mews", InvitationsEnabled: true,
+		Endpoints: []*propertyv1.Endpoint{{Action: "getSpaces", LastError: new(english), LastProblem: problem}}, Webhooks: []*propertyv1.Webhook{{Host: "pms.example", LastError: new(english), LastProblem: problem}},
+	}}}
+	_, body := f.get(t, "/app/settings/integrations", "de")
+	if strings.Contains(body, english) || strings.Count(body, german) != 2 {
+		t.Error(body)
+	}
+}

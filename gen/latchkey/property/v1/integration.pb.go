@@ -11,6 +11,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	_ "latchkey.dev/gen/latchkey/rpc/v1"
 	reflect "reflect"
@@ -251,8 +252,10 @@ type Endpoint struct {
 	LastSuccessAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=last_success_at,json=lastSuccessAt,proto3" json:"last_success_at,omitempty"`
 	// The last failed call.
 	LastFailureAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_failure_at,json=lastFailureAt,proto3" json:"last_failure_at,omitempty"`
-	// Why the last failed call failed.
-	LastError     *string `protobuf:"bytes,8,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
+	// Why the last failed call, or test, failed: a sentence in English, for the partner's engineers.
+	LastError *string `protobuf:"bytes,8,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
+	// The same for staff.
+	LastProblem   *EndpointProblem `protobuf:"bytes,9,opt,name=last_problem,json=lastProblem,proto3" json:"last_problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -343,6 +346,13 @@ func (x *Endpoint) GetLastError() string {
 	return ""
 }
 
+func (x *Endpoint) GetLastProblem() *EndpointProblem {
+	if x != nil {
+		return x.LastProblem
+	}
+	return nil
+}
+
 // Webhook is one address of the partner that receives events. The partner registers it. Only its host is shown here, because an address
 // may contain a token.
 type Webhook struct {
@@ -363,14 +373,16 @@ type Webhook struct {
 	LastSuccessAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=last_success_at,json=lastSuccessAt,proto3" json:"last_success_at,omitempty"`
 	// The last failed delivery.
 	LastFailureAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=last_failure_at,json=lastFailureAt,proto3" json:"last_failure_at,omitempty"`
-	// Why the last failed delivery failed.
+	// Why the last failed delivery failed: a sentence in English, for the partner's engineers.
 	LastError *string `protobuf:"bytes,9,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
 	// The events that wait.
 	Waiting int32 `protobuf:"varint,10,opt,name=waiting,proto3" json:"waiting,omitempty"`
 	// The time of the oldest of them.
 	WaitingSince *timestamppb.Timestamp `protobuf:"bytes,11,opt,name=waiting_since,json=waitingSince,proto3" json:"waiting_since,omitempty"`
 	// The events that were given up.
-	GivenUp       int32 `protobuf:"varint,12,opt,name=given_up,json=givenUp,proto3" json:"given_up,omitempty"`
+	GivenUp int32 `protobuf:"varint,12,opt,name=given_up,json=givenUp,proto3" json:"given_up,omitempty"`
+	// Why the last failed delivery, or test, failed, for staff.
+	LastProblem   *EndpointProblem `protobuf:"bytes,13,opt,name=last_problem,json=lastProblem,proto3" json:"last_problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -489,6 +501,78 @@ func (x *Webhook) GetGivenUp() int32 {
 	return 0
 }
 
+func (x *Webhook) GetLastProblem() *EndpointProblem {
+	if x != nil {
+		return x.LastProblem
+	}
+	return nil
+}
+
+// EndpointProblem is what is wrong with an endpoint or webhook of the partner, or with its answer.
+type EndpointProblem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind: a camelCase word, such as lookup (the server's name is not known), connect, certificateExpired, firstByteTime, status, notJson or
+	// missing. New ones may be added. Empty: only the English text is known.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The parameters of the text, by name, such as status or path. A parameter that is a text of its own has its kind and parameters.
+	Parameters *structpb.Struct `protobuf:"bytes,2,opt,name=parameters,proto3" json:"parameters,omitempty"`
+	// What is wrong, in the language of the caller.
+	Text          string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndpointProblem) Reset() {
+	*x = EndpointProblem{}
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndpointProblem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndpointProblem) ProtoMessage() {}
+
+func (x *EndpointProblem) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndpointProblem.ProtoReflect.Descriptor instead.
+func (*EndpointProblem) Descriptor() ([]byte, []int) {
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *EndpointProblem) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *EndpointProblem) GetParameters() *structpb.Struct {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
+}
+
+func (x *EndpointProblem) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // Token describes a credential without its secret.
 type Token struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -508,7 +592,7 @@ type Token struct {
 
 func (x *Token) Reset() {
 	*x = Token{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +604,7 @@ func (x *Token) String() string {
 func (*Token) ProtoMessage() {}
 
 func (x *Token) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[4]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +617,7 @@ func (x *Token) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Token.ProtoReflect.Descriptor instead.
 func (*Token) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Token) GetId() string {
@@ -580,7 +664,7 @@ type ListAppsRequest struct {
 
 func (x *ListAppsRequest) Reset() {
 	*x = ListAppsRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -592,7 +676,7 @@ func (x *ListAppsRequest) String() string {
 func (*ListAppsRequest) ProtoMessage() {}
 
 func (x *ListAppsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[5]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -605,7 +689,7 @@ func (x *ListAppsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAppsRequest.ProtoReflect.Descriptor instead.
 func (*ListAppsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{6}
 }
 
 // ListAppsResponse answers with all apps.
@@ -619,7 +703,7 @@ type ListAppsResponse struct {
 
 func (x *ListAppsResponse) Reset() {
 	*x = ListAppsResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -631,7 +715,7 @@ func (x *ListAppsResponse) String() string {
 func (*ListAppsResponse) ProtoMessage() {}
 
 func (x *ListAppsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[6]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -644,7 +728,7 @@ func (x *ListAppsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListAppsResponse.ProtoReflect.Descriptor instead.
 func (*ListAppsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ListAppsResponse) GetData() *AppList {
@@ -667,7 +751,7 @@ type AppList struct {
 
 func (x *AppList) Reset() {
 	*x = AppList{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -679,7 +763,7 @@ func (x *AppList) String() string {
 func (*AppList) ProtoMessage() {}
 
 func (x *AppList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[7]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -692,7 +776,7 @@ func (x *AppList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AppList.ProtoReflect.Descriptor instead.
 func (*AppList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *AppList) GetList() []*App {
@@ -724,7 +808,7 @@ type ConnectAppRequest struct {
 
 func (x *ConnectAppRequest) Reset() {
 	*x = ConnectAppRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -736,7 +820,7 @@ func (x *ConnectAppRequest) String() string {
 func (*ConnectAppRequest) ProtoMessage() {}
 
 func (x *ConnectAppRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[8]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -749,7 +833,7 @@ func (x *ConnectAppRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectAppRequest.ProtoReflect.Descriptor instead.
 func (*ConnectAppRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ConnectAppRequest) GetAppId() string {
@@ -786,7 +870,7 @@ type ConnectAppResponse struct {
 
 func (x *ConnectAppResponse) Reset() {
 	*x = ConnectAppResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -798,7 +882,7 @@ func (x *ConnectAppResponse) String() string {
 func (*ConnectAppResponse) ProtoMessage() {}
 
 func (x *ConnectAppResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[9]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -811,7 +895,7 @@ func (x *ConnectAppResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConnectAppResponse.ProtoReflect.Descriptor instead.
 func (*ConnectAppResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ConnectAppResponse) GetData() *Integration {
@@ -837,7 +921,7 @@ type ListIntegrationsRequest struct {
 
 func (x *ListIntegrationsRequest) Reset() {
 	*x = ListIntegrationsRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -849,7 +933,7 @@ func (x *ListIntegrationsRequest) String() string {
 func (*ListIntegrationsRequest) ProtoMessage() {}
 
 func (x *ListIntegrationsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[10]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -862,7 +946,7 @@ func (x *ListIntegrationsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIntegrationsRequest.ProtoReflect.Descriptor instead.
 func (*ListIntegrationsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{11}
 }
 
 // ListIntegrationsResponse answers with all integrations.
@@ -876,7 +960,7 @@ type ListIntegrationsResponse struct {
 
 func (x *ListIntegrationsResponse) Reset() {
 	*x = ListIntegrationsResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -888,7 +972,7 @@ func (x *ListIntegrationsResponse) String() string {
 func (*ListIntegrationsResponse) ProtoMessage() {}
 
 func (x *ListIntegrationsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[11]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -901,7 +985,7 @@ func (x *ListIntegrationsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListIntegrationsResponse.ProtoReflect.Descriptor instead.
 func (*ListIntegrationsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListIntegrationsResponse) GetData() *IntegrationList {
@@ -924,7 +1008,7 @@ type IntegrationList struct {
 
 func (x *IntegrationList) Reset() {
 	*x = IntegrationList{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -936,7 +1020,7 @@ func (x *IntegrationList) String() string {
 func (*IntegrationList) ProtoMessage() {}
 
 func (x *IntegrationList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[12]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -949,7 +1033,7 @@ func (x *IntegrationList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use IntegrationList.ProtoReflect.Descriptor instead.
 func (*IntegrationList) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{12}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *IntegrationList) GetList() []*Integration {
@@ -977,7 +1061,7 @@ type GetIntegrationRequest struct {
 
 func (x *GetIntegrationRequest) Reset() {
 	*x = GetIntegrationRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -989,7 +1073,7 @@ func (x *GetIntegrationRequest) String() string {
 func (*GetIntegrationRequest) ProtoMessage() {}
 
 func (x *GetIntegrationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[13]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1002,7 +1086,7 @@ func (x *GetIntegrationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetIntegrationRequest.ProtoReflect.Descriptor instead.
 func (*GetIntegrationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{13}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetIntegrationRequest) GetId() string {
@@ -1023,7 +1107,7 @@ type GetIntegrationResponse struct {
 
 func (x *GetIntegrationResponse) Reset() {
 	*x = GetIntegrationResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1035,7 +1119,7 @@ func (x *GetIntegrationResponse) String() string {
 func (*GetIntegrationResponse) ProtoMessage() {}
 
 func (x *GetIntegrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[14]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1048,7 +1132,7 @@ func (x *GetIntegrationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetIntegrationResponse.ProtoReflect.Descriptor instead.
 func (*GetIntegrationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{14}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *GetIntegrationResponse) GetData() *Integration {
@@ -1073,7 +1157,7 @@ type UpdateIntegrationRequest struct {
 
 func (x *UpdateIntegrationRequest) Reset() {
 	*x = UpdateIntegrationRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1085,7 +1169,7 @@ func (x *UpdateIntegrationRequest) String() string {
 func (*UpdateIntegrationRequest) ProtoMessage() {}
 
 func (x *UpdateIntegrationRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[15]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1098,7 +1182,7 @@ func (x *UpdateIntegrationRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateIntegrationRequest.ProtoReflect.Descriptor instead.
 func (*UpdateIntegrationRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{15}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *UpdateIntegrationRequest) GetId() string {
@@ -1133,7 +1217,7 @@ type UpdateIntegrationResponse struct {
 
 func (x *UpdateIntegrationResponse) Reset() {
 	*x = UpdateIntegrationResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1145,7 +1229,7 @@ func (x *UpdateIntegrationResponse) String() string {
 func (*UpdateIntegrationResponse) ProtoMessage() {}
 
 func (x *UpdateIntegrationResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[16]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1158,7 +1242,7 @@ func (x *UpdateIntegrationResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpdateIntegrationResponse.ProtoReflect.Descriptor instead.
 func (*UpdateIntegrationResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{16}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *UpdateIntegrationResponse) GetData() *Integration {
@@ -1181,7 +1265,7 @@ type RotateAccessTokenRequest struct {
 
 func (x *RotateAccessTokenRequest) Reset() {
 	*x = RotateAccessTokenRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1193,7 +1277,7 @@ func (x *RotateAccessTokenRequest) String() string {
 func (*RotateAccessTokenRequest) ProtoMessage() {}
 
 func (x *RotateAccessTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[17]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1206,7 +1290,7 @@ func (x *RotateAccessTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateAccessTokenRequest.ProtoReflect.Descriptor instead.
 func (*RotateAccessTokenRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{17}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RotateAccessTokenRequest) GetId() string {
@@ -1236,7 +1320,7 @@ type RotateAccessTokenResponse struct {
 
 func (x *RotateAccessTokenResponse) Reset() {
 	*x = RotateAccessTokenResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1248,7 +1332,7 @@ func (x *RotateAccessTokenResponse) String() string {
 func (*RotateAccessTokenResponse) ProtoMessage() {}
 
 func (x *RotateAccessTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[18]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1261,7 +1345,7 @@ func (x *RotateAccessTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateAccessTokenResponse.ProtoReflect.Descriptor instead.
 func (*RotateAccessTokenResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{18}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RotateAccessTokenResponse) GetData() *Integration {
@@ -1289,7 +1373,7 @@ type RevokeAccessTokenRequest struct {
 
 func (x *RevokeAccessTokenRequest) Reset() {
 	*x = RevokeAccessTokenRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[19]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1301,7 +1385,7 @@ func (x *RevokeAccessTokenRequest) String() string {
 func (*RevokeAccessTokenRequest) ProtoMessage() {}
 
 func (x *RevokeAccessTokenRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[19]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1314,7 +1398,7 @@ func (x *RevokeAccessTokenRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeAccessTokenRequest.ProtoReflect.Descriptor instead.
 func (*RevokeAccessTokenRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{19}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RevokeAccessTokenRequest) GetId() string {
@@ -1335,7 +1419,7 @@ type RevokeAccessTokenResponse struct {
 
 func (x *RevokeAccessTokenResponse) Reset() {
 	*x = RevokeAccessTokenResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[20]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1347,7 +1431,7 @@ func (x *RevokeAccessTokenResponse) String() string {
 func (*RevokeAccessTokenResponse) ProtoMessage() {}
 
 func (x *RevokeAccessTokenResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[20]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1360,7 +1444,7 @@ func (x *RevokeAccessTokenResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevokeAccessTokenResponse.ProtoReflect.Descriptor instead.
 func (*RevokeAccessTokenResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{20}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RevokeAccessTokenResponse) GetData() *Integration {
@@ -1383,7 +1467,7 @@ type RotateSigningSecretRequest struct {
 
 func (x *RotateSigningSecretRequest) Reset() {
 	*x = RotateSigningSecretRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1395,7 +1479,7 @@ func (x *RotateSigningSecretRequest) String() string {
 func (*RotateSigningSecretRequest) ProtoMessage() {}
 
 func (x *RotateSigningSecretRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[21]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1408,7 +1492,7 @@ func (x *RotateSigningSecretRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSigningSecretRequest.ProtoReflect.Descriptor instead.
 func (*RotateSigningSecretRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{21}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RotateSigningSecretRequest) GetId() string {
@@ -1436,7 +1520,7 @@ type RotateSigningSecretResponse struct {
 
 func (x *RotateSigningSecretResponse) Reset() {
 	*x = RotateSigningSecretResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1448,7 +1532,7 @@ func (x *RotateSigningSecretResponse) String() string {
 func (*RotateSigningSecretResponse) ProtoMessage() {}
 
 func (x *RotateSigningSecretResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[22]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1461,7 +1545,7 @@ func (x *RotateSigningSecretResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateSigningSecretResponse.ProtoReflect.Descriptor instead.
 func (*RotateSigningSecretResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{22}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RotateSigningSecretResponse) GetSigningSecret() string {
@@ -1482,7 +1566,7 @@ type ReadSpacesRequest struct {
 
 func (x *ReadSpacesRequest) Reset() {
 	*x = ReadSpacesRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[23]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1494,7 +1578,7 @@ func (x *ReadSpacesRequest) String() string {
 func (*ReadSpacesRequest) ProtoMessage() {}
 
 func (x *ReadSpacesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[23]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1507,7 +1591,7 @@ func (x *ReadSpacesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadSpacesRequest.ProtoReflect.Descriptor instead.
 func (*ReadSpacesRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{23}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *ReadSpacesRequest) GetId() string {
@@ -1528,7 +1612,7 @@ type ReadSpacesResponse struct {
 
 func (x *ReadSpacesResponse) Reset() {
 	*x = ReadSpacesResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[24]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1540,7 +1624,7 @@ func (x *ReadSpacesResponse) String() string {
 func (*ReadSpacesResponse) ProtoMessage() {}
 
 func (x *ReadSpacesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[24]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1553,7 +1637,7 @@ func (x *ReadSpacesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReadSpacesResponse.ProtoReflect.Descriptor instead.
 func (*ReadSpacesResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{24}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ReadSpacesResponse) GetData() *SpacesReading {
@@ -1578,7 +1662,7 @@ type SpacesReading struct {
 
 func (x *SpacesReading) Reset() {
 	*x = SpacesReading{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[25]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1590,7 +1674,7 @@ func (x *SpacesReading) String() string {
 func (*SpacesReading) ProtoMessage() {}
 
 func (x *SpacesReading) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[25]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1603,7 +1687,7 @@ func (x *SpacesReading) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SpacesReading.ProtoReflect.Descriptor instead.
 func (*SpacesReading) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{25}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *SpacesReading) GetFound() int32 {
@@ -1640,7 +1724,7 @@ type TestEndpointRequest struct {
 
 func (x *TestEndpointRequest) Reset() {
 	*x = TestEndpointRequest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[26]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1652,7 +1736,7 @@ func (x *TestEndpointRequest) String() string {
 func (*TestEndpointRequest) ProtoMessage() {}
 
 func (x *TestEndpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[26]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1665,7 +1749,7 @@ func (x *TestEndpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestEndpointRequest.ProtoReflect.Descriptor instead.
 func (*TestEndpointRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{26}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *TestEndpointRequest) GetId() string {
@@ -1693,7 +1777,7 @@ type TestEndpointResponse struct {
 
 func (x *TestEndpointResponse) Reset() {
 	*x = TestEndpointResponse{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[27]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1705,7 +1789,7 @@ func (x *TestEndpointResponse) String() string {
 func (*TestEndpointResponse) ProtoMessage() {}
 
 func (x *TestEndpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[27]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1718,7 +1802,7 @@ func (x *TestEndpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestEndpointResponse.ProtoReflect.Descriptor instead.
 func (*TestEndpointResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{27}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *TestEndpointResponse) GetData() *EndpointTest {
@@ -1742,14 +1826,16 @@ type EndpointTest struct {
 	// The reason in the partner's own error, if the answer was one. An error about the reservation latchkey-test passes the test.
 	Reason *string `protobuf:"bytes,5,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	// The message in the partner's own error.
-	Message       *string `protobuf:"bytes,6,opt,name=message,proto3,oneof" json:"message,omitempty"`
+	Message *string `protobuf:"bytes,6,opt,name=message,proto3,oneof" json:"message,omitempty"`
+	// The violations for staff, in the same order.
+	Problems      []*EndpointProblem `protobuf:"bytes,7,rep,name=problems,proto3" json:"problems,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EndpointTest) Reset() {
 	*x = EndpointTest{}
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[28]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1761,7 +1847,7 @@ func (x *EndpointTest) String() string {
 func (*EndpointTest) ProtoMessage() {}
 
 func (x *EndpointTest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_property_v1_integration_proto_msgTypes[28]
+	mi := &file_latchkey_property_v1_integration_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1774,7 +1860,7 @@ func (x *EndpointTest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndpointTest.ProtoReflect.Descriptor instead.
 func (*EndpointTest) Descriptor() ([]byte, []int) {
-	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{28}
+	return file_latchkey_property_v1_integration_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *EndpointTest) GetOk() bool {
@@ -1819,11 +1905,18 @@ func (x *EndpointTest) GetMessage() string {
 	return ""
 }
 
+func (x *EndpointTest) GetProblems() []*EndpointProblem {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
 var File_latchkey_property_v1_integration_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\n" +
-	"&latchkey/property/v1/integration.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"h\n" +
+	"&latchkey/property/v1/integration.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"h\n" +
 	"\x03App\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12*\n" +
@@ -1844,7 +1937,7 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x129\n" +
 	"\bwebhooks\x18\v \x03(\v2\x1d.latchkey.property.v1.WebhookR\bwebhooks\x12/\n" +
 	"\x13invitations_enabled\x18\f \x01(\bR\x12invitationsEnabledB\t\n" +
-	"\a_app_id\"\xd0\x02\n" +
+	"\a_app_id\"\x9a\x03\n" +
 	"\bEndpoint\x12\x16\n" +
 	"\x06action\x18\x01 \x01(\tR\x06action\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x16\n" +
@@ -1854,8 +1947,9 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\x0flast_success_at\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\rlastSuccessAt\x12B\n" +
 	"\x0flast_failure_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\rlastFailureAt\x12\"\n" +
 	"\n" +
-	"last_error\x18\b \x01(\tH\x00R\tlastError\x88\x01\x01B\r\n" +
-	"\v_last_error\"\x81\x04\n" +
+	"last_error\x18\b \x01(\tH\x00R\tlastError\x88\x01\x01\x12H\n" +
+	"\flast_problem\x18\t \x01(\v2%.latchkey.property.v1.EndpointProblemR\vlastProblemB\r\n" +
+	"\v_last_error\"\xcb\x04\n" +
 	"\aWebhook\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04host\x18\x02 \x01(\tR\x04host\x12\x16\n" +
@@ -1870,9 +1964,16 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\awaiting\x18\n" +
 	" \x01(\x05R\awaiting\x12?\n" +
 	"\rwaiting_since\x18\v \x01(\v2\x1a.google.protobuf.TimestampR\fwaitingSince\x12\x19\n" +
-	"\bgiven_up\x18\f \x01(\x05R\agivenUpB\x12\n" +
+	"\bgiven_up\x18\f \x01(\x05R\agivenUp\x12H\n" +
+	"\flast_problem\x18\r \x01(\v2%.latchkey.property.v1.EndpointProblemR\vlastProblemB\x12\n" +
 	"\x10_disabled_reasonB\r\n" +
-	"\v_last_error\"\xb5\x01\n" +
+	"\v_last_error\"r\n" +
+	"\x0fEndpointProblem\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x127\n" +
+	"\n" +
+	"parameters\x18\x02 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"parameters\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\xb5\x01\n" +
 	"\x05Token\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x12\n" +
@@ -1940,7 +2041,7 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\x12C\n" +
 	"\x06action\x18\x02 \x01(\tB+\xbaH(r&R\tgetSpacesR\x10getCheckInStatusR\acheckInR\x06action\"N\n" +
 	"\x14TestEndpointResponse\x126\n" +
-	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.EndpointTestR\x04data\"\xc8\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\".latchkey.property.v1.EndpointTestR\x04data\"\x8b\x02\n" +
 	"\fEndpointTest\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x05R\x06status\x12\x1d\n" +
@@ -1950,7 +2051,8 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"violations\x18\x04 \x03(\tR\n" +
 	"violations\x12\x1b\n" +
 	"\x06reason\x18\x05 \x01(\tH\x00R\x06reason\x88\x01\x01\x12\x1d\n" +
-	"\amessage\x18\x06 \x01(\tH\x01R\amessage\x88\x01\x01B\t\n" +
+	"\amessage\x18\x06 \x01(\tH\x01R\amessage\x88\x01\x01\x12A\n" +
+	"\bproblems\x18\a \x03(\v2%.latchkey.property.v1.EndpointProblemR\bproblemsB\t\n" +
 	"\a_reasonB\n" +
 	"\n" +
 	"\b_message2\xe8\x0e\n" +
@@ -1980,89 +2082,95 @@ func file_latchkey_property_v1_integration_proto_rawDescGZIP() []byte {
 	return file_latchkey_property_v1_integration_proto_rawDescData
 }
 
-var file_latchkey_property_v1_integration_proto_msgTypes = make([]protoimpl.MessageInfo, 29)
+var file_latchkey_property_v1_integration_proto_msgTypes = make([]protoimpl.MessageInfo, 30)
 var file_latchkey_property_v1_integration_proto_goTypes = []any{
 	(*App)(nil),                         // 0: latchkey.property.v1.App
 	(*Integration)(nil),                 // 1: latchkey.property.v1.Integration
 	(*Endpoint)(nil),                    // 2: latchkey.property.v1.Endpoint
 	(*Webhook)(nil),                     // 3: latchkey.property.v1.Webhook
-	(*Token)(nil),                       // 4: latchkey.property.v1.Token
-	(*ListAppsRequest)(nil),             // 5: latchkey.property.v1.ListAppsRequest
-	(*ListAppsResponse)(nil),            // 6: latchkey.property.v1.ListAppsResponse
-	(*AppList)(nil),                     // 7: latchkey.property.v1.AppList
-	(*ConnectAppRequest)(nil),           // 8: latchkey.property.v1.ConnectAppRequest
-	(*ConnectAppResponse)(nil),          // 9: latchkey.property.v1.ConnectAppResponse
-	(*ListIntegrationsRequest)(nil),     // 10: latchkey.property.v1.ListIntegrationsRequest
-	(*ListIntegrationsResponse)(nil),    // 11: latchkey.property.v1.ListIntegrationsResponse
-	(*IntegrationList)(nil),             // 12: latchkey.property.v1.IntegrationList
-	(*GetIntegrationRequest)(nil),       // 13: latchkey.property.v1.GetIntegrationRequest
-	(*GetIntegrationResponse)(nil),      // 14: latchkey.property.v1.GetIntegrationResponse
-	(*UpdateIntegrationRequest)(nil),    // 15: latchkey.property.v1.UpdateIntegrationRequest
-	(*UpdateIntegrationResponse)(nil),   // 16: latchkey.property.v1.UpdateIntegrationResponse
-	(*RotateAccessTokenRequest)(nil),    // 17: latchkey.property.v1.RotateAccessTokenRequest
-	(*RotateAccessTokenResponse)(nil),   // 18: latchkey.property.v1.RotateAccessTokenResponse
-	(*RevokeAccessTokenRequest)(nil),    // 19: latchkey.property.v1.RevokeAccessTokenRequest
-	(*RevokeAccessTokenResponse)(nil),   // 20: latchkey.property.v1.RevokeAccessTokenResponse
-	(*RotateSigningSecretRequest)(nil),  // 21: latchkey.property.v1.RotateSigningSecretRequest
-	(*RotateSigningSecretResponse)(nil), // 22: latchkey.property.v1.RotateSigningSecretResponse
-	(*ReadSpacesRequest)(nil),           // 23: latchkey.property.v1.ReadSpacesRequest
-	(*ReadSpacesResponse)(nil),          // 24: latchkey.property.v1.ReadSpacesResponse
-	(*SpacesReading)(nil),               // 25: latchkey.property.v1.SpacesReading
-	(*TestEndpointRequest)(nil),         // 26: latchkey.property.v1.TestEndpointRequest
-	(*TestEndpointResponse)(nil),        // 27: latchkey.property.v1.TestEndpointResponse
-	(*EndpointTest)(nil),                // 28: latchkey.property.v1.EndpointTest
-	(*timestamppb.Timestamp)(nil),       // 29: google.protobuf.Timestamp
+	(*EndpointProblem)(nil),             // 4: latchkey.property.v1.EndpointProblem
+	(*Token)(nil),                       // 5: latchkey.property.v1.Token
+	(*ListAppsRequest)(nil),             // 6: latchkey.property.v1.ListAppsRequest
+	(*ListAppsResponse)(nil),            // 7: latchkey.property.v1.ListAppsResponse
+	(*AppList)(nil),                     // 8: latchkey.property.v1.AppList
+	(*ConnectAppRequest)(nil),           // 9: latchkey.property.v1.ConnectAppRequest
+	(*ConnectAppResponse)(nil),          // 10: latchkey.property.v1.ConnectAppResponse
+	(*ListIntegrationsRequest)(nil),     // 11: latchkey.property.v1.ListIntegrationsRequest
+	(*ListIntegrationsResponse)(nil),    // 12: latchkey.property.v1.ListIntegrationsResponse
+	(*IntegrationList)(nil),             // 13: latchkey.property.v1.IntegrationList
+	(*GetIntegrationRequest)(nil),       // 14: latchkey.property.v1.GetIntegrationRequest
+	(*GetIntegrationResponse)(nil),      // 15: latchkey.property.v1.GetIntegrationResponse
+	(*UpdateIntegrationRequest)(nil),    // 16: latchkey.property.v1.UpdateIntegrationRequest
+	(*UpdateIntegrationResponse)(nil),   // 17: latchkey.property.v1.UpdateIntegrationResponse
+	(*RotateAccessTokenRequest)(nil),    // 18: latchkey.property.v1.RotateAccessTokenRequest
+	(*RotateAccessTokenResponse)(nil),   // 19: latchkey.property.v1.RotateAccessTokenResponse
+	(*RevokeAccessTokenRequest)(nil),    // 20: latchkey.property.v1.RevokeAccessTokenRequest
+	(*RevokeAccessTokenResponse)(nil),   // 21: latchkey.property.v1.RevokeAccessTokenResponse
+	(*RotateSigningSecretRequest)(nil),  // 22: latchkey.property.v1.RotateSigningSecretRequest
+	(*RotateSigningSecretResponse)(nil), // 23: latchkey.property.v1.RotateSigningSecretResponse
+	(*ReadSpacesRequest)(nil),           // 24: latchkey.property.v1.ReadSpacesRequest
+	(*ReadSpacesResponse)(nil),          // 25: latchkey.property.v1.ReadSpacesResponse
+	(*SpacesReading)(nil),               // 26: latchkey.property.v1.SpacesReading
+	(*TestEndpointRequest)(nil),         // 27: latchkey.property.v1.TestEndpointRequest
+	(*TestEndpointResponse)(nil),        // 28: latchkey.property.v1.TestEndpointResponse
+	(*EndpointTest)(nil),                // 29: latchkey.property.v1.EndpointTest
+	(*timestamppb.Timestamp)(nil),       // 30: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),             // 31: google.protobuf.Struct
 }
 var file_latchkey_property_v1_integration_proto_depIdxs = []int32{
 	2,  // 0: latchkey.property.v1.Integration.endpoints:type_name -> latchkey.property.v1.Endpoint
-	29, // 1: latchkey.property.v1.Integration.spaces_read_at:type_name -> google.protobuf.Timestamp
-	29, // 2: latchkey.property.v1.Integration.spaces_tried_at:type_name -> google.protobuf.Timestamp
-	4,  // 3: latchkey.property.v1.Integration.access_tokens:type_name -> latchkey.property.v1.Token
-	29, // 4: latchkey.property.v1.Integration.created_at:type_name -> google.protobuf.Timestamp
+	30, // 1: latchkey.property.v1.Integration.spaces_read_at:type_name -> google.protobuf.Timestamp
+	30, // 2: latchkey.property.v1.Integration.spaces_tried_at:type_name -> google.protobuf.Timestamp
+	5,  // 3: latchkey.property.v1.Integration.access_tokens:type_name -> latchkey.property.v1.Token
+	30, // 4: latchkey.property.v1.Integration.created_at:type_name -> google.protobuf.Timestamp
 	3,  // 5: latchkey.property.v1.Integration.webhooks:type_name -> latchkey.property.v1.Webhook
-	29, // 6: latchkey.property.v1.Endpoint.last_success_at:type_name -> google.protobuf.Timestamp
-	29, // 7: latchkey.property.v1.Endpoint.last_failure_at:type_name -> google.protobuf.Timestamp
-	29, // 8: latchkey.property.v1.Webhook.last_success_at:type_name -> google.protobuf.Timestamp
-	29, // 9: latchkey.property.v1.Webhook.last_failure_at:type_name -> google.protobuf.Timestamp
-	29, // 10: latchkey.property.v1.Webhook.waiting_since:type_name -> google.protobuf.Timestamp
-	29, // 11: latchkey.property.v1.Token.expires_at:type_name -> google.protobuf.Timestamp
-	29, // 12: latchkey.property.v1.Token.created_at:type_name -> google.protobuf.Timestamp
-	7,  // 13: latchkey.property.v1.ListAppsResponse.data:type_name -> latchkey.property.v1.AppList
-	0,  // 14: latchkey.property.v1.AppList.list:type_name -> latchkey.property.v1.App
-	1,  // 15: latchkey.property.v1.ConnectAppResponse.data:type_name -> latchkey.property.v1.Integration
-	12, // 16: latchkey.property.v1.ListIntegrationsResponse.data:type_name -> latchkey.property.v1.IntegrationList
-	1,  // 17: latchkey.property.v1.IntegrationList.list:type_name -> latchkey.property.v1.Integration
-	1,  // 18: latchkey.property.v1.GetIntegrationResponse.data:type_name -> latchkey.property.v1.Integration
-	1,  // 19: latchkey.property.v1.UpdateIntegrationResponse.data:type_name -> latchkey.property.v1.Integration
-	1,  // 20: latchkey.property.v1.RotateAccessTokenResponse.data:type_name -> latchkey.property.v1.Integration
-	1,  // 21: latchkey.property.v1.RevokeAccessTokenResponse.data:type_name -> latchkey.property.v1.Integration
-	25, // 22: latchkey.property.v1.ReadSpacesResponse.data:type_name -> latchkey.property.v1.SpacesReading
-	28, // 23: latchkey.property.v1.TestEndpointResponse.data:type_name -> latchkey.property.v1.EndpointTest
-	5,  // 24: latchkey.property.v1.IntegrationService.ListApps:input_type -> latchkey.property.v1.ListAppsRequest
-	8,  // 25: latchkey.property.v1.IntegrationService.ConnectApp:input_type -> latchkey.property.v1.ConnectAppRequest
-	10, // 26: latchkey.property.v1.IntegrationService.ListIntegrations:input_type -> latchkey.property.v1.ListIntegrationsRequest
-	13, // 27: latchkey.property.v1.IntegrationService.GetIntegration:input_type -> latchkey.property.v1.GetIntegrationRequest
-	15, // 28: latchkey.property.v1.IntegrationService.UpdateIntegration:input_type -> latchkey.property.v1.UpdateIntegrationRequest
-	17, // 29: latchkey.property.v1.IntegrationService.RotateAccessToken:input_type -> latchkey.property.v1.RotateAccessTokenRequest
-	19, // 30: latchkey.property.v1.IntegrationService.RevokeAccessToken:input_type -> latchkey.property.v1.RevokeAccessTokenRequest
-	21, // 31: latchkey.property.v1.IntegrationService.RotateSigningSecret:input_type -> latchkey.property.v1.RotateSigningSecretRequest
-	23, // 32: latchkey.property.v1.IntegrationService.ReadSpaces:input_type -> latchkey.property.v1.ReadSpacesRequest
-	26, // 33: latchkey.property.v1.IntegrationService.TestEndpoint:input_type -> latchkey.property.v1.TestEndpointRequest
-	6,  // 34: latchkey.property.v1.IntegrationService.ListApps:output_type -> latchkey.property.v1.ListAppsResponse
-	9,  // 35: latchkey.property.v1.IntegrationService.ConnectApp:output_type -> latchkey.property.v1.ConnectAppResponse
-	11, // 36: latchkey.property.v1.IntegrationService.ListIntegrations:output_type -> latchkey.property.v1.ListIntegrationsResponse
-	14, // 37: latchkey.property.v1.IntegrationService.GetIntegration:output_type -> latchkey.property.v1.GetIntegrationResponse
-	16, // 38: latchkey.property.v1.IntegrationService.UpdateIntegration:output_type -> latchkey.property.v1.UpdateIntegrationResponse
-	18, // 39: latchkey.property.v1.IntegrationService.RotateAccessToken:output_type -> latchkey.property.v1.RotateAccessTokenResponse
-	20, // 40: latchkey.property.v1.IntegrationService.RevokeAccessToken:output_type -> latchkey.property.v1.RevokeAccessTokenResponse
-	22, // 41: latchkey.property.v1.IntegrationService.RotateSigningSecret:output_type -> latchkey.property.v1.RotateSigningSecretResponse
-	24, // 42: latchkey.property.v1.IntegrationService.ReadSpaces:output_type -> latchkey.property.v1.ReadSpacesResponse
-	27, // 43: latchkey.property.v1.IntegrationService.TestEndpoint:output_type -> latchkey.property.v1.TestEndpointResponse
-	34, // [34:44] is the sub-list for method output_type
-	24, // [24:34] is the sub-list for method input_type
-	24, // [24:24] is the sub-list for extension type_name
-	24, // [24:24] is the sub-list for extension extendee
-	0,  // [0:24] is the sub-list for field type_name
+	30, // 6: latchkey.property.v1.Endpoint.last_success_at:type_name -> google.protobuf.Timestamp
+	30, // 7: latchkey.property.v1.Endpoint.last_failure_at:type_name -> google.protobuf.Timestamp
+	4,  // 8: latchkey.property.v1.Endpoint.last_problem:type_name -> latchkey.property.v1.EndpointProblem
+	30, // 9: latchkey.property.v1.Webhook.last_success_at:type_name -> google.protobuf.Timestamp
+	30, // 10: latchkey.property.v1.Webhook.last_failure_at:type_name -> google.protobuf.Timestamp
+	30, // 11: latchkey.property.v1.Webhook.waiting_since:type_name -> google.protobuf.Timestamp
+	4,  // 12: latchkey.property.v1.Webhook.last_problem:type_name -> latchkey.property.v1.EndpointProblem
+	31, // 13: latchkey.property.v1.EndpointProblem.parameters:type_name -> google.protobuf.Struct
+	30, // 14: latchkey.property.v1.Token.expires_at:type_name -> google.protobuf.Timestamp
+	30, // 15: latchkey.property.v1.Token.created_at:type_name -> google.protobuf.Timestamp
+	8,  // 16: latchkey.property.v1.ListAppsResponse.data:type_name -> latchkey.property.v1.AppList
+	0,  // 17: latchkey.property.v1.AppList.list:type_name -> latchkey.property.v1.App
+	1,  // 18: latchkey.property.v1.ConnectAppResponse.data:type_name -> latchkey.property.v1.Integration
+	13, // 19: latchkey.property.v1.ListIntegrationsResponse.data:type_name -> latchkey.property.v1.IntegrationList
+	1,  // 20: latchkey.property.v1.IntegrationList.list:type_name -> latchkey.property.v1.Integration
+	1,  // 21: latchkey.property.v1.GetIntegrationResponse.data:type_name -> latchkey.property.v1.Integration
+	1,  // 22: latchkey.property.v1.UpdateIntegrationResponse.data:type_name -> latchkey.property.v1.Integration
+	1,  // 23: latchkey.property.v1.RotateAccessTokenResponse.data:type_name -> latchkey.property.v1.Integration
+	1,  // 24: latchkey.property.v1.RevokeAccessTokenResponse.data:type_name -> latchkey.property.v1.Integration
+	26, // 25: latchkey.property.v1.ReadSpacesResponse.data:type_name -> latchkey.property.v1.SpacesReading
+	29, // 26: latchkey.property.v1.TestEndpointResponse.data:type_name -> latchkey.property.v1.EndpointTest
+	4,  // 27: latchkey.property.v1.EndpointTest.problems:type_name -> latchkey.property.v1.EndpointProblem
+	6,  // 28: latchkey.property.v1.IntegrationService.ListApps:input_type -> latchkey.property.v1.ListAppsRequest
+	9,  // 29: latchkey.property.v1.IntegrationService.ConnectApp:input_type -> latchkey.property.v1.ConnectAppRequest
+	11, // 30: latchkey.property.v1.IntegrationService.ListIntegrations:input_type -> latchkey.property.v1.ListIntegrationsRequest
+	14, // 31: latchkey.property.v1.IntegrationService.GetIntegration:input_type -> latchkey.property.v1.GetIntegrationRequest
+	16, // 32: latchkey.property.v1.IntegrationService.UpdateIntegration:input_type -> latchkey.property.v1.UpdateIntegrationRequest
+	18, // 33: latchkey.property.v1.IntegrationService.RotateAccessToken:input_type -> latchkey.property.v1.RotateAccessTokenRequest
+	20, // 34: latchkey.property.v1.IntegrationService.RevokeAccessToken:input_type -> latchkey.property.v1.RevokeAccessTokenRequest
+	22, // 35: latchkey.property.v1.IntegrationService.RotateSigningSecret:input_type -> latchkey.property.v1.RotateSigningSecretRequest
+	24, // 36: latchkey.property.v1.IntegrationService.ReadSpaces:input_type -> latchkey.property.v1.ReadSpacesRequest
+	27, // 37: latchkey.property.v1.IntegrationService.TestEndpoint:input_type -> latchkey.property.v1.TestEndpointRequest
+	7,  // 38: latchkey.property.v1.IntegrationService.ListApps:output_type -> latchkey.property.v1.ListAppsResponse
+	10, // 39: latchkey.property.v1.IntegrationService.ConnectApp:output_type -> latchkey.property.v1.ConnectAppResponse
+	12, // 40: latchkey.property.v1.IntegrationService.ListIntegrations:output_type -> latchkey.property.v1.ListIntegrationsResponse
+	15, // 41: latchkey.property.v1.IntegrationService.GetIntegration:output_type -> latchkey.property.v1.GetIntegrationResponse
+	17, // 42: latchkey.property.v1.IntegrationService.UpdateIntegration:output_type -> latchkey.property.v1.UpdateIntegrationResponse
+	19, // 43: latchkey.property.v1.IntegrationService.RotateAccessToken:output_type -> latchkey.property.v1.RotateAccessTokenResponse
+	21, // 44: latchkey.property.v1.IntegrationService.RevokeAccessToken:output_type -> latchkey.property.v1.RevokeAccessTokenResponse
+	23, // 45: latchkey.property.v1.IntegrationService.RotateSigningSecret:output_type -> latchkey.property.v1.RotateSigningSecretResponse
+	25, // 46: latchkey.property.v1.IntegrationService.ReadSpaces:output_type -> latchkey.property.v1.ReadSpacesResponse
+	28, // 47: latchkey.property.v1.IntegrationService.TestEndpoint:output_type -> latchkey.property.v1.TestEndpointResponse
+	38, // [38:48] is the sub-list for method output_type
+	28, // [28:38] is the sub-list for method input_type
+	28, // [28:28] is the sub-list for extension type_name
+	28, // [28:28] is the sub-list for extension extendee
+	0,  // [0:28] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_integration_proto_init() }
@@ -2074,15 +2182,15 @@ func file_latchkey_property_v1_integration_proto_init() {
 	file_latchkey_property_v1_integration_proto_msgTypes[1].OneofWrappers = []any{}
 	file_latchkey_property_v1_integration_proto_msgTypes[2].OneofWrappers = []any{}
 	file_latchkey_property_v1_integration_proto_msgTypes[3].OneofWrappers = []any{}
-	file_latchkey_property_v1_integration_proto_msgTypes[15].OneofWrappers = []any{}
-	file_latchkey_property_v1_integration_proto_msgTypes[28].OneofWrappers = []any{}
+	file_latchkey_property_v1_integration_proto_msgTypes[16].OneofWrappers = []any{}
+	file_latchkey_property_v1_integration_proto_msgTypes[29].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_property_v1_integration_proto_rawDesc), len(file_latchkey_property_v1_integration_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   29,
+			NumMessages:   30,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

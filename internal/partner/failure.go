@@ -1,0 +1,66 @@
+package partner
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/text"
+)
+
+// Failure is why a call to an endpoint or webhook failed. Its zero value is a success. It never contains a token or the URL's query.
+type Failure struct {
+	Text    string          `json:"text"`    // Text is in English, for the partner's engineers
+	Problem message.Message `json:"problem"` // Problem is for staff, in every language; zero if only Text is known
+}
+
+// FailureOf returns the failure of a call with an error. english is its text; empty: the call succeeded. said is the partner's own text, or
+// "". The problem is that of the first error in err's chain that has one.
+func FailureOf(err error, english, said string) Failure {
+	f := Failure{Text: english}
+	var known interface{ Problem() message.Message }
+	if english != "" && errors.As(err, &known) {
+		f.Problem = known.Problem()
+		if said != "" {
+			f.Problem = message.Message{Kind: "endpoint.said", Params: message.Params{"problem": f.Problem, "text": text.Truncate(said, maxSaid)}}
+		}
+	}
+	return f
+}
+
+// Failed reports whether there is a failure.
+func (f Failure) Failed() bool { return f.Text != "" }
+
+// forStaff returns the failure as a parameter of a notice.
+func (f Failure) forStaff() any {
+	if f.Problem.Kind == "" {
+		return text.Truncate(f.Text, 512)
+	}
+	return f.Problem
+}
+
+// maxError bounds the stored failure in bytes, and maxSaid the partner's text in its problem.
+const (
+	maxError = 1024
+	maxSaid  = 100
+)
+
+// stored returns the failure for the column last_error: JSON, or its text if it has no problem or would be too long.
+func (f Failure) stored() string {
+	if f.Problem.Kind != "" {
+		if raw, err := json.Marshal(f); err == nil && len(raw) <= maxError {
+			return string(raw)
+		}
+	}
+	return text.Truncate(f.Text, maxError)
+}
+
+// loadFailure parses a stored failure. Older versions stored only its text.
+func loadFailure(stored string) Failure {
+	var f Failure
+	if strings.HasPrefix(stored, "{") && json.Unmarshal([]byte(stored), &f) == nil && f.Text != "" {
+		return f
+	}
+	return Failure{Text: stored}
+}
