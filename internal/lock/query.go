@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"strconv"
 	"strings"
 
 	"latchkey.dev/ent"
@@ -106,7 +107,8 @@ func RefuseWithCodes(tx *db.Tx, propertyID string, abandoned []string) error {
 	if more := len(ids) - len(listed); more > 0 {
 		listed = append(listed, fmt.Sprintf("and %d more", more))
 	}
-	return fault.New(fault.Precondition, fault.CodesOnLocks,
+	refused := fault.New(fault.Precondition, fault.CodesOnLocks,
 		"codes may still be on locks: %s; end the stays and revoke the codes of the property, and try again when the locks have removed them; for locks that are gone for good, send abandonedLockIds (--abandon-locks): they may open to old codes for ever",
 		strings.Join(listed, ", "))
+	return refused.Put("lockIds", strings.Join(ids[:min(len(ids), maxListed)], " ")).Put("locks", strconv.Itoa(len(ids)))
 }

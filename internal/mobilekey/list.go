@@ -307,8 +307,9 @@ func CheckNoSmartKeysInUse(tx *db.Tx, propertyID string) error {
 	if err != nil {
 		return fmt.Errorf("find SmartKeys in use: %w", err)
 	}
+	until := last.EndsAt.Add(statusRetention).UTC().Format(time.RFC3339)
 	return fault.New(fault.Precondition, fault.SmartkeysInUse,
-		"SmartKeys of phones may still open doors of the property; end the stays, and try again after %s", last.EndsAt.Add(statusRetention).UTC().Format(time.RFC3339))
+		"SmartKeys of phones may still open doors of the property; end the stays, and try again after %s", until).Put("until", until)
 }
 
 // Sweep deletes up to most expired status indexes, and as many expired links.

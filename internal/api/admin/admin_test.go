@@ -338,6 +338,9 @@ func TestDeletePropertyWithAbandonedLocks(t *testing.T) {
 		if text := err.Error(); !fault.Has(err, fault.CodesOnLocks) || strings.Contains(text, "lck_1") || !strings.Contains(text, "lck_2") {
 			t.Errorf("with one of two abandoned locks: %s", text)
 		}
+		if f, _ := fault.Of(err); f.Meta["lockIds"] != "lck_2" || f.Meta["locks"] != "1" {
+			t.Errorf("the locks as data: %v", f.Meta)
+		}
 		if !must(del("lck_1", "lck_2"))(o.T).GetData().GetDone() {
 			t.Error("not done")
 		}

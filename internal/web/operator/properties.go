@@ -3,6 +3,7 @@ package operator
 import (
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
@@ -76,7 +77,7 @@ type propertyView struct {
 	*propertyv1.Property
 	Link    *shownSecret
 	Inputs  []kit.Input // fields of the form that deletes the property
-	Blocked string      // the API's text about what blocks the deletion, or ""
+	Blocked any         // the text about what blocks the deletion, or nil
 }
 
 // deleteInputs returns the form fields of the deletion: the name as a confirmation, and the ids of locks to give up.
@@ -123,6 +124,20 @@ func (s *site) changeProperty(x *exchange) error {
 	return x.Redirect("/operator/properties/" + id)
 }
 
+// blockedText returns the text about what blocks the deletion of a property.
+func (x *exchange) blockedText(f *fault.Fault) any {
+	words := x.Words(kit.Place{})
+	if f.Reason == fault.SmartkeysInUse {
+		return words.T("operator.delete.blocked.keys", "at", f.Meta["until"])
+	}
+	locks := strings.Join(strings.Fields(f.Meta["lockIds"]), ", ")
+	count, err := strconv.Atoi(f.Meta["locks"])
+	if err != nil {
+		return f.Message
+	}
+	return words.T("operator.delete.blocked.codes", "count", count, "locks", locks)
+}
+
 // deleteProperty deletes the property. One call deletes only a part of a large property. The page then asks the operator to continue.
 func (x *exchange) deleteProperty(id string) error {
 	abandoned := strings.FieldsFunc(x.Value("abandon"), func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
@@ -131,7 +146,7 @@ func (x *exchange) deleteProperty(id string) error {
 	if err != nil {
 		f := x.site.Fault(err)
 		if f.Reason == fault.CodesOnLocks || f.Reason == fault.SmartkeysInUse {
-			v.Blocked = f.Message
+			v.Blocked = x.blockedText(f)
 			return x.propertyPage(http.StatusConflict, v, nil)
 		}
 		return x.propertyPage(http.StatusUnprocessableEntity, v, f)

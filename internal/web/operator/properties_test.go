@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -49,8 +50,27 @@ func (installation) GetProperty(_ context.Context, r *adminv1.GetPropertyRequest
 	return &adminv1.GetPropertyResponse{Data: deleting}, nil
 }
 
+// DeleteProperty is refused for a property with this name.
+func (installation) DeleteProperty(_ context.Context, r *adminv1.DeletePropertyRequest, _ ...grpc.CallOption) (*adminv1.DeletePropertyResponse, error) {
+	if r.GetName() == "keys" {
+		return nil, fault.New(fault.Precondition, fault.SmartkeysInUse, "an English sentence").Put("until", "2026-11-22T09:00:00Z")
+	}
+	return nil, fault.New(fault.Precondition, fault.CodesOnLocks, "an English sentence").Put("lockIds", "lck_1 lck_2").Put("locks", "2")
+}
+
 // load returns the page at a path as a signed-in operator gets it.
 func load(t *testing.T, path string) string {
+	t.Helper()
+	status, body := answer(t, path, nil)
+	if status != http.StatusOK {
+		t.Fatalf("status %d: %s", status, body)
+	}
+	return body
+}
+
+// answer returns the answer to a request of an operator who reads German, if a form is posted, and else English.
+func answer(t *testing.T, path string, form url.Values) (status int, body string) {
+	t.Helper()
 	t.Helper()
 	k, err := kit.New(kit.Options{
 		Logger: slog.New(slog.NewTextHandler(io.Discard, nil)), Secure: func(*http.Request) bool { return false }, Now: func() time.Time { return noon },
@@ -69,13 +89,27 @@ func load(t *testing.T, path string) string {
 		t.Fatal(err)
 	}
 	r := httptest.NewRequest(http.MethodGet, path, nil)
+	if form != nil {
+		r = httptest.NewRequest(http.MethodPost, path, strings.NewReader(form.Encode()))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		r.Header.Set("Accept-Language", "de")
+	}
 	r.AddCookie(&http.Cookie{Name: "lk-operator", Value: "a session"})
 	w := httptest.NewRecorder()
 	pages.ServeHTTP(w, r)
-	if w.Code != http.StatusOK {
-		t.Fatalf("status %d: %s", w.Code, w.Body)
+	return w.Code, w.Body.String()
+}
+
+// What blocks a deletion is in the language of the page.
+func TestBlockedDeletionIsTranslated(t *testing.T) {
+	for name, want := range map[string]string{
+		"codes": "Auf 2 Schlössern sind vielleicht noch Codes: lck_1, lck_2.", "keys": "versuchen Sie es nach 22. Nov. 2026, 09:00 Uhr UTC noch einmal",
+	} {
+		status, body := answer(t, "/operator/properties/prp_1", url.Values{"do": {"delete"}, "name": {name}})
+		if status != http.StatusConflict || !strings.Contains(body, want) || strings.Contains(body, "an English sentence") {
+			t.Errorf("%s: %d: %s", name, status, body)
+		}
 	}
-	return w.Body.String()
 }
 
 // The list marks a property whose deletion began and is not complete, and no other.
