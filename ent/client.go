@@ -50,7 +50,7 @@ import (
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/mappingchange"
 	"latchkey.dev/ent/membership"
-	"latchkey.dev/ent/message"
+	entmessage "latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
@@ -5808,13 +5808,13 @@ func NewMessageClient(c config) *MessageClient {
 }
 
 // Use adds a list of mutation hooks to the hooks stack.
-// A call to `Use(f, g, h)` equals to `message.Hooks(f(g(h())))`.
+// A call to `Use(f, g, h)` equals to `entmessage.Hooks(f(g(h())))`.
 func (c *MessageClient) Use(hooks ...Hook) {
 	c.hooks.Message = append(c.hooks.Message, hooks...)
 }
 
 // Intercept adds a list of query interceptors to the interceptors stack.
-// A call to `Intercept(f, g, h)` equals to `message.Intercept(f(g(h())))`.
+// A call to `Intercept(f, g, h)` equals to `entmessage.Intercept(f(g(h())))`.
 func (c *MessageClient) Intercept(interceptors ...Interceptor) {
 	c.inters.Message = append(c.inters.Message, interceptors...)
 }
@@ -5876,7 +5876,7 @@ func (c *MessageClient) DeleteOne(_m *Message) *MessageDeleteOne {
 
 // DeleteOneID returns a builder for deleting the given entity by its id.
 func (c *MessageClient) DeleteOneID(id string) *MessageDeleteOne {
-	builder := c.Delete().Where(message.ID(id))
+	builder := c.Delete().Where(entmessage.ID(id))
 	builder.mutation.id = &id
 	builder.mutation.op = OpDeleteOne
 	return &MessageDeleteOne{builder}
@@ -5893,7 +5893,7 @@ func (c *MessageClient) Query() *MessageQuery {
 
 // Get returns a Message entity by its id.
 func (c *MessageClient) Get(ctx context.Context, id string) (*Message, error) {
-	return c.Query().Where(message.ID(id)).Only(ctx)
+	return c.Query().Where(entmessage.ID(id)).Only(ctx)
 }
 
 // GetX is like Get, but panics if an error occurs.

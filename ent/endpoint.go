@@ -3,6 +3,7 @@
 package ent
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"latchkey.dev/ent/endpoint"
+	"latchkey.dev/internal/message"
 )
 
 // Endpoint is the model entity for the Endpoint schema.
@@ -37,8 +39,10 @@ type Endpoint struct {
 	LastSuccessAt *time.Time `json:"last_success_at,omitempty"`
 	// LastFailureAt holds the value of the "last_failure_at" field.
 	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
-	// LastError holds the value of the "last_error" field.
+	// The last failure in English, for the partner.
 	LastError string `json:"last_error,omitempty"`
+	// The last failure for staff, which the API renders; null: only last_error is known.
+	LastProblem message.Message `json:"last_problem,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -49,7 +53,7 @@ func (*Endpoint) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case endpoint.FieldSealedToken:
+		case endpoint.FieldSealedToken, endpoint.FieldLastProblem:
 			values[i] = new([]byte)
 		case endpoint.FieldFailures:
 			values[i] = new(sql.NullInt64)
@@ -146,6 +150,14 @@ func (_m *Endpoint) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.LastError = value.String
 			}
+		case endpoint.FieldLastProblem:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field last_problem", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.LastProblem); err != nil {
+					return fmt.Errorf("unmarshal field last_problem: %w", err)
+				}
+			}
 		case endpoint.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -224,6 +236,9 @@ func (_m *Endpoint) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("last_error=")
 	builder.WriteString(_m.LastError)
+	builder.WriteString(", ")
+	builder.WriteString("last_problem=")
+	builder.WriteString(fmt.Sprintf("%v", _m.LastProblem))
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

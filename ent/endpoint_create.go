@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/endpoint"
+	"latchkey.dev/internal/message"
 )
 
 // EndpointCreate is the builder for creating a Endpoint entity.
@@ -114,6 +115,20 @@ func (_c *EndpointCreate) SetLastError(v string) *EndpointCreate {
 func (_c *EndpointCreate) SetNillableLastError(v *string) *EndpointCreate {
 	if v != nil {
 		_c.SetLastError(*v)
+	}
+	return _c
+}
+
+// SetLastProblem sets the "last_problem" field.
+func (_c *EndpointCreate) SetLastProblem(v message.Message) *EndpointCreate {
+	_c.mutation.SetLastProblem(v)
+	return _c
+}
+
+// SetNillableLastProblem sets the "last_problem" field if the given value is not nil.
+func (_c *EndpointCreate) SetNillableLastProblem(v *message.Message) *EndpointCreate {
+	if v != nil {
+		_c.SetLastProblem(*v)
 	}
 	return _c
 }
@@ -337,6 +352,10 @@ func (_c *EndpointCreate) createSpec() (*Endpoint, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.LastError(); ok {
 		_spec.SetField(endpoint.FieldLastError, field.TypeString, value)
 		_node.LastError = value
+	}
+	if value, ok := _c.mutation.LastProblem(); ok {
+		_spec.SetField(endpoint.FieldLastProblem, field.TypeJSON, value)
+		_node.LastProblem = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(endpoint.FieldCreatedAt, field.TypeTime, value)

@@ -13,6 +13,7 @@ import (
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/endpoint"
 	"latchkey.dev/ent/predicate"
+	"latchkey.dev/internal/message"
 )
 
 // EndpointUpdate is the builder for updating Endpoint entities.
@@ -152,6 +153,26 @@ func (_u *EndpointUpdate) SetNillableLastError(v *string) *EndpointUpdate {
 	return _u
 }
 
+// SetLastProblem sets the "last_problem" field.
+func (_u *EndpointUpdate) SetLastProblem(v message.Message) *EndpointUpdate {
+	_u.mutation.SetLastProblem(v)
+	return _u
+}
+
+// SetNillableLastProblem sets the "last_problem" field if the given value is not nil.
+func (_u *EndpointUpdate) SetNillableLastProblem(v *message.Message) *EndpointUpdate {
+	if v != nil {
+		_u.SetLastProblem(*v)
+	}
+	return _u
+}
+
+// ClearLastProblem clears the value of the "last_problem" field.
+func (_u *EndpointUpdate) ClearLastProblem() *EndpointUpdate {
+	_u.mutation.ClearLastProblem()
+	return _u
+}
+
 // Mutation returns the EndpointMutation object of the builder.
 func (_u *EndpointUpdate) Mutation() *EndpointMutation {
 	return _u.mutation
@@ -259,6 +280,12 @@ func (_u *EndpointUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.LastError(); ok {
 		_spec.SetField(endpoint.FieldLastError, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.LastProblem(); ok {
+		_spec.SetField(endpoint.FieldLastProblem, field.TypeJSON, value)
+	}
+	if _u.mutation.LastProblemCleared() {
+		_spec.ClearField(endpoint.FieldLastProblem, field.TypeJSON)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
@@ -405,6 +432,26 @@ func (_u *EndpointUpdateOne) SetNillableLastError(v *string) *EndpointUpdateOne 
 	return _u
 }
 
+// SetLastProblem sets the "last_problem" field.
+func (_u *EndpointUpdateOne) SetLastProblem(v message.Message) *EndpointUpdateOne {
+	_u.mutation.SetLastProblem(v)
+	return _u
+}
+
+// SetNillableLastProblem sets the "last_problem" field if the given value is not nil.
+func (_u *EndpointUpdateOne) SetNillableLastProblem(v *message.Message) *EndpointUpdateOne {
+	if v != nil {
+		_u.SetLastProblem(*v)
+	}
+	return _u
+}
+
+// ClearLastProblem clears the value of the "last_problem" field.
+func (_u *EndpointUpdateOne) ClearLastProblem() *EndpointUpdateOne {
+	_u.mutation.ClearLastProblem()
+	return _u
+}
+
 // Mutation returns the EndpointMutation object of the builder.
 func (_u *EndpointUpdateOne) Mutation() *EndpointMutation {
 	return _u.mutation
@@ -542,6 +589,12 @@ func (_u *EndpointUpdateOne) sqlSave(ctx context.Context) (_node *Endpoint, err 
 	}
 	if value, ok := _u.mutation.LastError(); ok {
 		_spec.SetField(endpoint.FieldLastError, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.LastProblem(); ok {
+		_spec.SetField(endpoint.FieldLastProblem, field.TypeJSON, value)
+	}
+	if _u.mutation.LastProblemCleared() {
+		_spec.ClearField(endpoint.FieldLastProblem, field.TypeJSON)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Endpoint{config: _u.config}

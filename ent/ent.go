@@ -50,7 +50,7 @@ import (
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/mappingchange"
 	"latchkey.dev/ent/membership"
-	"latchkey.dev/ent/message"
+	entmessage "latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
@@ -176,7 +176,7 @@ func checkColumn(t, c string) error {
 			mapping.Table:           mapping.ValidColumn,
 			mappingchange.Table:     mappingchange.ValidColumn,
 			membership.Table:        membership.ValidColumn,
-			message.Table:           message.ValidColumn,
+			entmessage.Table:        entmessage.ValidColumn,
 			node.Table:              node.ValidColumn,
 			notice.Table:            notice.ValidColumn,
 			partnerspace.Table:      partnerspace.ValidColumn,

@@ -9,7 +9,7 @@ import (
 
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
-	"latchkey.dev/ent/message"
+	entmessage "latchkey.dev/ent/message"
 )
 
 // Message is the model entity for the Message schema.
@@ -45,15 +45,15 @@ func (*Message) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case message.FieldText:
+		case entmessage.FieldText:
 			values[i] = new([]byte)
-		case message.FieldMailed:
+		case entmessage.FieldMailed:
 			values[i] = new(sql.NullBool)
-		case message.FieldNumber:
+		case entmessage.FieldNumber:
 			values[i] = new(sql.NullInt64)
-		case message.FieldID, message.FieldPropertyID, message.FieldReservationID, message.FieldGuestID, message.FieldSender, message.FieldAuthor:
+		case entmessage.FieldID, entmessage.FieldPropertyID, entmessage.FieldReservationID, entmessage.FieldGuestID, entmessage.FieldSender, entmessage.FieldAuthor:
 			values[i] = new(sql.NullString)
-		case message.FieldReadAt, message.FieldCreatedAt:
+		case entmessage.FieldReadAt, entmessage.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -70,68 +70,68 @@ func (_m *Message) assignValues(columns []string, values []any) error {
 	}
 	for i := range columns {
 		switch columns[i] {
-		case message.FieldID:
+		case entmessage.FieldID:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field id", values[i])
 			} else if value.Valid {
 				_m.ID = value.String
 			}
-		case message.FieldPropertyID:
+		case entmessage.FieldPropertyID:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field property_id", values[i])
 			} else if value.Valid {
 				_m.PropertyID = value.String
 			}
-		case message.FieldReservationID:
+		case entmessage.FieldReservationID:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field reservation_id", values[i])
 			} else if value.Valid {
 				_m.ReservationID = value.String
 			}
-		case message.FieldGuestID:
+		case entmessage.FieldGuestID:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field guest_id", values[i])
 			} else if value.Valid {
 				_m.GuestID = value.String
 			}
-		case message.FieldNumber:
+		case entmessage.FieldNumber:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
 				return fmt.Errorf("unexpected type %T for field number", values[i])
 			} else if value.Valid {
 				_m.Number = int(value.Int64)
 			}
-		case message.FieldSender:
+		case entmessage.FieldSender:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field sender", values[i])
 			} else if value.Valid {
 				_m.Sender = value.String
 			}
-		case message.FieldAuthor:
+		case entmessage.FieldAuthor:
 			if value, ok := values[i].(*sql.NullString); !ok {
 				return fmt.Errorf("unexpected type %T for field author", values[i])
 			} else if value.Valid {
 				_m.Author = value.String
 			}
-		case message.FieldText:
+		case entmessage.FieldText:
 			if value, ok := values[i].(*[]byte); !ok {
 				return fmt.Errorf("unexpected type %T for field text", values[i])
 			} else if value != nil {
 				_m.Text = *value
 			}
-		case message.FieldReadAt:
+		case entmessage.FieldReadAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field read_at", values[i])
 			} else if value.Valid {
 				_m.ReadAt = new(time.Time)
 				*_m.ReadAt = value.Time
 			}
-		case message.FieldMailed:
+		case entmessage.FieldMailed:
 			if value, ok := values[i].(*sql.NullBool); !ok {
 				return fmt.Errorf("unexpected type %T for field mailed", values[i])
 			} else if value.Valid {
 				_m.Mailed = value.Bool
 			}
-		case message.FieldCreatedAt:
+		case entmessage.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
 			} else if value.Valid {

@@ -10,7 +10,7 @@ import (
 
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"latchkey.dev/ent/message"
+	entmessage "latchkey.dev/ent/message"
 )
 
 // MessageCreate is the builder for creating a Message entity.
@@ -154,15 +154,15 @@ func (_c *MessageCreate) ExecX(ctx context.Context) {
 // defaults sets the default values of the builder before save.
 func (_c *MessageCreate) defaults() {
 	if _, ok := _c.mutation.Author(); !ok {
-		v := message.DefaultAuthor
+		v := entmessage.DefaultAuthor
 		_c.mutation.SetAuthor(v)
 	}
 	if _, ok := _c.mutation.Mailed(); !ok {
-		v := message.DefaultMailed
+		v := entmessage.DefaultMailed
 		_c.mutation.SetMailed(v)
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
-		v := message.DefaultCreatedAt()
+		v := entmessage.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
 	}
 }
@@ -173,7 +173,7 @@ func (_c *MessageCreate) check() error {
 		return &ValidationError{Name: "property_id", err: errors.New(`ent: missing required field "Message.property_id"`)}
 	}
 	if v, ok := _c.mutation.PropertyID(); ok {
-		if err := message.PropertyIDValidator(v); err != nil {
+		if err := entmessage.PropertyIDValidator(v); err != nil {
 			return &ValidationError{Name: "property_id", err: fmt.Errorf(`ent: validator failed for field "Message.property_id": %w`, err)}
 		}
 	}
@@ -181,7 +181,7 @@ func (_c *MessageCreate) check() error {
 		return &ValidationError{Name: "reservation_id", err: errors.New(`ent: missing required field "Message.reservation_id"`)}
 	}
 	if v, ok := _c.mutation.ReservationID(); ok {
-		if err := message.ReservationIDValidator(v); err != nil {
+		if err := entmessage.ReservationIDValidator(v); err != nil {
 			return &ValidationError{Name: "reservation_id", err: fmt.Errorf(`ent: validator failed for field "Message.reservation_id": %w`, err)}
 		}
 	}
@@ -189,7 +189,7 @@ func (_c *MessageCreate) check() error {
 		return &ValidationError{Name: "guest_id", err: errors.New(`ent: missing required field "Message.guest_id"`)}
 	}
 	if v, ok := _c.mutation.GuestID(); ok {
-		if err := message.GuestIDValidator(v); err != nil {
+		if err := entmessage.GuestIDValidator(v); err != nil {
 			return &ValidationError{Name: "guest_id", err: fmt.Errorf(`ent: validator failed for field "Message.guest_id": %w`, err)}
 		}
 	}
@@ -200,7 +200,7 @@ func (_c *MessageCreate) check() error {
 		return &ValidationError{Name: "sender", err: errors.New(`ent: missing required field "Message.sender"`)}
 	}
 	if v, ok := _c.mutation.Sender(); ok {
-		if err := message.SenderValidator(v); err != nil {
+		if err := entmessage.SenderValidator(v); err != nil {
 			return &ValidationError{Name: "sender", err: fmt.Errorf(`ent: validator failed for field "Message.sender": %w`, err)}
 		}
 	}
@@ -208,7 +208,7 @@ func (_c *MessageCreate) check() error {
 		return &ValidationError{Name: "author", err: errors.New(`ent: missing required field "Message.author"`)}
 	}
 	if v, ok := _c.mutation.Author(); ok {
-		if err := message.AuthorValidator(v); err != nil {
+		if err := entmessage.AuthorValidator(v); err != nil {
 			return &ValidationError{Name: "author", err: fmt.Errorf(`ent: validator failed for field "Message.author": %w`, err)}
 		}
 	}
@@ -222,7 +222,7 @@ func (_c *MessageCreate) check() error {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Message.created_at"`)}
 	}
 	if v, ok := _c.mutation.ID(); ok {
-		if err := message.IDValidator(v); err != nil {
+		if err := entmessage.IDValidator(v); err != nil {
 			return &ValidationError{Name: "id", err: fmt.Errorf(`ent: validator failed for field "Message.id": %w`, err)}
 		}
 	}
@@ -255,50 +255,50 @@ func (_c *MessageCreate) sqlSave(ctx context.Context) (*Message, error) {
 func (_c *MessageCreate) createSpec() (*Message, *sqlgraph.CreateSpec) {
 	var (
 		_node = &Message{config: _c.config}
-		_spec = sqlgraph.NewCreateSpec(message.Table, sqlgraph.NewFieldSpec(message.FieldID, field.TypeString))
+		_spec = sqlgraph.NewCreateSpec(entmessage.Table, sqlgraph.NewFieldSpec(entmessage.FieldID, field.TypeString))
 	)
 	if id, ok := _c.mutation.ID(); ok {
 		_node.ID = id
 		_spec.ID.Value = id
 	}
 	if value, ok := _c.mutation.PropertyID(); ok {
-		_spec.SetField(message.FieldPropertyID, field.TypeString, value)
+		_spec.SetField(entmessage.FieldPropertyID, field.TypeString, value)
 		_node.PropertyID = value
 	}
 	if value, ok := _c.mutation.ReservationID(); ok {
-		_spec.SetField(message.FieldReservationID, field.TypeString, value)
+		_spec.SetField(entmessage.FieldReservationID, field.TypeString, value)
 		_node.ReservationID = value
 	}
 	if value, ok := _c.mutation.GuestID(); ok {
-		_spec.SetField(message.FieldGuestID, field.TypeString, value)
+		_spec.SetField(entmessage.FieldGuestID, field.TypeString, value)
 		_node.GuestID = value
 	}
 	if value, ok := _c.mutation.Number(); ok {
-		_spec.SetField(message.FieldNumber, field.TypeInt, value)
+		_spec.SetField(entmessage.FieldNumber, field.TypeInt, value)
 		_node.Number = value
 	}
 	if value, ok := _c.mutation.Sender(); ok {
-		_spec.SetField(message.FieldSender, field.TypeString, value)
+		_spec.SetField(entmessage.FieldSender, field.TypeString, value)
 		_node.Sender = value
 	}
 	if value, ok := _c.mutation.Author(); ok {
-		_spec.SetField(message.FieldAuthor, field.TypeString, value)
+		_spec.SetField(entmessage.FieldAuthor, field.TypeString, value)
 		_node.Author = value
 	}
 	if value, ok := _c.mutation.Text(); ok {
-		_spec.SetField(message.FieldText, field.TypeBytes, value)
+		_spec.SetField(entmessage.FieldText, field.TypeBytes, value)
 		_node.Text = value
 	}
 	if value, ok := _c.mutation.ReadAt(); ok {
-		_spec.SetField(message.FieldReadAt, field.TypeTime, value)
+		_spec.SetField(entmessage.FieldReadAt, field.TypeTime, value)
 		_node.ReadAt = &value
 	}
 	if value, ok := _c.mutation.Mailed(); ok {
-		_spec.SetField(message.FieldMailed, field.TypeBool, value)
+		_spec.SetField(entmessage.FieldMailed, field.TypeBool, value)
 		_node.Mailed = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
-		_spec.SetField(message.FieldCreatedAt, field.TypeTime, value)
+		_spec.SetField(entmessage.FieldCreatedAt, field.TypeTime, value)
 		_node.CreatedAt = value
 	}
 	return _node, _spec

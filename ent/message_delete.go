@@ -8,8 +8,9 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"latchkey.dev/ent/message"
 	"latchkey.dev/ent/predicate"
+
+	entmessage "latchkey.dev/ent/message"
 )
 
 // MessageDelete is the builder for deleting a Message entity.
@@ -40,7 +41,7 @@ func (_d *MessageDelete) ExecX(ctx context.Context) int {
 }
 
 func (_d *MessageDelete) sqlExec(ctx context.Context) (int, error) {
-	_spec := sqlgraph.NewDeleteSpec(message.Table, sqlgraph.NewFieldSpec(message.FieldID, field.TypeString))
+	_spec := sqlgraph.NewDeleteSpec(entmessage.Table, sqlgraph.NewFieldSpec(entmessage.FieldID, field.TypeString))
 	if ps := _d.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
@@ -74,7 +75,7 @@ func (_d *MessageDeleteOne) Exec(ctx context.Context) error {
 	case err != nil:
 		return err
 	case n == 0:
-		return &NotFoundError{message.Label}
+		return &NotFoundError{entmessage.Label}
 	default:
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"latchkey.dev/ent/message"
+	entmessage "latchkey.dev/ent/message"
 	"latchkey.dev/ent/predicate"
 )
 
@@ -20,7 +20,7 @@ import (
 type MessageQuery struct {
 	config
 	ctx        *QueryContext
-	order      []message.OrderOption
+	order      []entmessage.OrderOption
 	inters     []Interceptor
 	predicates []predicate.Message
 	modifiers  []func(*sql.Selector)
@@ -55,7 +55,7 @@ func (_q *MessageQuery) Unique(unique bool) *MessageQuery {
 }
 
 // Order specifies how the records should be ordered.
-func (_q *MessageQuery) Order(o ...message.OrderOption) *MessageQuery {
+func (_q *MessageQuery) Order(o ...entmessage.OrderOption) *MessageQuery {
 	_q.order = append(_q.order, o...)
 	return _q
 }
@@ -68,7 +68,7 @@ func (_q *MessageQuery) First(ctx context.Context) (*Message, error) {
 		return nil, err
 	}
 	if len(nodes) == 0 {
-		return nil, &NotFoundError{message.Label}
+		return nil, &NotFoundError{entmessage.Label}
 	}
 	return nodes[0], nil
 }
@@ -90,7 +90,7 @@ func (_q *MessageQuery) FirstID(ctx context.Context) (id string, err error) {
 		return
 	}
 	if len(ids) == 0 {
-		err = &NotFoundError{message.Label}
+		err = &NotFoundError{entmessage.Label}
 		return
 	}
 	return ids[0], nil
@@ -117,9 +117,9 @@ func (_q *MessageQuery) Only(ctx context.Context) (*Message, error) {
 	case 1:
 		return nodes[0], nil
 	case 0:
-		return nil, &NotFoundError{message.Label}
+		return nil, &NotFoundError{entmessage.Label}
 	default:
-		return nil, &NotSingularError{message.Label}
+		return nil, &NotSingularError{entmessage.Label}
 	}
 }
 
@@ -144,9 +144,9 @@ func (_q *MessageQuery) OnlyID(ctx context.Context) (id string, err error) {
 	case 1:
 		id = ids[0]
 	case 0:
-		err = &NotFoundError{message.Label}
+		err = &NotFoundError{entmessage.Label}
 	default:
-		err = &NotSingularError{message.Label}
+		err = &NotSingularError{entmessage.Label}
 	}
 	return
 }
@@ -185,7 +185,7 @@ func (_q *MessageQuery) IDs(ctx context.Context) (ids []string, err error) {
 		_q.Unique(true)
 	}
 	ctx = setContextOp(ctx, _q.ctx, ent.OpQueryIDs)
-	if err = _q.Select(message.FieldID).Scan(ctx, &ids); err != nil {
+	if err = _q.Select(entmessage.FieldID).Scan(ctx, &ids); err != nil {
 		return nil, err
 	}
 	return ids, nil
@@ -249,7 +249,7 @@ func (_q *MessageQuery) Clone() *MessageQuery {
 	return &MessageQuery{
 		config:     _q.config,
 		ctx:        _q.ctx.Clone(),
-		order:      append([]message.OrderOption{}, _q.order...),
+		order:      append([]entmessage.OrderOption{}, _q.order...),
 		inters:     append([]Interceptor{}, _q.inters...),
 		predicates: append([]predicate.Message{}, _q.predicates...),
 		// clone intermediate query.
@@ -270,14 +270,14 @@ func (_q *MessageQuery) Clone() *MessageQuery {
 //	}
 //
 //	client.Message.Query().
-//		GroupBy(message.FieldPropertyID).
+//		GroupBy(entmessage.FieldPropertyID).
 //		Aggregate(ent.Count()).
 //		Scan(ctx, &v)
 func (_q *MessageQuery) GroupBy(field string, fields ...string) *MessageGroupBy {
 	_q.ctx.Fields = append([]string{field}, fields...)
 	grbuild := &MessageGroupBy{build: _q}
 	grbuild.flds = &_q.ctx.Fields
-	grbuild.label = message.Label
+	grbuild.label = entmessage.Label
 	grbuild.scan = grbuild.Scan
 	return grbuild
 }
@@ -292,12 +292,12 @@ func (_q *MessageQuery) GroupBy(field string, fields ...string) *MessageGroupBy 
 //	}
 //
 //	client.Message.Query().
-//		Select(message.FieldPropertyID).
+//		Select(entmessage.FieldPropertyID).
 //		Scan(ctx, &v)
 func (_q *MessageQuery) Select(fields ...string) *MessageSelect {
 	_q.ctx.Fields = append(_q.ctx.Fields, fields...)
 	sbuild := &MessageSelect{MessageQuery: _q}
-	sbuild.label = message.Label
+	sbuild.label = entmessage.Label
 	sbuild.flds, sbuild.scan = &_q.ctx.Fields, sbuild.Scan
 	return sbuild
 }
@@ -319,7 +319,7 @@ func (_q *MessageQuery) prepareQuery(ctx context.Context) error {
 		}
 	}
 	for _, f := range _q.ctx.Fields {
-		if !message.ValidColumn(f) {
+		if !entmessage.ValidColumn(f) {
 			return &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 		}
 	}
@@ -374,7 +374,7 @@ func (_q *MessageQuery) sqlCount(ctx context.Context) (int, error) {
 }
 
 func (_q *MessageQuery) querySpec() *sqlgraph.QuerySpec {
-	_spec := sqlgraph.NewQuerySpec(message.Table, message.Columns, sqlgraph.NewFieldSpec(message.FieldID, field.TypeString))
+	_spec := sqlgraph.NewQuerySpec(entmessage.Table, entmessage.Columns, sqlgraph.NewFieldSpec(entmessage.FieldID, field.TypeString))
 	_spec.From = _q.sql
 	if unique := _q.ctx.Unique; unique != nil {
 		_spec.Unique = *unique
@@ -383,9 +383,9 @@ func (_q *MessageQuery) querySpec() *sqlgraph.QuerySpec {
 	}
 	if fields := _q.ctx.Fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
-		_spec.Node.Columns = append(_spec.Node.Columns, message.FieldID)
+		_spec.Node.Columns = append(_spec.Node.Columns, entmessage.FieldID)
 		for i := range fields {
-			if fields[i] != message.FieldID {
+			if fields[i] != entmessage.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, fields[i])
 			}
 		}
@@ -415,10 +415,10 @@ func (_q *MessageQuery) querySpec() *sqlgraph.QuerySpec {
 
 func (_q *MessageQuery) sqlQuery(ctx context.Context) *sql.Selector {
 	builder := sql.Dialect(_q.driver.Dialect())
-	t1 := builder.Table(message.Table)
+	t1 := builder.Table(entmessage.Table)
 	columns := _q.ctx.Fields
 	if len(columns) == 0 {
-		columns = message.Columns
+		columns = entmessage.Columns
 	}
 	selector := builder.Select(t1.Columns(columns...)...).From(t1)
 	if _q.sql != nil {

@@ -11,7 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
-	"latchkey.dev/ent/message"
+	entmessage "latchkey.dev/ent/message"
 	"latchkey.dev/ent/predicate"
 )
 
@@ -102,7 +102,7 @@ func (_u *MessageUpdate) Modify(modifiers ...func(u *sql.UpdateBuilder)) *Messag
 }
 
 func (_u *MessageUpdate) sqlSave(ctx context.Context) (_node int, err error) {
-	_spec := sqlgraph.NewUpdateSpec(message.Table, message.Columns, sqlgraph.NewFieldSpec(message.FieldID, field.TypeString))
+	_spec := sqlgraph.NewUpdateSpec(entmessage.Table, entmessage.Columns, sqlgraph.NewFieldSpec(entmessage.FieldID, field.TypeString))
 	if ps := _u.mutation.predicates; len(ps) > 0 {
 		_spec.Predicate = func(selector *sql.Selector) {
 			for i := range ps {
@@ -111,18 +111,18 @@ func (_u *MessageUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 		}
 	}
 	if value, ok := _u.mutation.ReadAt(); ok {
-		_spec.SetField(message.FieldReadAt, field.TypeTime, value)
+		_spec.SetField(entmessage.FieldReadAt, field.TypeTime, value)
 	}
 	if _u.mutation.ReadAtCleared() {
-		_spec.ClearField(message.FieldReadAt, field.TypeTime)
+		_spec.ClearField(entmessage.FieldReadAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.Mailed(); ok {
-		_spec.SetField(message.FieldMailed, field.TypeBool, value)
+		_spec.SetField(entmessage.FieldMailed, field.TypeBool, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
-			err = &NotFoundError{message.Label}
+			err = &NotFoundError{entmessage.Label}
 		} else if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}
@@ -227,7 +227,7 @@ func (_u *MessageUpdateOne) Modify(modifiers ...func(u *sql.UpdateBuilder)) *Mes
 }
 
 func (_u *MessageUpdateOne) sqlSave(ctx context.Context) (_node *Message, err error) {
-	_spec := sqlgraph.NewUpdateSpec(message.Table, message.Columns, sqlgraph.NewFieldSpec(message.FieldID, field.TypeString))
+	_spec := sqlgraph.NewUpdateSpec(entmessage.Table, entmessage.Columns, sqlgraph.NewFieldSpec(entmessage.FieldID, field.TypeString))
 	id, ok := _u.mutation.ID()
 	if !ok {
 		return nil, &ValidationError{Name: "id", err: errors.New(`ent: missing "Message.id" for update`)}
@@ -235,12 +235,12 @@ func (_u *MessageUpdateOne) sqlSave(ctx context.Context) (_node *Message, err er
 	_spec.Node.ID.Value = id
 	if fields := _u.fields; len(fields) > 0 {
 		_spec.Node.Columns = make([]string, 0, len(fields))
-		_spec.Node.Columns = append(_spec.Node.Columns, message.FieldID)
+		_spec.Node.Columns = append(_spec.Node.Columns, entmessage.FieldID)
 		for _, f := range fields {
-			if !message.ValidColumn(f) {
+			if !entmessage.ValidColumn(f) {
 				return nil, &ValidationError{Name: f, err: fmt.Errorf("ent: invalid field %q for query", f)}
 			}
-			if f != message.FieldID {
+			if f != entmessage.FieldID {
 				_spec.Node.Columns = append(_spec.Node.Columns, f)
 			}
 		}
@@ -253,13 +253,13 @@ func (_u *MessageUpdateOne) sqlSave(ctx context.Context) (_node *Message, err er
 		}
 	}
 	if value, ok := _u.mutation.ReadAt(); ok {
-		_spec.SetField(message.FieldReadAt, field.TypeTime, value)
+		_spec.SetField(entmessage.FieldReadAt, field.TypeTime, value)
 	}
 	if _u.mutation.ReadAtCleared() {
-		_spec.ClearField(message.FieldReadAt, field.TypeTime)
+		_spec.ClearField(entmessage.FieldReadAt, field.TypeTime)
 	}
 	if value, ok := _u.mutation.Mailed(); ok {
-		_spec.SetField(message.FieldMailed, field.TypeBool, value)
+		_spec.SetField(entmessage.FieldMailed, field.TypeBool, value)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Message{config: _u.config}
@@ -267,7 +267,7 @@ func (_u *MessageUpdateOne) sqlSave(ctx context.Context) (_node *Message, err er
 	_spec.ScanValues = _node.scanValues
 	if err = sqlgraph.UpdateNode(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
-			err = &NotFoundError{message.Label}
+			err = &NotFoundError{entmessage.Label}
 		} else if sqlgraph.IsConstraintError(err) {
 			err = &ConstraintError{msg: err.Error(), wrap: err}
 		}

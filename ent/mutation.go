@@ -49,7 +49,7 @@ import (
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/mappingchange"
 	"latchkey.dev/ent/membership"
-	"latchkey.dev/ent/message"
+	entmessage "latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
@@ -80,6 +80,7 @@ import (
 	"latchkey.dev/ent/usedchallenge"
 	"latchkey.dev/ent/webhook"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
 )
 
 const (
@@ -12110,6 +12111,7 @@ type EndpointMutation struct {
 	last_success_at *time.Time
 	last_failure_at *time.Time
 	last_error      *string
+	last_problem    *message.Message
 	created_at      *time.Time
 	clearedFields   map[string]struct{}
 	done            bool
@@ -12663,6 +12665,55 @@ func (m *EndpointMutation) ResetLastError() {
 	m.last_error = nil
 }
 
+// SetLastProblem sets the "last_problem" field.
+func (m *EndpointMutation) SetLastProblem(value message.Message) {
+	m.last_problem = &value
+}
+
+// LastProblem returns the value of the "last_problem" field in the mutation.
+func (m *EndpointMutation) LastProblem() (r message.Message, exists bool) {
+	v := m.last_problem
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastProblem returns the old "last_problem" field's value of the Endpoint entity.
+// If the Endpoint object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *EndpointMutation) OldLastProblem(ctx context.Context) (v message.Message, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastProblem is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastProblem requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastProblem: %w", err)
+	}
+	return oldValue.LastProblem, nil
+}
+
+// ClearLastProblem clears the value of the "last_problem" field.
+func (m *EndpointMutation) ClearLastProblem() {
+	m.last_problem = nil
+	m.clearedFields[endpoint.FieldLastProblem] = struct{}{}
+}
+
+// LastProblemCleared returns if the "last_problem" field was cleared in this mutation.
+func (m *EndpointMutation) LastProblemCleared() bool {
+	_, ok := m.clearedFields[endpoint.FieldLastProblem]
+	return ok
+}
+
+// ResetLastProblem resets all changes to the "last_problem" field.
+func (m *EndpointMutation) ResetLastProblem() {
+	m.last_problem = nil
+	delete(m.clearedFields, endpoint.FieldLastProblem)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *EndpointMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -12733,7 +12784,7 @@ func (m *EndpointMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *EndpointMutation) Fields() []string {
-	fields := make([]string, 0, 12)
+	fields := make([]string, 0, 13)
 	if m.property_id != nil {
 		fields = append(fields, endpoint.FieldPropertyID)
 	}
@@ -12766,6 +12817,9 @@ func (m *EndpointMutation) Fields() []string {
 	}
 	if m.last_error != nil {
 		fields = append(fields, endpoint.FieldLastError)
+	}
+	if m.last_problem != nil {
+		fields = append(fields, endpoint.FieldLastProblem)
 	}
 	if m.created_at != nil {
 		fields = append(fields, endpoint.FieldCreatedAt)
@@ -12800,6 +12854,8 @@ func (m *EndpointMutation) Field(name string) (ent.Value, bool) {
 		return m.LastFailureAt()
 	case endpoint.FieldLastError:
 		return m.LastError()
+	case endpoint.FieldLastProblem:
+		return m.LastProblem()
 	case endpoint.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -12833,6 +12889,8 @@ func (m *EndpointMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldLastFailureAt(ctx)
 	case endpoint.FieldLastError:
 		return m.OldLastError(ctx)
+	case endpoint.FieldLastProblem:
+		return m.OldLastProblem(ctx)
 	case endpoint.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -12921,6 +12979,13 @@ func (m *EndpointMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetLastError(v)
 		return nil
+	case endpoint.FieldLastProblem:
+		v, ok := value.(message.Message)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastProblem(v)
+		return nil
 	case endpoint.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -12979,6 +13044,9 @@ func (m *EndpointMutation) ClearedFields() []string {
 	if m.FieldCleared(endpoint.FieldLastFailureAt) {
 		fields = append(fields, endpoint.FieldLastFailureAt)
 	}
+	if m.FieldCleared(endpoint.FieldLastProblem) {
+		fields = append(fields, endpoint.FieldLastProblem)
+	}
 	return fields
 }
 
@@ -12998,6 +13066,9 @@ func (m *EndpointMutation) ClearField(name string) error {
 		return nil
 	case endpoint.FieldLastFailureAt:
 		m.ClearLastFailureAt()
+		return nil
+	case endpoint.FieldLastProblem:
+		m.ClearLastProblem()
 		return nil
 	}
 	return fmt.Errorf("unknown Endpoint nullable field %s", name)
@@ -13039,6 +13110,9 @@ func (m *EndpointMutation) ResetField(name string) error {
 		return nil
 	case endpoint.FieldLastError:
 		m.ResetLastError()
+		return nil
+	case endpoint.FieldLastProblem:
+		m.ResetLastProblem()
 		return nil
 	case endpoint.FieldCreatedAt:
 		m.ResetCreatedAt()
@@ -36244,19 +36318,19 @@ func (m *MessageMutation) OldReadAt(ctx context.Context) (v *time.Time, err erro
 // ClearReadAt clears the value of the "read_at" field.
 func (m *MessageMutation) ClearReadAt() {
 	m.read_at = nil
-	m.clearedFields[message.FieldReadAt] = struct{}{}
+	m.clearedFields[entmessage.FieldReadAt] = struct{}{}
 }
 
 // ReadAtCleared returns if the "read_at" field was cleared in this mutation.
 func (m *MessageMutation) ReadAtCleared() bool {
-	_, ok := m.clearedFields[message.FieldReadAt]
+	_, ok := m.clearedFields[entmessage.FieldReadAt]
 	return ok
 }
 
 // ResetReadAt resets all changes to the "read_at" field.
 func (m *MessageMutation) ResetReadAt() {
 	m.read_at = nil
-	delete(m.clearedFields, message.FieldReadAt)
+	delete(m.clearedFields, entmessage.FieldReadAt)
 }
 
 // SetMailed sets the "mailed" field.
@@ -36367,34 +36441,34 @@ func (m *MessageMutation) Type() string {
 func (m *MessageMutation) Fields() []string {
 	fields := make([]string, 0, 10)
 	if m.property_id != nil {
-		fields = append(fields, message.FieldPropertyID)
+		fields = append(fields, entmessage.FieldPropertyID)
 	}
 	if m.reservation_id != nil {
-		fields = append(fields, message.FieldReservationID)
+		fields = append(fields, entmessage.FieldReservationID)
 	}
 	if m.guest_id != nil {
-		fields = append(fields, message.FieldGuestID)
+		fields = append(fields, entmessage.FieldGuestID)
 	}
 	if m.number != nil {
-		fields = append(fields, message.FieldNumber)
+		fields = append(fields, entmessage.FieldNumber)
 	}
 	if m.sender != nil {
-		fields = append(fields, message.FieldSender)
+		fields = append(fields, entmessage.FieldSender)
 	}
 	if m.author != nil {
-		fields = append(fields, message.FieldAuthor)
+		fields = append(fields, entmessage.FieldAuthor)
 	}
 	if m.text != nil {
-		fields = append(fields, message.FieldText)
+		fields = append(fields, entmessage.FieldText)
 	}
 	if m.read_at != nil {
-		fields = append(fields, message.FieldReadAt)
+		fields = append(fields, entmessage.FieldReadAt)
 	}
 	if m.mailed != nil {
-		fields = append(fields, message.FieldMailed)
+		fields = append(fields, entmessage.FieldMailed)
 	}
 	if m.created_at != nil {
-		fields = append(fields, message.FieldCreatedAt)
+		fields = append(fields, entmessage.FieldCreatedAt)
 	}
 	return fields
 }
@@ -36404,25 +36478,25 @@ func (m *MessageMutation) Fields() []string {
 // schema.
 func (m *MessageMutation) Field(name string) (ent.Value, bool) {
 	switch name {
-	case message.FieldPropertyID:
+	case entmessage.FieldPropertyID:
 		return m.PropertyID()
-	case message.FieldReservationID:
+	case entmessage.FieldReservationID:
 		return m.ReservationID()
-	case message.FieldGuestID:
+	case entmessage.FieldGuestID:
 		return m.GuestID()
-	case message.FieldNumber:
+	case entmessage.FieldNumber:
 		return m.Number()
-	case message.FieldSender:
+	case entmessage.FieldSender:
 		return m.Sender()
-	case message.FieldAuthor:
+	case entmessage.FieldAuthor:
 		return m.Author()
-	case message.FieldText:
+	case entmessage.FieldText:
 		return m.Text()
-	case message.FieldReadAt:
+	case entmessage.FieldReadAt:
 		return m.ReadAt()
-	case message.FieldMailed:
+	case entmessage.FieldMailed:
 		return m.Mailed()
-	case message.FieldCreatedAt:
+	case entmessage.FieldCreatedAt:
 		return m.CreatedAt()
 	}
 	return nil, false
@@ -36433,25 +36507,25 @@ func (m *MessageMutation) Field(name string) (ent.Value, bool) {
 // database failed.
 func (m *MessageMutation) OldField(ctx context.Context, name string) (ent.Value, error) {
 	switch name {
-	case message.FieldPropertyID:
+	case entmessage.FieldPropertyID:
 		return m.OldPropertyID(ctx)
-	case message.FieldReservationID:
+	case entmessage.FieldReservationID:
 		return m.OldReservationID(ctx)
-	case message.FieldGuestID:
+	case entmessage.FieldGuestID:
 		return m.OldGuestID(ctx)
-	case message.FieldNumber:
+	case entmessage.FieldNumber:
 		return m.OldNumber(ctx)
-	case message.FieldSender:
+	case entmessage.FieldSender:
 		return m.OldSender(ctx)
-	case message.FieldAuthor:
+	case entmessage.FieldAuthor:
 		return m.OldAuthor(ctx)
-	case message.FieldText:
+	case entmessage.FieldText:
 		return m.OldText(ctx)
-	case message.FieldReadAt:
+	case entmessage.FieldReadAt:
 		return m.OldReadAt(ctx)
-	case message.FieldMailed:
+	case entmessage.FieldMailed:
 		return m.OldMailed(ctx)
-	case message.FieldCreatedAt:
+	case entmessage.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
 	return nil, fmt.Errorf("unknown Message field %s", name)
@@ -36462,70 +36536,70 @@ func (m *MessageMutation) OldField(ctx context.Context, name string) (ent.Value,
 // type.
 func (m *MessageMutation) SetField(name string, value ent.Value) error {
 	switch name {
-	case message.FieldPropertyID:
+	case entmessage.FieldPropertyID:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetPropertyID(v)
 		return nil
-	case message.FieldReservationID:
+	case entmessage.FieldReservationID:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetReservationID(v)
 		return nil
-	case message.FieldGuestID:
+	case entmessage.FieldGuestID:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetGuestID(v)
 		return nil
-	case message.FieldNumber:
+	case entmessage.FieldNumber:
 		v, ok := value.(int)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetNumber(v)
 		return nil
-	case message.FieldSender:
+	case entmessage.FieldSender:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetSender(v)
 		return nil
-	case message.FieldAuthor:
+	case entmessage.FieldAuthor:
 		v, ok := value.(string)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetAuthor(v)
 		return nil
-	case message.FieldText:
+	case entmessage.FieldText:
 		v, ok := value.([]byte)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetText(v)
 		return nil
-	case message.FieldReadAt:
+	case entmessage.FieldReadAt:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetReadAt(v)
 		return nil
-	case message.FieldMailed:
+	case entmessage.FieldMailed:
 		v, ok := value.(bool)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetMailed(v)
 		return nil
-	case message.FieldCreatedAt:
+	case entmessage.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
@@ -36541,7 +36615,7 @@ func (m *MessageMutation) SetField(name string, value ent.Value) error {
 func (m *MessageMutation) AddedFields() []string {
 	var fields []string
 	if m.addnumber != nil {
-		fields = append(fields, message.FieldNumber)
+		fields = append(fields, entmessage.FieldNumber)
 	}
 	return fields
 }
@@ -36551,7 +36625,7 @@ func (m *MessageMutation) AddedFields() []string {
 // was not set, or was not defined in the schema.
 func (m *MessageMutation) AddedField(name string) (ent.Value, bool) {
 	switch name {
-	case message.FieldNumber:
+	case entmessage.FieldNumber:
 		return m.AddedNumber()
 	}
 	return nil, false
@@ -36562,7 +36636,7 @@ func (m *MessageMutation) AddedField(name string) (ent.Value, bool) {
 // type.
 func (m *MessageMutation) AddField(name string, value ent.Value) error {
 	switch name {
-	case message.FieldNumber:
+	case entmessage.FieldNumber:
 		v, ok := value.(int)
 		if !ok {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
@@ -36577,8 +36651,8 @@ func (m *MessageMutation) AddField(name string, value ent.Value) error {
 // mutation.
 func (m *MessageMutation) ClearedFields() []string {
 	var fields []string
-	if m.FieldCleared(message.FieldReadAt) {
-		fields = append(fields, message.FieldReadAt)
+	if m.FieldCleared(entmessage.FieldReadAt) {
+		fields = append(fields, entmessage.FieldReadAt)
 	}
 	return fields
 }
@@ -36594,7 +36668,7 @@ func (m *MessageMutation) FieldCleared(name string) bool {
 // error if the field is not defined in the schema.
 func (m *MessageMutation) ClearField(name string) error {
 	switch name {
-	case message.FieldReadAt:
+	case entmessage.FieldReadAt:
 		m.ClearReadAt()
 		return nil
 	}
@@ -36605,34 +36679,34 @@ func (m *MessageMutation) ClearField(name string) error {
 // It returns an error if the field is not defined in the schema.
 func (m *MessageMutation) ResetField(name string) error {
 	switch name {
-	case message.FieldPropertyID:
+	case entmessage.FieldPropertyID:
 		m.ResetPropertyID()
 		return nil
-	case message.FieldReservationID:
+	case entmessage.FieldReservationID:
 		m.ResetReservationID()
 		return nil
-	case message.FieldGuestID:
+	case entmessage.FieldGuestID:
 		m.ResetGuestID()
 		return nil
-	case message.FieldNumber:
+	case entmessage.FieldNumber:
 		m.ResetNumber()
 		return nil
-	case message.FieldSender:
+	case entmessage.FieldSender:
 		m.ResetSender()
 		return nil
-	case message.FieldAuthor:
+	case entmessage.FieldAuthor:
 		m.ResetAuthor()
 		return nil
-	case message.FieldText:
+	case entmessage.FieldText:
 		m.ResetText()
 		return nil
-	case message.FieldReadAt:
+	case entmessage.FieldReadAt:
 		m.ResetReadAt()
 		return nil
-	case message.FieldMailed:
+	case entmessage.FieldMailed:
 		m.ResetMailed()
 		return nil
-	case message.FieldCreatedAt:
+	case entmessage.FieldCreatedAt:
 		m.ResetCreatedAt()
 		return nil
 	}
@@ -59665,6 +59739,7 @@ type WebhookMutation struct {
 	last_success_at *time.Time
 	last_failure_at *time.Time
 	last_error      *string
+	last_problem    *message.Message
 	given_up        *int
 	addgiven_up     *int
 	given_up_at     *time.Time
@@ -60350,6 +60425,55 @@ func (m *WebhookMutation) ResetLastError() {
 	m.last_error = nil
 }
 
+// SetLastProblem sets the "last_problem" field.
+func (m *WebhookMutation) SetLastProblem(value message.Message) {
+	m.last_problem = &value
+}
+
+// LastProblem returns the value of the "last_problem" field in the mutation.
+func (m *WebhookMutation) LastProblem() (r message.Message, exists bool) {
+	v := m.last_problem
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldLastProblem returns the old "last_problem" field's value of the Webhook entity.
+// If the Webhook object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *WebhookMutation) OldLastProblem(ctx context.Context) (v message.Message, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldLastProblem is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldLastProblem requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldLastProblem: %w", err)
+	}
+	return oldValue.LastProblem, nil
+}
+
+// ClearLastProblem clears the value of the "last_problem" field.
+func (m *WebhookMutation) ClearLastProblem() {
+	m.last_problem = nil
+	m.clearedFields[webhook.FieldLastProblem] = struct{}{}
+}
+
+// LastProblemCleared returns if the "last_problem" field was cleared in this mutation.
+func (m *WebhookMutation) LastProblemCleared() bool {
+	_, ok := m.clearedFields[webhook.FieldLastProblem]
+	return ok
+}
+
+// ResetLastProblem resets all changes to the "last_problem" field.
+func (m *WebhookMutation) ResetLastProblem() {
+	m.last_problem = nil
+	delete(m.clearedFields, webhook.FieldLastProblem)
+}
+
 // SetGivenUp sets the "given_up" field.
 func (m *WebhookMutation) SetGivenUp(i int) {
 	m.given_up = &i
@@ -60630,7 +60754,7 @@ func (m *WebhookMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *WebhookMutation) Fields() []string {
-	fields := make([]string, 0, 18)
+	fields := make([]string, 0, 19)
 	if m.property_id != nil {
 		fields = append(fields, webhook.FieldPropertyID)
 	}
@@ -60669,6 +60793,9 @@ func (m *WebhookMutation) Fields() []string {
 	}
 	if m.last_error != nil {
 		fields = append(fields, webhook.FieldLastError)
+	}
+	if m.last_problem != nil {
+		fields = append(fields, webhook.FieldLastProblem)
 	}
 	if m.given_up != nil {
 		fields = append(fields, webhook.FieldGivenUp)
@@ -60719,6 +60846,8 @@ func (m *WebhookMutation) Field(name string) (ent.Value, bool) {
 		return m.LastFailureAt()
 	case webhook.FieldLastError:
 		return m.LastError()
+	case webhook.FieldLastProblem:
+		return m.LastProblem()
 	case webhook.FieldGivenUp:
 		return m.GivenUp()
 	case webhook.FieldGivenUpAt:
@@ -60764,6 +60893,8 @@ func (m *WebhookMutation) OldField(ctx context.Context, name string) (ent.Value,
 		return m.OldLastFailureAt(ctx)
 	case webhook.FieldLastError:
 		return m.OldLastError(ctx)
+	case webhook.FieldLastProblem:
+		return m.OldLastProblem(ctx)
 	case webhook.FieldGivenUp:
 		return m.OldGivenUp(ctx)
 	case webhook.FieldGivenUpAt:
@@ -60873,6 +61004,13 @@ func (m *WebhookMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetLastError(v)
+		return nil
+	case webhook.FieldLastProblem:
+		v, ok := value.(message.Message)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetLastProblem(v)
 		return nil
 	case webhook.FieldGivenUp:
 		v, ok := value.(int)
@@ -60993,6 +61131,9 @@ func (m *WebhookMutation) ClearedFields() []string {
 	if m.FieldCleared(webhook.FieldLastFailureAt) {
 		fields = append(fields, webhook.FieldLastFailureAt)
 	}
+	if m.FieldCleared(webhook.FieldLastProblem) {
+		fields = append(fields, webhook.FieldLastProblem)
+	}
 	if m.FieldCleared(webhook.FieldGivenUpAt) {
 		fields = append(fields, webhook.FieldGivenUpAt)
 	}
@@ -61027,6 +61168,9 @@ func (m *WebhookMutation) ClearField(name string) error {
 		return nil
 	case webhook.FieldLastFailureAt:
 		m.ClearLastFailureAt()
+		return nil
+	case webhook.FieldLastProblem:
+		m.ClearLastProblem()
 		return nil
 	case webhook.FieldGivenUpAt:
 		m.ClearGivenUpAt()
@@ -61080,6 +61224,9 @@ func (m *WebhookMutation) ResetField(name string) error {
 		return nil
 	case webhook.FieldLastError:
 		m.ResetLastError()
+		return nil
+	case webhook.FieldLastProblem:
+		m.ResetLastProblem()
 		return nil
 	case webhook.FieldGivenUp:
 		m.ResetGivenUp()

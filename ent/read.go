@@ -54,7 +54,7 @@ func (c *CheckInSettingsClient) Read(ctx context.Context, condition string, args
 	return read(ctx, c.config, func() *CheckInSettings { return &CheckInSettings{config: c.config} }, selectCheckInSettings+condition, checkinsettings.Columns, args)
 }
 
-const selectEndpoint = "SELECT id, property_id, integration_id, action, url, method, sealed_token, token_place, failures, last_success_at, last_failure_at, last_error, created_at FROM endpoints WHERE "
+const selectEndpoint = "SELECT id, property_id, integration_id, action, url, method, sealed_token, token_place, failures, last_success_at, last_failure_at, last_error, last_problem, created_at FROM endpoints WHERE "
 
 // Read returns the rows that an SQL condition matches. Its placeholders are $1, $2 and so on. It does not run interceptors.
 func (c *EndpointClient) Read(ctx context.Context, condition string, args ...any) ([]*Endpoint, error) {

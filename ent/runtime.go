@@ -43,7 +43,7 @@ import (
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/mappingchange"
 	"latchkey.dev/ent/membership"
-	"latchkey.dev/ent/message"
+	entmessage "latchkey.dev/ent/message"
 	"latchkey.dev/ent/node"
 	"latchkey.dev/ent/notice"
 	"latchkey.dev/ent/partnerspace"
@@ -563,7 +563,7 @@ func init() {
 	// endpoint.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
 	endpoint.LastErrorValidator = endpointDescLastError.Validators[0].(func(string) error)
 	// endpointDescCreatedAt is the schema descriptor for created_at field.
-	endpointDescCreatedAt := endpointFields[12].Descriptor()
+	endpointDescCreatedAt := endpointFields[13].Descriptor()
 	// endpoint.DefaultCreatedAt holds the default value on creation for the created_at field.
 	endpoint.DefaultCreatedAt = endpointDescCreatedAt.Default.(func() time.Time)
 	// endpointDescID is the schema descriptor for id field.
@@ -1386,42 +1386,42 @@ func init() {
 	membershipDescID := membershipFields[0].Descriptor()
 	// membership.IDValidator is a validator for the "id" field. It is called by the builders before save.
 	membership.IDValidator = membershipDescID.Validators[0].(func(string) error)
-	messageFields := schema.Message{}.Fields()
-	_ = messageFields
-	// messageDescPropertyID is the schema descriptor for property_id field.
-	messageDescPropertyID := messageFields[1].Descriptor()
-	// message.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
-	message.PropertyIDValidator = messageDescPropertyID.Validators[0].(func(string) error)
-	// messageDescReservationID is the schema descriptor for reservation_id field.
-	messageDescReservationID := messageFields[2].Descriptor()
-	// message.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
-	message.ReservationIDValidator = messageDescReservationID.Validators[0].(func(string) error)
-	// messageDescGuestID is the schema descriptor for guest_id field.
-	messageDescGuestID := messageFields[3].Descriptor()
-	// message.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
-	message.GuestIDValidator = messageDescGuestID.Validators[0].(func(string) error)
-	// messageDescSender is the schema descriptor for sender field.
-	messageDescSender := messageFields[5].Descriptor()
-	// message.SenderValidator is a validator for the "sender" field. It is called by the builders before save.
-	message.SenderValidator = messageDescSender.Validators[0].(func(string) error)
-	// messageDescAuthor is the schema descriptor for author field.
-	messageDescAuthor := messageFields[6].Descriptor()
-	// message.DefaultAuthor holds the default value on creation for the author field.
-	message.DefaultAuthor = messageDescAuthor.Default.(string)
-	// message.AuthorValidator is a validator for the "author" field. It is called by the builders before save.
-	message.AuthorValidator = messageDescAuthor.Validators[0].(func(string) error)
-	// messageDescMailed is the schema descriptor for mailed field.
-	messageDescMailed := messageFields[9].Descriptor()
-	// message.DefaultMailed holds the default value on creation for the mailed field.
-	message.DefaultMailed = messageDescMailed.Default.(bool)
-	// messageDescCreatedAt is the schema descriptor for created_at field.
-	messageDescCreatedAt := messageFields[10].Descriptor()
-	// message.DefaultCreatedAt holds the default value on creation for the created_at field.
-	message.DefaultCreatedAt = messageDescCreatedAt.Default.(func() time.Time)
-	// messageDescID is the schema descriptor for id field.
-	messageDescID := messageFields[0].Descriptor()
-	// message.IDValidator is a validator for the "id" field. It is called by the builders before save.
-	message.IDValidator = messageDescID.Validators[0].(func(string) error)
+	entmessageFields := schema.Message{}.Fields()
+	_ = entmessageFields
+	// entmessageDescPropertyID is the schema descriptor for property_id field.
+	entmessageDescPropertyID := entmessageFields[1].Descriptor()
+	// entmessage.PropertyIDValidator is a validator for the "property_id" field. It is called by the builders before save.
+	entmessage.PropertyIDValidator = entmessageDescPropertyID.Validators[0].(func(string) error)
+	// entmessageDescReservationID is the schema descriptor for reservation_id field.
+	entmessageDescReservationID := entmessageFields[2].Descriptor()
+	// entmessage.ReservationIDValidator is a validator for the "reservation_id" field. It is called by the builders before save.
+	entmessage.ReservationIDValidator = entmessageDescReservationID.Validators[0].(func(string) error)
+	// entmessageDescGuestID is the schema descriptor for guest_id field.
+	entmessageDescGuestID := entmessageFields[3].Descriptor()
+	// entmessage.GuestIDValidator is a validator for the "guest_id" field. It is called by the builders before save.
+	entmessage.GuestIDValidator = entmessageDescGuestID.Validators[0].(func(string) error)
+	// entmessageDescSender is the schema descriptor for sender field.
+	entmessageDescSender := entmessageFields[5].Descriptor()
+	// entmessage.SenderValidator is a validator for the "sender" field. It is called by the builders before save.
+	entmessage.SenderValidator = entmessageDescSender.Validators[0].(func(string) error)
+	// entmessageDescAuthor is the schema descriptor for author field.
+	entmessageDescAuthor := entmessageFields[6].Descriptor()
+	// entmessage.DefaultAuthor holds the default value on creation for the author field.
+	entmessage.DefaultAuthor = entmessageDescAuthor.Default.(string)
+	// entmessage.AuthorValidator is a validator for the "author" field. It is called by the builders before save.
+	entmessage.AuthorValidator = entmessageDescAuthor.Validators[0].(func(string) error)
+	// entmessageDescMailed is the schema descriptor for mailed field.
+	entmessageDescMailed := entmessageFields[9].Descriptor()
+	// entmessage.DefaultMailed holds the default value on creation for the mailed field.
+	entmessage.DefaultMailed = entmessageDescMailed.Default.(bool)
+	// entmessageDescCreatedAt is the schema descriptor for created_at field.
+	entmessageDescCreatedAt := entmessageFields[10].Descriptor()
+	// entmessage.DefaultCreatedAt holds the default value on creation for the created_at field.
+	entmessage.DefaultCreatedAt = entmessageDescCreatedAt.Default.(func() time.Time)
+	// entmessageDescID is the schema descriptor for id field.
+	entmessageDescID := entmessageFields[0].Descriptor()
+	// entmessage.IDValidator is a validator for the "id" field. It is called by the builders before save.
+	entmessage.IDValidator = entmessageDescID.Validators[0].(func(string) error)
 	nodeFields := schema.Node{}.Fields()
 	_ = nodeFields
 	// nodeDescCreatedAt is the schema descriptor for created_at field.
@@ -2255,15 +2255,15 @@ func init() {
 	// webhook.LastErrorValidator is a validator for the "last_error" field. It is called by the builders before save.
 	webhook.LastErrorValidator = webhookDescLastError.Validators[0].(func(string) error)
 	// webhookDescGivenUp is the schema descriptor for given_up field.
-	webhookDescGivenUp := webhookFields[14].Descriptor()
+	webhookDescGivenUp := webhookFields[15].Descriptor()
 	// webhook.DefaultGivenUp holds the default value on creation for the given_up field.
 	webhook.DefaultGivenUp = webhookDescGivenUp.Default.(int)
 	// webhookDescDrainedBy is the schema descriptor for drained_by field.
-	webhookDescDrainedBy := webhookFields[16].Descriptor()
+	webhookDescDrainedBy := webhookFields[17].Descriptor()
 	// webhook.DefaultDrainedBy holds the default value on creation for the drained_by field.
 	webhook.DefaultDrainedBy = webhookDescDrainedBy.Default.(int64)
 	// webhookDescCreatedAt is the schema descriptor for created_at field.
-	webhookDescCreatedAt := webhookFields[18].Descriptor()
+	webhookDescCreatedAt := webhookFields[19].Descriptor()
 	// webhook.DefaultCreatedAt holds the default value on creation for the created_at field.
 	webhook.DefaultCreatedAt = webhookDescCreatedAt.Default.(func() time.Time)
 	// webhookDescID is the schema descriptor for id field.

@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent"
 	"entgo.io/ent/dialect/sql"
 	"latchkey.dev/ent/webhook"
+	"latchkey.dev/internal/message"
 )
 
 // Webhook is the model entity for the Webhook schema.
@@ -42,8 +43,10 @@ type Webhook struct {
 	LastSuccessAt *time.Time `json:"last_success_at,omitempty"`
 	// LastFailureAt holds the value of the "last_failure_at" field.
 	LastFailureAt *time.Time `json:"last_failure_at,omitempty"`
-	// LastError holds the value of the "last_error" field.
+	// The last failure in English, for the partner.
 	LastError string `json:"last_error,omitempty"`
+	// The last failure for staff, which the API renders; null: only last_error is known.
+	LastProblem message.Message `json:"last_problem,omitempty"`
 	// Events that were given up.
 	GivenUp int `json:"given_up,omitempty"`
 	// GivenUpAt holds the value of the "given_up_at" field.
@@ -62,7 +65,7 @@ func (*Webhook) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case webhook.FieldKinds, webhook.FieldSecret, webhook.FieldPreviousSecret:
+		case webhook.FieldKinds, webhook.FieldSecret, webhook.FieldPreviousSecret, webhook.FieldLastProblem:
 			values[i] = new([]byte)
 		case webhook.FieldFailures, webhook.FieldGivenUp, webhook.FieldDrainedBy:
 			values[i] = new(sql.NullInt64)
@@ -174,6 +177,14 @@ func (_m *Webhook) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field last_error", values[i])
 			} else if value.Valid {
 				_m.LastError = value.String
+			}
+		case webhook.FieldLastProblem:
+			if value, ok := values[i].(*[]byte); !ok {
+				return fmt.Errorf("unexpected type %T for field last_problem", values[i])
+			} else if value != nil && len(*value) > 0 {
+				if err := json.Unmarshal(*value, &_m.LastProblem); err != nil {
+					return fmt.Errorf("unmarshal field last_problem: %w", err)
+				}
 			}
 		case webhook.FieldGivenUp:
 			if value, ok := values[i].(*sql.NullInt64); !ok {
@@ -289,6 +300,9 @@ func (_m *Webhook) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("last_error=")
 	builder.WriteString(_m.LastError)
+	builder.WriteString(", ")
+	builder.WriteString("last_problem=")
+	builder.WriteString(fmt.Sprintf("%v", _m.LastProblem))
 	builder.WriteString(", ")
 	builder.WriteString("given_up=")
 	builder.WriteString(fmt.Sprintf("%v", _m.GivenUp))

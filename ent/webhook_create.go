@@ -11,6 +11,7 @@ import (
 	"entgo.io/ent/dialect/sql/sqlgraph"
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/webhook"
+	"latchkey.dev/internal/message"
 )
 
 // WebhookCreate is the builder for creating a Webhook entity.
@@ -150,6 +151,20 @@ func (_c *WebhookCreate) SetLastError(v string) *WebhookCreate {
 func (_c *WebhookCreate) SetNillableLastError(v *string) *WebhookCreate {
 	if v != nil {
 		_c.SetLastError(*v)
+	}
+	return _c
+}
+
+// SetLastProblem sets the "last_problem" field.
+func (_c *WebhookCreate) SetLastProblem(v message.Message) *WebhookCreate {
+	_c.mutation.SetLastProblem(v)
+	return _c
+}
+
+// SetNillableLastProblem sets the "last_problem" field if the given value is not nil.
+func (_c *WebhookCreate) SetNillableLastProblem(v *message.Message) *WebhookCreate {
+	if v != nil {
+		_c.SetLastProblem(*v)
 	}
 	return _c
 }
@@ -442,6 +457,10 @@ func (_c *WebhookCreate) createSpec() (*Webhook, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.LastError(); ok {
 		_spec.SetField(webhook.FieldLastError, field.TypeString, value)
 		_node.LastError = value
+	}
+	if value, ok := _c.mutation.LastProblem(); ok {
+		_spec.SetField(webhook.FieldLastProblem, field.TypeJSON, value)
+		_node.LastProblem = value
 	}
 	if value, ok := _c.mutation.GivenUp(); ok {
 		_spec.SetField(webhook.FieldGivenUp, field.TypeInt, value)

@@ -14,6 +14,7 @@ import (
 	"entgo.io/ent/schema/field"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/ent/webhook"
+	"latchkey.dev/internal/message"
 )
 
 // WebhookUpdate is the builder for updating Webhook entities.
@@ -200,6 +201,26 @@ func (_u *WebhookUpdate) SetNillableLastError(v *string) *WebhookUpdate {
 	if v != nil {
 		_u.SetLastError(*v)
 	}
+	return _u
+}
+
+// SetLastProblem sets the "last_problem" field.
+func (_u *WebhookUpdate) SetLastProblem(v message.Message) *WebhookUpdate {
+	_u.mutation.SetLastProblem(v)
+	return _u
+}
+
+// SetNillableLastProblem sets the "last_problem" field if the given value is not nil.
+func (_u *WebhookUpdate) SetNillableLastProblem(v *message.Message) *WebhookUpdate {
+	if v != nil {
+		_u.SetLastProblem(*v)
+	}
+	return _u
+}
+
+// ClearLastProblem clears the value of the "last_problem" field.
+func (_u *WebhookUpdate) ClearLastProblem() *WebhookUpdate {
+	_u.mutation.ClearLastProblem()
 	return _u
 }
 
@@ -410,6 +431,12 @@ func (_u *WebhookUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.LastError(); ok {
 		_spec.SetField(webhook.FieldLastError, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.LastProblem(); ok {
+		_spec.SetField(webhook.FieldLastProblem, field.TypeJSON, value)
+	}
+	if _u.mutation.LastProblemCleared() {
+		_spec.ClearField(webhook.FieldLastProblem, field.TypeJSON)
 	}
 	if value, ok := _u.mutation.GivenUp(); ok {
 		_spec.SetField(webhook.FieldGivenUp, field.TypeInt, value)
@@ -627,6 +654,26 @@ func (_u *WebhookUpdateOne) SetNillableLastError(v *string) *WebhookUpdateOne {
 	if v != nil {
 		_u.SetLastError(*v)
 	}
+	return _u
+}
+
+// SetLastProblem sets the "last_problem" field.
+func (_u *WebhookUpdateOne) SetLastProblem(v message.Message) *WebhookUpdateOne {
+	_u.mutation.SetLastProblem(v)
+	return _u
+}
+
+// SetNillableLastProblem sets the "last_problem" field if the given value is not nil.
+func (_u *WebhookUpdateOne) SetNillableLastProblem(v *message.Message) *WebhookUpdateOne {
+	if v != nil {
+		_u.SetLastProblem(*v)
+	}
+	return _u
+}
+
+// ClearLastProblem clears the value of the "last_problem" field.
+func (_u *WebhookUpdateOne) ClearLastProblem() *WebhookUpdateOne {
+	_u.mutation.ClearLastProblem()
 	return _u
 }
 
@@ -867,6 +914,12 @@ func (_u *WebhookUpdateOne) sqlSave(ctx context.Context) (_node *Webhook, err er
 	}
 	if value, ok := _u.mutation.LastError(); ok {
 		_spec.SetField(webhook.FieldLastError, field.TypeString, value)
+	}
+	if value, ok := _u.mutation.LastProblem(); ok {
+		_spec.SetField(webhook.FieldLastProblem, field.TypeJSON, value)
+	}
+	if _u.mutation.LastProblemCleared() {
+		_spec.ClearField(webhook.FieldLastProblem, field.TypeJSON)
 	}
 	if value, ok := _u.mutation.GivenUp(); ok {
 		_spec.SetField(webhook.FieldGivenUp, field.TypeInt, value)

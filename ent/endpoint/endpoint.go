@@ -35,6 +35,8 @@ const (
 	FieldLastFailureAt = "last_failure_at"
 	// FieldLastError holds the string denoting the last_error field in the database.
 	FieldLastError = "last_error"
+	// FieldLastProblem holds the string denoting the last_problem field in the database.
+	FieldLastProblem = "last_problem"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the endpoint in the database.
@@ -55,6 +57,7 @@ var Columns = []string{
 	FieldLastSuccessAt,
 	FieldLastFailureAt,
 	FieldLastError,
+	FieldLastProblem,
 	FieldCreatedAt,
 }
 

@@ -759,6 +759,16 @@ func LastErrorContainsFold(v string) predicate.Endpoint {
 	return predicate.Endpoint(sql.FieldContainsFold(FieldLastError, v))
 }
 
+// LastProblemIsNil applies the IsNil predicate on the "last_problem" field.
+func LastProblemIsNil() predicate.Endpoint {
+	return predicate.Endpoint(sql.FieldIsNull(FieldLastProblem))
+}
+
+// LastProblemNotNil applies the NotNil predicate on the "last_problem" field.
+func LastProblemNotNil() predicate.Endpoint {
+	return predicate.Endpoint(sql.FieldNotNull(FieldLastProblem))
+}
+
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.
 func CreatedAtEQ(v time.Time) predicate.Endpoint {
 	return predicate.Endpoint(sql.FieldEQ(FieldCreatedAt, v))

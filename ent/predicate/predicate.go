@@ -120,7 +120,7 @@ type MappingChange func(*sql.Selector)
 // Membership is the predicate function for membership builders.
 type Membership func(*sql.Selector)
 
-// Message is the predicate function for message builders.
+// Message is the predicate function for entmessage builders.
 type Message func(*sql.Selector)
 
 // Node is the predicate function for node builders.

@@ -6,6 +6,8 @@ import (
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
 
+	"latchkey.dev/internal/message"
+
 	"latchkey.dev/internal/privacy"
 )
 
@@ -30,7 +32,8 @@ func (Endpoint) Fields() []ent.Field {
 		field.Int("failures").Annotations(none).Default(0),
 		maybe("last_success_at"),
 		maybe("last_failure_at"),
-		field.String("last_error").Annotations(none).MaxRuneLen(1024).Default(""),
+		field.String("last_error").Annotations(none).MaxRuneLen(1024).Default("").Comment("The last failure in English, for the partner."),
+		field.JSON("last_problem", message.Message{}).Annotations(none).Optional().Comment("The last failure for staff, which the API renders; null: only last_error is known."),
 		created(),
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
 
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/privacy"
 )
 
@@ -31,7 +32,8 @@ func (Webhook) Fields() []ent.Field {
 		field.Int("failures").Annotations(none).Default(0).Comment("Failed deliveries since the last successful one."),
 		maybe("last_success_at"),
 		maybe("last_failure_at"),
-		field.String("last_error").Annotations(none).MaxRuneLen(1024).Default(""),
+		field.String("last_error").Annotations(none).MaxRuneLen(1024).Default("").Comment("The last failure in English, for the partner."),
+		field.JSON("last_problem", message.Message{}).Annotations(none).Optional().Comment("The last failure for staff, which the API renders; null: only last_error is known."),
 		field.Int("given_up").Annotations(none).Default(0).Comment("Events that were given up."),
 		maybe("given_up_at"),
 		field.Int64("drained_by").Annotations(none).Default(0).Comment("The job that delivers its events now."),

@@ -39,6 +39,8 @@ const (
 	FieldLastFailureAt = "last_failure_at"
 	// FieldLastError holds the string denoting the last_error field in the database.
 	FieldLastError = "last_error"
+	// FieldLastProblem holds the string denoting the last_problem field in the database.
+	FieldLastProblem = "last_problem"
 	// FieldGivenUp holds the string denoting the given_up field in the database.
 	FieldGivenUp = "given_up"
 	// FieldGivenUpAt holds the string denoting the given_up_at field in the database.
@@ -69,6 +71,7 @@ var Columns = []string{
 	FieldLastSuccessAt,
 	FieldLastFailureAt,
 	FieldLastError,
+	FieldLastProblem,
 	FieldGivenUp,
 	FieldGivenUpAt,
 	FieldDrainedBy,

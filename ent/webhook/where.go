@@ -804,6 +804,16 @@ func LastErrorContainsFold(v string) predicate.Webhook {
 	return predicate.Webhook(sql.FieldContainsFold(FieldLastError, v))
 }
 
+// LastProblemIsNil applies the IsNil predicate on the "last_problem" field.
+func LastProblemIsNil() predicate.Webhook {
+	return predicate.Webhook(sql.FieldIsNull(FieldLastProblem))
+}
+
+// LastProblemNotNil applies the NotNil predicate on the "last_problem" field.
+func LastProblemNotNil() predicate.Webhook {
+	return predicate.Webhook(sql.FieldNotNull(FieldLastProblem))
+}
+
 // GivenUpEQ applies the EQ predicate on the "given_up" field.
 func GivenUpEQ(v int) predicate.Webhook {
 	return predicate.Webhook(sql.FieldEQ(FieldGivenUp, v))

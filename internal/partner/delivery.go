@@ -39,7 +39,7 @@ func WebhookState(w *WebhookRow) string {
 
 // WebhookHealth returns the results of the last deliveries to a webhook in the form of an endpoint's health.
 func WebhookHealth(w *WebhookRow) Health {
-	return Health{Failures: w.Failures, LastSuccessAt: w.LastSuccessAt, LastFailureAt: w.LastFailureAt, LastError: loadFailure(w.LastError)}
+	return Health{Failures: w.Failures, LastSuccessAt: w.LastSuccessAt, LastFailureAt: w.LastFailureAt, LastError: Failure{w.LastError, w.LastProblem}}
 }
 
 // WebhookHost returns the host of a webhook's URL, for staff. The rest of the URL may contain a token.
@@ -143,7 +143,7 @@ func recordDelivered(tx *db.Tx, w *WebhookRow) error {
 
 // recordFailed counts a failed delivery, notifies staff, and disables the webhook if necessary.
 func recordFailed(tx *db.Tx, w *WebhookRow, o Delivery) (disabled bool, err error) {
-	update := tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(w.PropertyID)).AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(o.Failure.stored())
+	update := tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(w.PropertyID)).AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(o.Failure.stored()).SetLastProblem(o.Failure.Problem)
 	if o.GivenUp {
 		update.AddGivenUp(1).SetGivenUpAt(tx.Now())
 	}
@@ -238,7 +238,7 @@ func RecordWebhookTest(tx *db.Tx, propertyID, webhookID string, failure Failure)
 		}
 		return recordDelivered(tx, w)
 	}
-	err = tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(propertyID)).SetLastError(failure.stored()).Exec(tx.Context())
+	err = tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(propertyID)).SetLastError(failure.stored()).SetLastProblem(failure.Problem).Exec(tx.Context())
 	if err != nil {
 		return wrapError("store the health of a webhook", err)
 	}

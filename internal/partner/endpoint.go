@@ -180,7 +180,7 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 	} else {
 		update := row.Update().SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn)
 		if old.URL != e.URL || old.Method != e.Method || old.Token != e.Token || old.TokenIn != e.TokenIn {
-			update.SetFailures(0).SetLastError("").ClearLastSuccessAt().ClearLastFailureAt()
+			update.SetFailures(0).SetLastError("").ClearLastProblem().ClearLastSuccessAt().ClearLastFailureAt()
 		}
 		row, err = update.Save(ctx)
 	}
@@ -284,7 +284,7 @@ func endpointFromRow(row *ent.Endpoint, token string) Endpoint {
 	return Endpoint{
 		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, Action: row.Action,
 		URL: row.URL, Method: row.Method, Token: token, TokenIn: row.TokenPlace,
-		Health: Health{Failures: row.Failures, LastSuccessAt: row.LastSuccessAt, LastFailureAt: row.LastFailureAt, LastError: loadFailure(row.LastError)},
+		Health: Health{Failures: row.Failures, LastSuccessAt: row.LastSuccessAt, LastFailureAt: row.LastFailureAt, LastError: Failure{row.LastError, row.LastProblem}},
 	}
 }
 

@@ -1,9 +1,7 @@
 package partner
 
 import (
-	"encoding/json"
 	"errors"
-	"strings"
 
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/text"
@@ -11,8 +9,8 @@ import (
 
 // Failure is why a call to an endpoint or webhook failed. Its zero value is a success. It never contains a token or the URL's query.
 type Failure struct {
-	Text    string          `json:"text"`    // Text is in English, for the partner's engineers
-	Problem message.Message `json:"problem"` // Problem is for staff, in every language; zero if only Text is known
+	Text    string          // Text is in English, for the partner's engineers
+	Problem message.Message // Problem is for staff, in every language; zero if only Text is known
 }
 
 // FailureOf returns the failure of a call with an error. english is its text; empty: the call succeeded. said is the partner's own text, or
@@ -40,27 +38,11 @@ func (f Failure) forStaff() any {
 	return f.Problem
 }
 
-// maxError bounds the stored failure in bytes, and maxSaid the partner's text in its problem.
+// maxError bounds the stored text in bytes, and maxSaid the partner's text in its problem.
 const (
 	maxError = 1024
 	maxSaid  = 100
 )
 
-// stored returns the failure for the column last_error: JSON, or its text if it has no problem or would be too long.
-func (f Failure) stored() string {
-	if f.Problem.Kind != "" {
-		if raw, err := json.Marshal(f); err == nil && len(raw) <= maxError {
-			return string(raw)
-		}
-	}
-	return text.Truncate(f.Text, maxError)
-}
-
-// loadFailure parses a stored failure. Older versions stored only its text.
-func loadFailure(stored string) Failure {
-	var f Failure
-	if strings.HasPrefix(stored, "{") && json.Unmarshal([]byte(stored), &f) == nil && f.Text != "" {
-		return f
-	}
-	return Failure{Text: stored}
-}
+// stored returns the text for the column last_error.
+func (f Failure) stored() string { return text.Truncate(f.Text, maxError) }

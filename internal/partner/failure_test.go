@@ -1,7 +1,7 @@
 package partner
 
 import (
-	"encoding/json"
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -18,28 +18,28 @@ func (failedCall) Problem() message.Message {
 	return message.Message{Kind: "endpoint.status", Params: message.Params{"status": 503}}
 }
 
-// A failure keeps its English text and its problem in the column of older versions, which stored the text alone.
+// An endpoint and a webhook keep the English text of a failure and its problem, with its parameters.
 func TestFailuresAreStored(t *testing.T) {
-	failed := FailureOf(fmt.Errorf("call: %w", failedCall{}), failedCall{}.Error(), "closed")
-	long := failed
-	long.Text = strings.Repeat("x", 2*maxError)
-	for name, c := range map[string]struct {
-		stored, text, german string
-	}{
-		"a failure":              {failed.stored(), failedCall{}.Error(), "die Antwort war ein Fehler (HTTP 503); das PMS meldet „closed“"},
-		"of an older version":    {"the partner's getSpaces could not be reached", "the partner's getSpaces could not be reached", ""},
-		"JSON that is a text":    {`{"a":1}`, `{"a":1}`, ""},
-		"longer than the column": {long.stored(), long.Text[:maxError], ""},
-		"a success":              {Failure{}.stored(), "", ""},
-	} {
-		got := loadFailure(c.stored)
-		if german := (message.Reader{Language: "de"}).Text(got.Problem); got.Text != c.text || german != c.german || len(c.stored) > maxError {
-			t.Errorf("%s: %+v, in German %q, want %q", name, got, german, c.german)
+	each(t, func(x *fixture) {
+		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
+		long := strings.Repeat("x", 2*maxError)
+		for name, c := range map[string]struct {
+			failure      Failure
+			text, german string
+		}{
+			"a failure": {FailureOf(fmt.Errorf("call: %w", failedCall{}), failedCall{}.Error(), "closed"), failedCall{}.Error(), "die Antwort war ein Fehler (HTTP 503); das PMS meldet „closed“"},
+			"a text":    {FailureOf(errors.New(long), long, ""), long[:maxError], ""},
+		} {
+			x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, c.failure) })
+			row, err := loadEndpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if german := (message.Reader{Language: "de"}).Text(row.LastProblem); row.LastError != c.text || german != c.german {
+				t.Errorf("%s: %q, in German %q, want %q", name, row.LastError, german, c.german)
+			}
 		}
-	}
-	if raw, err := json.Marshal(failed); err != nil || string(raw) != failed.stored() {
-		t.Errorf("stored as %s, %v", failed.stored(), err)
-	}
+	})
 }
 
 // The notice about a failing endpoint is in the reader's language, also what failed.

@@ -36,7 +36,7 @@ func RecordTest(tx *db.Tx, propertyID, integrationID, action string, failure Fai
 	if err != nil {
 		return err
 	}
-	if err := row.Update().SetLastError(failure.stored()).Exec(tx.Context()); err != nil {
+	if err := row.Update().SetLastError(failure.stored()).SetLastProblem(failure.Problem).Exec(tx.Context()); err != nil {
 		return wrapError("store the health of an endpoint", err)
 	}
 	return nil
@@ -65,7 +65,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action string, failure Fai
 		}
 		return nil
 	}
-	err = row.Update().AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(failure.stored()).Exec(tx.Context())
+	err = row.Update().AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(failure.stored()).SetLastProblem(failure.Problem).Exec(tx.Context())
 	if err != nil {
 		return wrapError("store the health of an endpoint", err)
 	}

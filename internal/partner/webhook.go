@@ -156,7 +156,7 @@ func updateWebhook(tx *db.Tx, was *WebhookRow, c WebhookChange) (*WebhookRow, er
 		}
 	}
 	if moved || starts {
-		update.SetFailures(0).SetLastError("").ClearLastSuccessAt().ClearLastFailureAt()
+		update.SetFailures(0).SetLastError("").ClearLastProblem().ClearLastSuccessAt().ClearLastFailureAt()
 		if err := resolveWebhookNotices(tx, was.PropertyID, was.ID); err != nil {
 			return nil, err
 		}

@@ -494,6 +494,7 @@ var (
 		{Name: "last_success_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "last_failure_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "last_error", Type: field.TypeString, Size: 1024, Default: ""},
+		{Name: "last_problem", Type: field.TypeJSON, Nullable: true},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "integration_id", Type: field.TypeString, Size: 40},
 	}
@@ -505,7 +506,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "endpoints_integrations_integration",
-				Columns:    []*schema.Column{EndpointsColumns[12]},
+				Columns:    []*schema.Column{EndpointsColumns[13]},
 				RefColumns: []*schema.Column{IntegrationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -514,7 +515,7 @@ var (
 			{
 				Name:    "endpoint_integration_id_action",
 				Unique:  true,
-				Columns: []*schema.Column{EndpointsColumns[12], EndpointsColumns[2]},
+				Columns: []*schema.Column{EndpointsColumns[13], EndpointsColumns[2]},
 			},
 		},
 	}
@@ -2713,6 +2714,7 @@ var (
 		{Name: "last_success_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "last_failure_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "last_error", Type: field.TypeString, Size: 1024, Default: ""},
+		{Name: "last_problem", Type: field.TypeJSON, Nullable: true},
 		{Name: "given_up", Type: field.TypeInt, Default: 0},
 		{Name: "given_up_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "drained_by", Type: field.TypeInt64, Default: 0},
@@ -2728,7 +2730,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "webhooks_integrations_integration",
-				Columns:    []*schema.Column{WebhooksColumns[18]},
+				Columns:    []*schema.Column{WebhooksColumns[19]},
 				RefColumns: []*schema.Column{IntegrationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -2737,7 +2739,7 @@ var (
 			{
 				Name:    "webhook_integration_id",
 				Unique:  false,
-				Columns: []*schema.Column{WebhooksColumns[18]},
+				Columns: []*schema.Column{WebhooksColumns[19]},
 			},
 			{
 				Name:    "webhook_property_id",
