@@ -22,6 +22,9 @@ import (
 type Form struct {
 	Member Member
 	Asks   []rule.Ask
+	// MaxSteps is the largest number of steps that the form can have, see [rule.MaxSteps].
+	MaxSteps int
+
 	law    *rule.Rule
 	viewer actor.Actor
 	ward   bool
@@ -34,7 +37,8 @@ func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
 	if err != nil {
 		return Form{}, err
 	}
-	return Form{Member: m, Asks: rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()), law: p.Law(), viewer: a, ward: p.isWard(m), names: p.Trusts(a)}, nil
+	asks, most := rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()), rule.MaxSteps(p.Rules, ruleGuest(m), p.ruleParty())
+	return Form{Member: m, Asks: asks, MaxSteps: most, law: p.Law(), viewer: a, ward: p.isWard(m), names: p.Trusts(a)}, nil
 }
 
 // Value returns the answer to a field. It returns withheld if the answer was given in another session and the caller's session

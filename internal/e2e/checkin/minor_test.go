@@ -110,9 +110,15 @@ func (g *guest) answers(guestID, birthDate string) {
 	for range 20 {
 		form, err := forms.GetForm(g.as, &guestv1.GetFormRequest{GuestId: guestID})
 		g.w.must(err)
-		next := form.GetData().GetNext()
+		next, steps, most := form.GetData().GetNext(), int32(len(form.GetData().GetSteps())), form.GetData().GetMaxSteps()
 		if next == "" {
+			if steps != most {
+				g.w.t.Errorf("a complete form has %d steps, and may have %d", steps, most)
+			}
 			return
+		}
+		if steps > most {
+			g.w.t.Errorf("a form of %d steps promised at most %d", steps, most)
 		}
 		step := map[string]string{}
 		for _, s := range form.GetData().GetSteps() {

@@ -78,8 +78,9 @@ type stepView struct {
 	Guest   *guestv1.StayGuest
 	Step    *guestv1.FormStep
 	Fields  []field
-	Number  int // number of the step; 0 while the number of steps may change
-	Count   int
+	Number  int                // number of the step; 0 if the form has only one
+	Count   int                // number of steps of the form, or the largest that it can have
+	AtMost  bool               // answers to come decide whether the form has all these steps
 	Confirm bool               // the page returns to the check of all answers
 	Same    *guestv1.StayGuest // guest whose address a button copies, or nil
 	Other   bool               // the questions are about another guest than the reader
@@ -111,8 +112,9 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	p := x.stayPage(stepTitle(step, other))
 	p.Back, p.Keeps = x.backFrom(f, at), true
 	v := stepView{Guest: x.flow.Guest(f.GetGuestId()), Step: step, Confirm: x.isFromCheck(), Other: other}
-	if isCountCertain(f) && len(f.GetSteps()) > 1 {
-		v.Number, v.Count = at+1, len(f.GetSteps())
+	v.Count = max(len(f.GetSteps()), int(f.GetMaxSteps()))
+	if v.AtMost = v.Count > len(f.GetSteps()); v.Count > 1 {
+		v.Number = at + 1
 	}
 	v.Party = x.flow.Kiosk && v.Guest.GetRole() == "companion" && x.flow.misses(f.GetGuestId())
 	if _, ok := x.sameAddress(f.GetGuestId(), name); ok {
@@ -184,17 +186,6 @@ func (x *exchange) sameAddress(guest, step string) (address map[string]string, o
 		}
 	}
 	return address, len(address) > 0
-}
-
-// isCountCertain reports whether the number of steps is final. It is not before the step "citizenship" is answered, because the citizenship
-// decides what the law asks.
-func isCountCertain(f *guestv1.Form) bool {
-	for _, s := range f.GetSteps() {
-		if s.GetName() == "citizenship" && !s.GetComplete() {
-			return false
-		}
-	}
-	return true
 }
 
 // isFromCheck reports whether the guest opened the page from the check of all answers.

@@ -240,3 +240,21 @@ func TestStepThatIsSentTwice(t *testing.T) {
 	f.shownOnce = true
 	b.moves("/g/stays/rsv_1/form/gst_1/name", form("key", pageKey, "firstName", "Ana", "lastName", "Silva"), "/g/stays/rsv_1/form/gst_1/birth")
 }
+
+// While answers to come decide how many steps the form has, the page promises the largest number. A form of one step has no count.
+func TestCountOfSteps(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	const page = "/g/stays/rsv_1/form/gst_1/"
+	f.form.MaxSteps = 7
+	b.shows(page+"birth", "Step 2 of at most 7")
+	f.form.MaxSteps = 5
+	b.shows(page+"birth", "Step 2 of 5")
+	f.form.Steps, f.form.MaxSteps = f.form.GetSteps()[:1], 2
+	b.shows(page+"name", "Step 1 of at most 2")
+	f.form.MaxSteps = 1
+	if a := b.get(page + "name"); strings.Contains(a.body, `class="count`) {
+		t.Errorf("a form of one step counts: %s", plain(a.body))
+	}
+}
