@@ -136,23 +136,6 @@ func Read(tx *db.Tx, k Key, by Side, number int) error {
 	return nil
 }
 
-// List returns messages of a conversation after a number, in their order, at most limit, and whether there are more.
-func List(view *db.Tx, keys *keyring.Ring, k Key, after, limit int) (out []Message, more bool, err error) {
-	rows, err := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.NumberGT(after)).
-		Order(entmessage.ByNumber()).Limit(limit + 1).All(view.Context())
-	if err != nil {
-		return nil, false, fmt.Errorf("list the messages of a conversation: %w", err)
-	}
-	for _, row := range rows[:min(len(rows), limit)] {
-		m, err := open(view.Context(), keys, row)
-		if err != nil {
-			return nil, false, err
-		}
-		out = append(out, m)
-	}
-	return out, len(rows) > limit, nil
-}
-
 // Unread returns the number of messages of a conversation that a side received and has not read.
 func Unread(view *db.Tx, k Key, by Side) (int, error) {
 	n, err := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())), entmessage.ReadAtIsNil()).Aggregate(ent.Count()).Int(view.Context())

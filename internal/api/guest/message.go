@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -33,12 +34,10 @@ func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequ
 	if err != nil {
 		return nil, err
 	}
-	size := int(r.GetPageSize())
-	if size == 0 {
-		size = defaultMessages
-	}
 	view := s.DB.View(ctx)
-	list, more, err := conversation.List(view, s.Keys, k, int(r.GetAfter()), size)
+	list, next, err := conversation.ListPage(view, s.Keys, k, conversation.Page{
+		After: int(r.GetAfter()), NewestFirst: r.GetNewestFirst(), Token: r.GetPageToken(), Size: cmp.Or(int(r.GetPageSize()), defaultMessages),
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +45,7 @@ func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequ
 	if err != nil {
 		return nil, err
 	}
-	out := &guestv1.MessageList{More: more, Unread: int32(unread)}
+	out := &guestv1.MessageList{More: next != "", NextPageToken: next, Unread: int32(unread)}
 	for _, m := range list {
 		out.List = append(out.List, convert.Message(m))
 	}

@@ -70,15 +70,13 @@ func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesR
 	if err != nil {
 		return nil, err
 	}
-	size := int(r.GetPageSize())
-	if size == 0 {
-		size = defaultPage
-	}
-	list, more, err := conversation.List(view, s.Keys, k, int(r.GetAfter()), size)
+	list, next, err := conversation.ListPage(view, s.Keys, k, conversation.Page{
+		After: int(r.GetAfter()), NewestFirst: r.GetNewestFirst(), Token: r.GetPageToken(), Size: cmp.Or(int(r.GetPageSize()), defaultPage),
+	})
 	if err != nil {
 		return nil, err
 	}
-	out := &propertyv1.MessageList{More: more}
+	out := &propertyv1.MessageList{More: next != "", NextPageToken: next}
 	for _, m := range list {
 		out.List = append(out.List, messageMessage(m))
 	}

@@ -1,6 +1,7 @@
 package web_test
 
 import (
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"net/http/httputil"
@@ -9,7 +10,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/test/browser"
 )
 
@@ -121,4 +124,85 @@ func TestMessagesAfterAnErrorOfAProxy(t *testing.T) {
 	}
 	broken.Store(false)
 	p.WaitText("Behind the house.")
+}
+
+// A guest and staff read the older messages of a long conversation, page by page. A new message moves one from the newest page to the older page, also on
+// an open page, and no page with older messages becomes the newest.
+func TestOlderMessages(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	p := browser.Open(t, browser.WithSize(browser.Phone))
+	p.Visit(w.link())
+	p.Next("Open my stay", "Your stay")
+	session := ""
+	for _, c := range p.Cookies() {
+		if strings.HasPrefix(c.Name, "lk-stay-") {
+			session = c.Value
+		}
+	}
+	asGuest, staff := e2etest.AsGuest(t.Context(), session), w.Staff(t.Context())
+	ofGuest, ofStaff := guestv1.NewMessageServiceClient(w.Public), propertyv1.NewMessageServiceClient(w.Public)
+	send := func(n int, guest string) {
+		t.Helper()
+		var err error
+		if text := fmt.Sprintf("Message %d.", n); guest == "" {
+			_, err = ofGuest.SendMessage(asGuest, &guestv1.SendMessageRequest{Text: text})
+		} else {
+			_, err = ofStaff.SendMessage(staff, &propertyv1.SendMessageRequest{GuestId: guest, Text: text})
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(1, "")
+	found, err := ofStaff.ListConversations(staff, &propertyv1.ListConversationsRequest{})
+	if err != nil || len(found.GetData().GetList()) != 1 {
+		t.Fatalf("%v, %v", found, err)
+	}
+	guest := found.GetData().GetList()[0].GetGuestId()
+	for n := 2; n <= 103; n++ { // an hour has 60 messages of each side
+		send(n, map[bool]string{true: guest}[n > 52])
+	}
+	p.Next("Messages", "Messages")
+	p.Axe()
+	p.Fits()
+	p.Screenshot("messages-newest")
+	text := `document.querySelector("#messages li:first-child p[dir]").textContent`
+	if !p.Holds(text + ` === "Message 4."`) {
+		t.Errorf("the page begins with another message: %s", p.Text())
+	}
+	p.Script(`globalThis.last = document.querySelector("#messages li:last-child p[dir]")`)
+	send(104, guest)
+	p.WaitText("Message 104.")
+	if !p.Holds(text + ` === "Message 5." && globalThis.last.isConnected && globalThis.last.textContent === "Message 103."`) {
+		t.Error("the page replaces its messages to show a new one")
+	}
+	p.Click("Older messages")
+	p.WaitText("Newest messages")
+	p.Axe()
+	p.Fits()
+	p.Screenshot("messages-older")
+	send(105, guest)
+	if p.Has("#messages") || p.Has("[data-feed]") || !p.Holds(`document.querySelectorAll(".messages li").length === 4`) {
+		t.Errorf("the page with older messages: %s", p.Text())
+	}
+	p.Click("Newest messages")
+	p.WaitText("Message 105.")
+
+	desk := browser.Open(t, browser.WithSize(browser.Desktop))
+	w.signUp(desk)
+	desk.Visit(w.Base + "/app/messages/" + guest)
+	desk.WaitText("Message 105.")
+	desk.Axe()
+	desk.Screenshot("staff-newest")
+	desk.Click("Older messages")
+	desk.WaitText("Newest messages")
+	desk.Axe()
+	desk.Fits()
+	desk.Screenshot("staff-older")
+	send(106, guest)
+	if !desk.Holds(`document.querySelectorAll("#messages li").length === 5`) {
+		t.Errorf("the page with older messages: %s", desk.Text())
+	}
 }

@@ -4,30 +4,37 @@ import (
 	"cmp"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
 )
 
-// shownMessages is how many messages the page shows. Older ones are left out.
+// shownMessages is how many messages a page shows.
 const shownMessages = 100
 
 // messagesView is the guest's conversation with the property.
 type messagesView struct {
-	List   []*guestv1.Message
-	Last   int32  // the number of the last message
-	Typed  string // a text that the API refused
-	Closed bool   // the guest found the booking with number and name at the property: such a device has no conversation
+	List   []*guestv1.Message // oldest first
+	Last   int32              // the number of the last message
+	Older  string             // URL of the page with older messages, or ""
+	Newest string             // URL of the page with the newest messages, or "" on that page
+	Typed  string             // a text that the API refused
+	Closed bool               // the guest found the booking with number and name at the property: such a device has no conversation
 }
 
-// showMessages handles the page of the conversation, and marks its messages as read.
+// showMessages handles the page of the conversation. The page with the newest messages marks them as read.
 func (s *site) showMessages(x *exchange) error {
-	v, err := x.messages()
-	if err != nil {
+	token := x.R.URL.Query().Get("page")
+	v, err := x.messages(token)
+	switch {
+	case err != nil:
 		return err
-	}
-	if v.Last > 0 {
+	case token != "" && len(v.List) == 0: // the messages of this page were deleted
+		return x.Redirect(x.flow.Below("messages"))
+	case token == "" && v.Last > 0:
 		if _, err := s.api.Messages.ReadMessages(x.callContext(), &guestv1.ReadMessagesRequest{Number: v.Last}); err != nil {
 			return err
 		}
@@ -35,26 +42,27 @@ func (s *site) showMessages(x *exchange) error {
 	return x.messagesPage(http.StatusOK, v)
 }
 
-// messages loads the conversation with its last messages.
-func (x *exchange) messages() (v messagesView, err error) {
-	for {
-		got, err := x.site.api.Messages.ListMessages(x.callContext(), &guestv1.ListMessagesRequest{After: v.Last, PageSize: 200})
-		if err != nil {
-			if f := x.site.Fault(err); f.Kind == fault.Denied {
-				return messagesView{Closed: true}, nil
-			}
-			return v, err
+// messages loads a page of the conversation: the newest messages, or those of a page token.
+func (x *exchange) messages(token string) (v messagesView, err error) {
+	got, err := x.site.api.Messages.ListMessages(x.callContext(), &guestv1.ListMessagesRequest{NewestFirst: true, PageToken: token, PageSize: shownMessages})
+	if err != nil {
+		if f := x.site.Fault(err); f.Kind == fault.Denied {
+			return messagesView{Closed: true}, nil
 		}
-		list := got.GetData().GetList()
-		v.List = append(v.List, list...)
-		v.List = v.List[max(0, len(v.List)-shownMessages):]
-		if len(list) > 0 {
-			v.Last = list[len(list)-1].GetNumber()
-		}
-		if !got.GetData().GetMore() || len(list) == 0 {
-			return v, nil
-		}
+		return v, err
 	}
+	first := x.flow.Below("messages")
+	if token != "" {
+		v.Newest = first
+	}
+	if next := got.GetData().GetNextPageToken(); next != "" {
+		v.Older = first + "?" + url.Values{"page": {next}}.Encode()
+	}
+	if v.List = got.GetData().GetList(); len(v.List) > 0 {
+		v.Last = v.List[0].GetNumber()
+	}
+	slices.Reverse(v.List)
+	return v, nil
 }
 
 // messagesPage renders the conversation. wrongs are the lines of its error summary.
@@ -83,7 +91,7 @@ func (s *site) sendMessage(x *exchange) error {
 	default:
 		return err
 	}
-	v, err := x.messages()
+	v, err := x.messages("")
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,10 @@ package guest
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -15,8 +18,16 @@ import (
 )
 
 func (f *fakeAPI) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequest, _ ...grpc.CallOption) (*guestv1.ListMessagesResponse, error) {
-	list := f.messages[min(int(r.GetAfter()), len(f.messages)):]
-	return &guestv1.ListMessagesResponse{Data: &guestv1.MessageList{List: list}}, f.call(ctx, staySession)
+	list := slices.Clone(f.messages)
+	slices.Reverse(list)
+	if before, err := strconv.Atoi(r.GetPageToken()); err == nil {
+		list = slices.DeleteFunc(list, func(m *guestv1.Message) bool { return int(m.GetNumber()) >= before })
+	}
+	out := &guestv1.MessageList{List: list}
+	if size := int(r.GetPageSize()); len(list) > size {
+		out.List, out.NextPageToken = list[:size], strconv.Itoa(int(list[size-1].GetNumber()))
+	}
+	return &guestv1.ListMessagesResponse{Data: out}, f.call(ctx, staySession)
 }
 
 func (f *fakeAPI) SendMessage(ctx context.Context, r *guestv1.SendMessageRequest, _ ...grpc.CallOption) (*guestv1.SendMessageResponse, error) {
@@ -78,6 +89,35 @@ func TestMessages(t *testing.T) {
 	}
 	if len(f.messages) != 3 {
 		t.Errorf("%d messages", len(f.messages))
+	}
+}
+
+// The page shows the newest messages and leads to older ones. A page with older messages follows no stream, which would put the newest in their
+// place, has no form, and marks nothing as read.
+func TestOlderMessages(t *testing.T) {
+	f := newFake()
+	for n := range int32(130) {
+		f.messages = append(f.messages, &guestv1.Message{Number: n + 1, Sender: "property", Text: fmt.Sprintf("Message %d.", n+1), SentAt: timestamppb.New(f.now)})
+	}
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	const path = "/g/stays/rsv_1/messages"
+	newest := b.shows(path, "Older messages", "Message 31.", "Message 130.", "Your message")
+	if !strings.Contains(newest.body, `<div id="older"><p class="more"><a href="`+path+`?page=31">`) || strings.Contains(newest.body, "Message 30.") || f.readUpTo != 130 {
+		t.Errorf("read up to %d: %s", f.readUpTo, newest.body)
+	}
+	f.readUpTo = 0
+	older := b.shows(path+"?page=31", "Message 1.", "Message 30.", "Newest messages")
+	for _, not := range []string{"Older messages", "Message 31.", "data-feed", "<textarea", `id="messages"`} {
+		if strings.Contains(older.body, not) {
+			t.Errorf("the page with older messages has %s: %s", not, older.body)
+		}
+	}
+	if f.readUpTo != 0 || !strings.Contains(older.body, `<a href="`+path+`">Newest messages`) {
+		t.Errorf("read up to %d: %s", f.readUpTo, older.body)
+	}
+	if a := b.get(path + "?page=1"); a.moved != path {
+		t.Errorf("a page without messages moves to %q", a.moved)
 	}
 }
 

@@ -58,24 +58,43 @@ func readLast(c *propertyv1.Conversation) int {
 }
 
 type messagesView struct {
-	Stay  string // URL of the reservation, or "" if the page is a part of it
-	List  []*propertyv1.Message
-	Typed string
-	May   bool // the person may write messages
+	Stay   string                // URL of the reservation, or "" if the page is a part of it
+	List   []*propertyv1.Message // oldest first
+	Older  string                // URL of the page with older messages, or ""
+	Newest string                // URL of the page with the newest messages, or "" on that page
+	Typed  string
+	May    bool // the person may write messages
 }
 
-// showMessages handles the conversation with one guest.
-func (s *site) showMessages(x *exchange) error { return x.messagesPage(http.StatusOK, "") }
+// shownMessages is how many messages a page shows.
+const shownMessages = 100
 
-// messagesPage renders the conversation with one guest, and marks it as read. typed is a message that was refused because it was too long, or
-// "". The menu entry is messages or, for a URL below a reservation, reservations.
-func (x *exchange) messagesPage(status int, typed string) error {
+// showMessages handles the conversation with one guest.
+func (s *site) showMessages(x *exchange) error {
+	return x.messagesPage(http.StatusOK, x.R.URL.Query().Get("page"), "")
+}
+
+// messagesPage renders a page of the conversation with one guest, and marks the newest messages as read if it shows them. typed is a message that
+// was refused because it was too long, or "". The menu entry is messages or, for a URL below a reservation, reservations.
+func (x *exchange) messagesPage(status int, token, typed string) error {
 	v := messagesView{Typed: typed, May: x.may("writeMessages")}
-	of, list, err := x.readConversation(x.R.PathValue("id"), v.May)
+	found, err := x.readConversation(x.R.PathValue("id"), token, v.May)
 	if err != nil {
 		return err
 	}
-	v.List = list
+	first := x.R.URL.EscapedPath()
+	v.List = found.GetData().GetList()
+	slices.Reverse(v.List)
+	if token != "" && len(v.List) == 0 { // the messages of this page were deleted
+		return x.Redirect(first)
+	}
+	if token != "" {
+		v.Newest = first
+	}
+	if next := found.GetData().GetNextPageToken(); next != "" {
+		v.Older = listURL(first, "page", next)
+	}
+	of := found.GetConversation()
 	name := of.GetName()
 	if name == "" { // a companion who has not entered a name yet
 		name = x.words().Text("web.guest", nil)
@@ -97,22 +116,14 @@ func (p *page) refuseMessage(status int) {
 	}
 }
 
-// readConversation loads a conversation with all messages. marks means that the person may answer, so that the messages become read.
-func (x *exchange) readConversation(guest string, marks bool) (of *propertyv1.Conversation, list []*propertyv1.Message, err error) {
-	for more, after := true, int32(0); more; {
-		found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, After: after, PageSize: 200})
-		if err != nil {
-			return nil, nil, err
-		}
-		of, list, more = found.GetConversation(), append(list, found.GetData().GetList()...), found.GetData().GetMore()
-		if len(list) > 0 {
-			after = list[len(list)-1].GetNumber()
-		}
+// readConversation loads a page of a conversation: the newest messages, or those of a page token, the newest first. marks means that the person
+// may answer, so that the newest messages become read.
+func (x *exchange) readConversation(guest, token string, marks bool) (*propertyv1.ListMessagesResponse, error) {
+	found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, NewestFirst: true, PageToken: token, PageSize: shownMessages})
+	if list := found.GetData().GetList(); err == nil && marks && token == "" && len(list) > 0 {
+		_, err = x.site.api.Messages.ReadMessages(x.call(), &propertyv1.ReadMessagesRequest{GuestId: guest, Number: list[0].GetNumber()})
 	}
-	if n := len(list); n > 0 && marks {
-		_, err = x.site.api.Messages.ReadMessages(x.call(), &propertyv1.ReadMessagesRequest{GuestId: guest, Number: list[n-1].GetNumber()})
-	}
-	return of, list, err
+	return found, err
 }
 
 // sendMessage handles the form with a new message to the guest.
@@ -120,7 +131,7 @@ func (s *site) sendMessage(x *exchange) error {
 	if text := x.Value("text"); text != "" {
 		if _, err := s.api.Messages.SendMessage(x.call(), &propertyv1.SendMessageRequest{GuestId: x.R.PathValue("id"), Text: text}); err != nil {
 			if s.Fault(err).Kind == fault.Invalid {
-				return x.messagesPage(http.StatusUnprocessableEntity, text)
+				return x.messagesPage(http.StatusUnprocessableEntity, "", text)
 			}
 			return err
 		}

@@ -113,7 +113,11 @@ type ListMessagesRequest struct {
 	// Only messages with a larger number.
 	After int32 `protobuf:"varint,1,opt,name=after,proto3" json:"after,omitempty"`
 	// Messages per page, at most 200. 0, or left out: 50.
-	PageSize      int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The list begins with the newest message instead of the oldest.
+	NewestFirst bool `protobuf:"varint,3,opt,name=newest_first,json=newestFirst,proto3" json:"newest_first,omitempty"`
+	// nextPageToken of the page before, with the same newestFirst.
+	PageToken     string `protobuf:"bytes,4,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -160,6 +164,20 @@ func (x *ListMessagesRequest) GetPageSize() int32 {
 		return x.PageSize
 	}
 	return 0
+}
+
+func (x *ListMessagesRequest) GetNewestFirst() bool {
+	if x != nil {
+		return x.NewestFirst
+	}
+	return false
+}
+
+func (x *ListMessagesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
 }
 
 // ListMessagesResponse answers with one page.
@@ -211,12 +229,14 @@ func (x *ListMessagesResponse) GetData() *MessageList {
 // MessageList is one page of messages.
 type MessageList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The messages, oldest first.
+	// The messages, oldest first, or with newestFirst newest first.
 	List []*Message `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	// There are messages with larger numbers.
+	// There are messages with larger numbers, or with newestFirst with smaller ones.
 	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
 	// The number of the property's messages that the guest has not read, on all pages.
-	Unread        int32 `protobuf:"varint,3,opt,name=unread,proto3" json:"unread,omitempty"`
+	Unread int32 `protobuf:"varint,3,opt,name=unread,proto3" json:"unread,omitempty"`
+	// For the next page; empty on the last.
+	NextPageToken string `protobuf:"bytes,4,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -270,6 +290,13 @@ func (x *MessageList) GetUnread() int32 {
 		return x.Unread
 	}
 	return 0
+}
+
+func (x *MessageList) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // SendMessageRequest has the text.
@@ -549,17 +576,21 @@ const file_latchkey_guest_v1_message_proto_rawDesc = "" +
 	"\x06sender\x18\x02 \x01(\tR\x06sender\x12\x17\n" +
 	"\x04text\x18\x03 \x01(\tB\x03\x80\x01\x01R\x04text\x123\n" +
 	"\asent_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\x06sentAt\x123\n" +
-	"\aread_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06readAt\"]\n" +
+	"\aread_at\x18\x05 \x01(\v2\x1a.google.protobuf.TimestampR\x06readAt\"\xa9\x01\n" +
 	"\x13ListMessagesRequest\x12\x1d\n" +
 	"\x05after\x18\x01 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05after\x12'\n" +
 	"\tpage_size\x18\x02 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\"J\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12!\n" +
+	"\fnewest_first\x18\x03 \x01(\bR\vnewestFirst\x12'\n" +
+	"\n" +
+	"page_token\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"J\n" +
 	"\x14ListMessagesResponse\x122\n" +
-	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.guest.v1.MessageListR\x04data\"i\n" +
+	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.guest.v1.MessageListR\x04data\"\x91\x01\n" +
 	"\vMessageList\x12.\n" +
 	"\x04list\x18\x01 \x03(\v2\x1a.latchkey.guest.v1.MessageR\x04list\x12\x12\n" +
 	"\x04more\x18\x02 \x01(\bR\x04more\x12\x16\n" +
-	"\x06unread\x18\x03 \x01(\x05R\x06unread\";\n" +
+	"\x06unread\x18\x03 \x01(\x05R\x06unread\x12&\n" +
+	"\x0fnext_page_token\x18\x04 \x01(\tR\rnextPageToken\";\n" +
 	"\x12SendMessageRequest\x12%\n" +
 	"\x04text\x18\x01 \x01(\tB\x11\xbaH\ar\x05\x10\x01\x18\xd0\x0f\xb0\xbc\x18\x01\x80\x01\x01R\x04text\"E\n" +
 	"\x13SendMessageResponse\x12.\n" +

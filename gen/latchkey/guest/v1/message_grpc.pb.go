@@ -32,7 +32,7 @@ const (
 // MessageService is the conversation between the guest of the caller's session and the property. Each guest has one of their own. A session
 // that rests on two facts has none, unless it checked the guest in: 403 mainGuestOnly. A stream ends at the latest 20 seconds after its session.
 type MessageServiceClient interface {
-	// Lists the messages of the conversation after a number, in their order.
+	// Lists the messages of the conversation after a number, in their order or the newest first.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
 	// Sends a message to the property. The guest has then read all messages before it. 429 after 60 messages in an hour.
 	SendMessage(ctx context.Context, in *SendMessageRequest, opts ...grpc.CallOption) (*SendMessageResponse, error)
@@ -107,7 +107,7 @@ type MessageService_WatchMessagesClient = grpc.ServerStreamingClient[WatchMessag
 // MessageService is the conversation between the guest of the caller's session and the property. Each guest has one of their own. A session
 // that rests on two facts has none, unless it checked the guest in: 403 mainGuestOnly. A stream ends at the latest 20 seconds after its session.
 type MessageServiceServer interface {
-	// Lists the messages of the conversation after a number, in their order.
+	// Lists the messages of the conversation after a number, in their order or the newest first.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
 	// Sends a message to the property. The guest has then read all messages before it. 429 after 60 messages in an hour.
 	SendMessage(context.Context, *SendMessageRequest) (*SendMessageResponse, error)

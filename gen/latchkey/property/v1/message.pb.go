@@ -417,7 +417,11 @@ type ListMessagesRequest struct {
 	// Only messages with a larger number.
 	After int32 `protobuf:"varint,2,opt,name=after,proto3" json:"after,omitempty"`
 	// Messages per page, at most 200. 0, or left out: 50.
-	PageSize      int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	PageSize int32 `protobuf:"varint,3,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// The list begins with the newest message instead of the oldest.
+	NewestFirst bool `protobuf:"varint,4,opt,name=newest_first,json=newestFirst,proto3" json:"newest_first,omitempty"`
+	// nextPageToken of the page before, with the same newestFirst.
+	PageToken     string `protobuf:"bytes,5,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -471,6 +475,20 @@ func (x *ListMessagesRequest) GetPageSize() int32 {
 		return x.PageSize
 	}
 	return 0
+}
+
+func (x *ListMessagesRequest) GetNewestFirst() bool {
+	if x != nil {
+		return x.NewestFirst
+	}
+	return false
+}
+
+func (x *ListMessagesRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
 }
 
 // ListMessagesResponse answers with one page.
@@ -531,10 +549,12 @@ func (x *ListMessagesResponse) GetConversation() *Conversation {
 // MessageList is one page of messages.
 type MessageList struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The messages, oldest first.
+	// The messages, oldest first, or with newestFirst newest first.
 	List []*Message `protobuf:"bytes,1,rep,name=list,proto3" json:"list,omitempty"`
-	// There are messages with larger numbers.
-	More          bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// There are messages with larger numbers, or with newestFirst with smaller ones.
+	More bool `protobuf:"varint,2,opt,name=more,proto3" json:"more,omitempty"`
+	// For the next page; empty on the last.
+	NextPageToken string `protobuf:"bytes,3,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -581,6 +601,13 @@ func (x *MessageList) GetMore() bool {
 		return x.More
 	}
 	return false
+}
+
+func (x *MessageList) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
 }
 
 // SendMessageRequest has the text.
@@ -896,18 +923,22 @@ const file_latchkey_property_v1_message_proto_rawDesc = "" +
 	"\x10ConversationList\x126\n" +
 	"\x04list\x18\x01 \x03(\v2\".latchkey.property.v1.ConversationR\x04list\x12&\n" +
 	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\x12\x16\n" +
-	"\x06unread\x18\x03 \x01(\x05R\x06unread\"\x83\x01\n" +
+	"\x06unread\x18\x03 \x01(\x05R\x06unread\"\xcf\x01\n" +
 	"\x13ListMessagesRequest\x12$\n" +
 	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\x12\x1d\n" +
 	"\x05after\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\x05after\x12'\n" +
 	"\tpage_size\x18\x03 \x01(\x05B\n" +
-	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\"\x95\x01\n" +
+	"\xbaH\a\x1a\x05\x18\xc8\x01(\x00R\bpageSize\x12!\n" +
+	"\fnewest_first\x18\x04 \x01(\bR\vnewestFirst\x12'\n" +
+	"\n" +
+	"page_token\x18\x05 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x04R\tpageToken\"\x95\x01\n" +
 	"\x14ListMessagesResponse\x125\n" +
 	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.MessageListR\x04data\x12F\n" +
-	"\fconversation\x18\x02 \x01(\v2\".latchkey.property.v1.ConversationR\fconversation\"T\n" +
+	"\fconversation\x18\x02 \x01(\v2\".latchkey.property.v1.ConversationR\fconversation\"|\n" +
 	"\vMessageList\x121\n" +
 	"\x04list\x18\x01 \x03(\v2\x1d.latchkey.property.v1.MessageR\x04list\x12\x12\n" +
-	"\x04more\x18\x02 \x01(\bR\x04more\"a\n" +
+	"\x04more\x18\x02 \x01(\bR\x04more\x12&\n" +
+	"\x0fnext_page_token\x18\x03 \x01(\tR\rnextPageToken\"a\n" +
 	"\x12SendMessageRequest\x12$\n" +
 	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\x12%\n" +
 	"\x04text\x18\x02 \x01(\tB\x11\xbaH\ar\x05\x10\x01\x18\xd0\x0f\xb0\xbc\x18\x01\x80\x01\x01R\x04text\"H\n" +

@@ -35,7 +35,7 @@ const (
 type MessageServiceClient interface {
 	// Lists conversations, the latest message first.
 	ListConversations(ctx context.Context, in *ListConversationsRequest, opts ...grpc.CallOption) (*ListConversationsResponse, error)
-	// Lists the messages of a conversation after a number, in their order. 404 guestNotFound.
+	// Lists the messages of a conversation after a number, in their order or the newest first. 404 guestNotFound.
 	ListMessages(ctx context.Context, in *ListMessagesRequest, opts ...grpc.CallOption) (*ListMessagesResponse, error)
 	// Sends a message to a guest. The property has then read all messages before it. 404 guestNotFound.
 	SendMessage(ctx context.Context, in *SendMessageRequest, opts ...grpc.CallOption) (*SendMessageResponse, error)
@@ -123,7 +123,7 @@ type MessageService_WatchConversationsClient = grpc.ServerStreamingClient[WatchC
 type MessageServiceServer interface {
 	// Lists conversations, the latest message first.
 	ListConversations(context.Context, *ListConversationsRequest) (*ListConversationsResponse, error)
-	// Lists the messages of a conversation after a number, in their order. 404 guestNotFound.
+	// Lists the messages of a conversation after a number, in their order or the newest first. 404 guestNotFound.
 	ListMessages(context.Context, *ListMessagesRequest) (*ListMessagesResponse, error)
 	// Sends a message to a guest. The property has then read all messages before it. 404 guestNotFound.
 	SendMessage(context.Context, *SendMessageRequest) (*SendMessageResponse, error)

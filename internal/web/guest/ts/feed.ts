@@ -15,7 +15,9 @@ export function feed(): void {
       const answer = await fetch(location.pathname, { headers: { "Latchkey-Script": "1" }, credentials: "same-origin", signal: within(answerSeconds) });
       if (answer.status >= 500 || answer.status === 429) throw new Error(answer.statusText);
       if (!answer.ok) return location.reload(); // the page says why
-      put("messages", parse(await answer.text()));
+      const page = parse(await answer.text());
+      put("older", page); // the page begins with a later message, and so does the one before it
+      put("messages", page);
     } catch {
       if (!document.hidden) reloading = later(load);
     }

@@ -49,6 +49,8 @@ export function put(id: string, from: Document): void {
 /** Puts the items of a fetched list in the place of a list. What is the same stays, so that a screen reader says only what is new. */
 function putItems(now: Element, next: Element): void {
   const fresh = [...next.children];
+  const first = fresh[0]?.id ? [...now.children].findIndex((old) => old.id === fresh[0].id) : 0;
+  for (const gone of [...now.children].slice(0, first < 0 ? undefined : first)) gone.remove(); // the list begins with a later item
   for (const gone of [...now.children].slice(fresh.length)) gone.remove();
   fresh.forEach((item, i) => {
     const old = now.children[i];

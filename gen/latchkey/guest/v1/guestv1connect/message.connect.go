@@ -49,7 +49,7 @@ const (
 
 // MessageServiceClient is a client for the latchkey.guest.v1.MessageService service.
 type MessageServiceClient interface {
-	// Lists the messages of the conversation after a number, in their order.
+	// Lists the messages of the conversation after a number, in their order or the newest first.
 	ListMessages(context.Context, *v1.ListMessagesRequest) (*v1.ListMessagesResponse, error)
 	// Sends a message to the property. The guest has then read all messages before it. 429 after 60 messages in an hour.
 	SendMessage(context.Context, *v1.SendMessageRequest) (*v1.SendMessageResponse, error)
@@ -140,7 +140,7 @@ func (c *messageServiceClient) WatchMessages(ctx context.Context, req *v1.WatchM
 
 // MessageServiceHandler is an implementation of the latchkey.guest.v1.MessageService service.
 type MessageServiceHandler interface {
-	// Lists the messages of the conversation after a number, in their order.
+	// Lists the messages of the conversation after a number, in their order or the newest first.
 	ListMessages(context.Context, *v1.ListMessagesRequest) (*v1.ListMessagesResponse, error)
 	// Sends a message to the property. The guest has then read all messages before it. 429 after 60 messages in an hour.
 	SendMessage(context.Context, *v1.SendMessageRequest) (*v1.SendMessageResponse, error)

@@ -54,7 +54,7 @@ const (
 type MessageServiceClient interface {
 	// Lists conversations, the latest message first.
 	ListConversations(context.Context, *v1.ListConversationsRequest) (*v1.ListConversationsResponse, error)
-	// Lists the messages of a conversation after a number, in their order. 404 guestNotFound.
+	// Lists the messages of a conversation after a number, in their order or the newest first. 404 guestNotFound.
 	ListMessages(context.Context, *v1.ListMessagesRequest) (*v1.ListMessagesResponse, error)
 	// Sends a message to a guest. The property has then read all messages before it. 404 guestNotFound.
 	SendMessage(context.Context, *v1.SendMessageRequest) (*v1.SendMessageResponse, error)
@@ -164,7 +164,7 @@ func (c *messageServiceClient) WatchConversations(ctx context.Context, req *v1.W
 type MessageServiceHandler interface {
 	// Lists conversations, the latest message first.
 	ListConversations(context.Context, *v1.ListConversationsRequest) (*v1.ListConversationsResponse, error)
-	// Lists the messages of a conversation after a number, in their order. 404 guestNotFound.
+	// Lists the messages of a conversation after a number, in their order or the newest first. 404 guestNotFound.
 	ListMessages(context.Context, *v1.ListMessagesRequest) (*v1.ListMessagesResponse, error)
 	// Sends a message to a guest. The property has then read all messages before it. 404 guestNotFound.
 	SendMessage(context.Context, *v1.SendMessageRequest) (*v1.SendMessageResponse, error)
