@@ -114,7 +114,7 @@ func formMessage(ctx context.Context, p *guest.Party, a actor.Actor, guestID str
 	if err != nil {
 		return nil, err
 	}
-	out := &guestv1.Form{GuestId: guestID, FromProfile: form.Member.Row.FromProfile, Signature: signatureMessage(signature), MaxSteps: int32(form.MaxSteps)}
+	out := &guestv1.Form{GuestId: guestID, FromProfile: form.Member.Row.FromProfile, Signature: signatureMessage(signature), MinSteps: int32(form.MinSteps), MaxSteps: int32(form.MaxSteps)}
 	law := p.Law()
 	if law.Name != "none" {
 		out.Rule = law.Name

@@ -110,15 +110,15 @@ func (g *guest) answers(guestID, birthDate string) {
 	for range 20 {
 		form, err := forms.GetForm(g.as, &guestv1.GetFormRequest{GuestId: guestID})
 		g.w.must(err)
-		next, steps, most := form.GetData().GetNext(), int32(len(form.GetData().GetSteps())), form.GetData().GetMaxSteps()
+		next, steps, least, most := form.GetData().GetNext(), int32(len(form.GetData().GetSteps())), form.GetData().GetMinSteps(), form.GetData().GetMaxSteps()
 		if next == "" {
-			if steps != most {
-				g.w.t.Errorf("a complete form has %d steps, and may have %d", steps, most)
+			if steps != least || steps != most {
+				g.w.t.Errorf("a complete form of %d steps has %d to %d", steps, least, most)
 			}
 			return
 		}
-		if steps > most {
-			g.w.t.Errorf("a form of %d steps promised at most %d", steps, most)
+		if steps < least || steps > most {
+			g.w.t.Errorf("a form of %d steps promised %d to %d", steps, least, most)
 		}
 		step := map[string]string{}
 		for _, s := range form.GetData().GetSteps() {

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
@@ -107,7 +108,10 @@ type messages struct {
 }
 
 func (c messages) ListMessages(_ context.Context, r *guestv1.ListMessagesRequest, _ ...grpc.CallOption) (*guestv1.ListMessagesResponse, error) {
-	list := c.script.messages[min(int(r.GetAfter()), len(c.script.messages)):]
+	list := slices.Clone(c.script.messages[min(int(r.GetAfter()), len(c.script.messages)):])
+	if r.GetNewestFirst() {
+		slices.Reverse(list)
+	}
 	return &guestv1.ListMessagesResponse{Data: &guestv1.MessageList{List: list}}, c.script.messageFail
 }
 

@@ -25,22 +25,24 @@ var deciders = []decider{
 	{Kinship, func(*Rule, time.Time) []string { return []string{"spouse", "child", "sibling", "notFamily"} }},
 }
 
-// MaxSteps returns the largest number of steps that the form of a guest can have, for any answers to the questions that are still open.
-// It never grows while the guest fills in the form, so a page can promise it.
-func MaxSteps(s Settings, g Guest, p Party) int {
+// StepRange returns the smallest and the largest number of steps that the form of a guest can have, for any answers to the questions that are still
+// open. If both are the same, the number is certain. The largest never grows while the guest fills in the form, so a page can promise it.
+func StepRange(s Settings, g Guest, p Party) (least, most int) {
 	law := s.Rule.On(p.Arrival)
-	most := maxSteps(s, law, g, p)
+	least, most = stepRange(s, law, g, p)
 	if law.foreignOnly && !g.Main && p.Head[Nationality] == "" {
 		p.Head = withAnswer(p.Head, Nationality, law.Name) // the main guest has not answered either
-		most = max(most, maxSteps(s, law, g, p))
+		l, m := stepRange(s, law, g, p)
+		least, most = min(least, l), max(most, m)
 	}
-	return most
+	return least, most
 }
 
-// maxSteps tries all answers to the first open question that decides on steps, and to those that follow from each answer.
-func maxSteps(s Settings, law *Rule, g Guest, p Party) int {
+// stepRange tries all answers to the first open question that decides on steps, and to those that follow from each answer.
+func stepRange(s Settings, law *Rule, g Guest, p Party) (least, most int) {
 	asks := Fields(s, g, p)
-	most := countSteps(asks)
+	least = countSteps(asks)
+	most = least
 	for _, d := range deciders {
 		if g.Answers[d.field] != "" || !isAsked(asks, d.field) {
 			continue
@@ -48,11 +50,12 @@ func maxSteps(s Settings, law *Rule, g Guest, p Party) int {
 		for _, answer := range d.answers(law, p.Arrival) {
 			answered := g
 			answered.Answers = withAnswer(g.Answers, d.field, answer)
-			most = max(most, maxSteps(s, law, answered, p))
+			l, m := stepRange(s, law, answered, p)
+			least, most = min(least, l), max(most, m)
 		}
 		break
 	}
-	return most
+	return least, most
 }
 
 // countSteps returns the number of steps of a form with these questions, which are in the order of the form.

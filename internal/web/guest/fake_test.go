@@ -110,7 +110,7 @@ func newFake() *fakeAPI {
 			Tasks:   []*guestv1.Task{{Kind: "you", State: "todo"}, {Kind: "companions", State: "todo"}, {Kind: "arrival", State: "done"}, {Kind: "houseRules", State: "todo"}, {Kind: "sharing", State: "blocked"}},
 			CheckIn: &guestv1.CheckIn{Stage: "start", OpensOn: "2026-11-21", AskedAt: at(21, 15)},
 		},
-		form: &guestv1.Form{GuestId: "gst_1", Next: "name", Rule: "ES", Steps: []*guestv1.FormStep{
+		form: &guestv1.Form{GuestId: "gst_1", Next: "name", Rule: "ES", MinSteps: 5, MaxSteps: 5, Steps: []*guestv1.FormStep{
 			{Name: "name", Fields: []*guestv1.FormField{
 				{Name: "firstName", Kind: "text", Required: true, Autocomplete: "given-name", MaxLength: 255},
 				{Name: "lastName", Kind: "text", Required: true, Autocomplete: "family-name"},

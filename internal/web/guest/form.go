@@ -113,7 +113,7 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	p.Back, p.Keeps = x.backFrom(f, at), true
 	v := stepView{Guest: x.flow.Guest(f.GetGuestId()), Step: step, Confirm: x.isFromCheck(), Other: other}
 	v.Count = max(len(f.GetSteps()), int(f.GetMaxSteps()))
-	if v.AtMost = v.Count > len(f.GetSteps()); v.Count > 1 {
+	if v.AtMost = v.Count > int(f.GetMinSteps()); v.Count > 1 {
 		v.Number = at + 1
 	}
 	v.Party = x.flow.Kiosk && v.Guest.GetRole() == "companion" && x.flow.misses(f.GetGuestId())

@@ -38,8 +38,10 @@ type Form struct {
 	// The signature of this guest. Absent: the property wants none of this guest on a screen.
 	Signature *FormSignature `protobuf:"bytes,6,opt,name=signature,proto3" json:"signature,omitempty"`
 	// The largest number of steps that the form can have, for any answers to the questions that are still open: a citizenship or an age can add
-	// steps. It never grows while the guest fills in the form. If it is the number of steps, that number is certain.
-	MaxSteps      int32 `protobuf:"varint,7,opt,name=max_steps,json=maxSteps,proto3" json:"max_steps,omitempty"`
+	// steps or remove them. It never grows while the guest fills in the form.
+	MaxSteps int32 `protobuf:"varint,7,opt,name=max_steps,json=maxSteps,proto3" json:"max_steps,omitempty"`
+	// The smallest number of steps that the form can have. If it is maxSteps, the number of steps is certain.
+	MinSteps      int32 `protobuf:"varint,8,opt,name=min_steps,json=minSteps,proto3" json:"min_steps,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -119,6 +121,13 @@ func (x *Form) GetSignature() *FormSignature {
 func (x *Form) GetMaxSteps() int32 {
 	if x != nil {
 		return x.MaxSteps
+	}
+	return 0
+}
+
+func (x *Form) GetMinSteps() int32 {
+	if x != nil {
+		return x.MinSteps
 	}
 	return 0
 }
@@ -539,7 +548,7 @@ var File_latchkey_guest_v1_form_fields_proto protoreflect.FileDescriptor
 
 const file_latchkey_guest_v1_form_fields_proto_rawDesc = "" +
 	"\n" +
-	"#latchkey/guest/v1/form_fields.proto\x12\x11latchkey.guest.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\xfc\x01\n" +
+	"#latchkey/guest/v1/form_fields.proto\x12\x11latchkey.guest.v1\x1a\x1fgoogle/protobuf/timestamp.proto\"\x99\x02\n" +
 	"\x04Form\x12\x19\n" +
 	"\bguest_id\x18\x01 \x01(\tR\aguestId\x121\n" +
 	"\x05steps\x18\x02 \x03(\v2\x1b.latchkey.guest.v1.FormStepR\x05steps\x12\x12\n" +
@@ -547,7 +556,8 @@ const file_latchkey_guest_v1_form_fields_proto_rawDesc = "" +
 	"\x04rule\x18\x04 \x01(\tR\x04rule\x12!\n" +
 	"\ffrom_profile\x18\x05 \x01(\bR\vfromProfile\x12>\n" +
 	"\tsignature\x18\x06 \x01(\v2 .latchkey.guest.v1.FormSignatureR\tsignature\x12\x1b\n" +
-	"\tmax_steps\x18\a \x01(\x05R\bmaxSteps\"\x8c\x01\n" +
+	"\tmax_steps\x18\a \x01(\x05R\bmaxSteps\x12\x1b\n" +
+	"\tmin_steps\x18\b \x01(\x05R\bminSteps\"\x8c\x01\n" +
 	"\rFormSignature\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x12\x14\n" +
 	"\x05shown\x18\x02 \x01(\tR\x05shown\x12\x16\n" +
