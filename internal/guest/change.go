@@ -24,7 +24,7 @@ var (
 	errCheckedIn     = fault.New(fault.Denied, fault.MainGuestOnly, "the stay is checked in: use the link of the mail, or ask the desk")
 	errOtherAddress  = fault.New(fault.Denied, fault.NotYourAnswer, "this guest has answered on a link of their own that went to another address, or was passed on: remove the guest first, or ask the desk")
 	errAnswered      = fault.New(fault.Denied, fault.NotYourAnswer, "this guest has answered on a link of their own and is checked in: ask the desk")
-	errStayEnded     = fault.New(fault.Precondition, fault.StayEnded, "the stay has ended")
+	errStayEnded     = fault.New(fault.Precondition, fault.StayEnded, "the stay has ended, so its guests and their answers no longer change: ask the property for a correction")
 	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")
 )
 
@@ -54,8 +54,11 @@ func (p *Party) Trusts(a actor.Actor) bool {
 	return a.Origin == OriginMail || state != access.Started && state != access.Processed || isPressedBy(a, p.Stay)
 }
 
-// hasEnded reports whether the PMS has checked the guest out.
-func (p *Party) hasEnded() bool { return access.State(p.Reservation.State) == access.Processed }
+// hasEnded reports whether the PMS has checked the guest out, or canceled the stay.
+func (p *Party) hasEnded() bool {
+	state := access.State(p.Reservation.State)
+	return state == access.Processed || state == access.Canceled
+}
 
 // Limits of the party that a session may name if it rests on two facts, a booking number and a family name: a family in a room for which the
 // PMS sent no number, or a few people more than the PMS named. More is a mistake, or a stranger who fills the property's list of guests.

@@ -3,6 +3,7 @@ package guest_test
 import (
 	"testing"
 
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
@@ -35,4 +36,41 @@ func TestCompanionWhoAnsweredStays(t *testing.T) {
 			t.Errorf("%d guests are left", got)
 		}
 	})
+}
+
+// After the stay no guest changes answers, and each still decides what is shared and kept, and has the data erased.
+func TestAnswersAfterTheStay(t *testing.T) {
+	for _, state := range []string{"processed", "canceled"} {
+		each(t, func(t *testing.T, h *fixture) {
+			book := func(state string) string {
+				return h.book(hotel, "A", "Silva", reservation.Adults, 2, reservation.State, state)
+			}
+			id := book("confirmed")
+			a, p := h.guestOf(id, ""), h.party(id)
+			main, companion := p.Members[0].Row.ID, p.Members[1].Row.ID
+			own := h.guestOf(id, companion)
+			h.must(h.save(a, main, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+			h.must(h.save(own, companion, rule.NameStep, "firstName", "Bo", "lastName", "Berg"))
+			book("started")
+			h.must(h.save(own, companion, rule.NameStep, "firstName", "Bo", "lastName", "Borg"))
+			book(state)
+			for guestID, by := range map[string]actor.Actor{main: a, companion: own} {
+				if err := h.save(by, guestID, rule.NameStep, "firstName", "Eve", "lastName", "Other"); !fault.Has(err, fault.StayEnded) {
+					t.Errorf("%s: the answers are saved: %v", state, err)
+				}
+			}
+			if got := h.party(id).Members[1].Answers; got[rule.FirstName] != "Bo" || got[rule.LastName] != "Borg" {
+				t.Errorf("%s: the answers are %v", state, got)
+			}
+			h.keepProfile(a, true)
+			if h.profiles() != 1 {
+				t.Errorf("%s: the guest cannot keep the answers for the next stay", state)
+			}
+			h.keepProfile(a, false)
+			if h.profiles() != 0 {
+				t.Errorf("%s: the guest cannot delete the kept answers", state)
+			}
+			h.requestErasure(own)
+		})
+	}
 }

@@ -22,8 +22,8 @@ import (
 type Form struct {
 	Member Member
 	Asks   []rule.Ask
-	// MaxSteps is the largest number of steps that the form can have, see [rule.MaxSteps].
-	MaxSteps int
+	// MinSteps and MaxSteps are how many steps the form can have, see [rule.StepRange].
+	MinSteps, MaxSteps int
 
 	law    *rule.Rule
 	viewer actor.Actor
@@ -37,8 +37,9 @@ func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
 	if err != nil {
 		return Form{}, err
 	}
-	asks, most := rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()), rule.MaxSteps(p.Rules, ruleGuest(m), p.ruleParty())
-	return Form{Member: m, Asks: asks, MaxSteps: most, law: p.Law(), viewer: a, ward: p.isWard(m), names: p.Trusts(a)}, nil
+	asks := rule.Fields(p.Rules, ruleGuest(m), p.ruleParty())
+	least, most := rule.StepRange(p.Rules, ruleGuest(m), p.ruleParty())
+	return Form{Member: m, Asks: asks, MinSteps: least, MaxSteps: most, law: p.Law(), viewer: a, ward: p.isWard(m), names: p.Trusts(a)}, nil
 }
 
 // Value returns the answer to a field. It returns withheld if the answer was given in another session and the caller's session
@@ -74,11 +75,15 @@ var problemReasons = map[rule.Problem]fault.Reason{
 	rule.NotAnOption: fault.NotAnOption, rule.NotAnAddress: fault.NotAnAddress, rule.NotAPhone: fault.NotAPhone, rule.BadCharacter: fault.BadCharacter,
 }
 
-// SaveStep stores the answers of one step of a form. If an answer is wrong it stores none and names every wrong field.
+// SaveStep stores the answers of one step of a form. If an answer is wrong it stores none and names every wrong field. After the stay it stores
+// nothing: the official form is complete, and the answers wait only for their deletion.
 func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step rule.Step, answers map[string]string) (*Party, error) {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
 		return nil, err
+	}
+	if p.hasEnded() {
+		return nil, errStayEnded
 	}
 	form, err := p.FormOf(a, guestID)
 	if err != nil {

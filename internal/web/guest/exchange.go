@@ -115,7 +115,13 @@ func (x *exchange) renderError(err error) {
 		_ = x.notFound()
 	case fault.Exhausted:
 		x.renderProblem(http.StatusTooManyRequests, "web.problem.tooMany")
-	case fault.Invalid, fault.Precondition, fault.Aborted, fault.Exists:
+	case fault.Precondition:
+		if f.Reason == fault.StayEnded {
+			x.renderProblem(http.StatusConflict, "web.problem.ended")
+			return
+		}
+		x.renderProblem(http.StatusConflict, "web.problem.changed")
+	case fault.Invalid, fault.Aborted, fault.Exists:
 		x.renderProblem(http.StatusConflict, "web.problem.changed")
 	case fault.Unavailable, fault.Deadline, fault.Canceled:
 		x.renderProblem(http.StatusServiceUnavailable, "web.problem.away")

@@ -48,6 +48,9 @@ func (f *fakeAPI) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest, _ ..
 	if err := f.once(ctx, r); err != nil {
 		return nil, err
 	}
+	if f.stay.GetState() == "processed" {
+		return nil, fault.New(fault.Precondition, fault.StayEnded, "the stay has ended")
+	}
 	f.language = r.GetLanguage()
 	if f.shownOnce {
 		return nil, fault.New(fault.Aborted, fault.ShownOnce, "the answer was shown once")

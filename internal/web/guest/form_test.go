@@ -247,14 +247,39 @@ func TestCountOfSteps(t *testing.T) {
 	b := f.client(t)
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	const page = "/g/stays/rsv_1/form/gst_1/"
-	f.form.MaxSteps = 7
+	f.form.MinSteps, f.form.MaxSteps = 2, 7
 	b.shows(page+"birth", "Step 2 of at most 7")
 	f.form.MaxSteps = 5
+	b.shows(page+"birth", "Step 2 of at most 5")
+	f.form.MinSteps = 5
 	b.shows(page+"birth", "Step 2 of 5")
-	f.form.Steps, f.form.MaxSteps = f.form.GetSteps()[:1], 2
+	f.form.Steps, f.form.MinSteps, f.form.MaxSteps = f.form.GetSteps()[:1], 1, 2
 	b.shows(page+"name", "Step 1 of at most 2")
 	f.form.MaxSteps = 1
 	if a := b.get(page + "name"); strings.Contains(a.body, `class="count`) {
 		t.Errorf("a form of one step counts: %s", plain(a.body))
 	}
+}
+
+// A guest who sends answers after the stay reads that nothing was saved, and why. The pages of the form then lead to the stay.
+func TestFormAfterTheStay(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	f.stay.State, f.stay.CheckIn.Stage = "processed", "ended"
+	const page = "/g/stays/rsv_1/form/gst_1"
+	a := b.do(http.MethodPost, page+"/name", form("key", pageKey, "firstName", "Ana", "lastName", "Silva"))
+	a.contains(t, "Your stay has ended Nothing was saved, because the stay is over.")
+	if a.status != http.StatusConflict || !strings.Contains(a.body, `href="/g/stays/rsv_1"`) {
+		t.Errorf("status %d: %s", a.status, plain(a.body))
+	}
+	if len(f.answers) > 0 {
+		t.Errorf("saved: %v", f.answers)
+	}
+	for _, path := range []string{page, page + "/name", "/g/stays/rsv_1/form/check"} {
+		if a := b.get(path); a.moved != "/g/stays/rsv_1" {
+			t.Errorf("%s moves to %q, status %d", path, a.moved, a.status)
+		}
+	}
+	b.shows("/g/stays/rsv_1/form/share", "What we share")
 }
