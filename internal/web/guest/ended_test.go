@@ -119,3 +119,39 @@ func TestCanceledAtTheTablet(t *testing.T) {
 		})
 	}
 }
+
+// Nothing is stored about the session of an erased guest. The device says once what can be the reason, also if a script or a stream noticed first, and
+// then asks for the link of a stay. It says the same of a stay that does not exist. A stranger's device does not say it.
+func TestForgottenSession(t *testing.T) {
+	f := newFake()
+	says := func(b *client, path string) {
+		t.Helper()
+		a := b.get(path)
+		a.contains(t, "Your stay is no longer open on this device", "the device was signed out, the stay ended some time ago, or its data were erased", "ask at its desk")
+		if a.status != http.StatusNotFound || !strings.Contains(a.body, "data-gone") || strings.Contains(a.body, "This page does not exist") || strings.Contains(a.body, "Miramar") {
+			t.Errorf("status %d: %s", a.status, a.body)
+		}
+		b.shows("/g/", "Open your stay")
+		if again := b.get(path); strings.Contains(again.body, "no longer open") {
+			t.Errorf("the device keeps the token: %s", plain(again.body))
+		}
+	}
+	for _, stay := range []string{"rsv_1", "rsv_9"} {
+		b := f.client(t)
+		b.setCookie("lk-stay-"+stay, "lks_erased")
+		page := "/g/stays/" + stay
+		for name, value := range map[string]string{"Latchkey-Script": "1", "Accept": "text/event-stream"} {
+			b.headers = map[string]string{name: value}
+			if a := b.get(page + "/messages/live"); len(a.header.Values("Set-Cookie")) > 0 {
+				t.Errorf("%s: the answer deletes the token: %v", name, a.header)
+			}
+		}
+		b.headers = nil
+		says(b, page+"/messages")
+	}
+	stranger := f.client(t)
+	stranger.setCookie("lk-stay-rsv_2", staySession)
+	if a := stranger.get("/g/stays/rsv_1"); !strings.Contains(plain(a.body), "This page does not exist") {
+		t.Errorf("a stranger's device: %s", plain(a.body))
+	}
+}

@@ -50,7 +50,7 @@ func (x *exchange) sessions() (tokens []string) {
 // showLink renders the page of a link. sent means that a new link was just mailed.
 func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 	if link.GetCanceled() {
-		return x.renderGone(link.GetProperty(), "web.canceled")
+		return x.renderGone(http.StatusGone, link.GetProperty(), "web.canceled")
 	}
 	if link.GetSource() == "profile" {
 		return x.showProfileLink(link)
@@ -87,7 +87,7 @@ func (s *site) renewLink(x *exchange) error {
 	}
 	found, unknown := x.link()
 	if found.GetCanceled() {
-		return x.renderGone(found.GetProperty(), "web.canceled")
+		return x.renderGone(http.StatusGone, found.GetProperty(), "web.canceled")
 	}
 	if unknown != nil && s.Fault(unknown).Kind != fault.NotFound {
 		return unknown

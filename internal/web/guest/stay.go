@@ -36,41 +36,46 @@ func (s *site) deviceSession(h handler) handler {
 		if err == nil || s.Fault(err).Kind != fault.Unauthenticated {
 			return err
 		}
-		return x.renderEnded(id, err)
+		return x.renderEnded(id)
 	}
 }
 
-// renderEnded answers a request whose session has ended. refused is the API's error. If the session was ended before its expiry, the page
-// shows why, and the device keeps the token as the proof that it had the stay. Other tokens are deleted.
-func (x *exchange) renderEnded(id string, refused error) error {
+// renderEnded answers a request whose session has ended. If the session was ended before its expiry, the page shows why, and the device keeps the
+// token as the proof that it had the stay. Nothing is stored about other sessions, such as those of an erased guest: the page says what can be the
+// reason, and the device forgets the token.
+func (x *exchange) renderEnded(id string) error {
 	found, err := x.site.api.Links.GetEndedSession(x.callContextOf(""), &guestv1.GetEndedSessionRequest{Token: x.token})
-	if err != nil && x.site.Fault(err).Kind != fault.NotFound {
-		return err
-	}
-	if err != nil {
-		x.DropCookie(stayCookie + id)
-	}
 	switch {
+	case err != nil && x.site.Fault(err).Kind != fault.NotFound:
+		return err
 	case x.Scripted():
 		return x.Redirect("/g/stays/" + id) // a script cannot show this page itself, so it loads the stay
 	case err != nil:
-		x.flow.Stay = nil
-		return refused
+		if x.wantsPage() {
+			x.DropCookie(stayCookie + id)
+		}
+		return x.renderGone(http.StatusNotFound, nil, "web.gone")
 	case found.GetData().GetReason() == "canceled":
-		return x.renderGone(found.GetData().GetProperty(), "web.canceled")
+		return x.renderGone(http.StatusGone, found.GetData().GetProperty(), "web.canceled")
 	}
-	return x.renderGone(found.GetData().GetProperty(), "web.ended")
+	return x.renderGone(http.StatusGone, found.GetData().GetProperty(), "web.ended")
+}
+
+// wantsPage reports whether the guest sees the answer. It is false for an event stream and for files that the browser loads for a page.
+func (x *exchange) wantsPage() bool {
+	accept := x.R.Header.Get("Accept")
+	return accept == "" || strings.Contains(accept, "text/html")
 }
 
 // renderGone renders the page that explains why this device can no longer open the stay. kind is the message of the reason. The page shows no
-// data of the stay.
-func (x *exchange) renderGone(face *guestv1.PropertyFace, kind string) error {
+// data of the stay. It names the property, unless face is nil.
+func (x *exchange) renderGone(status int, face *guestv1.PropertyFace, kind string) error {
 	x.flow.Stay = nil
 	p := x.newPage(face, kind)
 	v := problemView{Text: p.T(kind+".text", "property", face.GetName())}
-	v.URL, v.Label = x.wayOn(http.StatusGone)
+	v.URL, v.Label = x.wayOn(status)
 	p.Data = v
-	return x.render(http.StatusGone, "problem", p)
+	return x.render(status, "problem", p)
 }
 
 // withStay wraps a handler and loads the stay before it runs.
