@@ -14,10 +14,19 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// ChooseLanguage stores the language that the guest of a session reads. A session that may not change the stay changes nothing.
-func ChooseLanguage(tx *db.Tx, keys *keyring.Ring, a actor.Actor, language string) error {
+// ChooseLanguage stores the language that the guest of a session reads, see [KeepLanguage]. A session that may not change the stay changes nothing.
+func ChooseLanguage(tx *db.Tx, keys *keyring.Ring, a actor.Actor, language string, ofBrowser bool) error {
 	if _, err := loadTrustedParty(tx, keys, a); err != nil {
 		return err
+	}
+	return KeepLanguage(tx, a, language, ofBrowser)
+}
+
+// KeepLanguage stores the language of a guest's page with what the guest does: as [SetLanguage], or as [SetFirstLanguage] if it is only that of the
+// browser.
+func KeepLanguage(tx *db.Tx, a actor.Actor, language string, ofBrowser bool) error {
+	if ofBrowser {
+		return SetFirstLanguage(tx, a.PropertyID, a.ReservationID, a.GuestID, language)
 	}
 	return SetLanguage(tx, a.PropertyID, a.ReservationID, a.GuestID, language)
 }

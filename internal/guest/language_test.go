@@ -22,10 +22,10 @@ func TestLanguageOfGuest(t *testing.T) {
 			}
 		}
 		want(hotel, id, "", "")
-		h.write(func(tx *db.Tx) error { return guest.ChooseLanguage(tx, h.keys, caller, "de-AT") })
-		h.write(func(tx *db.Tx) error { return guest.ChooseLanguage(tx, h.keys, caller, "") })
+		h.write(func(tx *db.Tx) error { return guest.ChooseLanguage(tx, h.keys, caller, "de-AT", false) })
+		h.write(func(tx *db.Tx) error { return guest.ChooseLanguage(tx, h.keys, caller, "", false) })
 		for _, unknown := range []string{"tlh", "d", "en/../de", "deutsch"} {
-			h.refused(fault.InvalidFields, func(tx *db.Tx) error { return guest.ChooseLanguage(tx, h.keys, caller, unknown) })
+			h.refused(fault.InvalidFields, func(tx *db.Tx) error { return guest.ChooseLanguage(tx, h.keys, caller, unknown, false) })
 		}
 		want(hotel, id, "", "de")
 		want(hotel, id, "gst_unknown", "de")
@@ -40,7 +40,9 @@ func TestLanguageOfGuest(t *testing.T) {
 		}
 		set("fr")
 		want(hotel, id, "", "de")
-		h.write(func(tx *db.Tx) error { return guest.ChooseLanguage(tx, h.keys, caller, "es") })
+		h.write(func(tx *db.Tx) error { return guest.ChooseLanguage(tx, h.keys, caller, "es", false) })
+		want(hotel, id, "", "es")
+		h.write(func(tx *db.Tx) error { return guest.ChooseLanguage(tx, h.keys, caller, "de", true) })
 		want(hotel, id, "", "es")
 		fresh := h.book(hotel, "B", "Silva")
 		h.bind(h.link(fresh, "", "bo@example.com"))

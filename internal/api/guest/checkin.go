@@ -40,7 +40,7 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest)
 func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequest) (*guestv1.StartCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) {
 		if language := r.GetLanguage(); language != "" {
-			err := s.DB.Write(ctx, func(tx *db.Tx) error { return guest.ChooseLanguage(tx, s.Keys, a, language) })
+			err := s.DB.Write(ctx, func(tx *db.Tx) error { return guest.ChooseLanguage(tx, s.Keys, a, language, r.GetLanguageOfBrowser()) })
 			if err != nil {
 				return checkin.View{}, err
 			}

@@ -33,7 +33,7 @@ func (s *Stays) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest) 
 // SetLanguage stores the language that the caller reads.
 func (s *Stays) SetLanguage(ctx context.Context, r *guestv1.SetLanguageRequest) (*guestv1.SetLanguageResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetLanguageResponse, error) {
-		return &guestv1.SetLanguageResponse{}, guest.ChooseLanguage(tx, s.Keys, a, r.GetLanguage())
+		return &guestv1.SetLanguageResponse{}, guest.ChooseLanguage(tx, s.Keys, a, r.GetLanguage(), false)
 	})
 }
 

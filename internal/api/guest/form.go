@@ -73,7 +73,7 @@ func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*gues
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*guestv1.SaveStepResponse, error) {
 		p, err := guest.SaveStep(tx, s.Keys, a, r.GetGuestId(), rule.Step(r.GetStep()), r.GetAnswers())
 		if err == nil {
-			err = guest.SetLanguage(tx, a.PropertyID, a.ReservationID, a.GuestID, r.GetLanguage())
+			err = guest.KeepLanguage(tx, a, r.GetLanguage(), r.GetLanguageOfBrowser())
 		}
 		if err == nil {
 			err = s.evaluate(tx, a)

@@ -75,7 +75,7 @@ func (s *site) confirmAnswers(x *exchange) error {
 		for _, q := range first.GetFields() {
 			same[q.GetName()] = q.GetValue()
 		}
-		if _, err := s.api.Forms.SaveStep(x.callContext(), &guestv1.SaveStepRequest{GuestId: a.Form.GetGuestId(), Step: first.GetName(), Answers: same, Language: x.language()}); err != nil {
+		if _, err := s.api.Forms.SaveStep(x.callContext(), &guestv1.SaveStepRequest{GuestId: a.Form.GetGuestId(), Step: first.GetName(), Answers: same, Language: x.language(), LanguageOfBrowser: x.ChosenLanguage() == ""}); err != nil {
 			return err
 		}
 	}

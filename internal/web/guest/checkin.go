@@ -151,7 +151,7 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 	api := x.site.api
 	switch do {
 	case "start":
-		a, err := api.CheckIns.StartCheckIn(x.callContext(), &guestv1.StartCheckInRequest{Language: x.language()})
+		a, err := api.CheckIns.StartCheckIn(x.callContext(), &guestv1.StartCheckInRequest{Language: x.language(), LanguageOfBrowser: x.ChosenLanguage() == ""})
 		return a.GetData(), err
 	case "again":
 		a, err := api.CheckIns.AskAgain(x.callContext(), &guestv1.AskAgainRequest{})

@@ -60,6 +60,7 @@ type fakeAPI struct {
 	kiosk          *kioskv1.Kiosk
 	helped         int
 	language       string // of the guest
+	ofBrowser      bool   // the language of the last answers or check-in is that of the browser
 	ended          int
 	fails          *fault.Fault // with which every call is refused
 	devices        []*guestv1.Device
@@ -353,7 +354,7 @@ func (f *fakeAPI) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest, 
 }
 
 func (f *fakeAPI) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequest, _ ...grpc.CallOption) (*guestv1.StartCheckInResponse, error) {
-	f.language = r.GetLanguage()
+	f.language, f.ofBrowser = r.GetLanguage(), r.GetLanguageOfBrowser()
 	f.stay.CheckIn.Stage = "confirmDetails"
 	return &guestv1.StartCheckInResponse{Data: f.stay.GetCheckIn()}, f.call(ctx, staySession)
 }

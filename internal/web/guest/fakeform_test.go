@@ -51,7 +51,7 @@ func (f *fakeAPI) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest, _ ..
 	if f.stay.GetState() == "processed" {
 		return nil, fault.New(fault.Precondition, fault.StayEnded, "the stay has ended")
 	}
-	f.language = r.GetLanguage()
+	f.language, f.ofBrowser = r.GetLanguage(), r.GetLanguageOfBrowser()
 	if f.shownOnce {
 		return nil, fault.New(fault.Aborted, fault.ShownOnce, "the answer was shown once")
 	}

@@ -231,7 +231,7 @@ func (s *site) saveStep(x *exchange) error {
 	if address, ok := x.sameAddress(guest, step); ok && x.Value("do") == "same" {
 		posted = address
 	}
-	saved, err := s.api.Forms.SaveStep(x.callContext(), &guestv1.SaveStepRequest{GuestId: guest, Step: step, Answers: posted, Language: x.language()})
+	saved, err := s.api.Forms.SaveStep(x.callContext(), &guestv1.SaveStepRequest{GuestId: guest, Step: step, Answers: posted, Language: x.language(), LanguageOfBrowser: x.ChosenLanguage() == ""})
 	if err != nil {
 		if wrong := s.Fault(err); wrong.Kind == fault.Invalid && len(wrong.Fields) > 0 {
 			return x.step(http.StatusUnprocessableEntity, f, step, posted, wrong.Fields)

@@ -139,10 +139,21 @@ func TestLanguageOfMails(t *testing.T) {
 	b.headers = map[string]string{"Accept-Language": "de-CH, en;q=0.5"}
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
 	want("a bound link", "de")
+	answers := form("firstName", "Ana", "lastName", "Silva")
+	b.do(http.MethodPost, "/g/stays/rsv_1/form/gst_1/name", answers)
+	if want("answers before a choice", "de"); !f.ofBrowser {
+		t.Error("answers before a choice choose the browser's language")
+	}
+	b.do(http.MethodPost, "/g/stays/rsv_1/checkin", form("do", "start"))
+	if want("a check-in before a choice", "de"); !f.ofBrowser {
+		t.Error("a check-in before a choice chooses the browser's language")
+	}
 	b.moves("/g/stays/rsv_1?look", url.Values{"lang": {"fr"}}, "/g/stays/rsv_1")
 	want("a choice", "fr")
-	b.do(http.MethodPost, "/g/stays/rsv_1/form/gst_1/name", form("key", pageKey, "firstName", "Ana", "lastName", "Silva"))
-	want("answers", "fr")
+	b.do(http.MethodPost, "/g/stays/rsv_1/form/gst_1/name", answers)
+	if want("answers", "fr"); f.ofBrowser {
+		t.Error("answers take a chosen language for that of the browser")
+	}
 	b.moves("/q/door_1?look", url.Values{"lang": {"es"}}, "/q/door_1")
 	want("a page without a session", "none")
 	b.headers["Accept-Language"] = "ja"

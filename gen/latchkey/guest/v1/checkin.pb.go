@@ -323,9 +323,11 @@ func (x *GetCheckInResponse) GetData() *CheckIn {
 type StartCheckInRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The language that the guest reads, for mails to the guest: see SetLanguageRequest. Empty: it does not change.
-	Language      string `protobuf:"bytes,1,opt,name=language,proto3" json:"language,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Language string `protobuf:"bytes,1,opt,name=language,proto3" json:"language,omitempty"`
+	// The language is that of the browser, and the guest has not chosen it. It counts if no language of the guest is known yet.
+	LanguageOfBrowser bool `protobuf:"varint,2,opt,name=language_of_browser,json=languageOfBrowser,proto3" json:"language_of_browser,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *StartCheckInRequest) Reset() {
@@ -363,6 +365,13 @@ func (x *StartCheckInRequest) GetLanguage() string {
 		return x.Language
 	}
 	return ""
+}
+
+func (x *StartCheckInRequest) GetLanguageOfBrowser() bool {
+	if x != nil {
+		return x.LanguageOfBrowser
+	}
+	return false
 }
 
 // StartCheckInResponse answers with the check-in.
@@ -759,9 +768,10 @@ const file_latchkey_guest_v1_checkin_proto_rawDesc = "" +
 	"\x06mailed\x18\x06 \x01(\bR\x06mailed\"\x13\n" +
 	"\x11GetCheckInRequest\"D\n" +
 	"\x12GetCheckInResponse\x12.\n" +
-	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.CheckInR\x04data\":\n" +
+	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.CheckInR\x04data\"j\n" +
 	"\x13StartCheckInRequest\x12#\n" +
-	"\blanguage\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\"F\n" +
+	"\blanguage\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\x12.\n" +
+	"\x13language_of_browser\x18\x02 \x01(\bR\x11languageOfBrowser\"F\n" +
 	"\x14StartCheckInResponse\x12.\n" +
 	"\x04data\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.CheckInR\x04data\"\x11\n" +
 	"\x0fAskAgainRequest\"B\n" +

@@ -210,9 +210,11 @@ type SaveStepRequest struct {
 	// The answers, by field name. A field that is left out keeps its answer; an empty one clears it.
 	Answers map[string]string `protobuf:"bytes,3,rep,name=answers,proto3" json:"answers,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// The language that the caller reads, for mails to the caller: see SetLanguageRequest. Empty: it does not change.
-	Language      string `protobuf:"bytes,4,opt,name=language,proto3" json:"language,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Language string `protobuf:"bytes,4,opt,name=language,proto3" json:"language,omitempty"`
+	// The language is that of the browser, and the caller has not chosen it. It counts if no language of the guest is known yet.
+	LanguageOfBrowser bool `protobuf:"varint,5,opt,name=language_of_browser,json=languageOfBrowser,proto3" json:"language_of_browser,omitempty"`
+	unknownFields     protoimpl.UnknownFields
+	sizeCache         protoimpl.SizeCache
 }
 
 func (x *SaveStepRequest) Reset() {
@@ -271,6 +273,13 @@ func (x *SaveStepRequest) GetLanguage() string {
 		return x.Language
 	}
 	return ""
+}
+
+func (x *SaveStepRequest) GetLanguageOfBrowser() bool {
+	if x != nil {
+		return x.LanguageOfBrowser
+	}
+	return false
 }
 
 // SaveStepResponse answers with the form.
@@ -1140,12 +1149,13 @@ const file_latchkey_guest_v1_form_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\x17.latchkey.guest.v1.FormR\x04data\"\x12\n" +
 	"\x10ListFormsRequest\"@\n" +
 	"\x11ListFormsResponse\x12+\n" +
-	"\x04data\x18\x01 \x03(\v2\x17.latchkey.guest.v1.FormR\x04data\"\x9e\x02\n" +
+	"\x04data\x18\x01 \x03(\v2\x17.latchkey.guest.v1.FormR\x04data\"\xce\x02\n" +
 	"\x0fSaveStepRequest\x12$\n" +
 	"\bguest_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\aguestId\x12\x1d\n" +
 	"\x04step\x18\x02 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18 R\x04step\x12e\n" +
 	"\aanswers\x18\x03 \x03(\v2/.latchkey.guest.v1.SaveStepRequest.AnswersEntryB\x1a\xbaH\x14\x9a\x01\x11\x10(\"\x06r\x04\x10\x01\x18@*\x05r\x03\x18\xe8\a\x80\x01\x01R\aanswers\x12#\n" +
-	"\blanguage\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\x1a:\n" +
+	"\blanguage\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18#R\blanguage\x12.\n" +
+	"\x13language_of_browser\x18\x05 \x01(\bR\x11languageOfBrowser\x1a:\n" +
 	"\fAnswersEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\tR\x05value:\x028\x01\"?\n" +
