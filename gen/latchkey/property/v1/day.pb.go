@@ -568,9 +568,11 @@ type DayStay struct {
 	// For a bed: the name of its dorm. Absent for a room or a dorm.
 	ParentSpaceName *string `protobuf:"bytes,12,opt,name=parent_space_name,json=parentSpaceName,proto3,oneof" json:"parent_space_name,omitempty"`
 	// The guest may not get in, or the check-in waits for staff.
-	NeedsStaff    bool `protobuf:"varint,13,opt,name=needs_staff,json=needsStaff,proto3" json:"needs_staff,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	NeedsStaff bool `protobuf:"varint,13,opt,name=needs_staff,json=needsStaff,proto3" json:"needs_staff,omitempty"`
+	// For each of doors, in the same order: the name of the dorm if the door is a bed, or "".
+	DoorParentNames []string `protobuf:"bytes,14,rep,name=door_parent_names,json=doorParentNames,proto3" json:"door_parent_names,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *DayStay) Reset() {
@@ -692,6 +694,13 @@ func (x *DayStay) GetNeedsStaff() bool {
 		return x.NeedsStaff
 	}
 	return false
+}
+
+func (x *DayStay) GetDoorParentNames() []string {
+	if x != nil {
+		return x.DoorParentNames
+	}
+	return nil
 }
 
 // DayCheckIn is where the check-in of a stay is, in short. GetCheckIn has the facts.
@@ -836,7 +845,7 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"departures\x12'\n" +
 	"\x0fdepartures_left\x18\x05 \x01(\x05R\x0edeparturesLeft\x12.\n" +
 	"\x13arrivals_need_staff\x18\x06 \x01(\x05R\x11arrivalsNeedStaff\x12)\n" +
-	"\x10arrivals_checked\x18\a \x01(\x05R\x0farrivalsChecked\"\xa5\x04\n" +
+	"\x10arrivals_checked\x18\a \x01(\x05R\x0farrivalsChecked\"\xd1\x04\n" +
 	"\aDayStay\x12%\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tR\rreservationId\x12\x1d\n" +
 	"\n" +
@@ -855,7 +864,8 @@ const file_latchkey_property_v1_day_proto_rawDesc = "" +
 	"\bcheck_in\x18\v \x01(\v2 .latchkey.property.v1.DayCheckInR\acheckIn\x12/\n" +
 	"\x11parent_space_name\x18\f \x01(\tH\x01R\x0fparentSpaceName\x88\x01\x01\x12\x1f\n" +
 	"\vneeds_staff\x18\r \x01(\bR\n" +
-	"needsStaffB\r\n" +
+	"needsStaff\x12*\n" +
+	"\x11door_parent_names\x18\x0e \x03(\tR\x0fdoorParentNamesB\r\n" +
 	"\v_space_nameB\x14\n" +
 	"\x12_parent_space_name\"\xf4\x01\n" +
 	"\n" +
