@@ -7,5 +7,5 @@ import "embed"
 
 // Files are named by their URLs; pages end in .html.
 //
-//go:embed *.html *.yaml docs openapi
+//go:embed *.html *.css *.yaml docs openapi
 var Files embed.FS

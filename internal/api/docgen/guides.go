@@ -99,7 +99,7 @@ func (s site) guide(at link, raw []byte, all []link) error {
 		return fmt.Errorf("guide %s: %w", at.Title, err)
 	}
 	err = page.Execute(&out, map[string]any{
-		"Title": at.Title, "Text": template.HTML(s.sized.Replace(accessible.Replace(text.String()))), "Style": template.CSS(s.style),
+		"Title": at.Title, "Text": template.HTML(s.sized.Replace(accessible.Replace(text.String()))),
 		"Guides": all, "References": s.references(),
 	})
 	s.files[at.Path+".html"] = out.Bytes()

@@ -26,7 +26,6 @@ func main() {
 // site holds the generated files.
 type site struct {
 	areas   []area
-	style   string
 	reasons []reasonMeaning
 	sized   *strings.Replacer // gives the pictures of guides their sizes
 	files   map[string][]byte // generated files by URL path; pages have the suffix .html
@@ -34,7 +33,7 @@ type site struct {
 
 // run generates the site from the files in the directory openapi and writes it to the directory out.
 func run(openapi, out string) error {
-	style, err := os.ReadFile("internal/api/rest/docs.css")
+	style, err := os.ReadFile("internal/api/docgen/docs.css")
 	if err != nil {
 		return err
 	}
@@ -46,7 +45,7 @@ func run(openapi, out string) error {
 	if err != nil {
 		return err
 	}
-	s := site{areas: areas, style: string(style), reasons: reasons, files: map[string][]byte{}}
+	s := site{areas: areas, reasons: reasons, files: map[string][]byte{"docs.css": style}}
 	for _, a := range areas {
 		raw, err := os.ReadFile(filepath.Join(openapi, a.Name+".yaml"))
 		if err != nil {

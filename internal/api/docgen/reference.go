@@ -176,6 +176,7 @@ func (d *document) render(a area, s site) ([]byte, error) {
 		"method": func(operation string) string { return strings.Replace(operation, "_", "/", 1) },
 		"human":  heading,
 		"anchor": func(s string) string { return strings.ReplaceAll(s, " ", "-") },
+		"code":   escapeText,
 		"rpc":    func(operation string) bool { return strings.Contains(operation, "_") },
 	}).Parse(referencePage)
 	if err != nil {
@@ -189,7 +190,7 @@ func (d *document) render(a area, s site) ([]byte, error) {
 	}
 	var out bytes.Buffer
 	err = page.Execute(&out, map[string]any{
-		"Title": a.title(), "Version": d.Title.Version, "Style": template.CSS(s.style), // a style sheet from the repository, which is trusted
+		"Title": a.title(), "Version": d.Title.Version,
 		"Groups": d.groupOperations(), "Schemas": d.sortedSchemas(), "Errors": envelope.Table(), "Reasons": s.reasons,
 		"Package": a.Package, "Document": a.document(), "Caller": a.caller, "Example": a.example, "Partner": a.isPartner(), "Others": others,
 	})
@@ -197,6 +198,11 @@ func (d *document) render(a area, s site) ([]byte, error) {
 		return nil, fmt.Errorf("docs: %w", err)
 	}
 	return out.Bytes(), nil
+}
+
+// escapeText escapes a text between tags. It leaves quotes, which html/template replaces by five bytes each: the samples of JSON have thousands.
+func escapeText(s string) template.HTML {
+	return template.HTML(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s))
 }
 
 func capitalize(s string) string {

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// Docs serves the documentation: /docs, /guide, /openapi.yaml and the paths below them.
+// Docs serves the documentation: /docs, /docs.css, /guide, /openapi.yaml and the paths below them.
 type Docs struct{ served map[string]servedFile }
 
 // servedFile is one file of the documentation. read is called at each request: the files are part of the program, and copies would stay in
@@ -39,6 +39,8 @@ func NewDocs(site fs.FS) (*Docs, error) {
 			}
 		case path.Ext(name) == ".yaml":
 			err = d.add(at, "application/yaml", read)
+		case path.Ext(name) == ".css":
+			err = d.add(at, "text/css; charset=utf-8", read)
 		case path.Ext(name) == ".png":
 			err = d.add(at, "image/png", read)
 		}
