@@ -34,7 +34,7 @@ func (s *site) showMessages(x *exchange) error {
 		return err
 	case token != "" && len(v.List) == 0: // the messages of this page were deleted
 		return x.Redirect(x.flow.Below("messages"))
-	case token == "" && v.Last > 0:
+	case token == "" && slices.ContainsFunc(v.List, func(m *guestv1.Message) bool { return m.GetSender() == "property" && m.GetReadAt() == nil }):
 		if _, err := s.api.Messages.ReadMessages(x.callContext(), &guestv1.ReadMessagesRequest{Number: v.Last}); err != nil {
 			return err
 		}

@@ -117,10 +117,12 @@ func (p *page) refuseMessage(status int) {
 }
 
 // readConversation loads a page of a conversation: the newest messages, or those of a page token, the newest first. marks means that the person
-// may answer, so that the newest messages become read.
+// may answer, so that the newest messages become read. A conversation without unread messages needs no write, which waits for the disk.
 func (x *exchange) readConversation(guest, token string, marks bool) (*propertyv1.ListMessagesResponse, error) {
 	found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, NewestFirst: true, PageToken: token, PageSize: shownMessages})
-	if list := found.GetData().GetList(); err == nil && marks && token == "" && len(list) > 0 {
+	list := found.GetData().GetList()
+	unread := slices.ContainsFunc(list, func(m *propertyv1.Message) bool { return m.GetSender() == "guest" && m.GetReadAt() == nil })
+	if err == nil && marks && token == "" && unread {
 		_, err = x.site.api.Messages.ReadMessages(x.call(), &propertyv1.ReadMessagesRequest{GuestId: guest, Number: list[0].GetNumber()})
 	}
 	return found, err

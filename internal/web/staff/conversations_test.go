@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
@@ -18,6 +19,7 @@ type conversation struct {
 	house
 	propertyv1.MessageServiceClient
 	count, readUpTo int32
+	read            *timestamppb.Timestamp // when all messages were read, or nil
 }
 
 func (c *conversation) ListMessages(_ context.Context, r *propertyv1.ListMessagesRequest, _ ...grpc.CallOption) (*propertyv1.ListMessagesResponse, error) {
@@ -31,7 +33,7 @@ func (c *conversation) ListMessages(_ context.Context, r *propertyv1.ListMessage
 			list.NextPageToken = fmt.Sprint(n + 1)
 			break
 		}
-		list.List = append(list.List, &propertyv1.Message{Number: n, Sender: "guest", Text: fmt.Sprintf("Message %d.", n)})
+		list.List = append(list.List, &propertyv1.Message{Number: n, Sender: "guest", Text: fmt.Sprintf("Message %d.", n), ReadAt: c.read})
 	}
 	return &propertyv1.ListMessagesResponse{Data: list, Conversation: &propertyv1.Conversation{GuestId: "gst_1", ReservationId: "rsv_1", PmsNumber: "8790"}}, nil
 }
@@ -70,6 +72,10 @@ func TestOlderMessages(t *testing.T) {
 				t.Errorf("%s: the page lacks %s, or has it without need", page.url, link)
 			}
 		}
+	}
+	c.readUpTo, c.read = 0, timestamppb.Now()
+	if serve(t, api, path, nil); c.readUpTo != 0 {
+		t.Errorf("messages that were read before are marked as read up to %d", c.readUpTo)
 	}
 	if got := serve(t, api, path+"?page=1", nil); got.Code != http.StatusSeeOther || got.Header().Get("Location") != path {
 		t.Errorf("a page without messages: %d, to %q", got.Code, got.Header().Get("Location"))
