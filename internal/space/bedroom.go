@@ -12,12 +12,12 @@ type bedroom struct {
 	bed      Listed
 	was, now string // was and now are the PMS's ids of the rooms; was is empty if the PMS sent none when the bed was mapped
 	from, to string // from and to are their names
-	renamed  bool   // renamed means that the same room has another id: the former id is no longer listed, and the new one has its name
+	same     bool   // same means that both ids are of one room of the property
 }
 
 // bedroomsOf returns the mapped beds of a listing whose room is listed and is not the stored one.
 func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
-	former := indexByID(slices.Concat(known.Gone, known.Listing))
+	former, mapped := indexByID(slices.Concat(known.Gone, known.Listing)), indexMapped(known.Mappings)
 	for _, m := range known.Mappings {
 		bed := listing[m.ExternalID]
 		room, ok := listing[bed.ParentExternalID]
@@ -26,7 +26,12 @@ func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
 		}
 		was, isListed := listing[m.ParentExternalID]
 		name := cmp.Or(was.Name, former[m.ParentExternalID].Name, m.ParentExternalID)
-		changed = append(changed, bedroom{bed, m.ParentExternalID, room.ExternalID, name, room.Name, !isListed && sameText(name, room.Name)})
+		_, wasListed := former[room.ExternalID]
+		isMapped := m.OwnDormID != "" && mapped[room.ExternalID].SpaceID == m.OwnDormID // the mapping opens the door of the room where the bed is
+		changed = append(changed, bedroom{
+			bed: bed, was: m.ParentExternalID, now: room.ExternalID, from: name, to: room.Name,
+			same: isMapped || !isListed && !wasListed && sameText(name, room.Name), // a new room in place of one that is gone, with its name
+		})
 	}
 	return changed
 }
@@ -34,7 +39,7 @@ func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
 // movedBeds returns a conflict for each mapped bed that the PMS has moved to another room: its mapping still opens the door of the former room.
 func movedBeds(listing map[string]Listed, known Stored) (found []Finding) {
 	for _, b := range bedroomsOf(listing, known) {
-		if b.was != "" && !b.renamed {
+		if b.was != "" && !b.same {
 			found = append(found, Finding{Moved, b.bed.ExternalID, message.Params{"bed": b.bed.Name, "from": b.from, "to": b.to}})
 		}
 	}
@@ -45,7 +50,7 @@ func movedBeds(listing map[string]Listed, known Stored) (found []Finding) {
 func learnRooms(listing map[string]Listed, known Stored) map[string]string {
 	rooms := map[string]string{}
 	for _, b := range bedroomsOf(listing, known) {
-		if b.was == "" || b.renamed {
+		if b.was == "" || b.same {
 			rooms[b.bed.ExternalID] = b.now
 		}
 	}

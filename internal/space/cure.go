@@ -8,6 +8,7 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/conflict"
+	"latchkey.dev/ent/mapping"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/watch"
@@ -269,12 +270,39 @@ func (m Mappings) createAndMap(tx *db.Tx, row *ent.Conflict) (AffectedStays, err
 	return touched, err
 }
 
-// accept ends a conflict by mapping the same pair again, which accepts the PMS's current name, type and room.
-func (m Mappings) accept(tx *db.Tx, row *ent.Conflict) (AffectedStays, error) {
-	all, err := loadMapped(tx, row.PropertyID, row.IntegrationID)
+// accept ends a conflict by storing in the mapping what the conflict is about: the PMS's current name, type or room. Another conflict about the same
+// space stays open.
+func (m Mappings) accept(tx *db.Tx, row *ent.Conflict) (touched AffectedStays, err error) {
+	err = m.Edit(tx, row.PropertyID, row.IntegrationID, func(e Edit) (err error) {
+		touched, err = e.accept(row.ExternalID, Kind(row.Kind))
+		return err
+	})
+	return touched, err
+}
+
+// accept stores the PMS's current name, type or room of a mapped space, depending on the kind of a conflict.
+func (e Edit) accept(externalID string, kind Kind) (AffectedStays, error) {
+	listed, err := listedSpaces(e.tx, e.propertyID, e.integrationID, externalID)
 	if err != nil {
 		return AffectedStays{}, err
 	}
-	_, touched, err := m.Map(tx, row.PropertyID, row.IntegrationID, row.ExternalID, indexMapped(all)[row.ExternalID].SpaceID)
-	return touched, err
+	row, err := e.tx.Mapping.Query().
+		Where(mapping.PropertyID(e.propertyID), mapping.IntegrationID(e.integrationID), mapping.ExternalID(externalID)).Only(e.tx.Context())
+	if err != nil {
+		return AffectedStays{}, fmt.Errorf("load a mapping: %w", err)
+	}
+	update := e.tx.Mapping.UpdateOneID(row.ID)
+	switch l := listed[externalID]; kind {
+	case Renamed:
+		update.SetName(l.Name)
+	case Retyped:
+		update.SetType(l.Type)
+	case Moved:
+		update.SetParentExternalID(l.ParentExternalID)
+	}
+	if err := update.Exec(e.tx.Context()); err != nil {
+		return AffectedStays{}, fmt.Errorf("store a mapping: %w", err)
+	}
+	watch.Notify(e.tx, e.propertyID, watch.Spaces, row.SpaceID, e.integrationID)
+	return addPartnersBeds(e.tx, e.propertyID, AffectedStays{SpaceIDs: []string{row.SpaceID}, Externals: []External{{e.integrationID, externalID}}})
 }

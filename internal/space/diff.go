@@ -52,6 +52,7 @@ type Mapped struct {
 	Name             string
 	Type             string
 	ParentExternalID string // ParentExternalID is the PMS's room of a bed; empty if the PMS sent none
+	OwnDormID        string // OwnDormID is the dorm of the Latchkey space, or empty
 }
 
 // Stored is the stored state before a reading of the PMS's spaces.

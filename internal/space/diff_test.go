@@ -52,7 +52,7 @@ func TestDiff(t *testing.T) {
 	a, b, c := room("1", "101"), room("2", "102"), room("3", "103")
 	dorm := Listed{ExternalID: "d", Type: Dorm, Name: "Dorm", IsActive: true}
 	attic, again := Listed{ExternalID: "e", Type: Dorm, Name: "Attic", IsActive: true}, Listed{ExternalID: "n", Type: Dorm, Name: "Dorm", IsActive: true}
-	inRoom := func(id, room string) Mapped { return mappedTo(bed(id, "1", room)) }
+	bedMapped := func(id, room string) Mapped { return mappedTo(bed(id, "1", room)) }
 	open := func(k Kind, id string) []Finding { return []Finding{{Kind: k, ExternalID: id}} }
 	tests := map[string]struct {
 		known     Stored
@@ -151,30 +151,41 @@ func TestDiff(t *testing.T) {
 			reading: list(dorm, bed("y", "2", "d")), upsert: list(dorm), closed: []string{"bedWithoutRoom y"},
 		},
 		"a bed in another room": {
-			known: Stored{Listing: list(dorm, attic, bed("x", "1", "d")), Mappings: []Mapped{inRoom("x", "d")}}, reading: list(dorm, attic, bed("x", "1", "e")),
+			known: Stored{Listing: list(dorm, attic, bed("x", "1", "d")), Mappings: []Mapped{bedMapped("x", "d")}}, reading: list(dorm, attic, bed("x", "1", "e")),
 			opened: []string{"moved x"}, upsert: list(bed("x", "1", "e")),
 		},
 		"a bed back in its room": {
-			known: Stored{Listing: list(dorm, attic, bed("x", "1", "e")), Mappings: []Mapped{inRoom("x", "d")}, Open: open(Moved, "x")}, reading: list(dorm, attic, bed("x", "1", "d")),
+			known: Stored{Listing: list(dorm, attic, bed("x", "1", "e")), Mappings: []Mapped{bedMapped("x", "d")}, Open: open(Moved, "x")}, reading: list(dorm, attic, bed("x", "1", "d")),
 			closed: []string{"moved x"}, upsert: list(bed("x", "1", "d")),
 		},
 		"a bed in another room, and the former one gone": {
-			known: Stored{Listing: list(dorm, attic, bed("x", "1", "d")), Mappings: []Mapped{inRoom("x", "d")}}, reading: list(attic, bed("x", "1", "e")),
+			known: Stored{Listing: list(dorm, attic, bed("x", "1", "d")), Mappings: []Mapped{bedMapped("x", "d")}}, reading: list(attic, bed("x", "1", "e")),
 			opened: []string{"moved x"}, upsert: list(bed("x", "1", "e")), gone: []string{"d"},
 		},
 		"an unmapped bed in another room": {
 			known: Stored{Listing: list(dorm, attic, bed("x", "1", "d"))}, reading: list(dorm, attic, bed("x", "1", "e")), upsert: list(bed("x", "1", "e")),
 		},
 		"the room of a bed has a new id": {
-			known: Stored{Listing: list(dorm, bed("x", "1", "d")), Mappings: []Mapped{inRoom("x", "d")}}, reading: list(again, bed("x", "1", "n")),
+			known: Stored{Listing: list(dorm, bed("x", "1", "d")), Mappings: []Mapped{bedMapped("x", "d")}}, reading: list(again, bed("x", "1", "n")),
 			opened: []string{"newUnmapped n"}, upsert: list(again, bed("x", "1", "n")), gone: []string{"d"}, rooms: map[string]string{"x": "n"},
 		},
+		"a bed moves to an older room with the name of the one that ends": {
+			known: Stored{Listing: list(dorm, again, bed("x", "1", "d")), Mappings: []Mapped{bedMapped("x", "d")}}, reading: list(again, bed("x", "1", "n")),
+			opened: []string{"moved x"}, upsert: list(bed("x", "1", "n")), gone: []string{"d"},
+		},
+		"the new room of a bed is mapped to the dorm of the property": {
+			known: Stored{
+				Listing: list(dorm, attic, bed("x", "1", "e")), Open: open(Moved, "x"),
+				Mappings: []Mapped{{ExternalID: "x", SpaceID: "spc_x", Name: "1", Type: Bed, ParentExternalID: "d", OwnDormID: "spc_e"}, mappedTo(attic)},
+			},
+			reading: list(dorm, attic, bed("x", "1", "e")), closed: []string{"moved x"}, rooms: map[string]string{"x": "e"},
+		},
 		"the PMS starts to send the rooms of beds": {
-			known: Stored{Listing: list(dorm, bed("x", "1", "")), Mappings: []Mapped{inRoom("x", "")}}, reading: list(dorm, bed("x", "1", "d")),
+			known: Stored{Listing: list(dorm, bed("x", "1", "")), Mappings: []Mapped{bedMapped("x", "")}}, reading: list(dorm, bed("x", "1", "d")),
 			upsert: list(bed("x", "1", "d")), rooms: map[string]string{"x": "d"},
 		},
 		"the PMS sends the rooms of beds no longer": {
-			known: Stored{Listing: list(dorm, bed("x", "1", "d")), Mappings: []Mapped{inRoom("x", "d")}}, reading: list(dorm, bed("x", "1", "")), upsert: list(bed("x", "1", "")),
+			known: Stored{Listing: list(dorm, bed("x", "1", "d")), Mappings: []Mapped{bedMapped("x", "d")}}, reading: list(dorm, bed("x", "1", "")), upsert: list(bed("x", "1", "")),
 		},
 		"listed twice keeps what was known": {
 			known:   Stored{Listing: list(a), Mappings: []Mapped{mappedTo(a)}},

@@ -76,6 +76,16 @@ func TestMovedBed(t *testing.T) {
 		undo(moved)
 
 		bedIn("d")
+		h.read(append(rooms, listed("b", space.Bed, "B", "e"))...)
+		same(t, "open after a move with a new name", []string{"renamed b", "moved b"}, h.open())
+		h.write(func(tx *db.Tx) error {
+			row := h.d.View(h.ctx()).Conflict.Query().Where(conflict.Kind("renamed"), conflict.ClosedAtIsNil()).OnlyX(h.ctx())
+			_, err := h.m.ApplyCure(tx, row, space.Cure{Kind: space.CureAccept})
+			return err
+		})
+		same(t, "open after the name was accepted", []string{"moved b"}, h.open())
+
+		h.read(append(rooms, listed("b", space.Bed, "B", "d"))...)
 		same(t, "open when the bed is back", []string(nil), h.open())
 	})
 }

@@ -55,10 +55,10 @@ func planUndo(change []Changed, now []Mapped, exists func(spaceID string) bool) 
 	}
 	restore = map[string]*MappedSpace{}
 	for _, c := range change {
-		restore[c.ExternalID] = c.Before
 		present := mappedSpace(is, c.ExternalID)
+		restore[c.ExternalID] = withRoom(c.Before, present)
 		switch {
-		case !sameMapped(present, c.After):
+		case !sameTarget(present, c.After):
 			d := difference{Reason: changedSince, ExternalID: c.ExternalID}
 			if present != nil {
 				d.SpaceID = present.SpaceID
@@ -95,11 +95,25 @@ func mappedSpace(by map[string]Mapped, externalID string) *MappedSpace {
 	return &MappedSpace{SpaceID: m.SpaceID, Name: m.Name, Type: m.Type, Room: m.ParentExternalID}
 }
 
-// sameMapped reports whether two mappings of a PMS space are equal; nil means no mapping. A room that the PMS sent only later is no difference.
-func sameMapped(a, b *MappedSpace) bool {
+// withRoom returns a former mapping of a bed. If the room of its time is unknown, it has the present one.
+func withRoom(former, present *MappedSpace) *MappedSpace {
+	if former == nil || present == nil || former.Room != "" {
+		return former
+	}
+	out := *former
+	out.Room = present.Room
+	return &out
+}
+
+// sameTarget reports whether two mappings of a PMS space are equal apart from the room of a bed, which a reading may store: see learnRooms.
+func sameTarget(a, b *MappedSpace) bool {
 	if a == nil || b == nil {
 		return a == b
 	}
-	sameRoom := a.Room == b.Room || a.Room == "" || b.Room == ""
-	return sameRoom && a.SpaceID == b.SpaceID && a.Name == b.Name && a.Type == b.Type
+	return a.SpaceID == b.SpaceID && a.Name == b.Name && a.Type == b.Type
+}
+
+// sameMapped reports whether two mappings of a PMS space are equal; nil means no mapping. A room that the PMS sent only later is no difference.
+func sameMapped(a, b *MappedSpace) bool {
+	return sameTarget(a, b) && (a == nil || a.Room == b.Room || a.Room == "" || b.Room == "")
 }

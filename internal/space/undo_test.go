@@ -12,6 +12,13 @@ func mappedAs(externalID, spaceID string) Mapped {
 	return Mapped{ExternalID: externalID, SpaceID: spaceID, Name: "Name of " + externalID, Type: Room}
 }
 
+// inRoom returns what a mapping of a bed is mapped to, with the PMS's room.
+func inRoom(externalID, spaceID, room string) *schema.MappedSpace {
+	m := at(externalID, spaceID)
+	m.Room = room
+	return m
+}
+
 // at returns what a mapping of mappedAs is mapped to; nil for none.
 func at(externalID, spaceID string) *schema.MappedSpace {
 	if spaceID == "" {
@@ -65,6 +72,8 @@ func TestPlanUndo(t *testing.T) {
 		{"undone already", []Changed{change("a", "s1", "")}, []Mapped{mappedAs("a", "s1")}, nil, []difference{{changedSince, "a", "s1"}}},
 		{"a name accepted since", []Changed{change("a", "s1", "s2")}, []Mapped{{ExternalID: "a", SpaceID: "s2", Name: "New name", Type: Room}}, nil,
 			[]difference{{changedSince, "a", "s2"}}},
+		{"a room learned since", []Changed{{ExternalID: "a", Before: at("a", "s1"), After: inRoom("a", "s2", "d1")}}, []Mapped{{ExternalID: "a", SpaceID: "s2", Name: "Name of a", Type: Room, ParentExternalID: "d9"}},
+			map[string]*schema.MappedSpace{"a": inRoom("a", "s1", "d9")}, nil},
 		{"the former space is taken", []Changed{change("a", "s1", "")}, []Mapped{mappedAs("b", "s1")}, nil, []difference{{spaceTaken, "b", "s1"}}},
 		{"the former space is deleted", []Changed{change("a", "deleted", "s2")}, []Mapped{mappedAs("a", "s2")}, nil, []difference{{spaceDeleted, "a", "deleted"}}},
 		{"one of two differs", []Changed{change("a", "s1", ""), change("b", "s2", "s3")}, []Mapped{mappedAs("b", "s4")}, nil, []difference{{changedSince, "b", "s4"}}},

@@ -1,2 +1,4 @@
 -- add column "parent_external_id" to table: "mappings"
 ALTER TABLE `mappings` ADD COLUMN `parent_external_id` text NULL;
+-- a mapping of a bed has the room that was last read
+UPDATE `mappings` SET `parent_external_id` = (SELECT p.`parent_external_id` FROM `partner_spaces` p WHERE p.`integration_id` = `mappings`.`integration_id` AND p.`external_id` = `mappings`.`external_id`);
