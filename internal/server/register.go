@@ -19,6 +19,7 @@ import (
 	propertyapi "latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/staff"
 )
@@ -52,12 +53,12 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	deps := propertyapi.Deps{
 		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, CA: p.ca, Stays: stays,
 		KeepStays: s.cfg.KeepStays, KeepEvents: s.cfg.KeepEvents, KeepAudit: s.cfg.KeepAudit,
-		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) error {
+		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) (message.Message, error) {
 			out, err := p.spaces.ReadNow(ctx, propertyID, integrationID)
 			if err != nil {
-				return err
+				return message.Message{}, err
 			}
-			return fault.Err(out.Failure)
+			return out.Problem, fault.Err(out.Failure)
 		},
 		TestEndpoint: s.tester(p).Test,
 		Here:         p.node.Self(), Unsent: p.node.CountUnsent, OpenWithin: s.openWithin,

@@ -73,6 +73,7 @@ const unreadableAfter = 3
 // DiffResult is what a reading of the PMS's spaces changes. It never removes a mapping; only people do.
 type DiffResult struct {
 	Failed    string            // Failed is why the reading was rejected, which leaves the stored listing unchanged
+	Problem   message.Message   // Problem is Failed for staff, in every language
 	Failures  int               // Failures counts the failed readings in a row, including this one
 	Upsert    []Listed          // Upsert are new, reappeared or changed spaces
 	Gone      []string          // Gone are spaces that are no longer listed
@@ -86,7 +87,11 @@ type DiffResult struct {
 // store. A failed or empty reading only increments the count of failures and, at the limit, opens one conflict.
 func Diff(known Stored, reading Reading, o Options) DiffResult {
 	if problem := reading.rejectReason(len(known.Listing) > 0); problem.Kind != "" {
-		return rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
+		out := rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
+		if reading.Err != nil {
+			out.Failed = reading.errText()
+		}
+		return out
 	}
 	before, gone := indexByID(known.Listing), indexByID(known.Gone)
 	listing, twice := deduplicate(reading.Spaces, before)
@@ -133,7 +138,7 @@ func Review(known Stored) DiffResult {
 // rejectReading returns the result for a reading that must not be stored. problem is why. limit is the number of
 // failures in a row that opens a conflict.
 func rejectReading(known Stored, problem message.Message, limit int) DiffResult {
-	out := DiffResult{Failed: message.Reader{}.Text(problem), Failures: known.Failures + 1}
+	out := DiffResult{Failed: message.Reader{}.Text(problem), Problem: problem, Failures: known.Failures + 1}
 	findings := slices.DeleteFunc(slices.Clone(known.Open), func(f Finding) bool { return f.Kind == Unreadable })
 	if out.Failures >= limit || len(findings) < len(known.Open) {
 		findings = append(findings, Finding{Unreadable, "", message.Params{"failures": out.Failures, "problem": problem}})

@@ -45,15 +45,20 @@ type Listed struct {
 
 // Reading is the result of one getSpaces call to a PMS: a list of spaces or an error.
 type Reading struct {
-	Spaces []Listed
-	Err    error // Err is shown to staff, so its text has no token
+	Spaces  []Listed
+	Err     error           // Err is shown to staff, so its text has no token
+	Problem message.Message // Problem is Err for staff, in every language; zero: only Err is known
 }
 
 // rejectReason returns why a reading must be rejected, or an empty message. listedBefore means that an earlier list
 // was not empty: then an empty list is an error of the PMS, because no hotel loses all its rooms between two readings.
 func (r Reading) rejectReason(listedBefore bool) message.Message {
 	if r.Err != nil {
-		return message.Message{Kind: "listing.failed", Params: message.Params{"error": strings.TrimSuffix(clip(r.Err.Error(), maxError), ".")}}
+		var problem any = r.errText()
+		if r.Problem.Kind != "" {
+			problem = r.Problem
+		}
+		return message.Message{Kind: "listing.failed", Params: message.Params{"error": problem}}
 	}
 	if len(r.Spaces) == 0 && listedBefore {
 		return message.Message{Kind: "listing.empty"}
@@ -74,6 +79,9 @@ func (r Reading) rejectReason(listedBefore bool) message.Message {
 	}
 	return message.Message{}
 }
+
+// errText returns the text of the error of a reading, without a full stop.
+func (r Reading) errText() string { return strings.TrimSuffix(clip(r.Err.Error(), maxError), ".") }
 
 // isStorable reports whether both databases can store a text.
 func isStorable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }

@@ -15,6 +15,7 @@ import (
 	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/watch"
 )
 
@@ -23,8 +24,9 @@ const chunkSize = 200
 
 // Recorded is the result of storing a reading of the PMS's spaces.
 type Recorded struct {
-	Failed        string // Failed is why the reading was rejected; empty if it was accepted
-	Failures      int    // Failures counts the failed readings in a row, including this one
+	Failed        string          // Failed is why the reading was rejected; empty if it was accepted
+	Problem       message.Message // Problem is Failed for staff, in every language
+	Failures      int             // Failures counts the failed readings in a row, including this one
 	Opened        []Finding
 	Closed        []Finding
 	AffectedStays AffectedStays // AffectedStays are the reservations whose reason for having no access may have changed
@@ -54,7 +56,7 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 		return Recorded{}, fmt.Errorf("store the state of an integration: %w", err)
 	}
 	watch.Notify(tx, propertyID, watch.Spaces, integrationID)
-	result := Recorded{Failed: out.Failed, Failures: out.Failures, Opened: out.Opened, Closed: out.Closed}
+	result := Recorded{Failed: out.Failed, Problem: out.Problem, Failures: out.Failures, Opened: out.Opened, Closed: out.Closed}
 	if out.Failed == "" {
 		if err := s.storeListing(tx, out); err != nil {
 			return Recorded{}, err

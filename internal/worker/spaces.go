@@ -214,13 +214,23 @@ func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string,
 		s.Log.Warn("getSpaces failed", "property", propertyID, "integration", integrationID, "error", err)
 	}
 	if wasNotCalled(failure) {
-		return Outcome{Failure: failure}, nil
+		return Outcome{Failure: failure, Recorded: space.Recorded{Problem: callFailure(failure, err).Problem}}, nil
 	}
 	out, err := s.storeResult(ctx, propertyID, integrationID, listing, failure, err)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("record a reading of getSpaces: %w", err)
 	}
 	return out, nil
+}
+
+// callFailure returns a failure with its text for staff. cause is the error of the call.
+func callFailure(failure *fault.Fault, cause error) partner.Failure {
+	said := strings.TrimSpace(failure.Meta[checkin.MetaReason] + " " + failure.Meta[checkin.MetaMessage])
+	out := partner.FailureOf(cause, failure.Message, said)
+	if out.Problem.Kind == "" {
+		out.Problem = problemOf(cause)
+	}
+	return out
 }
 
 // problemOf returns the text for staff of an error that is not the PMS's.
@@ -235,12 +245,8 @@ func problemOf(cause error) message.Message {
 func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID string, listing []space.Listed, failure *fault.Fault, cause error) (Outcome, error) {
 	reading, health := space.Reading{Spaces: listing}, partner.Failure{}
 	if failure != nil {
-		said := strings.TrimSpace(failure.Meta[checkin.MetaReason] + " " + failure.Meta[checkin.MetaMessage])
-		health = partner.FailureOf(cause, failure.Message, said)
-		if health.Problem.Kind == "" {
-			health.Problem = problemOf(cause)
-		}
-		reading = space.Reading{Err: errors.New(failure.Message)}
+		health = callFailure(failure, cause)
+		reading = space.Reading{Err: errors.New(failure.Message), Problem: health.Problem}
 	}
 	out := Outcome{Failure: failure}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {

@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/space"
@@ -44,6 +45,7 @@ type world struct {
 	unsent    int
 	completed int // how often the dates were recomputed
 	read      func(propertyID, integrationID string) error
+	problem   message.Message // what read says to staff
 	act       func(order lock.UnlockCommand) (lock.Outcome, error)
 	app       string
 }
@@ -70,8 +72,8 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 			},
 			CompleteDays: func(*db.Tx, string) error { w.completed++; return nil },
 		},
-		ReadSpaces: func(_ context.Context, propertyID, integrationID string) error {
-			return w.read(propertyID, integrationID)
+		ReadSpaces: func(_ context.Context, propertyID, integrationID string) (message.Message, error) {
+			return w.problem, w.read(propertyID, integrationID)
 		},
 		Unsent: func(err error) {
 			if fault.Has(err, fault.BridgeOffline) {

@@ -144,6 +144,19 @@ func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.Ro
 	})
 }
 
+// withProblem adds to a fault why a PMS could not be read, in the caller's language.
+func (s *integrations) withProblem(ctx context.Context, propertyID string, err error, problem message.Message) error {
+	f, ok := fault.Of(err)
+	if !ok || problem.Kind == "" {
+		return err
+	}
+	to, err := s.reader(ctx, propertyID)
+	if err != nil {
+		return err
+	}
+	return f.Put("problem", text.Capitalize(to.Text(problem)))
+}
+
 // ReadSpaces calls the partner's getSpaces endpoint now and returns how many spaces were found and mapped.
 func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesRequest) (*propertyv1.ReadSpacesResponse, error) {
 	propertyID, err := callerProperty(ctx)
@@ -153,12 +166,12 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	if _, err := partner.Integration(s.DB.View(ctx), propertyID, r.GetId()); err != nil {
 		return nil, err
 	}
-	err = s.Deps.ReadSpaces(ctx, propertyID, r.GetId())
+	problem, err := s.Deps.ReadSpaces(ctx, propertyID, r.GetId())
 	if fault.Has(err, fault.EndpointNotFound) {
 		return nil, fault.New(fault.Precondition, fault.EndpointNotRegistered, "the partner has not registered getSpaces yet; ask the vendor to register it (PATCH /v1/endpoints)")
 	}
 	if err != nil {
-		return nil, err
+		return nil, s.withProblem(ctx, propertyID, err, problem)
 	}
 	view, few := s.DB.View(ctx), space.Page{Limit: 1}
 	found, err := space.CountEntries(view, propertyID, r.GetId(), space.EntryFilter{})

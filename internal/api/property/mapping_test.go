@@ -5,9 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc/metadata"
+
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
 )
@@ -136,6 +139,15 @@ func TestConflictsAndReadings(t *testing.T) {
 		failure := fault.New(fault.NotFound, fault.EndpointNotFound, "no endpoint is registered for this action")
 		a.w.read = func(string, string) error { return failure }
 		refused(a.Integration.ReadSpaces(a.ctx, &propertyv1.ReadSpacesRequest{Id: in}))(t, "unregistered", fault.EndpointNotRegistered)
+
+		a.w.problem = message.Message{Kind: "listing.empty"}
+		a.w.read = func(string, string) error {
+			return fault.New(fault.Precondition, fault.PartnerError, "the listing is empty")
+		}
+		_, err := a.Integration.ReadSpaces(metadata.NewIncomingContext(a.ctx, metadata.Pairs("accept-language", "de")), &propertyv1.ReadSpacesRequest{Id: in})
+		if f, _ := fault.Of(err); f == nil || f.Reason != fault.PartnerError || f.Meta["problem"] != "Die Liste ist leer, war es vorher aber nicht" {
+			t.Errorf("the problem is %v", f)
+		}
 	})
 }
 

@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
 )
@@ -43,8 +44,9 @@ type Deps struct {
 	Mappings space.Mappings
 	CA       *bridge.CA
 	Stays
-	// ReadSpaces calls a partner's getSpaces endpoint and stores the result. Its error says why the call failed.
-	ReadSpaces func(ctx context.Context, propertyID, integrationID string) error
+	// ReadSpaces calls a partner's getSpaces endpoint and stores the result. Its error says why the call failed,
+	// and its message is the same for staff, in every language.
+	ReadSpaces func(ctx context.Context, propertyID, integrationID string) (message.Message, error)
 	// TestEndpoint calls an endpoint of a partner once and stores the result in its health.
 	TestEndpoint func(ctx context.Context, propertyID, integrationID, action string) (partner.Probed, error)
 	// KeepStays is the retention period of the installation. A property may have a shorter one.

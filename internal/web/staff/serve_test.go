@@ -16,6 +16,12 @@ import (
 // serve returns the answer to a request of a person with a session. A form that is not nil is posted.
 func serve(t *testing.T, api API, path string, form url.Values) *httptest.ResponseRecorder {
 	t.Helper()
+	return serveIn(t, api, "en", path, form)
+}
+
+// serveIn is serve for a person who reads a language.
+func serveIn(t *testing.T, api API, language, path string, form url.Values) *httptest.ResponseRecorder {
+	t.Helper()
 	k, err := kit.New(kit.Options{
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Secure: func(*http.Request) bool { return false }, Fault: fakeFault, Now: func() time.Time { return noon },
 		As: func(ctx context.Context, _ *http.Request, _ kit.Credential) context.Context { return ctx },
@@ -35,6 +41,7 @@ func serve(t *testing.T, api API, path string, form url.Values) *httptest.Respon
 	if form != nil {
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 	}
+	r.Header.Set("Accept-Language", language)
 	r.AddCookie(&http.Cookie{Name: sessionCookie, Value: "lkx_1"})
 	pages.ServeHTTP(w, r)
 	return w

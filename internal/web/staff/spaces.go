@@ -84,7 +84,7 @@ type spacesView struct {
 	Manages      bool
 	ShowsLocks   bool
 	Unread       *fault.Fault // why the spaces of the PMS could not be read, or nil
-	Problem      string       // what is wrong with the PMS's endpoint then, or ""
+	Problem      string       // the same in the reader's language; "" if only its message is known
 }
 
 // spacesData is the data that the pages about spaces share: the property's spaces, the connected PMSs, and the spaces that the chosen PMS
@@ -249,7 +249,7 @@ func (x *exchange) spacesPage(status int, unread *fault.Fault, refuse func(*page
 	}
 	v := spacesView{PMS: d.pms, Chosen: d.chosen, Manages: x.may("manageSpaces"), ShowsLocks: x.may("readLocks"), Unread: unread, LastChange: d.lastChange}
 	if unread != nil {
-		v.Problem = readProblem(d.chosen)
+		v.Problem = unread.Meta["problem"]
 	}
 	for _, p := range d.listed {
 		if p.GetState() == "gone" {
@@ -342,16 +342,6 @@ func (x *exchange) arrivals() (map[string]int32, error) {
 
 // unreadReasons are why the spaces of a PMS cannot be read, except for faults of the server. Each has a text.
 var unreadReasons = []fault.Reason{fault.EndpointNotRegistered, fault.PartnerError, fault.PartnerUnavailable}
-
-// readProblem returns what was wrong with the last call of getSpaces of an integration, or "".
-func readProblem(of *propertyv1.Integration) string {
-	for _, e := range of.GetEndpoints() {
-		if e.GetAction() == "getSpaces" {
-			return e.GetLastProblem().GetText()
-		}
-	}
-	return ""
-}
 
 // readSpaces handles the button that reads the spaces of a PMS now. The page shows an error of the PMS.
 func (s *site) readSpaces(x *exchange) error {

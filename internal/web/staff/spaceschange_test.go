@@ -81,22 +81,23 @@ func TestChoicesAreKept(t *testing.T) {
 type brokenPMS struct{ house }
 
 func (*brokenPMS) ReadSpaces(context.Context, *propertyv1.ReadSpacesRequest, ...grpc.CallOption) (*propertyv1.ReadSpacesResponse, error) {
-	return nil, fault.New(fault.Unavailable, fault.PartnerUnavailable, "an English sentence")
+	return nil, fault.New(fault.Unavailable, fault.PartnerUnavailable, "an English sentence").Put("problem", "Der Name des Servers ist nicht bekannt")
 }
 
 func (*brokenPMS) ListIntegrations(context.Context, *propertyv1.ListIntegrationsRequest, ...grpc.CallOption) (*propertyv1.ListIntegrationsResponse, error) {
-	problem := &propertyv1.EndpointProblem{Kind: "lookup", Text: "Der Name des Servers ist nicht bekannt"}
 	return &propertyv1.ListIntegrationsResponse{Data: &propertyv1.IntegrationList{List: []*propertyv1.Integration{{
-		Id: "int_1", AppId: new("app_1"), Name: "PMS", Endpoints: []*propertyv1.Endpoint{{Action: "checkIn"}, {Action: "getSpaces", LastProblem: problem}},
+		Id: "int_1", AppId: new("app_1"), Name: "PMS", 
 	}}}}, nil
 }
 
-// Why the rooms of the PMS cannot be read is in the language of the page.
+// Why the rooms of the PMS cannot be read is in English, for its vendor, and in the language of the page.
 func TestUnreadSpacesSayWhy(t *testing.T) {
 	h := &brokenPMS{house{rights: []string{"readProperty", "manageSpaces"}}}
 	api := API{Sessions: h, Properties: h, Spaces: h, Integrations: h, Mappings: h, Locks: h, Gates: h}
-	body := serve(t, api, "/app/spaces/read", url.Values{"pms": {"int_1"}}).Body.String()
-	if strings.Contains(body, "an English sentence") || !strings.Contains(body, "Der Name des Servers ist nicht bekannt") {
-		t.Error(body)
+	for language, translated := range map[string]bool{"en": false, "de": true} {
+		body := serveIn(t, api, language, "/app/spaces/read", url.Values{"pms": {"int_1"}}).Body.String()
+		if !strings.Contains(body, `<bdi lang="en">an English sentence</bdi>`) || strings.Contains(body, "(Der Name des Servers ist nicht bekannt.)") != translated {
+			t.Errorf("%s: %s", language, body)
+		}
 	}
 }
