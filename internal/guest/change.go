@@ -36,6 +36,15 @@ func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) 
 	return loadTrustedParty(tx, keys, a)
 }
 
+// loadPartyOfStay is loadOwnParty for a change that makes sense only until the check-out.
+func loadPartyOfStay(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
+	p, err := loadOwnParty(tx, keys, a)
+	if err == nil && p.hasEnded() {
+		return nil, errStayEnded
+	}
+	return p, err
+}
+
 // loadTrustedParty returns the party for a change by any guest of it. It refuses a session that found the booking by two facts, once the PMS
 // has checked the guest in; see [Party.Trusts].
 func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
@@ -76,12 +85,9 @@ func (p *Party) maxParty() int {
 
 // SetParty stores how many people stay, as the guest says, and adds or removes companions.
 func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int) error {
-	p, err := loadOwnParty(tx, keys, a)
+	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {
 		return err
-	}
-	if p.hasEnded() {
-		return errStayEnded
 	}
 	if limit := p.maxParty(); a.Origin != OriginMail && adults+children > limit {
 		return fault.Fields(fault.Field{Path: "adultCount", Reason: fault.TooMany, Message: fmt.Sprintf(
@@ -196,7 +202,7 @@ func CreateCompanionLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID s
 
 // SetArrival stores the hour of arrival, HH:MM; empty: not known.
 func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error {
-	p, err := loadOwnParty(tx, keys, a)
+	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {
 		return err
 	}
@@ -211,7 +217,7 @@ func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error
 // AcceptHouseRules stores that the guest accepted the house rules. It is a step of the check-in, so a session that rests on two facts
 // may take it too.
 func AcceptHouseRules(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (time.Time, error) {
-	p, err := loadOwnParty(tx, keys, a)
+	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {
 		return time.Time{}, err
 	}

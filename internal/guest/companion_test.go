@@ -59,6 +59,15 @@ func TestAnswersAfterTheStay(t *testing.T) {
 					t.Errorf("%s: the answers are saved: %v", state, err)
 				}
 			}
+			for what, change := range map[string]func(tx *db.Tx) error{
+				"the hour of arrival": func(tx *db.Tx) error { return guest.SetArrival(tx, h.keys, a, "17:00") },
+				"the house rules":     func(tx *db.Tx) error { _, err := guest.AcceptHouseRules(tx, h.keys, a); return err },
+				"the signature":       func(tx *db.Tx) error { _, err := guest.Sign(tx, h.keys, a, main, "", drawn); return err },
+			} {
+				if err := h.db.Write(t.Context(), change); !fault.Has(err, fault.StayEnded) {
+					t.Errorf("%s: %s: %v", state, what, err)
+				}
+			}
 			if got := h.party(id).Members[1].Answers; got[rule.FirstName] != "Bo" || got[rule.LastName] != "Borg" {
 				t.Errorf("%s: the answers are %v", state, got)
 			}

@@ -152,6 +152,9 @@ func Sign(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, shown, drawn st
 	if err != nil {
 		return nil, err
 	}
+	if p.hasEnded() {
+		return nil, errStayEnded
+	}
 	form, err := p.FormOf(a, guestID)
 	if err != nil {
 		return nil, err

@@ -301,6 +301,7 @@ func printable(s string) string {
 	n := 0
 	for _, c := range s {
 		if n++; n > maxQuoted {
+			out.WriteRune('…')
 			break
 		}
 		if strconv.IsPrint(c) {

@@ -204,7 +204,7 @@ func TestQuotationMarks(t *testing.T) {
 		}
 	}
 	long := Reader{Language: English}.Text(Message{Kind: "code.backup", Params: Params{"lock": strings.Repeat("ä", maxQuoted+1)}})
-	if !strings.Contains(long, "“"+strings.Repeat("ä", maxQuoted)+"”") {
+	if !strings.Contains(long, "“"+strings.Repeat("ä", maxQuoted)+"…”") {
 		t.Errorf("a long name is not cut: %s", long)
 	}
 }

@@ -3,6 +3,7 @@ package notice
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -183,9 +184,21 @@ func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
 // mostOpen bounds the number of open problems that [CountOpen] counts.
 const mostOpen = 200
 
+// incidents are kinds that say what happened once. Nothing ends them, so they are no open problems.
+var incidents = []Kind{LockTampered, LockJammed, Guessing, BackupCodeUsed, KioskHelp, MailFailed, MailFailedOther}
+
+// IsProblemOpen reports whether the problem of a notice is still open.
+func IsProblemOpen(row *Row) bool {
+	return row.OnceKey != nil && !slices.Contains(incidents, Kind(row.Kind))
+}
+
 // CountOpen returns how many problems of a property are open, whether their notices are read or not, and whether there are more than it counted.
 func CountOpen(view *db.Tx, propertyID string) (n int, more bool, err error) {
-	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.OnceKeyNotNil()).Limit(mostOpen + 1).IDs(view.Context())
+	ended := make([]string, len(incidents))
+	for i, k := range incidents {
+		ended[i] = string(k)
+	}
+	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.OnceKeyNotNil(), notice.KindNotIn(ended...)).Limit(mostOpen + 1).IDs(view.Context())
 	if err != nil {
 		return 0, false, fmt.Errorf("count open problems: %w", err)
 	}

@@ -253,6 +253,10 @@ func TestCountOpen(t *testing.T) {
 			}
 		}
 		is(0, false)
+		write(t, d, func(tx *db.Tx) error {
+			return Add(tx, Notice{PropertyID: p, Kind: BackupCodeUsed, Subject: "s", Params: message.Params{"what": "x"}, OnceKey: p + "/used"})
+		})
+		is(0, false) // nothing ends it
 		add(1, func(int) string { return p + "/first" })
 		add(mostOpen, func(int) string { return "" }) // newer, and no problems that last
 		is(1, false)

@@ -82,7 +82,8 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, n
 	}
 	var a attention
 	if needy = needy && q.Tab == reservation.Arrivals; needy {
-		if a, err = s.attentionOf(view, row, q.Day, nil); err != nil {
+		// As many are judged as for the first page of all arrivals, so that both find the same.
+		if a, err = s.attentionOf(view, row, q.Day, nil, attentionJudged+q.Size); err != nil {
 			return nil, err
 		}
 		q.Only = append([]string{}, a.needy...) // an empty list, not nil, selects nothing
@@ -111,12 +112,8 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, n
 		}
 		list.List = append(list.List, dayStay(stay, booker, briefs[i], q.Tab, chain.Reader(view.Context())))
 	}
-	if !needy {
-		var shown []*propertyv1.DayStay
-		if q.Tab == reservation.Arrivals {
-			shown = list.GetList()
-		}
-		if a, err = s.attentionOf(view, row, q.Day, shown); err != nil {
+	if q.Tab == reservation.Arrivals && !needy {
+		if a, err = s.attentionOf(view, row, q.Day, list.GetList(), attentionJudged); err != nil {
 			return nil, err
 		}
 	}

@@ -23,8 +23,9 @@ type attention struct {
 	checked int      // number of arrivals that were checked
 }
 
-// attentionOf returns which arrivals of a day of a property need staff. shown are the arrivals that are known already.
-func (s *Days) attentionOf(view *db.Tx, of *property.Row, day string, shown []*propertyv1.DayStay) (a attention, err error) {
+// attentionOf returns which arrivals of a day of a property need staff. shown are the arrivals that are known already. most is how
+// many arrivals without the result of a check are judged.
+func (s *Days) attentionOf(view *db.Tx, of *property.Row, day string, shown []*propertyv1.DayStay, most int) (a attention, err error) {
 	all, _, err := reservation.ListDay(view, of, reservation.DayQuery{Day: day, Tab: reservation.Arrivals, Size: attentionRows})
 	if err != nil {
 		return a, err
@@ -40,7 +41,7 @@ func (s *Days) attentionOf(view *db.Tx, of *property.Row, day string, shown []*p
 			rows = append(rows, row)
 		}
 	}
-	statuses, err := readiness.Statuses(view, reservation.Service{Keys: s.Keys}, of, rows, attentionJudged)
+	statuses, err := readiness.Statuses(view, reservation.Service{Keys: s.Keys}, of, rows, most)
 	if err != nil {
 		return a, err
 	}

@@ -34,6 +34,8 @@ func TestProblemsOfEndpoints(t *testing.T) {
 		for stored, want := range map[*partner.Failure]string{&missing: "[0].id fehlt", {Text: "of an older version"}: "of an older version"} {
 			same(t, "a text for staff", want, endpointProblem(*stored, message.Reader{Language: "de"}).GetText())
 		}
+		owing := partner.Failure{Text: "owing: is required", Problem: message.Message{Kind: "endpoint.missing", Params: message.Params{"path": "owing"}}}
+		same(t, "a text that begins with a field", "owing is missing", endpointProblem(owing, message.Reader{}).GetText())
 		if endpointProblem(partner.Failure{}, message.Reader{}) != nil {
 			t.Error("a success has a problem")
 		}

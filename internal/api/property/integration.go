@@ -144,6 +144,15 @@ func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.Ro
 	})
 }
 
+// sentence renders a message that its catalogue begins in lower case. The name of a JSON field at its beginning keeps its case.
+func sentence(to message.Reader, m message.Message) string {
+	out := to.Text(m)
+	if path, _ := m.Params["path"].(string); path != "" && strings.HasPrefix(out, path) {
+		return out
+	}
+	return text.Capitalize(out)
+}
+
 // withProblem adds to a fault why a PMS could not be read, in the caller's language.
 func (s *integrations) withProblem(ctx context.Context, propertyID string, err error, problem message.Message) error {
 	f, ok := fault.Of(err)
@@ -154,7 +163,7 @@ func (s *integrations) withProblem(ctx context.Context, propertyID string, err e
 	if err != nil {
 		return err
 	}
-	return f.Put("problem", text.Capitalize(to.Text(problem)))
+	return f.Put("problem", sentence(to, problem))
 }
 
 // ReadSpaces calls the partner's getSpaces endpoint now and returns how many spaces were found and mapped.
@@ -221,7 +230,7 @@ func endpointProblem(f partner.Failure, to message.Reader) *propertyv1.EndpointP
 		return nil
 	}
 	out := &propertyv1.EndpointProblem{
-		Kind: strings.TrimPrefix(f.Problem.Kind, "endpoint."), Parameters: convert.Struct(f.Problem.Params), Text: text.Capitalize(to.Text(f.Problem)),
+		Kind: strings.TrimPrefix(f.Problem.Kind, "endpoint."), Parameters: convert.Struct(f.Problem.Params), Text: sentence(to, f.Problem),
 	}
 	if out.Kind == "" {
 		out.Text = f.Text

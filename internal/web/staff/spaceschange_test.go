@@ -86,7 +86,7 @@ func (*brokenPMS) ReadSpaces(context.Context, *propertyv1.ReadSpacesRequest, ...
 
 func (*brokenPMS) ListIntegrations(context.Context, *propertyv1.ListIntegrationsRequest, ...grpc.CallOption) (*propertyv1.ListIntegrationsResponse, error) {
 	return &propertyv1.ListIntegrationsResponse{Data: &propertyv1.IntegrationList{List: []*propertyv1.Integration{{
-		Id: "int_1", AppId: new("app_1"), Name: "PMS", 
+		Id: "int_1", AppId: new("app_1"), Name: "PMS",
 	}}}}, nil
 }
 

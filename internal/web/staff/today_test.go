@@ -78,7 +78,7 @@ func TestTodayFollowsTheRights(t *testing.T) {
 		lacks         []string
 	}{
 		{"", "", []string{"topics=reservations\""}, []string{"offline", "data-row-keys"}},
-		{"", "readProperty", []string{"topics=reservations,kiosks\"", "The tablet “Lobby” is offline since <time"}, []string{"Bar", "Attic", "/app/settings/kiosks"}},
+		{"", "readProperty", []string{"topics=reservations,kiosks\"", "The tablet “Lobby” has been offline since <time"}, []string{"Bar", "Attic", "/app/settings/kiosks"}},
 		{"", "readProperty readNotices manageSettings", []string{"topics=reservations,kiosks,notices\"", `href="/app/settings/kiosks">Tablets`}, []string{"Bar"}},
 		{"?day=2031-01-01", "readProperty manageSettings", []string{"topics=reservations\""}, []string{"offline", `id="lead-kiosks"`}},
 		{"", "openDoors", []string{`data-row-keys="o"`}, nil},

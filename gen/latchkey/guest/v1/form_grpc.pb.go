@@ -43,7 +43,7 @@ type FormServiceClient interface {
 	// Answers with the forms of all guests of the stay whom the caller may see, the main guest's first. A companion sees only their own.
 	ListForms(ctx context.Context, in *ListFormsRequest, opts ...grpc.CallOption) (*ListFormsResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
-	// link of their own is changed only by the companion. After the check-out it is refused with stayEnded.
+	// link of their own is changed only by the companion. After the check-out or a cancelation it is refused with stayEnded.
 	SaveStep(ctx context.Context, in *SaveStepRequest, opts ...grpc.CallOption) (*SaveStepResponse, error)
 	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
 	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.
@@ -196,7 +196,7 @@ type FormServiceServer interface {
 	// Answers with the forms of all guests of the stay whom the caller may see, the main guest's first. A companion sees only their own.
 	ListForms(context.Context, *ListFormsRequest) (*ListFormsResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
-	// link of their own is changed only by the companion. After the check-out it is refused with stayEnded.
+	// link of their own is changed only by the companion. After the check-out or a cancelation it is refused with stayEnded.
 	SaveStep(context.Context, *SaveStepRequest) (*SaveStepResponse, error)
 	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
 	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.

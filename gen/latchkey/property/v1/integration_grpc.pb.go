@@ -58,7 +58,7 @@ type IntegrationServiceClient interface {
 	RotateSigningSecret(ctx context.Context, in *RotateSigningSecretRequest, opts ...grpc.CallOption) (*RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered; 409 partnerError if the
 	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
-	// answer. The message says why.
+	// answer. The message says why, and problem in the details says the same in the caller's language.
 	ReadSpaces(ctx context.Context, in *ReadSpacesRequest, opts ...grpc.CallOption) (*ReadSpacesResponse, error)
 	// Calls one endpoint of the partner once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
 	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test", so they affect no guest. A failed test
@@ -202,7 +202,7 @@ type IntegrationServiceServer interface {
 	RotateSigningSecret(context.Context, *RotateSigningSecretRequest) (*RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered; 409 partnerError if the
 	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
-	// answer. The message says why.
+	// answer. The message says why, and problem in the details says the same in the caller's language.
 	ReadSpaces(context.Context, *ReadSpacesRequest) (*ReadSpacesResponse, error)
 	// Calls one endpoint of the partner once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
 	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test", so they affect no guest. A failed test

@@ -14,6 +14,8 @@ export function feed(): void {
     try {
       const answer = await fetch(location.pathname, { headers: { "Latchkey-Script": "1" }, credentials: "same-origin", signal: within(answerSeconds) });
       if (answer.status >= 500 || answer.status === 429) throw new Error(answer.statusText);
+      const next = answer.headers.get("Latchkey-Location");
+      if (next) return location.replace(next); // the stay was removed from this device in another tab
       if (!answer.ok) return location.reload(); // the page says why
       const page = parse(await answer.text());
       put("older", page); // the page begins with a later message, and so does the one before it

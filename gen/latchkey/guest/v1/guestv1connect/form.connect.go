@@ -68,7 +68,7 @@ type FormServiceClient interface {
 	// Answers with the forms of all guests of the stay whom the caller may see, the main guest's first. A companion sees only their own.
 	ListForms(context.Context, *v1.ListFormsRequest) (*v1.ListFormsResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
-	// link of their own is changed only by the companion. After the check-out it is refused with stayEnded.
+	// link of their own is changed only by the companion. After the check-out or a cancelation it is refused with stayEnded.
 	SaveStep(context.Context, *v1.SaveStepRequest) (*v1.SaveStepResponse, error)
 	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
 	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.
@@ -293,7 +293,7 @@ type FormServiceHandler interface {
 	// Answers with the forms of all guests of the stay whom the caller may see, the main guest's first. A companion sees only their own.
 	ListForms(context.Context, *v1.ListFormsRequest) (*v1.ListFormsResponse, error)
 	// Saves the answers of one step. Every wrong answer is named by its field; right ones are not saved then. What a companion answered on a
-	// link of their own is changed only by the companion. After the check-out it is refused with stayEnded.
+	// link of their own is changed only by the companion. After the check-out or a cancelation it is refused with stayEnded.
 	SaveStep(context.Context, *v1.SaveStepRequest) (*v1.SaveStepResponse, error)
 	// Stores the signature of one guest, drawn on a screen, under the answers that the session showed to the guest. It ends when one of
 	// these answers changes. It holds the check-in back only if the property wants drawn signatures; the desk can take them instead.

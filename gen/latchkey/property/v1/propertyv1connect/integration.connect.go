@@ -88,7 +88,7 @@ type IntegrationServiceClient interface {
 	RotateSigningSecret(context.Context, *v1.RotateSigningSecretRequest) (*v1.RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered; 409 partnerError if the
 	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
-	// answer. The message says why.
+	// answer. The message says why, and problem in the details says the same in the caller's language.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
 	// Calls one endpoint of the partner once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
 	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test", so they affect no guest. A failed test
@@ -299,7 +299,7 @@ type IntegrationServiceHandler interface {
 	RotateSigningSecret(context.Context, *v1.RotateSigningSecretRequest) (*v1.RotateSigningSecretResponse, error)
 	// Reads the partner's getSpaces now, and answers with what was found. 409 endpointNotRegistered; 409 partnerError if the
 	// partner refuses, gives an invalid answer, or suddenly lists nothing; 503 partnerUnavailable if it does not
-	// answer. The message says why.
+	// answer. The message says why, and problem in the details says the same in the caller's language.
 	ReadSpaces(context.Context, *v1.ReadSpacesRequest) (*v1.ReadSpacesResponse, error)
 	// Calls one endpoint of the partner once, now, and reports status, latency and each violation of the contract: the answer is 200 even if
 	// the endpoint fails. getCheckInStatus and checkIn are called with the reservation id "latchkey-test", so they affect no guest. A failed test
