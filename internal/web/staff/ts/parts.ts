@@ -48,7 +48,7 @@ function replace(now: Element, next: Element): boolean {
   const focus = document.activeElement;
   const inside = focus !== null && now.contains(focus);
   const to = inside ? twin(focus, now, next) : null;
-  if (holds(now) || (inside && !to)) return true;
+  if (holds(now) || (inside && !to) || menus(now).some((menu) => !find(next, menu.id))) return true;
   for (const { id } of menus(now)) find(next, id)?.setAttribute("open", "");
   now.replaceWith(next);
   to?.focus({ preventScroll: true });
