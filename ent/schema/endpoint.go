@@ -7,7 +7,6 @@ import (
 	"entgo.io/ent/schema/index"
 
 	"latchkey.dev/internal/message"
-
 	"latchkey.dev/internal/privacy"
 )
 

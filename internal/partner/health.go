@@ -42,8 +42,8 @@ func RecordTest(tx *db.Tx, propertyID, integrationID, action string, failure Fai
 	return nil
 }
 
-// RecordCall stores the result of a call to an endpoint: why it failed, or the zero value for a success. The third consecutive failure notifies staff, once per episode of failures. It ignores an
-// endpoint that was removed.
+// RecordCall stores the result of a call to an endpoint: why it failed, or the zero value for a success. The third consecutive failure notifies
+// staff, once per episode of failures. It ignores an endpoint that was removed.
 func RecordCall(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if fault.Has(err, fault.EndpointNotFound) {

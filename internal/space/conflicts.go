@@ -229,8 +229,7 @@ func openKey(integrationID string, f Finding) string {
 
 var noticeKinds = map[Kind]notice.Kind{
 	Missing: notice.MappingMissing, Inactive: notice.MappingInactive, Renamed: notice.MappingRenamed, Retyped: notice.MappingRetyped,
-	Moved:       notice.MappingMoved,
-	NewUnmapped: notice.MappingNewUnmapped, BedWithoutRoom: notice.MappingBedWithoutRoom, DuplicateID: notice.MappingDuplicateID,
+	Moved: notice.MappingMoved, NewUnmapped: notice.MappingNewUnmapped, BedWithoutRoom: notice.MappingBedWithoutRoom, DuplicateID: notice.MappingDuplicateID,
 	Unreadable: notice.MappingUnreadable,
 }
 

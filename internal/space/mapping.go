@@ -140,21 +140,8 @@ func (e Edit) Unmap(externalID string) (*ent.Mapping, AffectedStays, error) {
 
 // Suggestions suggests mappings for the unmapped spaces of an integration, by name.
 func Suggestions(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, error) {
-	state, err := loadListing(tx, propertyID, integrationID)
-	if err != nil {
-		return nil, err
-	}
-	return suggestionsOf(tx, state)
-}
-
-// suggestionsOf is [Suggestions] for a loaded list of a PMS.
-func suggestionsOf(tx *db.Tx, state *listingState) ([]Suggestion, error) {
-	_, active, err := loadOwn(tx, state.propertyID)
-	if err != nil {
-		return nil, err
-	}
-	known := state.toKnown()
-	return Suggest(known.Listing, active, known.Mappings), nil
+	suggested, _, err := ListOffers(tx, propertyID, integrationID)
+	return suggested, err
 }
 
 // loadOwn returns all spaces of a property, and those that are active.

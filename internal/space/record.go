@@ -12,7 +12,6 @@ import (
 	"latchkey.dev/ent/integration"
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/partnerspace"
-	entspace "latchkey.dev/ent/space"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/message"
@@ -87,7 +86,7 @@ type listingState struct {
 	byID                      map[string]*ent.PartnerSpace
 	mappings                  []*ent.Mapping
 	open                      []*ent.Conflict
-	dorms                     map[string]string // dorms are those of mapped beds, by Latchkey space id
+	dorms                     map[string]string // dorms are those of the property's beds, by space id
 	failures                  int
 }
 
@@ -108,36 +107,19 @@ func loadListing(tx *db.Tx, propertyID, integrationID string) (*listingState, er
 	if err != nil {
 		return nil, fmt.Errorf("load conflicts: %w", err)
 	}
-	var beds []string
-	for _, m := range s.mappings {
-		if m.Type == Bed {
-			beds = append(beds, m.SpaceID)
-		}
-	}
-	if s.dorms, err = dormsOf(tx, propertyID, beds); err != nil {
+	own, _, err := loadOwn(tx, propertyID)
+	if err != nil {
 		return nil, err
+	}
+	s.dorms = make(map[string]string, len(own))
+	for _, o := range own {
+		s.dorms[o.ID] = o.ParentID
 	}
 	s.byID = make(map[string]*ent.PartnerSpace, len(s.rows))
 	for _, row := range s.rows {
 		s.byID[row.ExternalID] = row
 	}
 	return s, nil
-}
-
-// dormsOf returns the dorms of spaces by id. It omits spaces without a dorm.
-func dormsOf(tx *db.Tx, propertyID string, ids []string) (map[string]string, error) {
-	dorms := map[string]string{}
-	for part := range slices.Chunk(ids, chunkSize) {
-		rows, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.IDIn(part...), entspace.ParentIDNEQ("")).
-			Select(entspace.FieldID, entspace.FieldParentID).All(tx.Context())
-		if err != nil {
-			return nil, fmt.Errorf("load the dorms of beds: %w", err)
-		}
-		for _, row := range rows {
-			dorms[row.ID] = row.ParentID
-		}
-	}
-	return dorms, nil
 }
 
 // toKnown converts the stored state for [Diff].

@@ -452,8 +452,8 @@ type DayCounts struct {
 	Departures int32 `protobuf:"varint,4,opt,name=departures,proto3" json:"departures,omitempty"`
 	// Those of them whose guests have not checked out.
 	DeparturesLeft int32 `protobuf:"varint,5,opt,name=departures_left,json=departuresLeft,proto3" json:"departures_left,omitempty"`
-	// The arrivals that need staff, see DayStay.needs_staff; only in the list of the arrivals, otherwise 0. It is counted over arrivals_checked arrivals. For those that are not on the page it
-	// may be some seconds old, or minutes if nothing changed.
+	// The arrivals that need staff, see DayStay.needs_staff; only in the list of the arrivals, otherwise 0. It is counted over arrivals_checked
+	// arrivals. For those that are not on the page it may be some seconds old, or minutes if nothing changed.
 	ArrivalsNeedStaff int32 `protobuf:"varint,6,opt,name=arrivals_need_staff,json=arrivalsNeedStaff,proto3" json:"arrivals_need_staff,omitempty"`
 	// The arrivals that were checked for arrivals_need_staff. It is less than arrivals only on a day with so many that a check of all takes too long.
 	ArrivalsChecked int32 `protobuf:"varint,7,opt,name=arrivals_checked,json=arrivalsChecked,proto3" json:"arrivals_checked,omitempty"`
