@@ -137,6 +137,7 @@ var probes = map[string]string{
 	"latchkey.guest.v1.FormService/InviteCompanion":                  `{"guestId":"{gst}","email":"ada@example.com"}`,
 	"latchkey.guest.v1.FormService/RemoveCompanion":                  `{"guestId":"{gst}"}`,
 	"latchkey.guest.v1.StayService/ListDisclosures":                  `{"pageSize":1}`,
+	"latchkey.guest.v1.MessageService/ListMessages":                  `{"pageSize":1}`,
 	"latchkey.guest.v1.StayService/EndSession":                       `{"deviceId":"{ses}"}`,
 	"latchkey.guest.v1.FormService/SetSharing":                       `{"guestId":"{gst}","groups":["identity"]}`,
 	"latchkey.admin.v1.TokenService/RevokeStaffToken":                `{"propertyId":"{prp}","id":"{tok staff}"}`,

@@ -103,7 +103,7 @@ func answer(t *testing.T, path string, form url.Values) (status int, body string
 // What blocks a deletion is in the language of the page.
 func TestBlockedDeletionIsTranslated(t *testing.T) {
 	for name, want := range map[string]string{
-		"codes": "Auf 2 Schlössern sind vielleicht noch Codes: lck_1, lck_2.", "keys": "versuchen Sie es nach 22. Nov. 2026, 09:00 Uhr UTC noch einmal",
+		"codes": "Vielleicht sind noch Codes auf 2 Schlössern (lck_1, lck_2).", "keys": "versuchen Sie es nach dem 22. Nov. 2026, 09:00 Uhr UTC noch einmal",
 	} {
 		status, body := answer(t, "/operator/properties/prp_1", url.Values{"do": {"delete"}, "name": {name}})
 		if status != http.StatusConflict || !strings.Contains(body, want) || strings.Contains(body, "an English sentence") {

@@ -294,7 +294,7 @@ type Notice struct {
 	Subject string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
 	// What happened, and what to do.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	// The problem is still open.
+	// The problem is still open. Always false for what nothing ends, such as an alarm or a failed mail.
 	Stands bool `protobuf:"varint,5,opt,name=stands,proto3" json:"stands,omitempty"`
 	// When it was marked as read.
 	ReadAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
