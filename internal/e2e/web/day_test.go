@@ -26,8 +26,10 @@ func TestDaysAndRows(t *testing.T) {
 			p.Fits()
 			p.KeyboardWalk()
 			p.Screenshot("today-tomorrow")
-			p.Script(`document.getElementById("day").value = "` + time.Now().AddDate(1, 0, 0).Format(time.DateOnly) + `"`) // keys enter a date in the order of the language
+			nextYear := time.Now().AddDate(1, 0, 0).Format(time.DateOnly)
+			p.Script(`document.getElementById("day").value = "` + nextYear + `"`) // keys enter a date in the order of the language
 			p.Click("Show")
+			p.WaitUntil("the page of "+nextYear, `location.search.includes("`+nextYear+`")`) // tomorrow's page has the text below, too
 			p.WaitText("No stay begins on this day.")
 			p.Fill("Name, number, room or group", "101")
 			p.Click("Search")

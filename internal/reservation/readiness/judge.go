@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
 )
 
@@ -118,7 +119,7 @@ func Judge(f Facts) Verdict {
 		j.checkDoor(d)
 	}
 	for _, action := range f.Failing {
-		j.add(Fix{Reason: EndpointFailing, Severity: Risks, Params: message.Params{"action": action}})
+		j.add(Fix{Reason: EndpointFailing, Severity: j.failing(action), Params: message.Params{"action": action}})
 	}
 	slices.SortStableFunc(j.fixes, func(a, b Fix) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
@@ -149,6 +150,15 @@ type judgement struct {
 
 // add appends a problem to the result.
 func (j *judgement) add(f Fix) { j.fixes = append(j.fixes, f) }
+
+// failing returns the severity of an endpoint of the PMS that keeps failing. Only a guest who has not checked in needs an answer of the PMS, and
+// the list of its rooms is not asked for then.
+func (j *judgement) failing(action string) Severity {
+	if action == partner.GetSpaces || j.State == access.Started {
+		return Note
+	}
+	return Risks
+}
 
 // recoverable returns the severity of a problem that may resolve itself before the guest arrives. It is a risk, and
 // blocks if the stay begins soon.

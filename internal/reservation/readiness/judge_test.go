@@ -52,6 +52,9 @@ func TestJudge(t *testing.T) {
 	off := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online = false }
 	cut := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online, l.BridgeOnline = false, false }
 	full := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Free = 0 }
+	failing := func(action string) change {
+		return func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Failing = []string{action} }
+	}
 	nowhere := func(r string) change {
 		return func(f *Facts, _ *access.PlannedDoor, _ *Lock) {
 			f.Plan.Doors, f.Plan.Reasons = f.Plan.Doors[:0], []string{r, access.NotCheckedIn}
@@ -71,7 +74,10 @@ func TestJudge(t *testing.T) {
 		{"switched off", expected(day, func(f *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = space.SpaceInactive }), NotReady, "blocks spaceInactive"},
 		{"in conflict", expected(day, func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Conflict = true }), AtRisk, "risks mappingConflict"},
 		{"no lock", expected(day, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.PIN, d.Reason = access.None, access.NoLock }), NotReady, "blocks noLock"},
-		{"the PMS does not answer", expected(day, func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Failing = []string{"getSpaces"} }), AtRisk, "risks endpointFailing"},
+		{"the PMS does not answer", expected(day, failing("getCheckInStatus")), AtRisk, "risks endpointFailing"},
+		{"the PMS does not check in", expected(hour, failing("checkIn")), AtRisk, "risks endpointFailing"},
+		{"the PMS does not answer after the check-in", expected(hour, checkedIn(slot.Verified), failing("checkIn")), Ready, "note endpointFailing"},
+		{"the PMS does not list its rooms", expected(day, failing("getSpaces")), Ready, "note endpointFailing"},
 		{"bridge away, a day before", expected(day, cut), AtRisk, "risks bridgeOffline"},
 		{"bridge away, an hour before", expected(hour, cut), NotReady, "blocks bridgeOffline"},
 		{"lock away, a day before", expected(day, off), AtRisk, "risks lockOffline"},
@@ -159,16 +165,11 @@ func TestNextCheck(t *testing.T) {
 			t.Errorf("%v before, %s after %v: again after %v, want %v", tt.left, tt.word, tt.before, got, tt.want)
 		}
 	}
-	for _, tt := range []struct {
-		left time.Duration
-		word Status
-		want bool
-	}{
-		{25 * time.Hour, NotReady, false}, {24 * time.Hour, Ready, true}, {time.Second, Ready, true}, {0, Ready, false},
-		{-time.Hour, NotReady, true}, {-time.Hour, AtRisk, true}, {-13 * time.Hour, NotReady, false},
+	for left, want := range map[time.Duration]bool{
+		25 * time.Hour: false, 24 * time.Hour: true, time.Second: true, 0: true, -time.Hour: true, -12 * time.Hour: false,
 	} {
-		if got := needsChecks(noon, noon.Add(tt.left), tt.word); got != tt.want {
-			t.Errorf("%v before, %s: watched %v", tt.left, tt.word, got)
+		if got := needsChecks(noon, noon.Add(left)); got != want {
+			t.Errorf("%v before: checked %v", left, got)
 		}
 	}
 }

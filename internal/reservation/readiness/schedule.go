@@ -26,11 +26,10 @@ func lastCheckpoint(now, from time.Time) (minutes int, ok bool) {
 	return minutes, ok
 }
 
-// needsChecks reports whether an arrival is still checked. A ready arrival is checked until its start, another one as
-// long as the guest may arrive.
-func needsChecks(now, from time.Time, w Status) bool {
+// needsChecks reports whether an arrival is checked at this time. A lock can fail before a late guest arrives, so checks do not end with the start.
+func needsChecks(now, from time.Time) bool {
 	left := from.Sub(now)
-	return left <= reservation.Horizon && (left > 0 || w != Ready && left > -reservation.Grace)
+	return left <= reservation.Horizon && left > -reservation.Grace
 }
 
 // nextCheck returns the time of the next check. before is the last wait, or zero if the status has just changed.

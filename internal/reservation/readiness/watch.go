@@ -13,6 +13,7 @@ import (
 	entarrival "latchkey.dev/ent/arrival"
 	entproperty "latchkey.dev/ent/property"
 	entreservation "latchkey.dev/ent/reservation"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
@@ -73,7 +74,7 @@ func judgeAll(tx *db.Tx, svc reservation.Service, looks map[string]*Check) error
 		}
 		for i, row := range by[property.ID] {
 			l, v := looks[row.ID], Judge(facts[i])
-			if minutes, ok := lastCheckpoint(l.at, row.FromAt); ok && needsChecks(l.at, row.FromAt, v.Status) {
+			if minutes, ok := lastCheckpoint(l.at, row.FromAt); ok && needsChecks(l.at, row.FromAt) {
 				l.property, l.row, l.minutes, l.verdict = property, row, minutes, v
 			}
 		}
@@ -122,14 +123,16 @@ func (l *Check) previousWait() time.Duration {
 	return l.before.AgainAt.Sub(l.before.JudgedAt)
 }
 
-// notify notifies staff once of the arrival's present problems, and resolves the notices of its former status.
+// notify notifies staff once of the arrival's present problems, and resolves the notices of its former status. After the start of the stay, a
+// guest who has checked in has arrived: what fails then is in the notices of the lock.
 func (l *Check) notify(tx *db.Tx) error {
 	own := l.verdict.withoutEndpoints()
 	word := own.Status
 	if word == Ready && Status(l.before.Verdict) == Ready {
 		return nil
 	}
-	if err := resolveNotices(tx, l.row.PropertyID, l.row.ID, word); err != nil || word == Ready {
+	arrived := access.State(l.row.State) == access.Started && !l.row.FromAt.After(l.at)
+	if err := resolveNotices(tx, l.row.PropertyID, l.row.ID, word); err != nil || word == Ready || arrived {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{

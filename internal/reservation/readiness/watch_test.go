@@ -198,8 +198,32 @@ func TestEveryArrivalIsCheckedThreeTimes(t *testing.T) {
 			}
 		}
 		h.at(0)
+		h.is(15, "ready", "", 0)
+		h.at(-12 * time.Hour)
 		h.is(0, "", "", 0)
 	})
+}
+
+// A lock that fails after the start of the stay is reported while the guest has not checked in. A guest who has checked in has arrived.
+func TestNoticeOfALateArrival(t *testing.T) {
+	for _, tt := range []struct {
+		state, online string // online is the status while the lock is online: a guest who has checked in waits for the code in the lock
+		open          string
+		notices       int
+	}{{"confirmed", "ready", "arrivalNotReady", 1}, {"started", "atRisk", "", 0}} {
+		each(t, func(h *testProperty) {
+			h.at(time.Minute)
+			h.push(reservation.Patch{reservation.OwnSpaceID: "spc_1", reservation.State: tt.state})
+			h.at(-time.Hour)
+			h.is(15, tt.online, "", 0)
+			h.setOnline(false)
+			h.at(-2 * time.Hour)
+			h.is(15, "notReady", tt.open, tt.notices)
+			h.setOnline(true)
+			h.at(-3 * time.Hour)
+			h.is(15, tt.online, "", tt.notices)
+		})
+	}
 }
 
 func TestNoticeWhenAnArrivalBecomesBad(t *testing.T) {
@@ -233,12 +257,12 @@ func TestNoticeWhenAnArrivalBecomesBad(t *testing.T) {
 	})
 }
 
-// An endpoint that fails puts every arrival of its PMS at risk. Staff have one notice of the endpoint, and get none for each
+// An endpoint of the check-in that fails puts every arrival of its PMS at risk. Staff have one notice of the endpoint, and get none for each
 // arrival; the problems of a single arrival are in its own notice.
 func TestFailingEndpointIsNotInArrivalNotices(t *testing.T) {
 	each(t, func(h *testProperty) {
 		h.write(func(tx *db.Tx) error {
-			return tx.Endpoint.Create().SetID("end_1").SetPropertyID("prp_1").SetIntegrationID("int_1").SetAction("getSpaces").SetURL("https://pms.example/").
+			return tx.Endpoint.Create().SetID("end_1").SetPropertyID("prp_1").SetIntegrationID("int_1").SetAction("checkIn").SetURL("https://pms.example/").
 				SetMethod("GET").SetSealedToken([]byte{}).SetTokenPlace("query").SetFailures(3).Exec(tx.Context())
 		})
 		h.at(20 * time.Hour)
