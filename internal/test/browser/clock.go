@@ -56,19 +56,26 @@ func WithClock(c *settings) { c.clock = true }
 // Pass makes time pass for the page: the timers that are due within these seconds run at once. The page must be opened WithClock.
 func (p *Page) Pass(seconds int) {
 	p.t.Helper()
-	p.Script(fmt.Sprintf("passTime(%d)", 1000*seconds))
+	p.changeTime(fmt.Sprintf("passTime(%d)", 1000*seconds))
 }
 
 // Sleep simulates a device that sleeps for these seconds: the time of day advances, but no timer of the page runs. The page must be
 // opened WithClock.
 func (p *Page) Sleep(seconds int) {
 	p.t.Helper()
-	p.Script(fmt.Sprintf("sleepTime(%d, false)", 1000*seconds))
+	p.changeTime(fmt.Sprintf("sleepTime(%d, false)", 1000*seconds))
 }
 
 // Hide simulates a page in the background for these seconds, in which no timer runs, and shows it again. The page must be opened
 // WithClock.
 func (p *Page) Hide(seconds int) {
 	p.t.Helper()
-	p.Script(fmt.Sprintf("sleepTime(%d, true)", 1000*seconds))
+	p.changeTime(fmt.Sprintf("sleepTime(%d, true)", 1000*seconds))
+}
+
+// changeTime runs one of the functions of clock, after the page's scripts have set their first timers.
+func (p *Page) changeTime(expression string) {
+	p.t.Helper()
+	p.settle()
+	p.Script(expression)
 }
