@@ -91,7 +91,7 @@ func storeDerivedRows(d *sql.DB) error {
 	if _, err := d.Exec(`INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at)
 		SELECT id, property_id, from_at, 24 * 60, 'ready', ?1, strftime('%Y-%m-%d %H:%M:%S+00:00', ?1, (n % ?3) || ' seconds')
 		FROM (SELECT id, property_id, from_at, row_number() OVER () AS n FROM reservations
-			WHERE from_at > ?1 AND from_at <= ?2 AND pms_id LIKE 'old-%')`, now, now.Add(reservation.Horizon), apart); err != nil {
+			WHERE from_at > ?4 AND from_at <= ?2 AND pms_id LIKE 'old-%')`, now, now.Add(reservation.Horizon), apart, now.Add(-reservation.Grace)); err != nil {
 		return fmt.Errorf("expect who arrives: %w", err)
 	}
 	return nil
