@@ -24,12 +24,12 @@ const (
 var Arriving = []string{string(access.Confirmed), string(access.Started)}
 
 // EnqueueDueArrivals enqueues the readiness checks of up to limit arrivals that came within Horizon since the last
-// call. after is the horizon that the last call returned. EnqueueDueArrivals returns the number of arrivals and the
-// new horizon.
+// call. after is the horizon that the last call returned; the zero time includes the guests who are late.
+// EnqueueDueArrivals returns the number of arrivals and the new horizon.
 func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until time.Time, err error) {
 	now := tx.Now()
-	if after.Before(now) {
-		after = now
+	if late := now.Add(-Grace); after.Before(late) {
+		after = late
 	}
 	until = now.Add(Horizon)
 	done, err := tx.ExecContext(tx.Context(), enqueueArrivals, now, now, after, until, Arriving[0], Arriving[1], limit)
@@ -47,12 +47,14 @@ func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until tim
 // the reservation's row before the change, or nil for a new reservation.
 func rescheduleArrivalCheck(tx *db.Tx, row, before *ent.Reservation) error {
 	now := tx.Now()
-	near := func(from time.Time) bool { return !from.After(now.Add(Horizon + horizonMargin)) }
+	near := func(from time.Time) bool {
+		return !from.After(now.Add(Horizon+horizonMargin)) && from.After(now.Add(-Grace))
+	}
 	var err error
 	switch {
-	case near(row.FromAt) && row.FromAt.After(now) && slices.Contains(Arriving, row.State):
+	case near(row.FromAt) && slices.Contains(Arriving, row.State):
 		_, err = tx.ExecContext(tx.Context(), enqueueArrival, row.ID, row.PropertyID, row.FromAt, now, now)
-	case before != nil && near(before.FromAt) && before.FromAt.After(now.Add(-Grace)):
+	case before != nil && near(before.FromAt):
 		_, err = tx.ExecContext(tx.Context(), requeueArrival, now, row.ID, row.PropertyID)
 	}
 	if err != nil {

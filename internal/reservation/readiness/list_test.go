@@ -59,3 +59,26 @@ func TestStatuses(t *testing.T) {
 		}
 	})
 }
+
+func TestListOfADay(t *testing.T) {
+	each(t, func(h *testProperty) {
+		row, err := property.Get(h.db.View(h.Context()), "prp_1")
+		if err != nil {
+			h.Fatal(err)
+		}
+		for _, tt := range []struct {
+			day  string
+			want int
+		}{{"2026-11-22", 1}, {"2026-11-21", 0}, {"", 0}} {
+			list, next, err := readiness.List(h.db.View(h.Context()), reservation.Service{}, row, reservation.DayQuery{Day: tt.day, Size: 5})
+			if err != nil || len(list) != tt.want || next != "" {
+				h.Errorf("%q: %v %q %v", tt.day, list, next, err)
+			}
+		}
+		for _, q := range []reservation.DayQuery{{Day: "22.11.2026", Size: 5}, {Day: "2026-11-22", Size: 5, Token: "nonsense"}} {
+			if _, _, err := readiness.List(h.db.View(h.Context()), reservation.Service{}, row, q); err == nil {
+				h.Errorf("%+v is taken", q)
+			}
+		}
+	})
+}

@@ -123,16 +123,16 @@ func (l *Check) previousWait() time.Duration {
 	return l.before.AgainAt.Sub(l.before.JudgedAt)
 }
 
-// notify notifies staff once of the arrival's present problems, and resolves the notices of its former status. After the start of the stay, a
-// guest who has checked in has arrived: what fails then is in the notices of the lock.
+// notify notifies staff once of the arrival's present problems, and resolves the notices of its former status. It adds no
+// notice that a guest who has checked in is at risk: the code is on its way to the lock, and a late code has a notice of its own.
 func (l *Check) notify(tx *db.Tx) error {
 	own := l.verdict.withoutEndpoints()
 	word := own.Status
 	if word == Ready && Status(l.before.Verdict) == Ready {
 		return nil
 	}
-	arrived := access.State(l.row.State) == access.Started && !l.row.FromAt.After(l.at)
-	if err := resolveNotices(tx, l.row.PropertyID, l.row.ID, word); err != nil || word == Ready || arrived {
+	awaitsCode := word == AtRisk && access.State(l.row.State) == access.Started
+	if err := resolveNotices(tx, l.row.PropertyID, l.row.ID, word); err != nil || word == Ready || awaitsCode {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
