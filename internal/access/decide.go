@@ -53,7 +53,7 @@ func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	default:
 		return Right{Reason: NotFirm}
 	}
-	w := Window{From: now, To: s.end(r)}
+	w := Window{From: now, To: s.End(r)}
 	if !w.To.After(now) {
 		return Right{Reason: WindowPast}
 	}

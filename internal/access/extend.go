@@ -9,9 +9,9 @@ import (
 // maxExtension is how long staff may extend the access of a stay beyond its planned end.
 const maxExtension = 24 * time.Hour
 
-// end returns when the access of a stay ends: at its planned end with the property's late check-out, or at the end of
+// End returns when the access of a stay ends: at its planned end with the property's late check-out, or at the end of
 // an extension.
-func (s Stay) end(r Rules) time.Time {
+func (s Stay) End(r Rules) time.Time {
 	planned := s.To.Add(r.LateOut)
 	if s.ExtendedTo.After(planned) {
 		return s.ExtendedTo

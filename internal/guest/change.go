@@ -197,7 +197,7 @@ func CreateCompanionLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID s
 	if err != nil {
 		return NewLink{}, err
 	}
-	return createLink(tx, keys, a, guestID, "", reserved.ToAt.Add(keepAfterStay))
+	return createLink(tx, keys, a, guestID, "", LinksEndAt(reserved))
 }
 
 // SetArrival stores the hour of arrival, HH:MM; empty: not known.

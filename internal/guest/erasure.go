@@ -45,7 +45,7 @@ type ErasureFacts struct {
 	RequestedAt time.Time
 	State       access.State
 	CheckingIn  bool      // a checkIn call was made, and may have checked the guests in
-	End         time.Time // the end of the stay with its late check-out
+	End         time.Time // the end of the access
 	Now         time.Time
 }
 
@@ -79,9 +79,13 @@ func (p *Party) planErasure(requestedAt, now time.Time) ErasurePlan {
 
 // planErasure plans an erasure without the guests' answers, which may be unreadable. stay is nil if nothing is stored about the stay.
 func planErasure(reserved *ent.Reservation, in *ent.Property, stay *ent.Stay, requestedAt, now time.Time) ErasurePlan {
+	of := access.Stay{To: reserved.ToAt}
+	if reserved.ExtendedTo != nil {
+		of.ExtendedTo = *reserved.ExtendedTo
+	}
 	f := ErasureFacts{
 		RequestedAt: requestedAt, State: access.State(reserved.State), Now: now,
-		End: reserved.ToAt.Add(time.Duration(in.LateOutMinutes) * time.Minute),
+		End: of.End(access.Rules{LateOut: time.Duration(in.LateOutMinutes) * time.Minute}),
 	}
 	if stay != nil && stay.EndedAt == nil {
 		f.CheckingIn = stay.AttemptState == "calling" || stay.AttemptState == "accepted"

@@ -248,6 +248,28 @@ func TestErasureOfGuestsInHouse(t *testing.T) {
 	})
 }
 
+// Staff extended the access of a guest in house: the data are erased when it ends, and not at the planned end.
+func TestErasureWaitsForTheEndOfTheAccess(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id, main, _ := h.fullStay(access.Started)
+		to := h.party(id).Reservation.ToAt
+		h.clock.Set(to.Add(-time.Hour))
+		h.write(func(tx *db.Tx) error {
+			_, err := reservation.Service{Keys: h.keys}.ExtendAccess(tx, hotel, id, to.Add(3*time.Hour), "Ada")
+			return err
+		})
+		e := h.requestErasure(main)
+		h.clock.Set(to.Add(3*time.Hour - time.Second))
+		if !e.AfterStay || !e.DueAt.Equal(to.Add(27*time.Hour)) || h.erase(e) {
+			t.Fatalf("the data are erased while the guest has access: %+v", e)
+		}
+		h.clock.Set(to.Add(3 * time.Hour))
+		if !h.erase(e) {
+			t.Error("it is not done")
+		}
+	})
+}
+
 // A companion erases only their own data.
 func TestErasureOfACompanion(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {

@@ -97,7 +97,7 @@ func CreateHandOver(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, erro
 // facts, so its session is that of a door. It has the right of the kiosk's session to the PIN. A further device of a guest has the guest's rights.
 func (l Link) session(now time.Time, device string) SessionSpec {
 	s := SessionSpec{PropertyID: l.Row.PropertyID, ReservationID: l.Row.ReservationID, GuestID: l.Row.GuestID, Origin: OriginMail, Device: device,
-		HandedBy: l.Row.HandedBy, TTL: l.Reservation.ToAt.Add(keepAfterStay).Sub(now)}
+		HandedBy: l.Row.HandedBy, TTL: LinksEndAt(l.Reservation).Sub(now)}
 	if l.Source == FromKiosk {
 		s.Origin, s.TTL = OriginDoor, doorSession
 	}

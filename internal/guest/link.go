@@ -20,6 +20,9 @@ import (
 // keepAfterStay is how long links and the sessions of mailed links work after the end of a stay.
 const keepAfterStay = 7 * 24 * time.Hour
 
+// LinksEndAt returns when links to a stay, and the sessions of mailed links, end.
+func LinksEndAt(stay *ent.Reservation) time.Time { return stay.ToAt.Add(keepAfterStay) }
+
 var (
 	errLinkNotFound = fault.New(fault.NotFound, fault.LinkNotFound, "the link is not valid: it is mistyped, replaced or expired, or the stay was canceled; use the link of the latest mail or ask the desk")
 	errLinkBound    = fault.New(fault.Precondition, fault.LinkBound, "the link was opened on another device; ask for a new link")
@@ -181,8 +184,8 @@ func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOn
 // Renewal is to whom a new link goes, and which link it replaces. A link is replaced once.
 type Renewal struct{ PropertyID, ReservationID, GuestID, Address, LinkID string }
 
-// RenewLink ends a link and returns to whom a new one goes. It returns nil if none goes: the link is unknown, or its address is no longer
-// the guest's, so that a new link was mailed to the new address.
+// RenewLink ends a link and returns to whom a new one goes. It returns nil if none goes: the link is unknown, a new one would have ended, or its
+// address is no longer the guest's, so that a new link was mailed to the new address.
 func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	l, err := LookUpLink(tx, keys, secret)
 	if fault.Has(err, fault.LinkNotFound) {
@@ -190,6 +193,9 @@ func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	}
 	if err != nil {
 		return nil, err
+	}
+	if !tx.Now().Before(LinksEndAt(l.Reservation)) {
+		return nil, nil
 	}
 	address, err := l.mailedAddress(tx, keys)
 	if err != nil || address == "" {

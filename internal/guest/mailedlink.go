@@ -27,7 +27,7 @@ func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	if err == nil && !stored {
 		err = tx.GuestLink.Create().SetID(id.New(id.GuestLink)).SetPropertyID(l.Stay.PropertyID).SetReservationID(l.Stay.ID).SetGuestID(l.GuestID).
 			SetMAC(mac).SetAddressMAC(AddressMAC(keys, l.Stay.PropertyID, l.Address)).
-			SetExpiresAt(l.Stay.ToAt.Add(keepAfterStay)).SetCreatedAt(tx.Now()).Exec(tx.Context())
+			SetExpiresAt(LinksEndAt(l.Stay)).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	}
 	if err != nil {
 		return fmt.Errorf("store the link of a mail: %w", err)

@@ -72,6 +72,24 @@ func TestErasureIsConfirmedByMail(t *testing.T) {
 	})
 }
 
+// The mail that confirms an erasure follows the booker's address.
+func TestErasureIsConfirmedAtThePresentAddress(t *testing.T) {
+	eachPost(t, func(p *post) {
+		receipt := p.requestErasure(p.book("1", "ana@example.com", 48*time.Hour))
+		if err := p.sweepErasures(); err != nil {
+			t.Fatal(err)
+		}
+		p.book("1", "bea@example.com", 48*time.Hour)
+		all := p.deliver()
+		if len(all) != 1 || all[0].State != string(mail.InBox) || p.text(all[0]).To != "bea@example.com" {
+			t.Fatalf("the mail after the change: %v", all)
+		}
+		if err := p.sweepErasures(); err != nil || !p.isErased(receipt) {
+			t.Errorf("erased: %v, %v", p.isErased(receipt), err)
+		}
+	})
+}
+
 // An erasure waits an hour for its mail, and no longer. The unsent invitation that it erases is sent to the other rooms that it lists.
 func TestErasureDoesNotWaitForever(t *testing.T) {
 	eachPost(t, func(p *post) {

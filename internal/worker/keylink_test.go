@@ -117,8 +117,20 @@ func TestRenewLinkOfAGivenAddress(t *testing.T) {
 		})
 		p.deliver()
 		p.wantOneLink("after a second device asked")
+		p.book("1", "", -time.Hour, started("spc_one"), func(patch reservation.Patch) { patch[reservation.State] = "processed" })
+		secret = mailedLink.FindStringSubmatch(p.text(p.all()[1]).Text)[1]
+		if r = renew(); r == nil {
+			t.Fatal("a guest who has left gets no new link")
+		}
+		write(t, p.d, func(tx *db.Tx) error {
+			_, err := p.mails.OrderLink(tx, mail.LinkOrder{PropertyID: "prp_one", ReservationID: stay, Address: r.Address, Occasion: r.LinkID})
+			return err
+		})
+		if all := p.deliver(); len(all) != 3 || all[2].State != string(mail.InBox) {
+			t.Errorf("%d mails after a guest who has left asked", len(all))
+		}
 		give("bea@example.com")
-		if works := p.working(); !slices.Equal(works, []bool{false, false}) {
+		if works := p.working(); !slices.Equal(works, []bool{false, false, false}) {
 			t.Errorf("links at an address that the guest replaced: %v", works)
 		}
 		if !keyring.IsToken(secret, keyring.GuestLink) || renew() != nil {

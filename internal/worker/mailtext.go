@@ -273,8 +273,8 @@ func (r *renderer) addressBooker(stay *ent.Reservation) error {
 	if booker.FirstName != nil && trusted {
 		r.occasion.FirstName = *booker.FirstName
 	}
-	// A mail with a code, or about a ready room, goes to the present address even if an earlier attempt had another one.
-	if r.to == "" || strings.EqualFold(r.to, present) || kind.HasPIN() || kind == mail.RoomReady {
+	// A mail with a code, about a ready room or about an erasure goes to the present address even if an earlier attempt had another one.
+	if r.to == "" || strings.EqualFold(r.to, present) || kind.HasPIN() || kind == mail.RoomReady || kind == mail.Erasure {
 		r.to = present
 	}
 	r.out.canceled = kind.HasLink() && !listsRooms(kind) && r.to != present
@@ -309,8 +309,11 @@ func (r *renderer) addRoom(stay *ent.Reservation) error {
 	return nil
 }
 
-// hasEnded reports whether a mail about a stay has lost its reason.
+// hasEnded reports whether a mail about a stay has lost its reason. A new link and a message reach a guest who has left, as long as links work.
 func hasEnded(stay *ent.Reservation, kind mail.Kind, now time.Time) bool {
+	if kind == mail.Link || kind == mail.Message {
+		return stay.State == string(access.Canceled) || !now.Before(guest.LinksEndAt(stay))
+	}
 	switch access.State(stay.State) {
 	case access.Confirmed:
 		return kind.HasPIN() || kind == mail.Departure || !stay.ToAt.After(now)

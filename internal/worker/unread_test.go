@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
 )
 
 // Who has not read a message for ten minutes gets one mail for all that wait. Staff also get a notice, which ends when they read.
@@ -83,6 +84,22 @@ func TestUnreadMessages(t *testing.T) {
 			if text := p.text(row); row.Kind == string(mail.Message) && (!strings.Contains(text.Subject, "You have a message from") || !strings.Contains(text.Text, "/g/l/") || strings.Contains(text.Text, "key")) {
 				t.Errorf("%s\n%s", text.Subject, text.Text)
 			}
+		}
+		// An answer reaches a guest who has left, until the links end.
+		p.book("1", "ana@example.com", time.Hour, func(patch reservation.Patch) { patch[reservation.State] = "processed" })
+		p.clock.Advance(3 * day)
+		send(conversation.Property)
+		p.clock.Advance(unreadAfter + time.Second)
+		mails(2, 1)
+		if rows := p.deliver(); rows[2].State != string(mail.InBox) {
+			t.Errorf("the mail to a guest who has left is %s", rows[2].State)
+		}
+		p.clock.Advance(7 * day)
+		send(conversation.Property)
+		p.clock.Advance(unreadAfter + time.Second)
+		mails(3, 1)
+		if rows := p.deliver(); rows[3].State != string(mail.Canceled) {
+			t.Errorf("the mail after the links ended is %s", rows[3].State)
 		}
 	})
 }
