@@ -117,7 +117,7 @@ func (s *Service) Start(ctx context.Context, a actor.Actor) (View, error) {
 // begin records that the guest begins the check-in, in a session of an origin. It forgets a beginning and a call from before the PMS moved the
 // stay to a later day.
 func (r *record) begin(origin string, now time.Time) {
-	r.stay.BeganBy, r.stay.BeganAt, r.stay.Answer = origin, &now, schema.StatusAnswer{}
+	r.stay.BeganBy, r.stay.BeganAt, r.stay.Answer, r.stay.RoomReadyMailedAt = origin, &now, schema.StatusAnswer{}, nil
 	r.forgetAttempt()
 }
 

@@ -1,6 +1,7 @@
 package checkin_test
 
 import (
+	"fmt"
 	"slices"
 	"testing"
 	"time"
@@ -234,6 +235,27 @@ func TestRoomReadyMail(t *testing.T) {
 		}
 		if n := x.d.View(x.Context()).Mail.Query().Where(entmail.Kind("roomReady")).CountX(x.Context()); n != 1 {
 			x.Errorf("%d mails about the room", n)
+		}
+	})
+}
+
+// A stay that the PMS moves to a later day begins again: the guest is mailed again when the room is ready.
+func TestRoomReadyMailOfAMovedStay(t *testing.T) {
+	each(t, func(x *fixture) {
+		answer := func(ready bool) {
+			x.desk.set(func() { x.desk.status = fmt.Sprintf(`{"owing":0,"owingCurrency":"EUR","roomReady":%t}`, ready) })
+		}
+		for day := range 2 {
+			answer(false)
+			x.do("start", x.start, checkin.Stopped, checkin.StopRoomNotReady)
+			answer(true)
+			x.clock.Advance(2 * time.Minute)
+			x.sweep()
+			if n := x.d.View(x.Context()).Mail.Query().Where(entmail.Kind("roomReady")).CountX(x.Context()); n != day+1 {
+				x.Fatalf("%d mails about the room on day %d", n, day+1)
+			}
+			x.push(reservation.Patch{reservation.FromDate: "2026-11-22", reservation.ToDate: "2026-11-24"})
+			x.clock.Advance(24 * time.Hour)
 		}
 	})
 }
