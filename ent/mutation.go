@@ -37250,6 +37250,7 @@ type NoticeMutation struct {
 	text          *string
 	once_key      *string
 	read_at       *time.Time
+	resolved_at   *time.Time
 	created_at    *time.Time
 	clearedFields map[string]struct{}
 	done          bool
@@ -37652,6 +37653,55 @@ func (m *NoticeMutation) ResetReadAt() {
 	delete(m.clearedFields, notice.FieldReadAt)
 }
 
+// SetResolvedAt sets the "resolved_at" field.
+func (m *NoticeMutation) SetResolvedAt(t time.Time) {
+	m.resolved_at = &t
+}
+
+// ResolvedAt returns the value of the "resolved_at" field in the mutation.
+func (m *NoticeMutation) ResolvedAt() (r time.Time, exists bool) {
+	v := m.resolved_at
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldResolvedAt returns the old "resolved_at" field's value of the Notice entity.
+// If the Notice object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *NoticeMutation) OldResolvedAt(ctx context.Context) (v *time.Time, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldResolvedAt is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldResolvedAt requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldResolvedAt: %w", err)
+	}
+	return oldValue.ResolvedAt, nil
+}
+
+// ClearResolvedAt clears the value of the "resolved_at" field.
+func (m *NoticeMutation) ClearResolvedAt() {
+	m.resolved_at = nil
+	m.clearedFields[notice.FieldResolvedAt] = struct{}{}
+}
+
+// ResolvedAtCleared returns if the "resolved_at" field was cleared in this mutation.
+func (m *NoticeMutation) ResolvedAtCleared() bool {
+	_, ok := m.clearedFields[notice.FieldResolvedAt]
+	return ok
+}
+
+// ResetResolvedAt resets all changes to the "resolved_at" field.
+func (m *NoticeMutation) ResetResolvedAt() {
+	m.resolved_at = nil
+	delete(m.clearedFields, notice.FieldResolvedAt)
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *NoticeMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -37722,7 +37772,7 @@ func (m *NoticeMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *NoticeMutation) Fields() []string {
-	fields := make([]string, 0, 8)
+	fields := make([]string, 0, 9)
 	if m.property_id != nil {
 		fields = append(fields, notice.FieldPropertyID)
 	}
@@ -37743,6 +37793,9 @@ func (m *NoticeMutation) Fields() []string {
 	}
 	if m.read_at != nil {
 		fields = append(fields, notice.FieldReadAt)
+	}
+	if m.resolved_at != nil {
+		fields = append(fields, notice.FieldResolvedAt)
 	}
 	if m.created_at != nil {
 		fields = append(fields, notice.FieldCreatedAt)
@@ -37769,6 +37822,8 @@ func (m *NoticeMutation) Field(name string) (ent.Value, bool) {
 		return m.OnceKey()
 	case notice.FieldReadAt:
 		return m.ReadAt()
+	case notice.FieldResolvedAt:
+		return m.ResolvedAt()
 	case notice.FieldCreatedAt:
 		return m.CreatedAt()
 	}
@@ -37794,6 +37849,8 @@ func (m *NoticeMutation) OldField(ctx context.Context, name string) (ent.Value, 
 		return m.OldOnceKey(ctx)
 	case notice.FieldReadAt:
 		return m.OldReadAt(ctx)
+	case notice.FieldResolvedAt:
+		return m.OldResolvedAt(ctx)
 	case notice.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	}
@@ -37854,6 +37911,13 @@ func (m *NoticeMutation) SetField(name string, value ent.Value) error {
 		}
 		m.SetReadAt(v)
 		return nil
+	case notice.FieldResolvedAt:
+		v, ok := value.(time.Time)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetResolvedAt(v)
+		return nil
 	case notice.FieldCreatedAt:
 		v, ok := value.(time.Time)
 		if !ok {
@@ -37900,6 +37964,9 @@ func (m *NoticeMutation) ClearedFields() []string {
 	if m.FieldCleared(notice.FieldReadAt) {
 		fields = append(fields, notice.FieldReadAt)
 	}
+	if m.FieldCleared(notice.FieldResolvedAt) {
+		fields = append(fields, notice.FieldResolvedAt)
+	}
 	return fields
 }
 
@@ -37922,6 +37989,9 @@ func (m *NoticeMutation) ClearField(name string) error {
 		return nil
 	case notice.FieldReadAt:
 		m.ClearReadAt()
+		return nil
+	case notice.FieldResolvedAt:
+		m.ClearResolvedAt()
 		return nil
 	}
 	return fmt.Errorf("unknown Notice nullable field %s", name)
@@ -37951,6 +38021,9 @@ func (m *NoticeMutation) ResetField(name string) error {
 		return nil
 	case notice.FieldReadAt:
 		m.ResetReadAt()
+		return nil
+	case notice.FieldResolvedAt:
+		m.ResetResolvedAt()
 		return nil
 	case notice.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -32,6 +32,8 @@ type Notice struct {
 	OnceKey *string `json:"once_key,omitempty"`
 	// ReadAt holds the value of the "read_at" field.
 	ReadAt *time.Time `json:"read_at,omitempty"`
+	// ResolvedAt holds the value of the "resolved_at" field.
+	ResolvedAt *time.Time `json:"resolved_at,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt    time.Time `json:"created_at,omitempty"`
 	selectValues sql.SelectValues
@@ -46,7 +48,7 @@ func (*Notice) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case notice.FieldID, notice.FieldPropertyID, notice.FieldKind, notice.FieldSubject, notice.FieldText, notice.FieldOnceKey:
 			values[i] = new(sql.NullString)
-		case notice.FieldReadAt, notice.FieldCreatedAt:
+		case notice.FieldReadAt, notice.FieldResolvedAt, notice.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
 		default:
 			values[i] = new(sql.UnknownType)
@@ -115,6 +117,13 @@ func (_m *Notice) assignValues(columns []string, values []any) error {
 				_m.ReadAt = new(time.Time)
 				*_m.ReadAt = value.Time
 			}
+		case notice.FieldResolvedAt:
+			if value, ok := values[i].(*sql.NullTime); !ok {
+				return fmt.Errorf("unexpected type %T for field resolved_at", values[i])
+			} else if value.Valid {
+				_m.ResolvedAt = new(time.Time)
+				*_m.ResolvedAt = value.Time
+			}
 		case notice.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -179,6 +188,11 @@ func (_m *Notice) String() string {
 	builder.WriteString(", ")
 	if v := _m.ReadAt; v != nil {
 		builder.WriteString("read_at=")
+		builder.WriteString(v.Format(time.ANSIC))
+	}
+	builder.WriteString(", ")
+	if v := _m.ResolvedAt; v != nil {
+		builder.WriteString("resolved_at=")
 		builder.WriteString(v.Format(time.ANSIC))
 	}
 	builder.WriteString(", ")

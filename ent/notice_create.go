@@ -78,6 +78,20 @@ func (_c *NoticeCreate) SetNillableReadAt(v *time.Time) *NoticeCreate {
 	return _c
 }
 
+// SetResolvedAt sets the "resolved_at" field.
+func (_c *NoticeCreate) SetResolvedAt(v time.Time) *NoticeCreate {
+	_c.mutation.SetResolvedAt(v)
+	return _c
+}
+
+// SetNillableResolvedAt sets the "resolved_at" field if the given value is not nil.
+func (_c *NoticeCreate) SetNillableResolvedAt(v *time.Time) *NoticeCreate {
+	if v != nil {
+		_c.SetResolvedAt(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *NoticeCreate) SetCreatedAt(v time.Time) *NoticeCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -248,6 +262,10 @@ func (_c *NoticeCreate) createSpec() (*Notice, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.ReadAt(); ok {
 		_spec.SetField(notice.FieldReadAt, field.TypeTime, value)
 		_node.ReadAt = &value
+	}
+	if value, ok := _c.mutation.ResolvedAt(); ok {
+		_spec.SetField(notice.FieldResolvedAt, field.TypeTime, value)
+		_node.ResolvedAt = &value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(notice.FieldCreatedAt, field.TypeTime, value)

@@ -81,6 +81,26 @@ func (_u *NoticeUpdate) ClearReadAt() *NoticeUpdate {
 	return _u
 }
 
+// SetResolvedAt sets the "resolved_at" field.
+func (_u *NoticeUpdate) SetResolvedAt(v time.Time) *NoticeUpdate {
+	_u.mutation.SetResolvedAt(v)
+	return _u
+}
+
+// SetNillableResolvedAt sets the "resolved_at" field if the given value is not nil.
+func (_u *NoticeUpdate) SetNillableResolvedAt(v *time.Time) *NoticeUpdate {
+	if v != nil {
+		_u.SetResolvedAt(*v)
+	}
+	return _u
+}
+
+// ClearResolvedAt clears the value of the "resolved_at" field.
+func (_u *NoticeUpdate) ClearResolvedAt() *NoticeUpdate {
+	_u.mutation.ClearResolvedAt()
+	return _u
+}
+
 // Mutation returns the NoticeMutation object of the builder.
 func (_u *NoticeUpdate) Mutation() *NoticeMutation {
 	return _u.mutation
@@ -159,6 +179,12 @@ func (_u *NoticeUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	if _u.mutation.ReadAtCleared() {
 		_spec.ClearField(notice.FieldReadAt, field.TypeTime)
 	}
+	if value, ok := _u.mutation.ResolvedAt(); ok {
+		_spec.SetField(notice.FieldResolvedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ResolvedAtCleared() {
+		_spec.ClearField(notice.FieldResolvedAt, field.TypeTime)
+	}
 	_spec.AddModifiers(_u.modifiers...)
 	if _node, err = sqlgraph.UpdateNodes(ctx, _u.driver, _spec); err != nil {
 		if _, ok := err.(*sqlgraph.NotFoundError); ok {
@@ -230,6 +256,26 @@ func (_u *NoticeUpdateOne) SetNillableReadAt(v *time.Time) *NoticeUpdateOne {
 // ClearReadAt clears the value of the "read_at" field.
 func (_u *NoticeUpdateOne) ClearReadAt() *NoticeUpdateOne {
 	_u.mutation.ClearReadAt()
+	return _u
+}
+
+// SetResolvedAt sets the "resolved_at" field.
+func (_u *NoticeUpdateOne) SetResolvedAt(v time.Time) *NoticeUpdateOne {
+	_u.mutation.SetResolvedAt(v)
+	return _u
+}
+
+// SetNillableResolvedAt sets the "resolved_at" field if the given value is not nil.
+func (_u *NoticeUpdateOne) SetNillableResolvedAt(v *time.Time) *NoticeUpdateOne {
+	if v != nil {
+		_u.SetResolvedAt(*v)
+	}
+	return _u
+}
+
+// ClearResolvedAt clears the value of the "resolved_at" field.
+func (_u *NoticeUpdateOne) ClearResolvedAt() *NoticeUpdateOne {
+	_u.mutation.ClearResolvedAt()
 	return _u
 }
 
@@ -340,6 +386,12 @@ func (_u *NoticeUpdateOne) sqlSave(ctx context.Context) (_node *Notice, err erro
 	}
 	if _u.mutation.ReadAtCleared() {
 		_spec.ClearField(notice.FieldReadAt, field.TypeTime)
+	}
+	if value, ok := _u.mutation.ResolvedAt(); ok {
+		_spec.SetField(notice.FieldResolvedAt, field.TypeTime, value)
+	}
+	if _u.mutation.ResolvedAtCleared() {
+		_spec.ClearField(notice.FieldResolvedAt, field.TypeTime)
 	}
 	_spec.AddModifiers(_u.modifiers...)
 	_node = &Notice{config: _u.config}

@@ -1455,7 +1455,7 @@ func init() {
 	// notice.OnceKeyValidator is a validator for the "once_key" field. It is called by the builders before save.
 	notice.OnceKeyValidator = noticeDescOnceKey.Validators[0].(func(string) error)
 	// noticeDescCreatedAt is the schema descriptor for created_at field.
-	noticeDescCreatedAt := noticeFields[8].Descriptor()
+	noticeDescCreatedAt := noticeFields[9].Descriptor()
 	// notice.DefaultCreatedAt holds the default value on creation for the created_at field.
 	notice.DefaultCreatedAt = noticeDescCreatedAt.Default.(func() time.Time)
 	// noticeDescID is the schema descriptor for id field.

@@ -27,6 +27,8 @@ const (
 	FieldOnceKey = "once_key"
 	// FieldReadAt holds the string denoting the read_at field in the database.
 	FieldReadAt = "read_at"
+	// FieldResolvedAt holds the string denoting the resolved_at field in the database.
+	FieldResolvedAt = "resolved_at"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// Table holds the table name of the notice in the database.
@@ -43,6 +45,7 @@ var Columns = []string{
 	FieldText,
 	FieldOnceKey,
 	FieldReadAt,
+	FieldResolvedAt,
 	FieldCreatedAt,
 }
 
@@ -109,6 +112,11 @@ func ByOnceKey(opts ...sql.OrderTermOption) OrderOption {
 // ByReadAt orders the results by the read_at field.
 func ByReadAt(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldReadAt, opts...).ToFunc()
+}
+
+// ByResolvedAt orders the results by the resolved_at field.
+func ByResolvedAt(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldResolvedAt, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

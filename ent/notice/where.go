@@ -94,6 +94,11 @@ func ReadAt(v time.Time) predicate.Notice {
 	return predicate.Notice(sql.FieldEQ(FieldReadAt, v))
 }
 
+// ResolvedAt applies equality check predicate on the "resolved_at" field. It's identical to ResolvedAtEQ.
+func ResolvedAt(v time.Time) predicate.Notice {
+	return predicate.Notice(sql.FieldEQ(FieldResolvedAt, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Notice {
 	return predicate.Notice(sql.FieldEQ(FieldCreatedAt, v))
@@ -492,6 +497,56 @@ func ReadAtIsNil() predicate.Notice {
 // ReadAtNotNil applies the NotNil predicate on the "read_at" field.
 func ReadAtNotNil() predicate.Notice {
 	return predicate.Notice(sql.FieldNotNull(FieldReadAt))
+}
+
+// ResolvedAtEQ applies the EQ predicate on the "resolved_at" field.
+func ResolvedAtEQ(v time.Time) predicate.Notice {
+	return predicate.Notice(sql.FieldEQ(FieldResolvedAt, v))
+}
+
+// ResolvedAtNEQ applies the NEQ predicate on the "resolved_at" field.
+func ResolvedAtNEQ(v time.Time) predicate.Notice {
+	return predicate.Notice(sql.FieldNEQ(FieldResolvedAt, v))
+}
+
+// ResolvedAtIn applies the In predicate on the "resolved_at" field.
+func ResolvedAtIn(vs ...time.Time) predicate.Notice {
+	return predicate.Notice(sql.FieldIn(FieldResolvedAt, vs...))
+}
+
+// ResolvedAtNotIn applies the NotIn predicate on the "resolved_at" field.
+func ResolvedAtNotIn(vs ...time.Time) predicate.Notice {
+	return predicate.Notice(sql.FieldNotIn(FieldResolvedAt, vs...))
+}
+
+// ResolvedAtGT applies the GT predicate on the "resolved_at" field.
+func ResolvedAtGT(v time.Time) predicate.Notice {
+	return predicate.Notice(sql.FieldGT(FieldResolvedAt, v))
+}
+
+// ResolvedAtGTE applies the GTE predicate on the "resolved_at" field.
+func ResolvedAtGTE(v time.Time) predicate.Notice {
+	return predicate.Notice(sql.FieldGTE(FieldResolvedAt, v))
+}
+
+// ResolvedAtLT applies the LT predicate on the "resolved_at" field.
+func ResolvedAtLT(v time.Time) predicate.Notice {
+	return predicate.Notice(sql.FieldLT(FieldResolvedAt, v))
+}
+
+// ResolvedAtLTE applies the LTE predicate on the "resolved_at" field.
+func ResolvedAtLTE(v time.Time) predicate.Notice {
+	return predicate.Notice(sql.FieldLTE(FieldResolvedAt, v))
+}
+
+// ResolvedAtIsNil applies the IsNil predicate on the "resolved_at" field.
+func ResolvedAtIsNil() predicate.Notice {
+	return predicate.Notice(sql.FieldIsNull(FieldResolvedAt))
+}
+
+// ResolvedAtNotNil applies the NotNil predicate on the "resolved_at" field.
+func ResolvedAtNotNil() predicate.Notice {
+	return predicate.Notice(sql.FieldNotNull(FieldResolvedAt))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

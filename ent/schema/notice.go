@@ -27,6 +27,7 @@ func (Notice) Fields() []ent.Field {
 		field.String("text").Annotations(pseudonym).MaxRuneLen(1024).Immutable().Comment("The text of a notice that was stored without parameters, or empty."),
 		field.String("once_key").Annotations(pseudonym).MaxRuneLen(400).Optional().Nillable().Unique().Comment("The notice is created once while its cause lasts."),
 		maybe("read_at"),
+		maybe("resolved_at"), // the problem ended
 		created(),
 	}
 }

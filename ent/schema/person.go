@@ -25,7 +25,7 @@ func (Person) Fields() []ent.Field {
 		maybe("totp_confirmed_at"),
 		field.Int64("totp_step").Annotations(pseudonym).Default(0).Comment("The step of the last code that was used."),
 		maybe("disabled_at"),
-		maybe("address_confirmed_at"), // the first join with a link that was sent to the address
+		maybe("address_confirmed_at"), // unused; a server of the version before reads it during an upgrade
 		field.Bytes("identity_mac").Annotations(hashed(personal)).Optional().Unique().Comment("Keyed hash of issuer and subject at the identity provider. NULL: not linked."),
 		field.String("identity_issuer").Annotations(pseudonym).MaxRuneLen(255).Optional().Comment("The issuer of the link."),
 		created(),

@@ -117,7 +117,7 @@ func ResolveAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error
 
 // resolve ends the open problems of a property that match all conditions.
 func resolve(tx *db.Tx, propertyID string, which ...predicate.Notice) error {
-	n, err := tx.Notice.Update().Where(append(which, notice.PropertyID(propertyID))...).ClearOnceKey().Save(tx.Context())
+	n, err := tx.Notice.Update().Where(append(which, notice.PropertyID(propertyID))...).ClearOnceKey().SetResolvedAt(tx.Now()).Save(tx.Context())
 	if err != nil {
 		return fmt.Errorf("resolve notices: %w", err)
 	}
@@ -205,9 +205,11 @@ func CountOpen(view *db.Tx, propertyID string) (n int, more bool, err error) {
 	return min(len(ids), mostOpen), len(ids) > mostOpen, nil
 }
 
-// ListNew returns at most limit unread notices of these kinds, the oldest first: those with ids after the first id, up to through.
+// ListNew returns at most limit unread notices of these kinds whose problem has not ended, the oldest first: those with ids after the first id, up to
+// through.
 func ListNew(view *db.Tx, propertyID string, kinds []string, after, through string, limit int) ([]*Row, error) {
-	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil(), notice.KindIn(kinds...), notice.IDGT(after), notice.IDLTE(through)).
+	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil(), notice.ResolvedAtIsNil(),
+		notice.KindIn(kinds...), notice.IDGT(after), notice.IDLTE(through)).
 		Order(notice.ByID()).Limit(limit).All(view.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list new notices: %w", err)

@@ -59,7 +59,15 @@ func TestNoticesByMail(t *testing.T) {
 		if text := p.text(row); text.To != "bob@example.com" || !strings.Contains(text.Subject, "1 notice") || !strings.Contains(text.Text, "/app/notices") {
 			p.Errorf("%q to %s\n%s", text.Subject, text.To, text.Text)
 		}
-		p.clock.Advance(6 * time.Hour) // 19:02
+		write(p.T, p.d, func(tx *db.Tx) error {
+			if err := notice.Add(tx, notice.Notice{PropertyID: "prp_one", Kind: notice.CodeNotPlaced, Subject: "s", OnceKey: "s/solved"}); err != nil {
+				return err
+			}
+			return notice.Resolve(tx, "prp_one", "s/solved")
+		})
+		p.clock.Advance(time.Hour)
+		want("about a problem that is solved", 1)
+		p.clock.Advance(5 * time.Hour) // 19:02
 		add(notice.CodeNotPlaced, nil)
 		p.clock.Advance(time.Hour)
 		want("after the hours", 1)

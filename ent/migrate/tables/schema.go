@@ -1735,6 +1735,7 @@ var (
 		{Name: "text", Type: field.TypeString, Size: 1024},
 		{Name: "once_key", Type: field.TypeString, Unique: true, Nullable: true, Size: 400},
 		{Name: "read_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "resolved_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
 	}
@@ -1746,7 +1747,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "notices_properties_property",
-				Columns:    []*schema.Column{NoticesColumns[8]},
+				Columns:    []*schema.Column{NoticesColumns[9]},
 				RefColumns: []*schema.Column{PropertiesColumns[0]},
 				OnDelete:   schema.NoAction,
 			},
@@ -1755,7 +1756,7 @@ var (
 			{
 				Name:    "notice_property_id_created_at",
 				Unique:  false,
-				Columns: []*schema.Column{NoticesColumns[8], NoticesColumns[7]},
+				Columns: []*schema.Column{NoticesColumns[9], NoticesColumns[8]},
 			},
 		},
 	}

@@ -1,0 +1,2 @@
+-- modify "notices" table
+ALTER TABLE "notices" ADD COLUMN "resolved_at" timestamptz NULL;
