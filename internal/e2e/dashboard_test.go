@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/pquerna/otp/totp"
-
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
@@ -312,16 +310,8 @@ func TestDoorNeedsTheSecondFactor(t *testing.T) {
 	now := &e2etest.Offset{}
 	w := e2etest.Open(t, func(c *sandbox.Config) { c.Options.Clock = now })
 	ada, s := signUp(t, w, "ada@example.com"), newSurfer(t, w)
-	begun := call(t, w, e2etest.REST, ada.at(""), sessionService+"BeginTOTP", &propertyv1.BeginTOTPRequest{}).Reply.(*propertyv1.BeginTOTPResponse)
-	code := func() string {
-		c, err := totp.GenerateCode(begun.GetData().GetSecret(), now.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
-	}
-	confirmed := call(t, w, e2etest.REST, ada.at(""), sessionService+"ConfirmTOTP", &propertyv1.ConfirmTOTPRequest{Code: code()}).Reply.(*propertyv1.ConfirmTOTPResponse)
-	s.setCookie("lk-staff", confirmed.GetData().GetToken())
+	token, code, _ := addApp(t, w, ada, now.Now)
+	s.setCookie("lk-staff", token)
 	e2etest.PushReservation(t, w, "B-1", map[string]any{"pmsNumber": "1001", "state": "confirmed", "roomId": "R101", "adultCount": 1, "booker": map[string]any{"lastName": "Lovelace"}})
 	a := s.do(http.MethodGet, "/app/reservations?q=1001", nil)
 	stay := regexp.MustCompile(`/app/reservations/\w+`).FindString(a.text)

@@ -120,15 +120,22 @@ func TestAuditOfAccounts(t *testing.T) {
 	}
 	signIn(password)
 	signIn("not the password")
+	call(t, w, e2etest.REST, bob.at(""), sessionService+"BeginTOTP", &propertyv1.BeginTOTPRequest{})
+	call(t, w, e2etest.REST, bob.at(""), sessionService+"ConfirmTOTP", &propertyv1.ConfirmTOTPRequest{Code: "000000"})
+	bob.token, _, _ = addApp(t, w, bob, time.Now)
+	call(t, w, e2etest.GRPC, bob.at(""), sessionService+"ConfirmSecondFactor", &propertyv1.ConfirmSecondFactorRequest{Code: "aaaaa-aaaaa"})
 	if got := call(t, w, e2etest.GRPC, bob.at(""), sessionService+"SignOutEverywhere", &propertyv1.SignOutEverywhereRequest{}); !got.OK() {
 		t.Fatal(got)
 	}
 	want := map[string]bool{
-		"operator:socket latchkey.admin.v1.OwnerService/CreateOwnerLink done": false,
-		who + " latchkey.property.v1.SessionService/AcceptInvitation done":    false,
-		who + " latchkey.property.v1.SessionService/SignIn done":              false,
-		who + " latchkey.property.v1.SessionService/SignIn refused":           false,
-		who + " latchkey.property.v1.SessionService/SignOutEverywhere done":   false,
+		"operator:socket latchkey.admin.v1.OwnerService/CreateOwnerLink done":    false,
+		who + " latchkey.property.v1.SessionService/AcceptInvitation done":       false,
+		who + " latchkey.property.v1.SessionService/SignIn done":                 false,
+		who + " latchkey.property.v1.SessionService/SignIn refused":              false,
+		who + " latchkey.property.v1.SessionService/ConfirmTOTP refused":         false,
+		who + " latchkey.property.v1.SessionService/ConfirmTOTP done":            false,
+		who + " latchkey.property.v1.SessionService/ConfirmSecondFactor refused": false,
+		who + " latchkey.property.v1.SessionService/SignOutEverywhere done":      false,
 	}
 	w.Await("the entries of an account", func(ctx context.Context) (bool, error) {
 		list, err := propertyv1.NewAuditServiceClient(w.Public).ListEntries(w.Staff(ctx), &propertyv1.ListEntriesRequest{PageSize: 100})

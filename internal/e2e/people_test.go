@@ -53,6 +53,25 @@ func signUp(t testing.TB, w *e2etest.World, email string) signedIn {
 	return signedIn{email, made.GetData().GetToken(), made.GetData().GetSessionId()}
 }
 
+// addApp adds an authenticator app to a person. It returns the person's new token, a function that returns the app's present code, and the recovery
+// codes.
+func addApp(t *testing.T, w *e2etest.World, p signedIn, now func() time.Time) (token string, code func() string, recovery []string) {
+	t.Helper()
+	begun := call(t, w, e2etest.REST, p.at(""), sessionService+"BeginTOTP", &propertyv1.BeginTOTPRequest{}).Reply.(*propertyv1.BeginTOTPResponse)
+	code = func() string {
+		c, err := totp.GenerateCode(begun.GetData().GetSecret(), now())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return c
+	}
+	confirmed, ok := call(t, w, e2etest.REST, p.at(""), sessionService+"ConfirmTOTP", &propertyv1.ConfirmTOTPRequest{Code: code()}).Reply.(*propertyv1.ConfirmTOTPResponse)
+	if !ok {
+		t.Fatal("the app was not confirmed")
+	}
+	return confirmed.GetData().GetToken(), code, confirmed.GetRecoveryCodes()
+}
+
 func mustSignOut(t *testing.T, w *e2etest.World, p signedIn) {
 	t.Helper()
 	if got := call(t, w, e2etest.GRPC, p.at(""), sessionService+"EndSession", &propertyv1.EndSessionRequest{Id: p.sessionID}); !got.OK() {
@@ -186,19 +205,11 @@ func TestStepUp(t *testing.T) {
 	if got := open(); got.Reason != "lockNotFound" {
 		t.Errorf("without a second factor: %v", got)
 	}
-	begun := call(t, w, e2etest.REST, ada.at(""), sessionService+"BeginTOTP", &propertyv1.BeginTOTPRequest{}).Reply.(*propertyv1.BeginTOTPResponse)
-	code := func() string {
-		c, err := totp.GenerateCode(begun.GetData().GetSecret(), now.Now())
-		if err != nil {
-			t.Fatal(err)
-		}
-		return c
+	token, code, recovery := addApp(t, w, ada, now.Now)
+	if len(recovery) != 10 {
+		t.Fatalf("%d recovery codes", len(recovery))
 	}
-	confirmed, ok := call(t, w, e2etest.REST, ada.at(""), sessionService+"ConfirmTOTP", &propertyv1.ConfirmTOTPRequest{Code: code()}).Reply.(*propertyv1.ConfirmTOTPResponse)
-	if !ok || len(confirmed.GetRecoveryCodes()) != 10 {
-		t.Fatalf("confirm: %v", confirmed)
-	}
-	ada.token = confirmed.GetData().GetToken()
+	ada.token = token
 	if got := open(); got.Reason != "lockNotFound" {
 		t.Errorf("right after the code: %v", got)
 	}
@@ -224,7 +235,7 @@ func TestStepUp(t *testing.T) {
 	if waiting.GetData().GetToken() != "" {
 		t.Error("the password alone gives a session")
 	}
-	done := call(t, w, e2etest.Connect, e2etest.Anonymous(), sessionService+"FinishSignIn", &propertyv1.FinishSignInRequest{Challenge: waiting.GetData().GetChallenge(), Code: confirmed.GetRecoveryCodes()[3]})
+	done := call(t, w, e2etest.Connect, e2etest.Anonymous(), sessionService+"FinishSignIn", &propertyv1.FinishSignInRequest{Challenge: waiting.GetData().GetChallenge(), Code: recovery[3]})
 	if in, ok := done.Reply.(*propertyv1.FinishSignInResponse); !ok || in.GetData().GetToken() == "" {
 		t.Errorf("a recovery code: %v", done)
 	}

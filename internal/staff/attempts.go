@@ -25,6 +25,29 @@ func passwordCounters(keys *keyring.Ring, email, network string) []throttle.Coun
 	return append([]throttle.Counter{newCounter(keys, addressAtNetwork, email, network), newCounter(keys, addressAnywhere, email)}, networkCounters(keys, network)...)
 }
 
+// countPasswordAttempt counts an attempt with a mail address from a network as failed. From a known network it does not wait for failures elsewhere.
+func countPasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) error {
+	counters := passwordCounters(keys, email, network)
+	known := []throttle.Counter{newCounter(keys, knownNetwork, email, network)}
+	if err := loadCounters(tx, known); err != nil {
+		return err
+	}
+	if known[0].Count > 0 {
+		counters[1].Limit = throttle.Within(addressAnywhere.Name, addressAnywhere.Period)
+	}
+	return countAttempt(tx, counters)
+}
+
+// forgivePasswordAttempt takes back the count of an attempt that succeeded, and remembers the network.
+func forgivePasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) error {
+	if err := forgive(tx, passwordCounters(keys, email, network), 2); err != nil {
+		return err
+	}
+	known := newCounter(keys, knownNetwork, email, network).WithFailure(tx.Now())
+	known.Last = known.Began.Add(known.Period - longestPeriod) // DeleteExpired keeps it for the period
+	return storeCounters(tx, []throttle.Counter{known})
+}
+
 // networkCounters returns the counters that limit all attempts from a network, also those that name no address.
 func networkCounters(keys *keyring.Ring, network string) []throttle.Counter {
 	all := []throttle.Counter{newCounter(keys, atNetwork, network)}

@@ -145,11 +145,6 @@ func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device s
 			}
 			return err
 		}
-		if who.IdentityMAC == nil {
-			if err := s.linkIdentity(tx, who.ID, identity); err != nil {
-				return err
-			}
-		}
 		if err := forgive(tx, networkCounters(s.Keys, a.Network), 0); err != nil {
 			return err
 		}
@@ -174,9 +169,8 @@ func (s *Service) identityMAC(subject string) []byte {
 	return s.Keys.MAC("personIdentity", s.Provider.Issuer(), subject)
 }
 
-// findIdentity returns the person to whom an identity belongs. The subject alone decides once a person is linked. Before, a verified address
-// decides, but only if the person joined with a link that was sent to this address, and is linked to no other identity. With [errIdentityUnknown]
-// it also returns the person with the address.
+// findIdentity returns the person who is linked to an identity. Issuer and subject alone decide. An address does not: a stranger may have made an
+// account with an address that they do not own, and know its password. With [errIdentityUnknown] it also returns the person with the address.
 func (s *Service) findIdentity(tx *db.Tx, identity openid.Identity) (*ent.Person, error) {
 	row, err := tx.Person.Query().Where(person.IdentityMAC(s.identityMAC(identity.Subject))).Only(tx.Context())
 	if err == nil {
@@ -188,14 +182,10 @@ func (s *Service) findIdentity(tx *db.Tx, identity openid.Identity) (*ent.Person
 	if identity.Email == "" {
 		return nil, errIdentityUnknown
 	}
-	row, err = findPerson(tx, s.Keys, identity.Email)
-	if err != nil {
+	if row, err = findPerson(tx, s.Keys, identity.Email); err != nil {
 		return nil, err
 	}
-	if row == nil || row.AddressConfirmedAt == nil || row.IdentityMAC != nil {
-		return row, errIdentityUnknown
-	}
-	return row, nil
+	return row, errIdentityUnknown
 }
 
 // requireAccess returns an error for a person who is disabled, or who has access to no property.
@@ -239,8 +229,7 @@ func (s *Service) PrepareIdentityLink(ctx context.Context, personID, sessionID s
 	}, nil
 }
 
-// UnlinkIdentity ends the link of a person to the identity provider, unless the person has no password and could not sign in any more. Their
-// address links them again only after another invitation to this address.
+// UnlinkIdentity ends the link of a person to the identity provider, unless the person has no password and could not sign in any more.
 func UnlinkIdentity(tx *db.Tx, personID string) error {
 	who, err := loadPerson(tx, personID)
 	if err != nil {
@@ -249,7 +238,7 @@ func UnlinkIdentity(tx *db.Tx, personID string) error {
 	if who.Password == "" {
 		return errNoPassword
 	}
-	n, err := tx.Person.Update().Where(person.ID(personID)).ClearIdentityMAC().ClearIdentityIssuer().ClearAddressConfirmedAt().Save(tx.Context())
+	n, err := tx.Person.Update().Where(person.ID(personID)).ClearIdentityMAC().ClearIdentityIssuer().Save(tx.Context())
 	if err != nil {
 		return fmt.Errorf("unlink a person from an identity: %w", err)
 	}

@@ -90,8 +90,8 @@ func TestHostileIdentity(t *testing.T) {
 			}
 		}
 		x.at.Set(func(h *oidctest.Hooks) { *h = oidctest.Hooks{Subject: bobSubject, Email: bobEmail, Now: x.clock.Now} })
-		if linked, err := x.DB.View(x.Context()).Person.Query().Where(person.IdentityMACNotNil()).Count(x.Context()); err != nil || linked > 0 {
-			x.Errorf("%d people are linked, %v", linked, err)
+		if linked, err := x.DB.View(x.Context()).Person.Query().Where(person.IdentityMACNotNil()).Count(x.Context()); err != nil || linked != 1 {
+			x.Errorf("%d people are linked, %v; want Bob alone", linked, err)
 		}
 		if made, err := x.signIn(); err != nil || made.PersonID != x.bob.PersonID {
 			x.Errorf("a right answer afterwards: %+v, %v", made, err)

@@ -13,7 +13,7 @@ import (
 
 var (
 	errIdentityAddress = fault.New(fault.Unauthenticated, fault.IdentityAddress, "the identity provider verified another address than the invited address: use the account of the invited address, or accept the invitation with a password")
-	errIdentityOfOther = fault.New(fault.Unauthenticated, fault.IdentityUnknown, "a person here has the invited address, and is not linked to this account of the identity provider: accept the invitation with the password")
+	errIdentityOfOther = fault.New(fault.Unauthenticated, fault.IdentityUnknown, "a person here has the invited address, and is not linked to this account of the identity provider: sign in with the password and link the account on the account page, or accept the invitation with the password")
 	errIdentityCode    = fault.New(fault.Denied, fault.SecondFactorRequired, "you use an authenticator app: accept the invitation with your password and a code of the app")
 )
 
@@ -89,22 +89,17 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 	return made, invitation.PropertyID, err
 }
 
-// personOfInvitation returns the person with a verified address, or creates and links one. A person who has the address must be linked to the
-// identity, or have confirmed the address before: otherwise a stranger could make an account with an address that they do not own, and would get
-// the properties to which its owner is invited. isNew means that it created the person. With an error it also returns the person with the address.
+// personOfInvitation returns the person who is linked to an identity, or creates and links one if no person has the invited address. A person who
+// has it must be linked: otherwise a stranger could make an account with an address that they do not own, and would get the properties to which its
+// owner is invited. isNew means that it created the person. With an error it also returns the person who is refused.
 func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email, name string) (who *ent.Person, isNew bool, err error) {
 	who, err = s.findIdentity(tx, identity)
 	switch {
 	case errors.Is(err, errIdentityUnknown) && who != nil:
 		return who, false, errIdentityOfOther
 	case errors.Is(err, errIdentityUnknown):
-		if name, err = PersonName("name", name); err != nil {
-			return nil, false, err
-		}
-		if who, err = createPerson(tx, s.Keys, email, name, ""); err != nil {
-			return nil, false, err
-		}
-		isNew = true
+		who, err = s.createIdentityPerson(tx, identity, email, name)
+		return who, true, err
 	case err != nil:
 		return nil, false, err
 	case !bytes.Equal(who.EmailMAC, emailMAC(s.Keys, email)):
@@ -114,8 +109,18 @@ func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email,
 	case who.TotpConfirmedAt != nil:
 		return who, false, errIdentityCode
 	}
-	if who.IdentityMAC != nil {
-		return who, false, nil
+	return who, false, nil
+}
+
+// createIdentityPerson creates a person without a password who is linked to an identity.
+func (s *Service) createIdentityPerson(tx *db.Tx, identity openid.Identity, email, name string) (*ent.Person, error) {
+	name, err := PersonName("name", name)
+	if err != nil {
+		return nil, err
 	}
-	return who, isNew, s.linkIdentity(tx, who.ID, identity)
+	who, err := createPerson(tx, s.Keys, email, name, "")
+	if err != nil {
+		return nil, err
+	}
+	return who, s.linkIdentity(tx, who.ID, identity)
 }

@@ -98,12 +98,13 @@ func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvi
 	return row, nil
 }
 
-// Invite invites a person to a property. It reports whether the invitation or its link is new: the same invitation again changes nothing.
+// Invite invites a person to a property. It reports whether the invitation or its link is new: the same invitation by the same caller changes nothing.
+// Another caller gets a new link: the link belongs to the last caller, and ends when that caller may no longer give the role.
 func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (made Invitation, isNew bool, err error) {
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return Invitation{}, false, err
 	}
-	if !mayManage(by.Role, role) {
+	if !MayManage(by.Role, role) {
 		return Invitation{}, false, roleAbove(by.Role, role)
 	}
 	if err := requireNoMember(tx, keys, propertyID, email); err != nil {
@@ -120,7 +121,7 @@ func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, 
 		return made, true, err
 	case err != nil:
 		return Invitation{}, false, fmt.Errorf("find an invitation: %w", err)
-	case former.Role == string(role):
+	case former.Role == string(role) && former.InvitedBy == by.Author:
 		made, err = invitationOf(tx, keys, former)
 		return made, false, err
 	}
@@ -170,7 +171,7 @@ func createInvitation(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, emai
 
 // replaceLink gives an invitation a new link and a role. The former link ends. It refuses a caller whose role does not manage the former role.
 func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvitation, role Role) (Invitation, error) {
-	if !mayManage(by.Role, Role(row.Role)) {
+	if !MayManage(by.Role, Role(row.Role)) {
 		return Invitation{}, roleAbove(by.Role, Role(row.Role))
 	}
 	round := row.Round + 1
@@ -204,7 +205,7 @@ func WithdrawInvitation(tx *db.Tx, by Caller, propertyID, invitationID string) e
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return err
 	}
-	if !mayManage(by.Role, Role(row.Role)) {
+	if !MayManage(by.Role, Role(row.Role)) {
 		return roleAbove(by.Role, Role(row.Role))
 	}
 	if _, err := tx.PersonInvitation.Delete().Where(personinvitation.PropertyID(propertyID), personinvitation.ID(row.ID)).Exec(tx.Context()); err != nil {
@@ -218,7 +219,7 @@ func WithdrawInvitation(tx *db.Tx, by Caller, propertyID, invitationID string) e
 func endInvitationsBy(tx *db.Tx, propertyID, personID string, now Access) error {
 	var lost []string
 	for _, role := range Roles {
-		if now.Disabled || !mayManage(now.Role, role) {
+		if now.Disabled || !MayManage(now.Role, role) {
 			lost = append(lost, string(role))
 		}
 	}

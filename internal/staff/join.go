@@ -64,9 +64,6 @@ func (s *Service) admit(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation, 
 	if err := endInvitationsTo(tx, propertyID, who.EmailMAC); err != nil {
 		return err
 	}
-	if err := confirmAddress(tx, who, link); err != nil {
-		return err
-	}
 	if err := recordAt(tx, s.Keys, propertyID, author(who.ID), by, audit.Done, link.ID, who.ID); err != nil {
 		return fmt.Errorf("record who joined a property: %w", err)
 	}
@@ -87,16 +84,4 @@ func (s *Service) createOrConfirmPerson(tx *db.Tx, j joining) (*ent.Person, erro
 		return who, err
 	}
 	return who, s.useCode(tx, who, j.code)
-}
-
-// confirmAddress stores that a person used a link that was mailed to their address, which proves that they own it. The link of an owner proves
-// nothing: it is not mailed.
-func confirmAddress(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation) error {
-	if link.EmailMAC == nil || who.AddressConfirmedAt != nil {
-		return nil
-	}
-	if err := tx.Person.UpdateOneID(who.ID).SetAddressConfirmedAt(tx.Now()).Exec(tx.Context()); err != nil {
-		return fmt.Errorf("confirm the address of a person: %w", err)
-	}
-	return nil
 }

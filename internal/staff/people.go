@@ -42,9 +42,9 @@ func accessChangeProblem(by Caller, personID string, from, to Access, otherOwner
 		return nil
 	case by.PersonID == personID:
 		return fault.New(fault.Precondition, fault.OwnMembership, "you cannot change your own role or access: ask another owner or manager")
-	case !mayManage(by.Role, from.Role):
+	case !MayManage(by.Role, from.Role):
 		return roleAbove(by.Role, from.Role)
-	case to.Role != "" && !mayManage(by.Role, to.Role):
+	case to.Role != "" && !MayManage(by.Role, to.Role):
 		return roleAbove(by.Role, to.Role)
 	case from.isActiveOwner() && !to.isActiveOwner() && otherOwners == 0:
 		return fault.New(fault.Precondition, fault.LastOwner, "the property has no other active owner: make another person owner first")

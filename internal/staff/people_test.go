@@ -97,6 +97,26 @@ func (x *fixture) wantReason(what string, err error, want fault.Reason) {
 	}
 }
 
+// The link of an invitation is that of the person who invited last: a colleague gets another one, which ends when the colleague leaves.
+func TestColleagueGetsAnotherLink(t *testing.T) {
+	each(t, func(x *fixture) {
+		ada := as(x.owner("ada@example.com", hotel), Owner)
+		dan := as(x.member(ada, "dan@example.com", Manager), Manager)
+		first, _, err := x.invite(ada, "bob@example.com", FrontDesk)
+		x.must(err)
+		second, isNew, err := x.invite(dan, "bob@example.com", FrontDesk)
+		x.must(err)
+		if !isNew || second.Secret == first.Secret || second.ID != first.ID {
+			x.Errorf("the colleague got %+v, was %+v", second, first)
+		}
+		_, err = x.ViewInvitation(x.Context(), first.Secret)
+		x.wantReason("the former link", err, fault.InvitationNotFound)
+		x.must(x.remove(ada, dan.PersonID))
+		_, err = x.ViewInvitation(x.Context(), second.Secret)
+		x.wantReason("the link of a person who left", err, fault.InvitationNotFound)
+	})
+}
+
 func TestInvitation(t *testing.T) {
 	each(t, func(x *fixture) {
 		ada := as(x.owner("ada@example.com", hotel), Owner)

@@ -102,8 +102,8 @@ func IsRight(text string) bool { return slices.Contains(Rights, Right(text)) }
 // IsRole reports whether a text names a role.
 func IsRole(text string) bool { return slices.Contains(Roles, Role(text)) }
 
-// mayManage reports whether a person with a role may give, change or end the role other. A manager manages only the roles below.
-func mayManage(role, other Role) bool {
+// MayManage reports whether a person with a role may give, change or end the role other. A manager manages only the roles below.
+func MayManage(role, other Role) bool {
 	switch role {
 	case Owner:
 		return IsRole(string(other))

@@ -60,7 +60,7 @@ func TestMayManage(t *testing.T) {
 	managed := map[Role][]Role{Owner: Roles, Manager: {FrontDesk, Housekeeping}}
 	for _, role := range Roles {
 		for _, other := range append(slices.Clone(Roles), "viewer") {
-			if got, want := mayManage(role, other), slices.Contains(managed[role], other); got != want {
+			if got, want := MayManage(role, other), slices.Contains(managed[role], other); got != want {
 				t.Errorf("%s manages %s: %v, want %v", role, other, got, want)
 			}
 		}

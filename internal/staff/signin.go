@@ -45,8 +45,8 @@ func (s *Service) SignIn(ctx context.Context, c Claim) (made Session, err error)
 // checkPassword returns the person with an address and a password. It does the same work for an unknown address: it counts the attempt,
 // looks the person up, and compares a hash.
 func (s *Service) checkPassword(ctx context.Context, c Claim) (*ent.Person, error) {
-	counters := passwordCounters(s.Keys, foldEmail(c.Email), c.Network)
-	if err := s.DB.Write(ctx, func(tx *db.Tx) error { return countAttempt(tx, counters) }); err != nil {
+	err := s.DB.Write(ctx, func(tx *db.Tx) error { return countPasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network) })
+	if err != nil {
 		return nil, err
 	}
 	who, err := findPerson(s.DB.View(ctx), s.Keys, c.Email)
@@ -80,7 +80,7 @@ func (s *Service) confirmAttempt(tx *db.Tx, who *ent.Person, c Claim) error {
 	if current.Password != who.Password {
 		return errSignIn
 	}
-	return forgive(tx, passwordCounters(s.Keys, foldEmail(c.Email), c.Network), 2)
+	return forgivePasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network)
 }
 
 // confirmNoPassword returns an error if the person set a first password in another session meanwhile, which ended this session.

@@ -3,6 +3,7 @@ package staff
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -241,6 +242,44 @@ func TestGuessingIsSlowed(t *testing.T) {
 	})
 }
 
+// A guesser with many networks never shuts a person out of a network from which the person signed in during the last 30 days.
+func TestGuessingLocksNobodyOut(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.owner("ada@example.com", hotel)
+		from := func(network, password string) error {
+			c := claim("ada@example.com", password)
+			c.Network = network
+			_, err := x.SignIn(x.Context(), c)
+			return err
+		}
+		const office = "192.0.2.80/32"
+		x.must(from(office, password))
+		guess := func() {
+			x.Helper()
+			for i := range 100 {
+				if err := from(fmt.Sprintf("198.51.100.%d/32", i), "wrong password"); !errors.Is(err, errSignIn) {
+					x.wantReason("a guess", err, fault.TooManyAttempts)
+				}
+				x.clock.Advance(time.Minute)
+			}
+		}
+		guess()
+		x.wantReason("from a new network", from("203.0.113.5/32", password), fault.TooManyAttempts)
+		x.must(from(office, password))
+		x.must(x.write(func(tx *db.Tx) error { _, err := DeleteExpired(tx, tx.Now(), 1000); return err }))
+		guess()
+		for range 5 {
+			if err := from(office, "wrong password"); !errors.Is(err, errSignIn) {
+				x.Errorf("a wrong password in a known network: %v", err)
+			}
+		}
+		x.wantReason("after five wrong passwords in a known network", from(office, password), fault.TooManyAttempts)
+		x.clock.Advance(knownNetwork.Period)
+		guess()
+		x.wantReason("30 days later", from(office, password), fault.TooManyAttempts)
+	})
+}
+
 // Attempts at the same time do not all pass before one of them is counted.
 func TestAttemptsAtTheSameTimeAreCounted(t *testing.T) {
 	each(t, func(x *fixture) {
@@ -292,7 +331,7 @@ func TestDeleteExpired(t *testing.T) {
 			_, err := tx.ExecContext(tx.Context(), "DELETE FROM memberships WHERE property_id = $1", hotel)
 			return err
 		}))
-		x.clock.Advance(3 * 24 * time.Hour)
+		x.clock.Advance(30*24*time.Hour + time.Second)
 		remove()
 		for _, table := range []string{"people", "person_sessions", "person_invitations", "sign_in_attempts"} {
 			var n int

@@ -214,6 +214,13 @@ func DisableTOTP(tx *db.Tx, personID string) error {
 	return deleteRecoveryCodes(tx, personID)
 }
 
+// NoteRefusedCode records a wrong code of a signed-in person in the audit log.
+func (s *Service) NoteRefusedCode(personID string, t Trace, err error) {
+	if errors.Is(err, errCode) {
+		s.Failed.note(personID, t)
+	}
+}
+
 // PrepareCode counts an attempt with a code of a signed-in person. The change checks the code, and replaces the caller's session by one with a
 // confirmed second factor.
 func (s *Service) PrepareCode(ctx context.Context, personID, sessionID, code string) (Change, error) {
@@ -291,8 +298,6 @@ func (s *Service) FinishSignIn(ctx context.Context, challenge, code string, t Tr
 		made, err = createSession(tx, s.Keys, sessionSpec{personID: row.ID, device: waiting.Device, secondFactorAt: &now, provedAt: waiting.ProvedAt})
 		return err
 	})
-	if errors.Is(err, errCode) {
-		s.Failed.note(waiting.PersonID, t)
-	}
+	s.NoteRefusedCode(waiting.PersonID, t, err)
 	return made, err
 }

@@ -8,10 +8,10 @@ import (
 )
 
 // OrderJoin orders the mail with the link of an invitation, and reports whether it does. Without a mail server the link would lie in the mailbox,
-// which other staff read. A link for an owner is not mailed, because managers set the mail server.
+// which other staff read. Managers set the mail server, and could read the link: one for a role that a manager may not give is not mailed.
 func (m Mails) OrderJoin(tx *db.Tx, i staff.Invitation, language string) (bool, error) {
 	settings, err := mail.SettingsOf(tx, i.PropertyID)
-	if err != nil || settings.Host == "" || i.Role == staff.Owner {
+	if err != nil || settings.Host == "" || !staff.MayManage(staff.Manager, i.Role) {
 		return false, err
 	}
 	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{

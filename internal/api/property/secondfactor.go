@@ -45,13 +45,15 @@ func (s *Sessions) ConfirmTOTP(ctx context.Context, r *propertyv1.ConfirmTOTPReq
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ConfirmTOTPResponse, error) {
+	out, err := idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ConfirmTOTPResponse, error) {
 		made, codes, err := confirm(tx)
 		if err != nil {
 			return nil, err
 		}
 		return &propertyv1.ConfirmTOTPResponse{Data: sessionToken(made), RecoveryCodes: codes}, s.record(ctx, tx, who)
 	})
+	s.Staff.NoteRefusedCode(who.PersonID, chain.From(ctx).Trace(), err)
+	return out, err
 }
 
 // DisableTOTP removes the authenticator app of the signed-in person.
@@ -94,11 +96,13 @@ func (s *Sessions) ConfirmSecondFactor(ctx context.Context, r *propertyv1.Confir
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ConfirmSecondFactorResponse, error) {
+	out, err := idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ConfirmSecondFactorResponse, error) {
 		made, err := confirm(tx)
 		if err != nil {
 			return nil, err
 		}
 		return &propertyv1.ConfirmSecondFactorResponse{Data: sessionToken(made)}, nil
 	})
+	s.Staff.NoteRefusedCode(who.PersonID, chain.From(ctx).Trace(), err)
+	return out, err
 }

@@ -41,11 +41,10 @@ type IdentityServiceClient interface {
 	// Begins a sign-in of any person. A sign-in without fresh does not count as a proof for calls that need one (403 signInAgain), unless the provider says
 	// when the person signed in there: many providers sign a person in without a question.
 	BeginIdentitySignIn(ctx context.Context, in *BeginIdentitySignInRequest, opts ...grpc.CallOption) (*BeginIdentitySignInResponse, error)
-	// Signs a person in. A person is known by issuer and subject. At first, an address that the provider verified also decides, if the person was
-	// invited to this address and is not linked. 401 identityRefused if the answer of the provider is not right, came too late or was used; 401
-	// identityUnknown if it belongs to no person here; 401 accountDisabled if the person has access to no property; 429 after too many failures.
+	// Signs a person in. A person is known by issuer and subject, which the person linked before; the address decides nothing. 401
+	// identityRefused if the answer of the provider is not right, came too late or was used; 401 identityUnknown if it belongs to no person here; 401 accountDisabled if the person has access to no property; 429 after too many failures.
 	// With an invitation, the person joins the property: the address that the provider verified must be the invited one, or 401 identityAddress. A
-	// new person has no password. 401 identityUnknown if a person here has this address, but is not known to own it, and 403 secondFactorRequired if
+	// new person has no password. 401 identityUnknown if a person here has this address, but is not linked to the account, and 403 secondFactorRequired if
 	// the person uses an authenticator app: AcceptInvitation takes password and code.
 	FinishIdentitySignIn(ctx context.Context, in *FinishIdentitySignInRequest, opts ...grpc.CallOption) (*FinishIdentitySignInResponse, error)
 	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and
@@ -140,11 +139,10 @@ type IdentityServiceServer interface {
 	// Begins a sign-in of any person. A sign-in without fresh does not count as a proof for calls that need one (403 signInAgain), unless the provider says
 	// when the person signed in there: many providers sign a person in without a question.
 	BeginIdentitySignIn(context.Context, *BeginIdentitySignInRequest) (*BeginIdentitySignInResponse, error)
-	// Signs a person in. A person is known by issuer and subject. At first, an address that the provider verified also decides, if the person was
-	// invited to this address and is not linked. 401 identityRefused if the answer of the provider is not right, came too late or was used; 401
-	// identityUnknown if it belongs to no person here; 401 accountDisabled if the person has access to no property; 429 after too many failures.
+	// Signs a person in. A person is known by issuer and subject, which the person linked before; the address decides nothing. 401
+	// identityRefused if the answer of the provider is not right, came too late or was used; 401 identityUnknown if it belongs to no person here; 401 accountDisabled if the person has access to no property; 429 after too many failures.
 	// With an invitation, the person joins the property: the address that the provider verified must be the invited one, or 401 identityAddress. A
-	// new person has no password. 401 identityUnknown if a person here has this address, but is not known to own it, and 403 secondFactorRequired if
+	// new person has no password. 401 identityUnknown if a person here has this address, but is not linked to the account, and 403 secondFactorRequired if
 	// the person uses an authenticator app: AcceptInvitation takes password and code.
 	FinishIdentitySignIn(context.Context, *FinishIdentitySignInRequest) (*FinishIdentitySignInResponse, error)
 	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and

@@ -45,7 +45,7 @@ type MailServiceClient interface {
 	SendTestMail(ctx context.Context, in *SendTestMailRequest, opts ...grpc.CallOption) (*SendTestMailResponse, error)
 	// Lists mails, newest first, without their texts.
 	ListMails(ctx context.Context, in *ListMailsRequest, opts ...grpc.CallOption) (*ListMailsResponse, error)
-	// Answers with the text of a mail in the mailbox. A mail that went to a mail server has no text here.
+	// Answers with the text of a mail in the mailbox, which may have a PIN. A mail that went to a mail server has no text here.
 	GetMail(ctx context.Context, in *GetMailRequest, opts ...grpc.CallOption) (*GetMailResponse, error)
 	// Sends a mail that failed once more, or replaces one that was sent.
 	ResendMail(ctx context.Context, in *ResendMailRequest, opts ...grpc.CallOption) (*ResendMailResponse, error)
@@ -173,7 +173,7 @@ type MailServiceServer interface {
 	SendTestMail(context.Context, *SendTestMailRequest) (*SendTestMailResponse, error)
 	// Lists mails, newest first, without their texts.
 	ListMails(context.Context, *ListMailsRequest) (*ListMailsResponse, error)
-	// Answers with the text of a mail in the mailbox. A mail that went to a mail server has no text here.
+	// Answers with the text of a mail in the mailbox, which may have a PIN. A mail that went to a mail server has no text here.
 	GetMail(context.Context, *GetMailRequest) (*GetMailResponse, error)
 	// Sends a mail that failed once more, or replaces one that was sent.
 	ResendMail(context.Context, *ResendMailRequest) (*ResendMailResponse, error)

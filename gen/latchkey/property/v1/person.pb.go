@@ -498,7 +498,7 @@ type InvitePersonResponse struct {
 	Data *PersonInvitation `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// The link. It works once.
 	Link *InvitationLink `protobuf:"bytes,2,opt,name=link,proto3" json:"link,omitempty"`
-	// The link is mailed to the person. Not mailed: the property has no mail server, the mail was ordered before, or the role is owner, because
+	// The link is mailed to the person. Not mailed: the property has no mail server, the mail was ordered before, or the role is owner or manager, because
 	// managers set the mail server. Pass the link on.
 	Mailed        bool `protobuf:"varint,3,opt,name=mailed,proto3" json:"mailed,omitempty"`
 	unknownFields protoimpl.UnknownFields

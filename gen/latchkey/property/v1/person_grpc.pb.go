@@ -36,7 +36,7 @@ const (
 type PersonServiceClient interface {
 	// Lists the people of the property by name, and the open invitations.
 	ListPeople(ctx context.Context, in *ListPeopleRequest, opts ...grpc.CallOption) (*ListPeopleResponse, error)
-	// Invites a person by e-mail address. An address has one open invitation: the same call again answers with the same link, and another role replaces
+	// Invites a person by e-mail address. An address has one open invitation: the same call of the same caller answers with the same link; another role or caller replaces
 	// invitation and link. 409 alreadyExists if a person with this address works at the property.
 	InvitePerson(ctx context.Context, in *InvitePersonRequest, opts ...grpc.CallOption) (*InvitePersonResponse, error)
 	// Replaces the link of an invitation by a new one for seven days. The former link ends at once.
@@ -128,7 +128,7 @@ func (c *personServiceClient) RemovePerson(ctx context.Context, in *RemovePerson
 type PersonServiceServer interface {
 	// Lists the people of the property by name, and the open invitations.
 	ListPeople(context.Context, *ListPeopleRequest) (*ListPeopleResponse, error)
-	// Invites a person by e-mail address. An address has one open invitation: the same call again answers with the same link, and another role replaces
+	// Invites a person by e-mail address. An address has one open invitation: the same call of the same caller answers with the same link; another role or caller replaces
 	// invitation and link. 409 alreadyExists if a person with this address works at the property.
 	InvitePerson(context.Context, *InvitePersonRequest) (*InvitePersonResponse, error)
 	// Replaces the link of an invitation by a new one for seven days. The former link ends at once.

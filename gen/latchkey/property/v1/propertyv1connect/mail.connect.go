@@ -69,7 +69,7 @@ type MailServiceClient interface {
 	SendTestMail(context.Context, *v1.SendTestMailRequest) (*v1.SendTestMailResponse, error)
 	// Lists mails, newest first, without their texts.
 	ListMails(context.Context, *v1.ListMailsRequest) (*v1.ListMailsResponse, error)
-	// Answers with the text of a mail in the mailbox. A mail that went to a mail server has no text here.
+	// Answers with the text of a mail in the mailbox, which may have a PIN. A mail that went to a mail server has no text here.
 	GetMail(context.Context, *v1.GetMailRequest) (*v1.GetMailResponse, error)
 	// Sends a mail that failed once more, or replaces one that was sent.
 	ResendMail(context.Context, *v1.ResendMailRequest) (*v1.ResendMailResponse, error)
@@ -256,7 +256,7 @@ type MailServiceHandler interface {
 	SendTestMail(context.Context, *v1.SendTestMailRequest) (*v1.SendTestMailResponse, error)
 	// Lists mails, newest first, without their texts.
 	ListMails(context.Context, *v1.ListMailsRequest) (*v1.ListMailsResponse, error)
-	// Answers with the text of a mail in the mailbox. A mail that went to a mail server has no text here.
+	// Answers with the text of a mail in the mailbox, which may have a PIN. A mail that went to a mail server has no text here.
 	GetMail(context.Context, *v1.GetMailRequest) (*v1.GetMailResponse, error)
 	// Sends a mail that failed once more, or replaces one that was sent.
 	ResendMail(context.Context, *v1.ResendMailRequest) (*v1.ResendMailResponse, error)

@@ -57,7 +57,7 @@ const (
 type PersonServiceClient interface {
 	// Lists the people of the property by name, and the open invitations.
 	ListPeople(context.Context, *v1.ListPeopleRequest) (*v1.ListPeopleResponse, error)
-	// Invites a person by e-mail address. An address has one open invitation: the same call again answers with the same link, and another role replaces
+	// Invites a person by e-mail address. An address has one open invitation: the same call of the same caller answers with the same link; another role or caller replaces
 	// invitation and link. 409 alreadyExists if a person with this address works at the property.
 	InvitePerson(context.Context, *v1.InvitePersonRequest) (*v1.InvitePersonResponse, error)
 	// Replaces the link of an invitation by a new one for seven days. The former link ends at once.
@@ -190,7 +190,7 @@ func (c *personServiceClient) RemovePerson(ctx context.Context, req *v1.RemovePe
 type PersonServiceHandler interface {
 	// Lists the people of the property by name, and the open invitations.
 	ListPeople(context.Context, *v1.ListPeopleRequest) (*v1.ListPeopleResponse, error)
-	// Invites a person by e-mail address. An address has one open invitation: the same call again answers with the same link, and another role replaces
+	// Invites a person by e-mail address. An address has one open invitation: the same call of the same caller answers with the same link; another role or caller replaces
 	// invitation and link. 409 alreadyExists if a person with this address works at the property.
 	InvitePerson(context.Context, *v1.InvitePersonRequest) (*v1.InvitePersonResponse, error)
 	// Replaces the link of an invitation by a new one for seven days. The former link ends at once.
