@@ -208,7 +208,7 @@ func (x *identityFixture) linked() int {
 	return x.DB.View(x.Context()).Person.Query().Where(person.IdentityMACNotNil()).CountX(x.Context())
 }
 
-// An inviter always has the link, and so can make an account with the address of somebody else, whose password the inviter knows. The owner of the
+// An inviter always has the link, and so can make an account with the address of another person, whose password the inviter knows. The owner of the
 // address never gets into that account by the provider.
 func TestInviterCannotTakeAnAddress(t *testing.T) {
 	eachWithProvider(t, func(x *identityFixture) {

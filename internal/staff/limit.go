@@ -12,8 +12,8 @@ import (
 var (
 	addressAtNetwork = throttle.Within("addressAtNetwork", 24*time.Hour).After(5, time.Minute).After(10, 15*time.Minute).After(20, time.Hour)
 	addressAnywhere  = throttle.Within("address", 24*time.Hour).After(30, time.Minute).After(100, 10*time.Minute)
-	// knownNetwork remembers for 30 days that a person signed in from a network. Failures elsewhere do not delay the person there, so that nobody who
-	// keeps guessing locks a person out.
+	// knownNetwork remembers for 30 days that a person signed in from a network. Failures elsewhere do not delay the person there, so that a guesser who
+	// goes on locks no person out.
 	knownNetwork = throttle.Within("knownNetwork", 30*24*time.Hour)
 	atNetwork    = throttle.Within("network", time.Hour).After(20, time.Minute).After(50, 5*time.Minute)
 	atSite       = throttle.Within("site", time.Hour).After(40, time.Minute).After(100, 5*time.Minute)

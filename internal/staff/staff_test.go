@@ -243,7 +243,7 @@ func TestGuessingIsSlowed(t *testing.T) {
 }
 
 // A guesser with many networks never shuts a person out of a network from which the person signed in during the last 30 days.
-func TestGuessingLocksNobodyOut(t *testing.T) {
+func TestGuessingLocksNoPersonOut(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.owner("ada@example.com", hotel)
 		from := func(network, password string) error {
