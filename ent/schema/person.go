@@ -151,7 +151,8 @@ func (RecoveryCode) Fields() []ent.Field {
 
 func (RecoveryCode) Indexes() []ent.Index { return []ent.Index{index.Fields("person_id")} }
 
-// SignInAttempts counts failed attempts to sign in with one address, or from one network. Its id is a keyed hash of which.
+// SignInAttempts counts failed attempts to sign in with one address, or from one network, or remembers a network from which a person
+// signed in. Its id is a keyed hash of which.
 type SignInAttempts struct{ ent.Schema }
 
 func (SignInAttempts) Annotations() []schema.Annotation {

@@ -220,6 +220,9 @@ func TestStepUp(t *testing.T) {
 	if got := call(t, w, e2etest.GRPC, ada.at(""), sessionService+"DisableTOTP", &propertyv1.DisableTOTPRequest{}); got.Reason != "secondFactorRequired" {
 		t.Errorf("disable the app after 15 minutes: %v", got)
 	}
+	if got := call(t, w, e2etest.REST, ada.at(w.PropertyID), "MailService/GetMail", &propertyv1.GetMailRequest{Id: "mai_0"}); got.Reason != "secondFactorRequired" {
+		t.Errorf("read a mail after 15 minutes: %v", got)
+	}
 	again, ok := call(t, w, e2etest.GRPC, ada.at(""), sessionService+"ConfirmSecondFactor", &propertyv1.ConfirmSecondFactorRequest{Code: code()}).Reply.(*propertyv1.ConfirmSecondFactorResponse)
 	if !ok {
 		t.Fatal("the second factor was not confirmed again")

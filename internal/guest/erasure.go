@@ -21,7 +21,7 @@ import (
 // An erasure is requested by the guest, or by staff for the guest. A sweep confirms it by mail and does it: see [Erase].
 
 const (
-	// erasureWithin is how long after the request, or after the end of the stay, data are erased at the latest.
+	// erasureWithin is how long after the request, or after the end of the access, data are erased at the latest.
 	erasureWithin = 24 * time.Hour
 	// erasureAlert is when, after the begin of erasureWithin, staff are notified of an erasure that is not done.
 	erasureAlert = 20 * time.Hour
@@ -62,8 +62,8 @@ func (p ErasurePlan) DueAt() time.Time { return p.From.Add(erasureWithin) }
 //
 //	the guests                                        the 24 hours begin
 //	have not checked in, canceled, or checked out     at the request
-//	are in house, or the PMS is checking them in      at the end of the stay
-//	are past the end of their stay                    at the request, or at the end if that was later
+//	are in house, or the PMS is checking them in      at the end of the access
+//	are past the end of their access                  at the request, or at the end if that was later
 func PlanErasure(f ErasureFacts) ErasurePlan {
 	inHouse := f.State == access.Started || f.State == access.Confirmed && f.CheckingIn
 	if !inHouse || !f.End.After(f.RequestedAt) {

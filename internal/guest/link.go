@@ -110,7 +110,7 @@ func LookUpLink(view *db.Tx, keys *keyring.Ring, secret string) (Link, error) {
 	if err != nil {
 		return Link{}, err
 	}
-	if reserved.State == string(access.Canceled) || reserved.ErasedAt != nil {
+	if reserved.State == string(access.Canceled) || reserved.ErasedAt != nil || !view.Now().Before(LinksEndAt(reserved)) {
 		return Link{}, errLinkNotFound
 	}
 	source, err := sourceOf(view, row)
@@ -184,8 +184,8 @@ func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOn
 // Renewal is to whom a new link goes, and which link it replaces. A link is replaced once.
 type Renewal struct{ PropertyID, ReservationID, GuestID, Address, LinkID string }
 
-// RenewLink ends a link and returns to whom a new one goes. It returns nil if none goes: the link is unknown, a new one would have ended, or its
-// address is no longer the guest's, so that a new link was mailed to the new address.
+// RenewLink ends a link and returns to whom a new one goes. It returns nil if none goes: the link is unknown, or its address is no longer
+// the guest's, so that a new link was mailed to the new address.
 func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	l, err := LookUpLink(tx, keys, secret)
 	if fault.Has(err, fault.LinkNotFound) {
@@ -193,9 +193,6 @@ func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if !tx.Now().Before(LinksEndAt(l.Reservation)) {
-		return nil, nil
 	}
 	address, err := l.mailedAddress(tx, keys)
 	if err != nil || address == "" {

@@ -119,19 +119,20 @@ func FirstWorking(view *db.Tx, propertyID string, addresses []string, macOf func
 type LinkOrder struct {
 	PropertyID, ReservationID string
 	GuestID                   string // of a companion; empty: the booker
+	Renews                    bool   // the guest had a link before
 	Address                   string // empty: the guest's address when the mail is sent
 	// Occasion identifies what the mail is about: a second order with the same occasion sends no second mail. Empty: each order is a mail.
 	Occasion string
 }
 
-// maxCompanionMails bounds the mails to companions that the guests of one stay order within a day: each guest of the largest party gets one.
+// maxCompanionMails bounds the mails with links to companions that the guests of one stay order within a day: each guest of the largest party gets one.
 // Guests name the addresses, and can remove and add companions as often as they like.
 const maxCompanionMails = 60
 
-// MayInviteCompanion returns why the guests of a stay may not order another mail to a companion, or nil.
+// MayInviteCompanion returns why the guests of a stay may not order another mail with a link to a companion, or nil.
 func MayInviteCompanion(view *db.Tx, propertyID, reservationID string) error {
-	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.Kind(string(Companion)),
-		entmail.CreatedAtGT(view.Now().Add(-24*time.Hour))).Aggregate(ent.Count()).Int(view.Context())
+	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.GuestIDNEQ(""),
+		entmail.KindIn(string(Companion), string(Link)), entmail.CreatedAtGT(view.Now().Add(-24*time.Hour))).Aggregate(ent.Count()).Int(view.Context())
 	if err != nil {
 		return fmt.Errorf("count the mails to the companions of a stay: %w", err)
 	}

@@ -28,22 +28,38 @@ func passwordCounters(keys *keyring.Ring, email, network string) []throttle.Coun
 // countPasswordAttempt counts an attempt with a mail address from a network as failed. From a known network it does not wait for failures elsewhere.
 func countPasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) error {
 	counters := passwordCounters(keys, email, network)
-	known := []throttle.Counter{newCounter(keys, knownNetwork, email, network)}
-	if err := loadCounters(tx, known); err != nil {
+	known, err := loadKnownNetwork(tx, keys, email, network)
+	if err != nil {
 		return err
 	}
-	if known[0].Count > 0 {
+	if known.Count > 0 {
 		counters[1].Limit = throttle.Within(addressAnywhere.Name, addressAnywhere.Period)
 	}
 	return countAttempt(tx, counters)
 }
 
-// forgivePasswordAttempt takes back the count of an attempt that succeeded, and remembers the network.
+// loadKnownNetwork returns the counter of a network from which a person with a mail address signed in, or one without a count.
+func loadKnownNetwork(tx *db.Tx, keys *keyring.Ring, email, network string) (throttle.Counter, error) {
+	one := []throttle.Counter{newCounter(keys, knownNetwork, email, network)}
+	err := loadCounters(tx, one)
+	return one[0], err
+}
+
+// forgivePasswordAttempt takes back the count of an attempt that succeeded, and remembers the network. From a known network it does not reset the
+// count of failures elsewhere, which a guesser could wait for.
 func forgivePasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) error {
-	if err := forgive(tx, passwordCounters(keys, email, network), 2); err != nil {
+	known, err := loadKnownNetwork(tx, keys, email, network)
+	if err != nil {
 		return err
 	}
-	known := newCounter(keys, knownNetwork, email, network).WithFailure(tx.Now())
+	account := 2
+	if known.Count > 0 {
+		account = 1
+	}
+	if err := forgive(tx, passwordCounters(keys, email, network), account); err != nil {
+		return err
+	}
+	known.Began, known.Count = tx.Now(), 1
 	known.Last = known.Began.Add(known.Period - longestPeriod) // DeleteExpired keeps it for the period
 	return storeCounters(tx, []throttle.Counter{known})
 }

@@ -238,7 +238,7 @@ func UnlinkIdentity(tx *db.Tx, personID string) error {
 	if who.Password == "" {
 		return errNoPassword
 	}
-	n, err := tx.Person.Update().Where(person.ID(personID)).ClearIdentityMAC().ClearIdentityIssuer().Save(tx.Context())
+	n, err := tx.Person.Update().Where(person.ID(personID)).ClearIdentityMAC().ClearIdentityIssuer().ClearAddressConfirmedAt().Save(tx.Context())
 	if err != nil {
 		return fmt.Errorf("unlink a person from an identity: %w", err)
 	}

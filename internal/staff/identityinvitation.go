@@ -12,9 +12,10 @@ import (
 )
 
 var (
-	errIdentityAddress = fault.New(fault.Unauthenticated, fault.IdentityAddress, "the identity provider verified another address than the invited address: use the account of the invited address, or accept the invitation with a password")
-	errIdentityOfOther = fault.New(fault.Unauthenticated, fault.IdentityUnknown, "a person here has the invited address, and is not linked to this account of the identity provider: sign in with the password and link the account on the account page, or accept the invitation with the password")
-	errIdentityCode    = fault.New(fault.Denied, fault.SecondFactorRequired, "you use an authenticator app: accept the invitation with your password and a code of the app")
+	errIdentityAddress   = fault.New(fault.Unauthenticated, fault.IdentityAddress, "the identity provider verified another address than the invited address: use the account of the invited address, or accept the invitation with a password")
+	errIdentityOfOther   = fault.New(fault.Unauthenticated, fault.IdentityUnknown, "a person here has the invited address, and is not linked to this account of the identity provider: sign in with the password and link the account on the account page, or accept the invitation with the password")
+	errIdentityCode      = fault.New(fault.Denied, fault.SecondFactorRequired, "you use an authenticator app: accept the invitation with your password and a code of the app; without a password, set one on your account page first")
+	errIdentityElsewhere = fault.New(fault.Exists, fault.IdentityTaken, "your account of the identity provider is linked to a person here who has another address: ask for an invitation to that address")
 )
 
 // IdentityAcceptance is what an invited person brings back from the identity provider.
@@ -103,7 +104,7 @@ func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email,
 	case err != nil:
 		return nil, false, err
 	case !bytes.Equal(who.EmailMAC, emailMAC(s.Keys, email)):
-		return who, false, errIdentityTaken // the person of the identity has another address here
+		return who, false, errIdentityElsewhere
 	case who.DisabledAt != nil:
 		return who, false, errAccountDisabled
 	case who.TotpConfirmedAt != nil:

@@ -99,7 +99,7 @@ func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvi
 }
 
 // Invite invites a person to a property. It reports whether the invitation or its link is new: the same invitation by the same caller changes nothing.
-// Another caller gets a new link: the link belongs to the last caller, and ends when that caller may no longer give the role.
+// Another caller gets a new link: the link belongs to the last caller, and ends when that person may no longer give the role.
 func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (made Invitation, isNew bool, err error) {
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return Invitation{}, false, err

@@ -8,7 +8,7 @@ import (
 
 // Limits of failed attempts to sign in. A network is an IPv4 address or an IPv6 /64; a site is an IPv6 /48, because who rents a server often
 // has one. A guesser who tries as soon as each pause is over has, within a day, fewer than 50 attempts on one address from one network, and
-// fewer than 300 from all networks together (TestGuesses).
+// fewer than 300 from all networks that are not known together (TestGuesses).
 var (
 	addressAtNetwork = throttle.Within("addressAtNetwork", 24*time.Hour).After(5, time.Minute).After(10, 15*time.Minute).After(20, time.Hour)
 	addressAnywhere  = throttle.Within("address", 24*time.Hour).After(30, time.Minute).After(100, 10*time.Minute)

@@ -266,6 +266,7 @@ func TestGuessingLocksNoPersonOut(t *testing.T) {
 		guess()
 		x.wantReason("from a new network", from("203.0.113.5/32", password), fault.TooManyAttempts)
 		x.must(from(office, password))
+		x.wantReason("from a new network, after the person signed in", from("203.0.113.6/32", password), fault.TooManyAttempts)
 		x.must(x.write(func(tx *db.Tx) error { _, err := DeleteExpired(tx, tx.Now(), 1000); return err }))
 		guess()
 		for range 5 {

@@ -138,6 +138,30 @@ func TestMailsToACompanionEndWithTheLink(t *testing.T) {
 	})
 }
 
+// A companion who has left gets a new link in place of a lost one, until links end.
+func TestNewLinkOfACompanion(t *testing.T) {
+	eachSharedStay(t, func(s *sharedStay) {
+		renew := func(occasion string) {
+			write(s.T, s.d, func(tx *db.Tx) error {
+				_, err := s.mails.OrderLink(tx, mail.LinkOrder{
+					PropertyID: "prp_one", ReservationID: s.id, GuestID: s.bo, Renews: true, Address: "bo@example.com", Occasion: occasion,
+				})
+				return err
+			})
+		}
+		s.give(s.companion, "bo@example.com")
+		s.book("1", "ana@example.com", time.Hour, func(patch reservation.Patch) {
+			patch[reservation.Adults], patch[reservation.State] = 2, "processed"
+		})
+		s.clock.Advance(3 * day)
+		renew("first")
+		s.wantSent("a day after the stay", 0, "link bo@example.com")
+		s.clock.Advance(7 * day)
+		renew("second")
+		s.wantSent("a week later", 1, "link bo@example.com")
+	})
+}
+
 // The erasure of a companion's data is confirmed at the address that the companion gave, and at none that the main guest typed.
 func TestErasureOfACompanionIsConfirmed(t *testing.T) {
 	for name, c := range map[string]struct {

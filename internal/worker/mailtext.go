@@ -311,10 +311,12 @@ func (r *renderer) addRoom(stay *ent.Reservation) error {
 
 // hasEnded reports whether a mail about a stay has lost its reason. A new link and a message reach a guest who has left, as long as links work.
 func hasEnded(stay *ent.Reservation, kind mail.Kind, now time.Time) bool {
+	state := access.State(stay.State)
 	if kind == mail.Link || kind == mail.Message {
-		return stay.State == string(access.Canceled) || !now.Before(guest.LinksEndAt(stay))
+		isFirm := state == access.Confirmed || state == access.Started || state == access.Processed
+		return !isFirm || !now.Before(guest.LinksEndAt(stay))
 	}
-	switch access.State(stay.State) {
+	switch state {
 	case access.Confirmed:
 		return kind.HasPIN() || kind == mail.Departure || !stay.ToAt.After(now)
 	case access.Started:

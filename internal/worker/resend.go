@@ -62,7 +62,7 @@ func newestAttempt(tx *db.Tx, row *mail.Row) (*mail.Row, error) {
 // were not sent yet: only the newest link works. The caller ends the links of mails that were sent.
 func (m Mails) OrderLink(tx *db.Tx, o mail.LinkOrder) (bool, error) {
 	kind := mail.Link
-	if o.GuestID != "" {
+	if o.GuestID != "" && !o.Renews {
 		kind = mail.Companion
 	}
 	ordered := mail.Mail{PropertyID: o.PropertyID, Kind: kind, ReservationID: o.ReservationID, GuestID: o.GuestID, To: o.Address}

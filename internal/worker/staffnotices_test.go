@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// Notices about a guest who cannot go on are mailed to the property's staffEmail once each. Other notices, and old ones, are not.
+// Notices about a guest who cannot go on are mailed to the property's staffEmail once each. Other notices, and old and solved ones, are not.
 func TestUrgentNoticesByMail(t *testing.T) {
 	eachPost(t, func(p *post) {
 		stay := p.book("1", "", time.Hour)
@@ -48,6 +48,8 @@ func TestUrgentNoticesByMail(t *testing.T) {
 		add(notice.Notice{Kind: notice.KioskOffline, Subject: "ksk_one", Params: message.Params{"kiosk": "Lobby", "since": "2026-11-01 12:00"}})
 		add(notice.Notice{Kind: notice.SearchesFailed, Subject: "ksk_one", Params: message.Params{"place": "Lobby", "at": p.clock.Now(), "number": "87…"}})
 		add(notice.Notice{Kind: notice.CodeNotPlaced, Subject: stay})
+		add(notice.Notice{Kind: notice.CodeLate, Subject: stay, OnceKey: stay + "/solved"})
+		write(p.T, p.d, func(tx *db.Tx) error { return notice.Resolve(tx, "prp_one", stay+"/solved") })
 		sweep()
 		all := p.deliver()
 		if len(all) != 4 {

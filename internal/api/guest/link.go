@@ -158,7 +158,7 @@ func (s *Links) RenewLink(ctx context.Context, r *guestv1.RenewLinkRequest) (*gu
 			return err
 		}
 		_, err = s.MailLink(tx, mail.LinkOrder{
-			PropertyID: renewal.PropertyID, ReservationID: renewal.ReservationID, GuestID: renewal.GuestID, Address: renewal.Address, Occasion: renewal.LinkID,
+			PropertyID: renewal.PropertyID, ReservationID: renewal.ReservationID, GuestID: renewal.GuestID, Renews: true, Address: renewal.Address, Occasion: renewal.LinkID,
 		})
 		return err
 	})

@@ -139,8 +139,8 @@ func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInv
 		if err != nil {
 			return nil, err
 		}
-		if row.State == "canceled" || row.State == "processed" {
-			return nil, fault.New(fault.Precondition, fault.StayEnded, "the stay has ended, so its guest gets no link")
+		if row.State == "canceled" || !tx.Now().Before(guest.LinksEndAt(row)) {
+			return nil, fault.New(fault.Precondition, fault.StayEnded, "the stay was canceled, or ended more than seven days ago, so its guest gets no link")
 		}
 		address, err := s.GuestAddress(tx, row)
 		if err != nil {
