@@ -119,11 +119,12 @@ func Diff(known Stored, reading Reading, o Options) DiffResult {
 	return out
 }
 
-// Review recomputes the conflicts after a mapping changed, without a new reading.
-func Review(known Stored) DiffResult {
+// Review recomputes the conflicts after a mapping changed, without a new reading. reopened are spaces whose conflict NewUnmapped opens again if they
+// are not mapped.
+func Review(known Stored, reopened ...string) DiffResult {
 	listing := indexByID(known.Listing)
 	findings := mappingConflicts(listing, known)
-	findings = append(findings, newUnmappedSpaces(listing, known, func(string) bool { return false })...)
+	findings = append(findings, newUnmappedSpaces(listing, known, func(id string) bool { return slices.Contains(reopened, id) })...)
 	for _, f := range known.Open {
 		// Only a reading can close these two kinds.
 		if f.Kind == DuplicateID || f.Kind == Unreadable {

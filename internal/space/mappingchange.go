@@ -8,6 +8,7 @@ import (
 	"entgo.io/ent/dialect/sql"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/ent/conflict"
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/ent/mappingchange"
 	entspace "latchkey.dev/ent/space"
@@ -275,7 +276,26 @@ func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[stri
 		}
 	}
 	watch.Notify(tx, change.PropertyID, watch.Spaces, append(slices.Clone(touched.SpaceIDs), change.IntegrationID)...)
-	return m.reevaluateConflicts(tx, change.PropertyID, change.IntegrationID)
+	reopened, err := newlyMapped(tx, change)
+	if err != nil {
+		return err
+	}
+	return m.reevaluateConflicts(tx, change.PropertyID, change.IntegrationID, reopened...)
+}
+
+// newlyMapped returns the spaces of the PMS whose conflict NewUnmapped a change ended by mapping them.
+func newlyMapped(tx *db.Tx, change *ent.MappingChange) (ids []string, err error) {
+	closed, err := tx.Conflict.Query().Where(conflict.PropertyID(change.PropertyID), conflict.IntegrationID(change.IntegrationID),
+		conflict.Kind(string(NewUnmapped)), conflict.ClosedAtGTE(change.CreatedAt)).Select(conflict.FieldExternalID).Strings(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the conflicts that a change closed: %w", err)
+	}
+	for _, c := range change.Rows {
+		if c.Before == nil && slices.Contains(closed, c.ExternalID) {
+			ids = append(ids, c.ExternalID)
+		}
+	}
+	return ids, nil
 }
 
 // ForgetChanges deletes up to most changes of mappings from before a time, and returns their number.

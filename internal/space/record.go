@@ -70,13 +70,13 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 }
 
 // reevaluateConflicts opens and closes the conflicts of an integration after a change of its mappings, without a new
-// reading.
-func (m Mappings) reevaluateConflicts(tx *db.Tx, propertyID, integrationID string) error {
+// reading. reopened are as in [Review].
+func (m Mappings) reevaluateConflicts(tx *db.Tx, propertyID, integrationID string, reopened ...string) error {
 	s, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
 		return err
 	}
-	return m.storeConflicts(tx, s, Review(s.toKnown()))
+	return m.storeConflicts(tx, s, Review(s.toKnown(), reopened...))
 }
 
 // listingState is the stored state of a PMS's list of spaces.
