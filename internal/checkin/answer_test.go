@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/pms"
 	"latchkey.dev/internal/test/porttest"
 )
@@ -111,6 +112,33 @@ func TestOutcomeOfAnAnswer(t *testing.T) {
 	})
 	if got := checkin.OutcomeOf(checkin.ErrNotRegistered); got != checkin.AttemptAtDesk {
 		t.Errorf("not registered: the attempt is %q", got)
+	}
+}
+
+// An error about one guest is no failure of the endpoint: three failures close the tablets for all guests.
+func TestHealthOfAnAnswer(t *testing.T) {
+	broken := []fault.Field{{Path: "roomReady", Reason: fault.Required, Message: "is required"}}
+	for name, c := range map[string]struct {
+		failure error
+		fails   bool
+	}{
+		"success":                      {nil, false},
+		"200 with an error":            {&pms.CallError{Cause: pms.CauseError, Status: 200, Reason: "blocked"}, false},
+		"200 against the contract":     {&pms.CallError{Cause: pms.CauseContract, Status: 200, Violations: broken}, true},
+		"200 that is too large":        {&pms.CallError{Cause: pms.CauseTooLarge, Status: 200}, true},
+		"302":                          {&pms.CallError{Cause: pms.CauseStatus, Status: 302}, true},
+		"401":                          {&pms.CallError{Cause: pms.CauseStatus, Status: 401}, true},
+		"403":                          {&pms.CallError{Cause: pms.CauseStatus, Status: 403}, true},
+		"404":                          {&pms.CallError{Cause: pms.CauseStatus, Status: 404}, false},
+		"409":                          {&pms.CallError{Cause: pms.CauseStatus, Status: 409}, false},
+		"500":                          {&pms.CallError{Cause: pms.CauseStatus, Status: 500}, true},
+		"no answer in time":            {&pms.CallError{Cause: pms.CauseTimeout}, true},
+		"answer that ends in the body": {&pms.CallError{Cause: pms.CauseNetwork, Status: 200}, true},
+		"not called":                   {&pms.CallError{Cause: pms.CauseOpen}, false},
+	} {
+		if got := checkin.HealthOf(c.failure); got.Failed() != c.fails {
+			t.Errorf("%s: %+v", name, got)
+		}
 	}
 }
 

@@ -146,16 +146,25 @@ func (s *Service) writeCall(ctx context.Context, k Key, action string, failure e
 	})
 }
 
-// healthOf returns the failure of an endpoint, or zero if it works. An error about one guest is no failure of the endpoint.
+// healthOf returns the failure of an endpoint, or zero if it works. An error about one guest is no failure of the endpoint: the sweep asks about
+// that guest again and again, and the tablets would close for all others.
 func healthOf(failure error) partner.Failure {
 	f, ok := fault.Of(failure)
-	if failure == nil || !ok {
-		return partner.Failure{}
-	}
-	if status := statusOf(failure); status >= 400 && status < 500 && status != 401 && status != 403 || f.Meta[MetaNotCalled] != "" {
+	if failure == nil || !ok || f.Meta[MetaNotCalled] != "" || isAboutOneGuest(f, statusOf(failure)) {
 		return partner.Failure{}
 	}
 	return partner.FailureOf(failure, f.Message, "")
+}
+
+// isAboutOneGuest reports whether the PMS refuses one guest: with a status 4xx, or with a readable error in an answer 2xx.
+func isAboutOneGuest(f *fault.Fault, status int) bool {
+	switch status / 100 {
+	case 2:
+		return f.Reason == PartnerError && len(f.Fields) == 0 && f.Meta[MetaUnreadable] == ""
+	case 4:
+		return status != 401 && status != 403
+	}
+	return false
 }
 
 // testPoint interrupts the service at a point, in tests.
