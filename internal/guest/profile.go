@@ -45,7 +45,7 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 		return err
 	}
 	m := &p.Members[0]
-	m.Answers = answers
+	m.Answers, m.mailed = answers, givenByMail(answers)
 	dropUnasked(*m, rule.Fields(p.Rules, ruleGuest(*m), p.ruleParty()))
 	p.findMissing(m)
 	sealed, err := sealPerson(tx.Context(), keys, g, m.person())
@@ -61,6 +61,16 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 		return fmt.Errorf("offer a guest's profile: %w", err)
 	}
 	return recordProfile(tx, g.PropertyID, g.ReservationID, kept.ID)
+}
+
+// givenByMail marks all answers as given with the link of the mail. A profile is offered only there, so a session of two facts must not replace
+// what it put into the form.
+func givenByMail(answers rule.Answers) map[rule.Field]bool {
+	mailed := make(map[rule.Field]bool, len(answers))
+	for field := range answers {
+		mailed[field] = true
+	}
+	return mailed
 }
 
 // ProfileRetention is how long a profile is kept after it was last saved or offered.

@@ -146,3 +146,30 @@ func TestProfileIsTheMainGuests(t *testing.T) {
 		}
 	})
 }
+
+// A session of two facts replaces no answer that a kept profile put into the form of a guest with a mailed link.
+func TestTwoFactsReplaceNoProfile(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.rules("ES")
+		first := h.book(hotel, "A", "Silva")
+		a, main := h.guestOf(first, ""), h.party(first).Members[0].Row.ID
+		h.must(h.save(a, main, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+		h.must(h.save(a, main, rule.CitizenshipStep, "nationality", "PT"))
+		h.must(h.save(a, main, rule.DocumentStep, "document.type", "passport", "document.number", "X1"))
+		h.keepProfile(a, true)
+		next := h.book(hotel, "B", "Silva")
+		owner := h.guestOf(next, "")
+		found, refused := h.find(guest.Search{Number: "N-B", FamilyName: "Silva"})
+		h.must(refused)
+		stranger := h.authenticate(found.Session.Token)
+		main = h.party(next).Members[0].Row.ID
+		number := func() string { return h.party(next).Members[0].Answers[rule.DocumentNumber] }
+		f, _ := fault.Of(h.save(stranger, main, rule.DocumentStep, "document.number", "X2"))
+		if f == nil || len(f.Fields) != 1 || f.Fields[0].Reason != fault.NotYourAnswer || number() != "X1" {
+			t.Errorf("a stranger: %v, the number is %q", f, number())
+		}
+		if h.must(h.save(owner, main, rule.DocumentStep, "document.number", "X3")); number() != "X3" {
+			t.Errorf("the guest: the number is %q", number())
+		}
+	})
+}
