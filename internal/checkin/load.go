@@ -2,6 +2,7 @@ package checkin
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"latchkey.dev/ent"
@@ -91,14 +92,26 @@ func (r *record) facts(now time.Time) Facts {
 	if r.stay.DetailsConfirmedAt != nil {
 		f.ConfirmedOn = r.day(*r.stay.DetailsConfirmedAt)
 	}
+	f.Cleared = r.clearances(f.Reservation.ArrivalOn)
+	return f
+}
+
+// clearances returns the decisions of staff that count for an arrival on a day. A stage that was cleared on an earlier day is open again, because the
+// PMS has moved the stay since and the law wants the stage at the arrival. A refusal and a waived amount do not end.
+func (r *record) clearances(arrivalOn string) (out []Clearance) {
 	for _, c := range r.stay.Cleared {
 		cleared := Clearance{Stage: Stage(c.Stage), Refused: c.Refused != ""}
-		if cleared.Stage == OwingWaived {
+		at, err := time.Parse(time.RFC3339, c.At)
+		switch early := err == nil && r.day(at) < arrivalOn; {
+		case cleared.Stage == OwingWaived:
 			cleared.Waived = &money.Amount{Minor: c.OwingMinor, Currency: c.OwingCurrency}
+		case early && !cleared.Refused:
+			out = slices.DeleteFunc(out, func(former Clearance) bool { return former.Stage == cleared.Stage }) // it took back an earlier refusal
+			continue
 		}
-		f.Cleared = append(f.Cleared, cleared)
+		out = append(out, cleared)
 	}
-	return f
+	return out
 }
 
 // day returns the date at a moment in the zone of the property.

@@ -61,13 +61,16 @@ func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, er
 	return f, err
 }
 
-// ClearStage records that a member of staff cleared a stage of the law, or refused it with a reason.
+// ClearStage records that a member of staff cleared a stage of the law, or refused it with a reason. A clearance before the day of arrival would not
+// count, so it is refused.
 func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		f := r.facts(tx.Now())
-		switch stage := Next(f).Stage; {
-		case stage == CheckedIn, stage == Ended:
+		switch at := Next(f).Stage; {
+		case at == CheckedIn, at == Ended:
 			return fault.New(fault.Precondition, fault.StayEnded, "the check-in of this stay has ended, so there is no stage to clear")
+		case at == NotToday && refused == "":
+			return fault.Fields(fault.Field{Path: "stage", Reason: fault.WrongValue, Message: "cannot be cleared yet: clear it on the day of arrival, " + f.Reservation.ArrivalOn + ", or later"})
 		}
 		if !f.wants(stage) {
 			return fault.Fields(fault.Field{Path: "stage", Reason: fault.WrongValue, Message: "is no stage of this check-in: the settings of the property do not want it for this stay"})

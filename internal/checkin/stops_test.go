@@ -259,3 +259,43 @@ func TestRoomReadyMailOfAMovedStay(t *testing.T) {
 		}
 	})
 }
+
+// A stage that staff cleared is open again after the PMS moved the stay to a later day. A refusal does not end.
+func TestClearancesOfAMovedStay(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.settings(property.CheckInChange{IdentityCheck: new("live"), Signature: new("paper")})
+		clear := func(stage checkin.Stage, refused string) func() (checkin.View, error) {
+			return func() (checkin.View, error) { return x.clear(stage, refused) }
+		}
+		move := func(from, to string) {
+			x.push(reservation.Patch{reservation.FromDate: from, reservation.ToDate: to})
+		}
+		x.do("start", x.start, checkin.ConfirmDetails)
+		x.do("confirm", x.confirm, checkin.IdentityCheck, checkin.StopIdentityCheck)
+		x.do("refuse", clear(checkin.IdentityCheck, "no document"), checkin.Stopped, checkin.StopStageRefused)
+		x.do("clear", clear(checkin.IdentityCheck, ""), checkin.Signature, checkin.StopSignature)
+		x.do("clear the signature", clear(checkin.Signature, ""), checkin.Ready)
+		move("2026-11-22", "2026-11-24")
+		if _, err := x.clear(checkin.IdentityCheck, ""); fieldOf(err) != "stage" {
+			x.Errorf("cleared before the day of arrival: %v", err)
+		}
+		x.clock.Advance(24 * time.Hour)
+		x.do("start on the later day", x.start, checkin.ConfirmDetails)
+		x.do("confirm again", x.confirm, checkin.IdentityCheck, checkin.StopIdentityCheck)
+		x.do("clear again", clear(checkin.IdentityCheck, ""), checkin.Signature, checkin.StopSignature)
+		x.clock.Advance(24 * time.Hour)
+		x.do("a day after the arrival", clear(checkin.Signature, ""), checkin.Ready)
+		move("2026-11-24", "2026-11-26")
+		x.do("refuse before the day of arrival", clear(checkin.IdentityCheck, "another person"), checkin.NotToday)
+		x.clock.Advance(24 * time.Hour)
+		x.do("start on the last day", x.start, checkin.Stopped, checkin.StopStageRefused)
+	})
+}
+
+// fieldOf returns the path of the only wrong field of an error, or "".
+func fieldOf(err error) string {
+	if f, ok := fault.Of(err); ok && len(f.Fields) == 1 {
+		return f.Fields[0].Path
+	}
+	return ""
+}

@@ -91,12 +91,18 @@ func (p *Party) version(m Member) string {
 	return hex.EncodeToString(p.keys.MAC("signedAnswers", values...)[:16])
 }
 
-// signedAt returns when a guest signed the present answers, or zero.
+// signedAt returns when a guest signed the present answers, or zero. Where the law wants the signature at the arrival, one from before counts no more:
+// the PMS has moved the stay to a later day since.
 func (p *Party) signedAt(m Member) time.Time {
-	if m.signature == nil || m.signature.Of != p.version(m) {
+	if m.signature == nil || m.signature.Of != p.version(m) || p.signsLater(m.signature.At) {
 		return time.Time{}
 	}
 	return m.signature.At
+}
+
+// signsLater reports whether the law wants the signature on the day of arrival, and a moment is on an earlier day.
+func (p *Party) signsLater(at time.Time) bool {
+	return p.Law().SignsOnArrival && at.In(p.arrival.Location()).Format(time.DateOnly) < p.arrival.Format(time.DateOnly)
 }
 
 // Signature returns the signature of a guest as a session sees it at a moment.
@@ -131,7 +137,7 @@ func (p *Party) signatureState(f Form, now time.Time) SignatureState {
 		return Signed
 	case len(m.Missing) > 0:
 		return SignIncomplete
-	case p.Law().SignsOnArrival && now.Format(time.DateOnly) < p.arrival.Format(time.DateOnly):
+	case p.signsLater(now):
 		return SignLater
 	}
 	for field := range p.signedAnswers(m) {

@@ -152,6 +152,20 @@ func TestSignatureOnArrival(t *testing.T) {
 		if s := h.signature(a, main); s.State != guest.SignOpen {
 			t.Errorf("on the day of arrival: %+v", s)
 		}
+		h.must(h.sign(a, main, h.signature(a, main).Shown, drawn))
+		if s := h.signature(a, main); s.State != guest.Signed {
+			t.Errorf("signed: %+v", s)
+		}
+		from := h.party(id).Reservation.FromAt.AddDate(0, 0, 2)
+		h.book(hotel, "A", "Silva", reservation.From, from.Format(time.RFC3339), reservation.To, from.AddDate(0, 0, 2).Format(time.RFC3339))
+		if s := h.signature(a, main); s.State != guest.SignLater || len(h.party(id).Unsigned()) != 1 {
+			t.Errorf("the stay has moved to a later day: %+v", s)
+		}
+		h.clock.Set(from.Add(time.Hour))
+		h.must(h.sign(a, main, h.signature(a, main).Shown, drawn))
+		if len(h.party(id).Unsigned()) != 0 {
+			t.Error("the second signature does not count")
+		}
 	})
 }
 

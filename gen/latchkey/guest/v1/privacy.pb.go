@@ -36,7 +36,7 @@ type Erasure struct {
 	RequestedAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=requested_at,json=requestedAt,proto3" json:"requested_at,omitempty"`
 	// When it is done at the latest, as far as known: the stay may be prolonged.
 	DueAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=due_at,json=dueAt,proto3" json:"due_at,omitempty"`
-	// The 24 hours begin at the end of the stay.
+	// The 24 hours begin when the access ends.
 	AfterStay bool `protobuf:"varint,5,opt,name=after_stay,json=afterStay,proto3" json:"after_stay,omitempty"`
 	// When it was done. Absent: not yet.
 	FinishedAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=finished_at,json=finishedAt,proto3" json:"finished_at,omitempty"`

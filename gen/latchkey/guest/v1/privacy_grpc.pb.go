@@ -38,7 +38,7 @@ type PrivacyServiceClient interface {
 	// Says how far an erasure is, or, in the state none, what a request would do.
 	GetErasure(ctx context.Context, in *GetErasureRequest, opts ...grpc.CallOption) (*GetErasureResponse, error)
 	// Requests the erasure of the caller's data. It is done within 24 hours. The data of guests in house are needed until they leave, so that
-	// the 24 hours begin at the end of the stay. Official forms of guests who arrived go to the guest register, where only an inspection reads
+	// the 24 hours begin when their access ends. Official forms of guests who arrived go to the guest register, where only an inspection reads
 	// them, until the day that the law names. A mail confirms the request before the address is erased. A repeated request changes nothing.
 	RequestErasure(ctx context.Context, in *RequestErasureRequest, opts ...grpc.CallOption) (*RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.
@@ -142,7 +142,7 @@ type PrivacyServiceServer interface {
 	// Says how far an erasure is, or, in the state none, what a request would do.
 	GetErasure(context.Context, *GetErasureRequest) (*GetErasureResponse, error)
 	// Requests the erasure of the caller's data. It is done within 24 hours. The data of guests in house are needed until they leave, so that
-	// the 24 hours begin at the end of the stay. Official forms of guests who arrived go to the guest register, where only an inspection reads
+	// the 24 hours begin when their access ends. Official forms of guests who arrived go to the guest register, where only an inspection reads
 	// them, until the day that the law names. A mail confirms the request before the address is erased. A repeated request changes nothing.
 	RequestErasure(context.Context, *RequestErasureRequest) (*RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.

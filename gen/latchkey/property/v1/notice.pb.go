@@ -33,7 +33,7 @@ type NoticeSettings struct {
 	Groups []string `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
 	// Groups that ListNotices leaves out with mine_only.
 	Hidden []string `protobuf:"bytes,2,rep,name=hidden,proto3" json:"hidden,omitempty"`
-	// Groups that are mailed to the person. One mail has all notices of some minutes that are unread.
+	// Groups that are mailed to the person. One mail has all notices of some minutes that are unread and not solved.
 	ByMail []string `protobuf:"bytes,3,rep,name=by_mail,json=byMail,proto3" json:"by_mail,omitempty"`
 	// HH:MM in the property's time zone, when mails begin each day. Notices of the other hours are in the first mail. Empty, as mail_until: at any time.
 	MailFrom string `protobuf:"bytes,4,opt,name=mail_from,json=mailFrom,proto3" json:"mail_from,omitempty"`

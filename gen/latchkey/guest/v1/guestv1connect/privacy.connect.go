@@ -61,7 +61,7 @@ type PrivacyServiceClient interface {
 	// Says how far an erasure is, or, in the state none, what a request would do.
 	GetErasure(context.Context, *v1.GetErasureRequest) (*v1.GetErasureResponse, error)
 	// Requests the erasure of the caller's data. It is done within 24 hours. The data of guests in house are needed until they leave, so that
-	// the 24 hours begin at the end of the stay. Official forms of guests who arrived go to the guest register, where only an inspection reads
+	// the 24 hours begin when their access ends. Official forms of guests who arrived go to the guest register, where only an inspection reads
 	// them, until the day that the law names. A mail confirms the request before the address is erased. A repeated request changes nothing.
 	RequestErasure(context.Context, *v1.RequestErasureRequest) (*v1.RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.
@@ -212,7 +212,7 @@ type PrivacyServiceHandler interface {
 	// Says how far an erasure is, or, in the state none, what a request would do.
 	GetErasure(context.Context, *v1.GetErasureRequest) (*v1.GetErasureResponse, error)
 	// Requests the erasure of the caller's data. It is done within 24 hours. The data of guests in house are needed until they leave, so that
-	// the 24 hours begin at the end of the stay. Official forms of guests who arrived go to the guest register, where only an inspection reads
+	// the 24 hours begin when their access ends. Official forms of guests who arrived go to the guest register, where only an inspection reads
 	// them, until the day that the law names. A mail confirms the request before the address is erased. A repeated request changes nothing.
 	RequestErasure(context.Context, *v1.RequestErasureRequest) (*v1.RequestErasureResponse, error)
 	// Withdraws the caller's request. 409 erasureNotPending if there is none, or if it is done.

@@ -82,7 +82,8 @@ type CheckInServiceClient interface {
 	ListCheckInRules(context.Context, *v1.ListCheckInRulesRequest) (*v1.ListCheckInRulesResponse, error)
 	// Answers with the check-in of a reservation and with the facts behind each stop.
 	GetCheckIn(context.Context, *v1.GetCheckInRequest) (*v1.GetCheckInResponse, error)
-	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
+	// Clears a stage of the law from the day of arrival on, or refuses it with a reason. The caller's name is recorded. If the PMS moves the stay to a
+	// later day, a cleared stage is open again.
 	ClearStage(context.Context, *v1.ClearStageRequest) (*v1.ClearStageResponse, error)
 	// Lets a guest check in who owes an amount, with a reason that the audit log keeps. A larger amount stops the check-in again. A PMS error, or a room
 	// that is not ready, cannot be waived. 409 outdated if nothing is owed that stops the check-in, or if the amount is another one now.
@@ -344,7 +345,8 @@ type CheckInServiceHandler interface {
 	ListCheckInRules(context.Context, *v1.ListCheckInRulesRequest) (*v1.ListCheckInRulesResponse, error)
 	// Answers with the check-in of a reservation and with the facts behind each stop.
 	GetCheckIn(context.Context, *v1.GetCheckInRequest) (*v1.GetCheckInResponse, error)
-	// Clears a stage of the law, or refuses it with a reason. The caller's name is recorded.
+	// Clears a stage of the law from the day of arrival on, or refuses it with a reason. The caller's name is recorded. If the PMS moves the stay to a
+	// later day, a cleared stage is open again.
 	ClearStage(context.Context, *v1.ClearStageRequest) (*v1.ClearStageResponse, error)
 	// Lets a guest check in who owes an amount, with a reason that the audit log keeps. A larger amount stops the check-in again. A PMS error, or a room
 	// that is not ready, cannot be waived. 409 outdated if nothing is owed that stops the check-in, or if the amount is another one now.
