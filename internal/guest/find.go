@@ -11,10 +11,13 @@ import (
 
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/throttle"
 )
@@ -38,9 +41,10 @@ type Search struct {
 	Place      string // name of the kiosk or of the QR code, for staff
 }
 
-// Choice is one of several stays that match.
+// Choice is one of several stays that match. The days and the number are empty if the rest differs from all others.
 type Choice struct {
-	ID, SpaceName, Initials string
+	ID, SpaceName, Initials  string
+	FromDate, ToDate, Number string
 }
 
 // Found is the result of a search.
@@ -91,9 +95,18 @@ func (q Search) Match(view *db.Tx, keys *keyring.Ring) (Matches, error) {
 	return m, err
 }
 
-// choicesOf returns what a guest whose search matched several stays sees to pick one: the initials of its booker and the room.
+// choicesOf returns what a guest whose search matched several stays sees to pick one: the initials of its booker and the room, and if these are
+// the same as of another stay, the days, and then the number.
 func choicesOf(view *db.Tx, found []match, stays []*ent.Reservation) ([]Choice, error) {
 	places, err := reservation.PlacesOf(view, stays)
+	if err != nil {
+		return nil, err
+	}
+	house, err := property.Get(view, stays[0].PropertyID)
+	if err != nil {
+		return nil, err
+	}
+	zone, err := clock.Zone(house.TimeZone)
 	if err != nil {
 		return nil, err
 	}
@@ -101,10 +114,30 @@ func choicesOf(view *db.Tx, found []match, stays []*ent.Reservation) ([]Choice, 
 	for i, f := range found {
 		choices[i] = Choice{ID: f.row.ID, Initials: initials(f.booker)}
 		if places[i].Space != nil {
-			choices[i].SpaceName = places[i].Space.Name
+			choices[i].SpaceName = space.FullName(places[i].ParentName(), places[i].Space.Name)
 		}
 	}
+	forEachAlike(choices, func(i int) {
+		choices[i].FromDate, choices[i].ToDate = stays[i].FromAt.In(zone).Format(time.DateOnly), stays[i].ToAt.In(zone).Format(time.DateOnly)
+	})
+	forEachAlike(choices, func(i int) { choices[i].Number = stays[i].PmsNumber })
 	return choices, nil
+}
+
+// forEachAlike calls f with the index of each choice that looks like another one.
+func forEachAlike(choices []Choice, f func(i int)) {
+	looks := make([]Choice, len(choices))
+	times := map[Choice]int{}
+	for i, c := range choices {
+		c.ID = ""
+		looks[i] = c
+		times[c]++
+	}
+	for i, look := range looks {
+		if times[look] > 1 {
+			f(i)
+		}
+	}
 }
 
 // Find counts a search that failed, and creates a session for one that matches one stay. refused is why nothing was found; a transaction

@@ -2,6 +2,8 @@ package guest_test
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -178,6 +180,46 @@ func TestFindOneOfSeveralRooms(t *testing.T) {
 		}
 		if _, refused := h.find(guest.Search{Number: "G-1", FamilyName: "Silva", Choice: other}); !fault.Has(refused, fault.StayNotFound) {
 			t.Errorf("a stay that is no choice: %v", refused)
+		}
+	})
+}
+
+// No two choices look alike: a bed has the name of its dorm, and equal rooms have their days, or their numbers.
+func TestChoicesDiffer(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		place := func(id, parent, kind, name string) {
+			h.write(func(tx *db.Tx) error {
+				c := tx.Space.Create().SetID(id).SetPropertyID(hotel).SetType(kind).SetName(name).SetIsPrivate(true).SetIsActive(true)
+				if parent != "" {
+					c.SetParentID(parent)
+				}
+				return c.Exec(tx.Context())
+			})
+		}
+		for _, dorm := range []string{"6", "8"} {
+			place("spc_dorm"+dorm, "", "Room", "Dorm "+dorm)
+			place("spc_bed"+dorm, "spc_dorm"+dorm, "Bed", "Bed A")
+		}
+		book := func(number string, more ...any) {
+			h.book(hotel, number, "Silva", append([]any{reservation.Number, number, reservation.ChannelNumber, "G-1"}, more...)...)
+		}
+		book("1", reservation.OwnSpaceID, "spc_bed6")
+		book("2", reservation.OwnSpaceID, "spc_bed8")
+		book("3")
+		book("4")
+		book("5", reservation.To, "2026-11-25T11:00:00Z")
+		found, refused := h.find(guest.Search{Number: "G-1", FamilyName: "Silva"})
+		h.must(refused)
+		var got []string
+		for _, c := range found.Choices {
+			got = append(got, strings.Join([]string{c.SpaceName, c.FromDate, c.ToDate, c.Number}, "|"))
+		}
+		slices.Sort(got)
+		want := []string{
+			"Dorm 6 · Bed A|||", "Dorm 8 · Bed A|||", "|2026-11-21|2026-11-24|3", "|2026-11-21|2026-11-24|4", "|2026-11-21|2026-11-25|",
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("choices %q, want %q", got, want)
 		}
 	})
 }

@@ -33,7 +33,9 @@ func FoundStay(f guest.Found) *guestv1.Found {
 		out.Session = GuestSession(*f.Session)
 	}
 	for _, c := range f.Choices {
-		out.Choices = append(out.Choices, &guestv1.Choice{Id: c.ID, SpaceName: c.SpaceName, Initials: c.Initials})
+		out.Choices = append(out.Choices, &guestv1.Choice{
+			Id: c.ID, SpaceName: c.SpaceName, Initials: c.Initials, FromDate: c.FromDate, ToDate: c.ToDate, Number: c.Number,
+		})
 	}
 	return out
 }

@@ -184,10 +184,11 @@ func TestNotFoundReadsAlike(t *testing.T) {
 // Several rooms of one booking: each is chosen by its name, on the tablet and at the door.
 func TestChoices(t *testing.T) {
 	f := newFake()
-	f.choices = []*guestv1.Choice{{Id: "c1", SpaceName: "Room 1", Initials: "A. S."}, {Id: "c2", Initials: "A. S."}}
+	f.choices = []*guestv1.Choice{{Id: "c1", SpaceName: "Room 1", Initials: "A. S."}, {Id: "c2", Initials: "A. S."},
+		{Id: "c3", SpaceName: "Dorm 6 · Bed A", Initials: "A. S.", FromDate: "2026-11-21", ToDate: "2026-11-23", Number: "8790"}}
 	b := f.client(t)
 	b.enrol()
-	b.do(http.MethodPost, "/k/find", form(facts("8790", "Silva")...)).contains(t, "Which room is yours?", "Room 1 A. S.", "Room not assigned yet")
+	b.do(http.MethodPost, "/k/find", form(facts("8790", "Silva")...)).contains(t, "Which room is yours?", "Room 1 A. S.", "Room not assigned yet", "Dorm 6 · Bed A A. S. Saturday, 21 November – Monday, 23 November · 8790")
 	b.moves("/k/find", form(facts("8790", "Silva", "choice", "c1")...), "/k/you")
 	b.do(http.MethodPost, "/q/door_1", form(facts("8790", "Silva")...)).contains(t, "Which room is yours?")
 	b.moves("/q/door_1", form(facts("8790", "Silva", "choice", "c2")...), "/g/stays/rsv_1")

@@ -1260,10 +1260,16 @@ type Choice struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The value for FindStayRequest.choice.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The name of the room or bed, or empty if none is assigned.
+	// The name of the room or bed, or empty if none is assigned. That of a bed follows the name of its dorm, such as "Dorm 6 · Bed A".
 	SpaceName string `protobuf:"bytes,2,opt,name=space_name,json=spaceName,proto3" json:"space_name,omitempty"`
 	// The first letters of the given and the family name of the booker, such as "A. S.".
-	Initials      string `protobuf:"bytes,3,opt,name=initials,proto3" json:"initials,omitempty"`
+	Initials string `protobuf:"bytes,3,opt,name=initials,proto3" json:"initials,omitempty"`
+	// The first day of the stay, YYYY-MM-DD. Empty unless another choice has the same room and initials.
+	FromDate string `protobuf:"bytes,4,opt,name=from_date,json=fromDate,proto3" json:"from_date,omitempty"`
+	// The day of departure, YYYY-MM-DD. Empty unless another choice has the same room and initials.
+	ToDate string `protobuf:"bytes,5,opt,name=to_date,json=toDate,proto3" json:"to_date,omitempty"`
+	// The PMS's number of the reservation. Empty unless another choice has the same room, initials and days.
+	Number        string `protobuf:"bytes,6,opt,name=number,proto3" json:"number,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1315,6 +1321,27 @@ func (x *Choice) GetSpaceName() string {
 func (x *Choice) GetInitials() string {
 	if x != nil {
 		return x.Initials
+	}
+	return ""
+}
+
+func (x *Choice) GetFromDate() string {
+	if x != nil {
+		return x.FromDate
+	}
+	return ""
+}
+
+func (x *Choice) GetToDate() string {
+	if x != nil {
+		return x.ToDate
+	}
+	return ""
+}
+
+func (x *Choice) GetNumber() string {
+	if x != nil {
+		return x.Number
 	}
 	return ""
 }
@@ -1405,12 +1432,15 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\x18.latchkey.guest.v1.FoundR\x04data\"r\n" +
 	"\x05Found\x124\n" +
 	"\asession\x18\x01 \x01(\v2\x1a.latchkey.guest.v1.SessionR\asession\x123\n" +
-	"\achoices\x18\x02 \x03(\v2\x19.latchkey.guest.v1.ChoiceR\achoices\"S\n" +
+	"\achoices\x18\x02 \x03(\v2\x19.latchkey.guest.v1.ChoiceR\achoices\"\xa1\x01\n" +
 	"\x06Choice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x1d\n" +
 	"\n" +
 	"space_name\x18\x02 \x01(\tR\tspaceName\x12\x1a\n" +
-	"\binitials\x18\x03 \x01(\tR\binitials2\x9e\b\n" +
+	"\binitials\x18\x03 \x01(\tR\binitials\x12\x1b\n" +
+	"\tfrom_date\x18\x04 \x01(\tR\bfromDate\x12\x17\n" +
+	"\ato_date\x18\x05 \x01(\tR\x06toDate\x12\x16\n" +
+	"\x06number\x18\x06 \x01(\tR\x06number2\x9e\b\n" +
 	"\vLinkService\x12q\n" +
 	"\aGetLink\x12!.latchkey.guest.v1.GetLinkRequest\x1a\".latchkey.guest.v1.GetLinkResponse\"\x1f\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x13:\x01*\"\x0e/v1/guest/link\x12y\n" +
 	"\bBindLink\x12\".latchkey.guest.v1.BindLinkRequest\x1a#.latchkey.guest.v1.BindLinkResponse\"$\xaa\xbc\x18\x02\b\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/guest/link:bind\x12}\n" +
