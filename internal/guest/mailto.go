@@ -20,13 +20,21 @@ type mailTo struct {
 	By      string `json:"by"`
 }
 
-// SetMailAddress stores the address to which the mails of a stay go while the PMS has none that reaches the guest.
+// SetMailAddress stores the address to which the mails of a stay go while the PMS has none that reaches the guest. A session of two facts does not
+// replace an address that was given with the link of the mail.
 func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string) error {
 	p, err := loadOwnParty(tx, keys, a)
 	if err != nil {
 		return err
 	}
 	m := p.Members[0]
+	may, err := p.MayGiveAddress(tx, a)
+	if err != nil {
+		return err
+	}
+	if !may {
+		return errMailLinkOnly
+	}
 	if former := m.mailTo; former != nil && former.Address != address {
 		if err := endGivenAddress(tx, keys, a, former.Address); err != nil {
 			return err
@@ -43,6 +51,18 @@ func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string
 	}
 	watch.Notify(tx, a.PropertyID, watch.Reservations, m.Row.ReservationID)
 	return nil
+}
+
+// MayGiveAddress reports whether a session may give the address for the mails about the stay, or replace a given one.
+func (p *Party) MayGiveAddress(view *db.Tx, a actor.Actor) (bool, error) {
+	if a.Origin == OriginMail || len(p.Members) == 0 || p.Members[0].mailTo == nil {
+		return true, nil
+	}
+	mailed, err := view.GuestSession.Query().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(p.Members[0].mailTo.By), guestsession.Origin(OriginMail)).Exist(view.Context())
+	if err != nil {
+		return false, fmt.Errorf("find the session of a mail address: %w", err)
+	}
+	return !mailed, nil
 }
 
 // endGivenAddress ends the links that were mailed to an address which a guest gave and has now replaced, and the devices of mailed links

@@ -60,6 +60,10 @@ func TestMailAddress(t *testing.T) {
 		press(owner)
 		set(h.guestOf(id, ""), "mailed@example.com")
 		want("a session of a mail", "mailed@example.com")
+		for _, address := range []string{"thief@example.com", "mailed@example.com"} {
+			h.refused(fault.MainGuestOnly, func(tx *db.Tx) error { return guest.SetMailAddress(tx, h.keys, owner, address) })
+		}
+		want("two facts replace no address of a mail's session", "mailed@example.com")
 		p, _, err := guest.ViewParty(h.db.View(t.Context()), h.keys, hotel, id)
 		h.must(err)
 		h.write(func(tx *db.Tx) error {

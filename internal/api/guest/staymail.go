@@ -27,7 +27,7 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 		out.MaskedEmail = mail.Mask(address)
 	}
 	if a.GuestID == "" && p.Trusts(a) && outlet.Reaches() && address == "" {
-		if out.NeedsMailAddress, err = s.needsMailAddress(view, p); err != nil {
+		if out.NeedsMailAddress, err = s.needsMailAddress(view, a, p); err != nil {
 			return err
 		}
 	}
@@ -69,8 +69,12 @@ func (s *Stays) addLinkMails(view *db.Tx, a actor.Actor, outlet mail.Outlet, gue
 	return err
 }
 
-// needsMailAddress reports whether no known address of the booker or the guests works. An address whose latest mail bounced does not work.
-func (s *Stays) needsMailAddress(view *db.Tx, p *guest.Party) (bool, error) {
+// needsMailAddress reports whether a session is asked for an address: it may give one, and no known address of the booker or the guests works. An
+// address whose latest mail bounced does not work.
+func (s *Stays) needsMailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (bool, error) {
+	if may, err := p.MayGiveAddress(view, a); err != nil || !may {
+		return false, err
+	}
 	booker, err := s.Reservations.Booker(view.Context(), p.Reservation)
 	if err != nil {
 		return false, err

@@ -58,7 +58,8 @@ type FormServiceClient interface {
 	// Says when the guest arrives.
 	SetArrival(ctx context.Context, in *SetArrivalRequest, opts ...grpc.CallOption) (*SetArrivalResponse, error)
 	// Stores the address to which mails about the stay go while the PMS has none that reaches the guest. It never replaces the address of the
-	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail.
+	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail. 403 mainGuestOnly for a session of two facts
+	// after a session of a mail stored one.
 	SetMailAddress(ctx context.Context, in *SetMailAddressRequest, opts ...grpc.CallOption) (*SetMailAddressResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(ctx context.Context, in *AcceptHouseRulesRequest, opts ...grpc.CallOption) (*AcceptHouseRulesResponse, error)
@@ -211,7 +212,8 @@ type FormServiceServer interface {
 	// Says when the guest arrives.
 	SetArrival(context.Context, *SetArrivalRequest) (*SetArrivalResponse, error)
 	// Stores the address to which mails about the stay go while the PMS has none that reaches the guest. It never replaces the address of the
-	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail.
+	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail. 403 mainGuestOnly for a session of two facts
+	// after a session of a mail stored one.
 	SetMailAddress(context.Context, *SetMailAddressRequest) (*SetMailAddressResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(context.Context, *AcceptHouseRulesRequest) (*AcceptHouseRulesResponse, error)

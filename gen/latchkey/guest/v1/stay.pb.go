@@ -754,7 +754,7 @@ type Stay struct {
 	MaskedEmail string `protobuf:"bytes,21,opt,name=masked_email,json=maskedEmail,proto3" json:"masked_email,omitempty"`
 	// The mail with the code. Absent if none was ordered and the property has a mail server.
 	CodeMail *StayMail `protobuf:"bytes,22,opt,name=code_mail,json=codeMail,proto3" json:"code_mail,omitempty"`
-	// No address reaches the guest, and the property has a mail server. SetMailAddress stores one.
+	// No address reaches the guest, the property has a mail server, and the session may store an address with SetMailAddress.
 	NeedsMailAddress bool `protobuf:"varint,24,opt,name=needs_mail_address,json=needsMailAddress,proto3" json:"needs_mail_address,omitempty"`
 	// Why RevealPin does not answer with the PIN now. Empty: it does. One of:
 	// notCheckedIn: the PMS has not started the stay.

@@ -83,7 +83,8 @@ type FormServiceClient interface {
 	// Says when the guest arrives.
 	SetArrival(context.Context, *v1.SetArrivalRequest) (*v1.SetArrivalResponse, error)
 	// Stores the address to which mails about the stay go while the PMS has none that reaches the guest. It never replaces the address of the
-	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail.
+	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail. 403 mainGuestOnly for a session of two facts
+	// after a session of a mail stored one.
 	SetMailAddress(context.Context, *v1.SetMailAddressRequest) (*v1.SetMailAddressResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(context.Context, *v1.AcceptHouseRulesRequest) (*v1.AcceptHouseRulesResponse, error)
@@ -308,7 +309,8 @@ type FormServiceHandler interface {
 	// Says when the guest arrives.
 	SetArrival(context.Context, *v1.SetArrivalRequest) (*v1.SetArrivalResponse, error)
 	// Stores the address to which mails about the stay go while the PMS has none that reaches the guest. It never replaces the address of the
-	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail.
+	// PMS. The code is mailed to it only if the session that stored it pressed check-in, or came by a mail. 403 mainGuestOnly for a session of two facts
+	// after a session of a mail stored one.
 	SetMailAddress(context.Context, *v1.SetMailAddressRequest) (*v1.SetMailAddressResponse, error)
 	// Accepts the current house rules.
 	AcceptHouseRules(context.Context, *v1.AcceptHouseRulesRequest) (*v1.AcceptHouseRulesResponse, error)
