@@ -166,9 +166,30 @@ func (c *Connection) Envelope(to string) *SendError {
 		return sendError(FailedSender, err)
 	}
 	if err := c.client.Rcpt("<" + to + ">"); err != nil {
-		return sendError(FailedRecipient, err)
+		return sendError(recipientFailure(err), err)
 	}
 	return nil
+}
+
+// enhancedCode matches the enhanced status of a final answer (RFC 3463). One of 5.0.0 says no more than the answer's own code.
+var enhancedCode = regexp.MustCompile(`^5\.\d{1,3}\.\d{1,3}\b`)
+
+// recipientFailure returns what an answer to the recipient means. A final answer about something else than the address, such as a mail server that
+// relays nothing for this sender, is the fault of the property's settings: it must not block the address of the guest.
+func recipientFailure(err error) Failure {
+	var refused *textproto.Error
+	if !errors.As(err, &refused) || refused.Code < 500 {
+		return FailedRecipient
+	}
+	switch code := enhancedCode.FindString(refused.Msg); {
+	case badAddress.MatchString(code):
+		return FailedRecipient
+	case code != "" && code != "5.0.0":
+		return FailedRefused
+	case refused.Code == 550, refused.Code == 551, refused.Code == 553:
+		return FailedRecipient
+	}
+	return FailedRefused
 }
 
 // Transmit sends the text. If the connection ends before the answer to the whole text, the mail server may have taken the mail: the

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/emersion/go-smtp"
+
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
@@ -25,6 +27,11 @@ func TestMailIsGivenUp(t *testing.T) {
 		failure    mail.Failure
 	}{
 		"unknown recipient": {smtptest.Password, refuse(550, "no such user <ana@example.com>"), nil, mail.Bounced, mail.FailedRecipient},
+		"closed mailbox":    {smtptest.Password, refuseAs(550, smtp.EnhancedCode{5, 2, 1}), nil, mail.Bounced, mail.FailedRecipient},
+		"no status":         {smtptest.Password, refuseAs(553, smtp.NoEnhancedCode), nil, mail.Bounced, mail.FailedRecipient},
+		"no relaying":       {smtptest.Password, refuseAs(550, smtp.EnhancedCode{5, 7, 1}), nil, mail.Failed, mail.FailedRefused},
+		"full mailbox":      {smtptest.Password, refuseAs(552, smtp.EnhancedCode{5, 2, 2}), nil, mail.Failed, mail.FailedRefused},
+		"no reason":         {smtptest.Password, refuse(554, "no"), nil, mail.Failed, mail.FailedRefused},
 		"refused text":      {smtptest.Password, nil, refuse(554, "spam from ana@example.com"), mail.Failed, mail.FailedRefused},
 		"wrong password":    {"wrong", nil, nil, mail.Failed, mail.FailedAuthentication},
 		"no answer":         {smtptest.Password, nil, func() error { return smtptest.ErrDrop }, mail.Failed, mail.FailedUnanswered},
@@ -52,6 +59,27 @@ func TestMailIsGivenUp(t *testing.T) {
 			})
 		})
 	}
+}
+
+func refuseAs(code int, status smtp.EnhancedCode) func() error {
+	return func() error { return &smtp.SMTPError{Code: code, EnhancedCode: status, Message: "refused"} }
+}
+
+// A refusal that is not about the address does not block it.
+func TestRefusalOfTheSenderBlocksNoAddress(t *testing.T) {
+	eachPost(t, func(p *post) {
+		s := smtptest.Start(p, false)
+		p.use(s, mail.StartTLS, smtptest.Password)
+		s.Answer(refuseAs(550, smtp.EnhancedCode{5, 7, 1}), nil)
+		p.order()
+		if row, _ := p.attempt(); row.State != string(mail.Failed) {
+			p.Fatalf("refused: %s %s", row.State, row.Failure)
+		}
+		bounced, err := mail.HasBounced(p.d.View(p.Context()), "prp_one", guest.AddressMAC(p.keys, "prp_one", "ana@example.com"))
+		if err != nil || bounced {
+			p.Errorf("the address counts as bounced: %t, %v", bounced, err)
+		}
+	})
 }
 
 // An address that refused a mail gets no other until it changes or a person sends one again.
