@@ -48,6 +48,14 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 			return err
 		}
 	}
+	for _, r := range b.rooms {
+		if r.row.AddressMAC != nil || r.mac == nil {
+			continue
+		}
+		if err := v.orderKeyAgain(tx, r); err != nil { // the address has become known
+			return err
+		}
+	}
 	for _, m := range d.Mails {
 		if err := v.order(tx, m, rooms); err != nil {
 			return err

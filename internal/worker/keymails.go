@@ -184,8 +184,8 @@ func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	return mail.OutletOf(view, propertyID, m.GuestsReadMailbox)
 }
 
-// orderKeyAgain orders the mail with the code of a started stay for the booker's present address, whose former one lost its link. A mail
-// that waits goes to the present address anyway.
+// orderKeyAgain orders the mail with the code of a started stay for the booker's present address, whose former one lost its link, or of which there was
+// none when the mail failed. A mail that waits goes to the present address anyway.
 func (v Invitations) orderKeyAgain(tx *db.Tx, r room) error {
 	if r.stay.State != string(access.Started) || !r.stay.ToAt.After(tx.Now()) || !mail.Reaches(r.address) {
 		return nil
@@ -193,6 +193,9 @@ func (v Invitations) orderKeyAgain(tx *db.Tx, r room) error {
 	former, err := mail.Latest(tx, r.stay.PropertyID, r.stay.ID, "", mail.Key, mail.KeyChanged)
 	if err != nil || former == nil || former.State == string(mail.Waiting) {
 		return err
+	}
+	if r.row.AddressMAC == nil && former.Failure != string(mail.FailedAddress) {
+		return nil // the guest gave an address, which got the mail
 	}
 	_, err = mail.Order(tx, v.Keys, v.Jobs, mail.Mail{PropertyID: r.stay.PropertyID, Kind: mail.Key, ReservationID: r.stay.ID})
 	return err

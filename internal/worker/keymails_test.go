@@ -98,6 +98,29 @@ func TestKeyWithoutAddress(t *testing.T) {
 	})
 }
 
+// A guest who walked in without an address gets the code by mail when the PMS adds the address, once.
+func TestKeyIsMailedWhenTheAddressIsAdded(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.room("spc_one", "Room 204")
+		p.invite()
+		p.change("1", "", -time.Hour, started("spc_one"))
+		p.invite()
+		p.publish()
+		p.clock.Advance(keyPatience)
+		if all := p.deliver(); len(all) != 1 || all[0].Failure != string(mail.FailedAddress) {
+			p.Fatalf("without an address: %v", all)
+		}
+		for _, number := range []string{"N1", "N1-changed"} {
+			p.change("1", "ana@example.com", -time.Hour, started("spc_one"), func(patch reservation.Patch) { patch[reservation.Number] = number })
+			p.invite()
+			p.clock.Advance(keyPatience)
+			if all := p.deliver(); len(all) != 2 || all[1].Kind != string(mail.Key) || all[1].State != string(mail.InBox) || p.text(all[1]).To != "ana@example.com" {
+				p.Errorf("%s: %v", number, all)
+			}
+		}
+	})
+}
+
 // Pages promise a mail only if one can arrive.
 func TestAddressOfGuest(t *testing.T) {
 	eachPost(t, func(p *post) {
