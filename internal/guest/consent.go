@@ -134,9 +134,13 @@ func (p *Party) storeSharing(tx *db.Tx, a actor.Actor, of []Member, choices []Sh
 	return nil
 }
 
-// keepProfile stores whether the property keeps the main guest's answers, and keeps or deletes them.
+// keepProfile stores whether the property keeps the main guest's answers, and keeps or deletes them, if the stay uses a profile.
 func (p *Party) keepProfile(tx *db.Tx, keys *keyring.Ring, keep bool) error {
-	err := tx.Stay.Update().Where(entstay.PropertyID(p.Stay.PropertyID), entstay.ID(p.Stay.ID)).SetKeepProfile(keep).Exec(tx.Context())
+	uses, err := p.UsesProfile(tx)
+	if err != nil || !uses {
+		return err
+	}
+	err = tx.Stay.Update().Where(entstay.PropertyID(p.Stay.PropertyID), entstay.ID(p.Stay.ID)).SetKeepProfile(keep).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store whether a guest's answers are kept: %w", err)
 	}

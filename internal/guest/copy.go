@@ -77,8 +77,12 @@ func RegisteredForm(view *db.Tx, keys *keyring.Ring, g *Row) (*Entry, error) {
 	return &e, err
 }
 
-// KeptProfile returns what the property keeps of the main guest for the next stay, and when it was last saved or offered; nil: nothing.
+// KeptProfile returns what the property keeps of the main guest for the next stay, and when it was last saved or offered; nil: nothing, or the
+// stay uses no profile.
 func (p *Party) KeptProfile(view *db.Tx, keys *keyring.Ring) (rule.Answers, time.Time, error) {
+	if uses, err := p.UsesProfile(view); err != nil || !uses {
+		return nil, time.Time{}, err
+	}
 	ids := make([]string, 0, 2)
 	present, err := p.presentProfileID(view.Context(), keys)
 	if err != nil {

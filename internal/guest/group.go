@@ -76,11 +76,51 @@ func bookingOf(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) (booking, er
 	if b.GroupID == "" || !b.Shown {
 		return b, nil
 	}
-	booker, err := reservation.Service{Keys: keys}.Booker(view.Context(), r)
-	if err == nil && booker.Email != nil && *booker.Email != "" {
-		b.Address = AddressMAC(keys, r.PropertyID, *booker.Email)
-	}
+	var err error
+	b.Address, err = bookerMAC(view, keys, r)
 	return b, err
+}
+
+// UsesProfile reports whether the property keeps answers of the main guest for the next stay. A profile is the booker's, so a stay uses none if
+// its main guest may be another person: the booker passes the links to the other rooms of a booking on.
+func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
+	if p.Reservation.PmsGroupID == nil || *p.Reservation.PmsGroupID == "" {
+		return true, nil
+	}
+	own, err := bookerMAC(view, p.keys, p.Reservation)
+	if err != nil {
+		return false, err
+	}
+	rows, err := view.Reservation.Query().Where(entreservation.PropertyID(p.Reservation.PropertyID), entreservation.IntegrationID(p.Reservation.IntegrationID),
+		entreservation.PmsGroupID(*p.Reservation.PmsGroupID), entreservation.IDNEQ(p.Reservation.ID)).Limit(maxGroupRead).All(view.Context())
+	if err != nil {
+		return false, fmt.Errorf("load the other rooms of a booking: %w", err)
+	}
+	for _, row := range rows {
+		other, err := bookerMAC(view, p.keys, row)
+		if err != nil {
+			return false, err
+		}
+		if mayShareBooker(own, other) {
+			return false, nil
+		}
+	}
+	return true, nil
+}
+
+// mayShareBooker decides whether two rooms of a group may have the same booker, by the keyed hashes of the bookers' addresses. Unlike in
+// [booking.isTogether], an unknown address counts as the same, and so does a room that is canceled or erased: it may be the booker's own.
+func mayShareBooker(own, other []byte) bool {
+	return len(own) == 0 || len(other) == 0 || bytes.Equal(own, other)
+}
+
+// bookerMAC returns the keyed hash of the address of a reservation's booker; nil: there is none.
+func bookerMAC(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) ([]byte, error) {
+	booker, err := reservation.Service{Keys: keys}.Booker(view.Context(), r)
+	if err != nil || booker.Email == nil || *booker.Email == "" {
+		return nil, err
+	}
+	return AddressMAC(keys, r.PropertyID, *booker.Email), nil
 }
 
 // groupOf returns the reservations that the booker of a reservation booked together, by arrival. The reservation itself is always among them.

@@ -36,11 +36,14 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 	if err != nil {
 		return fmt.Errorf("load a guest's profile: %w", err)
 	}
-	answers, err := openProfile(tx.Context(), keys, kept)
+	p, err := LoadParty(tx, keys, g.PropertyID, g.ReservationID)
 	if err != nil {
 		return err
 	}
-	p, err := LoadParty(tx, keys, g.PropertyID, g.ReservationID)
+	if uses, err := p.UsesProfile(tx); err != nil || !uses {
+		return err
+	}
+	answers, err := openProfile(tx.Context(), keys, kept)
 	if err != nil {
 		return err
 	}
@@ -109,8 +112,11 @@ func (p *Party) presentProfileID(ctx context.Context, keys *keyring.Ring) (strin
 	return ProfileID(keys, p.Reservation.PropertyID, *booker.Email), nil
 }
 
-// saveProfile keeps the answers of the main guest for the next stay, under the booker's present address.
+// saveProfile keeps the answers of the main guest for the next stay, under the booker's present address, if the stay uses a profile.
 func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers) error {
+	if uses, err := p.UsesProfile(tx); err != nil || !uses {
+		return err
+	}
 	if err := p.deleteProfile(tx, keys); err != nil {
 		return err
 	}
@@ -144,8 +150,11 @@ func lastingAnswers(answers rule.Answers) rule.Answers {
 }
 
 // deleteProfile deletes what the property keeps of the guest: the profile that this stay saved or was offered, and the one of the
-// booker's present address. The PMS may have changed the address since the profile was saved.
+// booker's present address. The PMS may have changed the address since the profile was saved. A stay that uses no profile deletes none.
 func (p *Party) deleteProfile(tx *db.Tx, keys *keyring.Ring) error {
+	if uses, err := p.UsesProfile(tx); err != nil || !uses {
+		return err
+	}
 	present, err := p.presentProfileID(tx.Context(), keys)
 	if err != nil {
 		return err

@@ -131,7 +131,7 @@ type DataExport struct {
 	Openings []*ExportedOpening `protobuf:"bytes,10,rep,name=openings,proto3" json:"openings,omitempty"`
 	// The official forms that are in the guest register.
 	Forms []*ExportedForm `protobuf:"bytes,11,rep,name=forms,proto3" json:"forms,omitempty"`
-	// What is kept for the next stay. Only in the copy of the main guest.
+	// What is kept for the next stay. Only in the copy of the main guest of a booking of one room.
 	Profile       *KeptProfile `protobuf:"bytes,12,opt,name=profile,proto3" json:"profile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -978,7 +978,8 @@ type SetSharingRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The groups that the PMS may read: identity, contact, home, document, birth. Groups that are left out are not shared.
 	Groups []string `protobuf:"bytes,1,rep,name=groups,proto3" json:"groups,omitempty"`
-	// The property keeps the answers for the next stay. It counts for the main guest, on the device that opened the link of the mail.
+	// The property keeps the answers for the next stay. It counts for the main guest, on the device that opened the link of the mail, if
+	// the stay has keep_profile.
 	KeepProfile bool `protobuf:"varint,2,opt,name=keep_profile,json=keepProfile,proto3" json:"keep_profile,omitempty"`
 	// The guest whose data these are: the caller, or a minor of the party. Empty: the caller, a companion or else the main guest.
 	GuestId string `protobuf:"bytes,3,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`

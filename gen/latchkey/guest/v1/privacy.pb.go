@@ -239,7 +239,7 @@ func (x *GetErasureResponse) GetData() *Erasure {
 type RequestErasureRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Keeps what the property knows for the next stay, with the address under which it is kept. Only the main guest has a profile: for a companion
-	// it changes nothing.
+	// and for a booking of several rooms, whose erasure keeps it always, it changes nothing.
 	KeepProfile   bool `protobuf:"varint,1,opt,name=keep_profile,json=keepProfile,proto3" json:"keep_profile,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

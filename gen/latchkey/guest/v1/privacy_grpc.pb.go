@@ -45,10 +45,11 @@ type PrivacyServiceClient interface {
 	WithdrawErasure(ctx context.Context, in *WithdrawErasureRequest, opts ...grpc.CallOption) (*WithdrawErasureResponse, error)
 	// Answers with a copy of what the property holds of the caller, for programs and people. The session of a link to a profile gets the profile.
 	ExportData(ctx context.Context, in *ExportDataRequest, opts ...grpc.CallOption) (*ExportDataResponse, error)
-	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
+	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept, or the booking has several
+	// rooms. Then only RequestProfileLink shows what is kept of the booker.
 	GetProfile(ctx context.Context, in *GetProfileRequest, opts ...grpc.CallOption) (*GetProfileResponse, error)
 	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
-	// repeated call changes nothing. The session of a link to a profile ends with the profile.
+	// repeated call changes nothing, nor does a call for a booking of several rooms. The session of a link to a profile ends with the profile.
 	DeleteProfile(ctx context.Context, in *DeleteProfileRequest, opts ...grpc.CallOption) (*DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(ctx context.Context, in *GetErasureReceiptRequest, opts ...grpc.CallOption) (*GetErasureReceiptResponse, error)
@@ -149,10 +150,11 @@ type PrivacyServiceServer interface {
 	WithdrawErasure(context.Context, *WithdrawErasureRequest) (*WithdrawErasureResponse, error)
 	// Answers with a copy of what the property holds of the caller, for programs and people. The session of a link to a profile gets the profile.
 	ExportData(context.Context, *ExportDataRequest) (*ExportDataResponse, error)
-	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
+	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept, or the booking has several
+	// rooms. Then only RequestProfileLink shows what is kept of the booker.
 	GetProfile(context.Context, *GetProfileRequest) (*GetProfileResponse, error)
 	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
-	// repeated call changes nothing. The session of a link to a profile ends with the profile.
+	// repeated call changes nothing, nor does a call for a booking of several rooms. The session of a link to a profile ends with the profile.
 	DeleteProfile(context.Context, *DeleteProfileRequest) (*DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *GetErasureReceiptRequest) (*GetErasureReceiptResponse, error)

@@ -68,10 +68,11 @@ type PrivacyServiceClient interface {
 	WithdrawErasure(context.Context, *v1.WithdrawErasureRequest) (*v1.WithdrawErasureResponse, error)
 	// Answers with a copy of what the property holds of the caller, for programs and people. The session of a link to a profile gets the profile.
 	ExportData(context.Context, *v1.ExportDataRequest) (*v1.ExportDataResponse, error)
-	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
+	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept, or the booking has several
+	// rooms. Then only RequestProfileLink shows what is kept of the booker.
 	GetProfile(context.Context, *v1.GetProfileRequest) (*v1.GetProfileResponse, error)
 	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
-	// repeated call changes nothing. The session of a link to a profile ends with the profile.
+	// repeated call changes nothing, nor does a call for a booking of several rooms. The session of a link to a profile ends with the profile.
 	DeleteProfile(context.Context, *v1.DeleteProfileRequest) (*v1.DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error)
@@ -219,10 +220,11 @@ type PrivacyServiceHandler interface {
 	WithdrawErasure(context.Context, *v1.WithdrawErasureRequest) (*v1.WithdrawErasureResponse, error)
 	// Answers with a copy of what the property holds of the caller, for programs and people. The session of a link to a profile gets the profile.
 	ExportData(context.Context, *v1.ExportDataRequest) (*v1.ExportDataResponse, error)
-	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept.
+	// Answers with what the property keeps of the main guest for the next stay. Without data: nothing is kept, or the booking has several
+	// rooms. Then only RequestProfileLink shows what is kept of the booker.
 	GetProfile(context.Context, *v1.GetProfileRequest) (*v1.GetProfileResponse, error)
 	// Deletes what the property keeps of the main guest for the next stay, and keeps nothing of this one. The answers of this stay remain. A
-	// repeated call changes nothing. The session of a link to a profile ends with the profile.
+	// repeated call changes nothing, nor does a call for a booking of several rooms. The session of a link to a profile ends with the profile.
 	DeleteProfile(context.Context, *v1.DeleteProfileRequest) (*v1.DeleteProfileResponse, error)
 	// Says how far the erasure with a receipt is, also after the guest's sessions have ended. 404 notFound.
 	GetErasureReceipt(context.Context, *v1.GetErasureReceiptRequest) (*v1.GetErasureReceiptResponse, error)
