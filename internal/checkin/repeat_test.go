@@ -8,6 +8,7 @@ import (
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/reservation"
 )
 
 // session creates a session of the main guest.
@@ -62,4 +63,26 @@ func TestRepeatingACallDoesNotTakeTheCode(t *testing.T) {
 			})
 		})
 	}
+}
+
+// The phone of a guest who came by a QR code keeps its session after the check-in, which is the only way to the code. That of another person who found
+// the stay ends.
+func TestPhoneKeepsItsSessionAfterTheCheckIn(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		phone, other := x.session(guest.OriginDoor), x.session(guest.OriginDoor)
+		x.do("the guest presses", func() (checkin.View, error) { return x.service.Complete(x.Context(), phone) }, checkin.Waiting)
+		x.push(reservation.Patch{reservation.State: "started"})
+		_, err := x.service.Evaluate(x.Context(), x.key)
+		x.must(err)
+		for after, want := range map[time.Duration][2]bool{3 * time.Hour: {true, false}, 8 * 24 * time.Hour: {true, false}, 10 * 24 * time.Hour: {false, false}} {
+			x.clock.Set(time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC).Add(after))
+			for i, a := range []actor.Actor{phone, other} {
+				goesOn, err := guest.IsSessionActive(x.d.View(x.Context()), propertyID, a.ID)
+				if x.must(err); goesOn != want[i] {
+					x.Errorf("%s after the check-in, session %d goes on: %t", after, i, goesOn)
+				}
+			}
+		}
+	})
 }

@@ -112,6 +112,11 @@ func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	step := Next(f)
 	if r.stay.EndedBy == "" {
 		r.end(f, step, now)
+		if step.Stage == CheckedIn { // the phone that pressed keeps its session: see guest.Prolong
+			if err := guest.Prolong(tx, r.stay.PropertyID, r.reservation.ToAt, r.stay.ReservationID); err != nil {
+				return err
+			}
+		}
 	}
 	if r.stay.EndedBy != "" { // also if the result of a call arrives after the end
 		r.stay.AttemptBody, r.stay.Answer.ErrorText, r.stay.Refusal.ErrorText = nil, nil, nil

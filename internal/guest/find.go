@@ -22,7 +22,8 @@ import (
 	"latchkey.dev/internal/throttle"
 )
 
-// Lifetimes of the sessions that two facts give. That at a kiosk counts from its last use, because a family needs a while for its answers.
+// Lifetimes of the sessions that two facts give. That at a kiosk counts from its last use, because a family needs a while for its answers. That of
+// a phone lasts longer once it has checked the guest in: see [Prolong].
 const (
 	kioskSession        = 10 * time.Minute
 	longestKioskSession = time.Hour

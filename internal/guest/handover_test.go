@@ -111,3 +111,58 @@ func TestHandOverEnds(t *testing.T) {
 		h.refused(fault.LinkNotFound, func(tx *db.Tx) error { _, err := guest.BindLink(tx, h.keys, made.Secret, ""); return err })
 	})
 }
+
+// The phone that checked the guest in keeps its session until a week after the stay, also if the PMS prolongs the stay, and so does the phone that
+// took the stay from the tablet where the guest pressed. Other phones and the tablet do not.
+func TestPhoneThatCheckedInKeepsItsSession(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva", reservation.OwnSpaceID, h.room())
+		byCode := func(address string) guest.Session {
+			found, refused := h.find(guest.Search{Number: "N-A", FamilyName: "Silva", Address: address})
+			h.must(refused)
+			return *found.Session
+		}
+		stranger, own, tablet := byCode("192.0.2.1"), byCode("192.0.2.2"), byCode("")
+		link := h.handOver(h.authenticate(tablet.Token)).Secret
+		press := func(s guest.Session, state string) {
+			h.write(func(tx *db.Tx) error {
+				return tx.Stay.Update().Where(entstay.PropertyID(hotel), entstay.ReservationID(id)).SetAttemptSession(s.ID).SetAttemptState(state).Exec(tx.Context())
+			})
+		}
+		to := time.Date(2026, 11, 24, 11, 0, 0, 0, time.UTC)
+		prolong := func(to time.Time) {
+			h.write(func(tx *db.Tx) error { return guest.Prolong(tx, hotel, to, id) })
+		}
+		press(own, "accepted")
+		if prolong(to); h.endOf(own).After(h.clock.Now().Add(2 * time.Hour)) {
+			t.Errorf("before the PMS starts the stay, the session lasts until %s", h.endOf(own))
+		}
+		h.book(hotel, "A", "Silva", reservation.State, "started", reservation.From, h.clock.Now().Format(time.RFC3339))
+		prolong(to)
+		press(tablet, "calling")
+		phone := h.bind(link)
+		h.clock.Advance(3 * time.Hour)
+		for what, s := range map[string]guest.Session{"the phone that pressed": own, "the phone that took the stay": phone} {
+			if !h.isSignedIn(s) || !h.endOf(s).Equal(to.AddDate(0, 0, 7)) {
+				t.Errorf("%s lasts until %s", what, h.endOf(s))
+			}
+		}
+		for what, s := range map[string]guest.Session{"another phone": stranger, "the tablet": tablet} {
+			if h.isSignedIn(s) {
+				t.Errorf("%s is signed in after three hours", what)
+			}
+		}
+		prolong(to.AddDate(0, 0, 2))
+		if !h.endOf(phone).Equal(to.AddDate(0, 0, 9)) || h.endOf(stranger).After(h.clock.Now()) {
+			t.Errorf("after the stay was prolonged, the phone lasts until %s, another until %s", h.endOf(phone), h.endOf(stranger))
+		}
+	})
+}
+
+// endOf returns when a session expires.
+func (h *fixture) endOf(s guest.Session) time.Time {
+	h.t.Helper()
+	row, err := h.db.View(h.t.Context()).GuestSession.Query().Where(guestsession.PropertyID(s.PropertyID), guestsession.ID(s.ID)).Only(h.t.Context())
+	h.must(err)
+	return row.ExpiresAt
+}

@@ -3,6 +3,7 @@ package guest
 import (
 	"crypto/hmac"
 	"fmt"
+	"slices"
 	"time"
 
 	"latchkey.dev/ent"
@@ -143,7 +144,17 @@ func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, er
 			return Session{}, err
 		}
 	}
-	return CreateSession(tx, keys, l.session(tx.Now(), device))
+	spec := l.session(tx.Now(), device)
+	if l.Source == FromKiosk {
+		pressed, err := pressedIn(tx, spec.PropertyID, []string{spec.ReservationID})
+		if err != nil {
+			return Session{}, err
+		}
+		if slices.Contains(pressed, spec.HandedBy) {
+			spec.TTL = LinksEndAt(l.Reservation).Sub(tx.Now())
+		}
+	}
+	return CreateSession(tx, keys, spec)
 }
 
 // IsHeld reports whether one of some sessions is for the guest of a link and began in the way in which a device that binds the link gets its session.

@@ -7,6 +7,9 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/guestsession"
+	entreservation "latchkey.dev/ent/reservation"
+	entstay "latchkey.dev/ent/stay"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
@@ -35,8 +38,8 @@ func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	return nil
 }
 
-// Prolong lets the links to stays, and the sessions that mailed links gave, work until the new end of the stays, if that is later: the PMS has moved
-// or prolonged them.
+// Prolong lets the links to stays, and the sessions that mailed links gave, work until the new end of the stays, if that is later: the PMS has moved,
+// prolonged or started them. So do the phones of guests who checked in without a link: see [pressedIn].
 func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...string) error {
 	until := end.Add(keepAfterStay)
 	err := tx.GuestLink.Update().Where(
@@ -45,14 +48,44 @@ func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...stri
 	if err != nil {
 		return fmt.Errorf("prolong the links to a stay: %w", err)
 	}
+	pressed, err := pressedIn(tx, propertyID, reservationIDs)
+	if err != nil {
+		return err
+	}
+	lasting := guestsession.Origin(OriginMail)
+	if len(pressed) > 0 {
+		byGuest := guestsession.Or(guestsession.IDIn(pressed...), guestsession.HandedByIn(pressed...))
+		lasting = guestsession.Or(lasting, guestsession.And(guestsession.Origin(OriginDoor), byGuest, guestsession.ExpiresAtGT(tx.Now())))
+	}
 	err = tx.GuestSession.Update().Where(
-		guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(reservationIDs...), guestsession.Origin(OriginMail), guestsession.RevokedAtIsNil(),
+		guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(reservationIDs...), lasting, guestsession.RevokedAtIsNil(),
 		guestsession.ExpiresAtLT(until),
 	).SetExpiresAt(until).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("prolong the sessions of a stay: %w", err)
 	}
 	return nil
+}
+
+// pressedIn returns the sessions that checked the guests of started stays in. A phone with such a session, or one that took the stay from it, is the
+// guest's only way to the code, so its session lasts like that of a mailed link. The session of a tablet does not.
+func pressedIn(view *db.Tx, propertyID string, reservationIDs []string) ([]string, error) {
+	started, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(reservationIDs...),
+		entreservation.State(string(access.Started))).IDs(view.Context())
+	if err != nil || len(started) == 0 {
+		return nil, err
+	}
+	stays, err := view.Stay.Query().Where(entstay.PropertyID(propertyID), entstay.ReservationIDIn(started...), entstay.AttemptSessionNEQ("")).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("find the sessions that checked guests in: %w", err)
+	}
+	var sessions []string
+	for _, stay := range stays {
+		if hasChecked(stay) {
+			sessions = append(sessions, stay.AttemptSession)
+		}
+	}
+	return sessions, nil
 }
 
 // RevokeMailedLinks ends links of a mail unless a device uses them.

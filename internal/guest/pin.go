@@ -46,7 +46,7 @@ func (w Withheld) err() error {
 // session that rests on two facts gets the PIN only after its own check-in, and at a kiosk only once: who knows a number and a name must
 // not get the PIN of a guest who is in.
 func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withheld {
-	pressed := stay != nil && isPressedBy(a, stay) && (stay.AttemptState == "calling" || stay.AttemptState == "accepted")
+	pressed := stay != nil && isPressedBy(a, stay) && hasChecked(stay)
 	switch {
 	case state == "processed" || state == "canceled":
 		return StayOver
@@ -60,6 +60,11 @@ func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withh
 		return ShownBefore
 	}
 	return NotWithheld
+}
+
+// hasChecked reports whether the PMS accepted the guest's check-in, or may have.
+func hasChecked(stay *ent.Stay) bool {
+	return stay.AttemptState == "calling" || stay.AttemptState == "accepted"
 }
 
 // isPressedBy reports whether a session pressed check-in, or is the phone that took the stay from the session that did.
