@@ -1,12 +1,15 @@
 package guest_test
 
 import (
+	"slices"
 	"testing"
 
+	entphone "latchkey.dev/ent/phone"
 	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/reservation"
 )
 
 // A stay has a bounded number of sessions: the oldest ends. Two facts end neither the session of a mailed link nor the session that pressed check-in.
@@ -48,6 +51,29 @@ func TestSessionsAreBounded(t *testing.T) {
 			if want := i == 0 || i >= 3; lives(s) != want {
 				t.Errorf("session %d of 13 by two facts lives: %t", i, !want)
 			}
+		}
+	})
+}
+
+// When the PMS changes the booker's address, the SmartKeys of the devices of the former address end with their sessions. A companion's goes on.
+func TestFormerAddressLosesTheSmartKey(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva", reservation.Adults, 2)
+		former, companion := h.guestOf(id, ""), h.guestOf(id, h.party(id).Members[1].Row.ID)
+		h.write(func(tx *db.Tx) error {
+			for phone, session := range map[string]string{"phn_former": former.ID, "phn_companion": companion.ID} {
+				err := tx.Phone.Create().SetID(phone).SetPropertyID(hotel).SetReservationID(id).SetSession(session).
+					SetKey([]byte(phone)).SetKeyID(phone).SetSubject(phone).SetCreatedAt(tx.Now()).Exec(tx.Context())
+				if err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		h.book(hotel, "A", "Silva", reservation.Adults, 2, reservation.Email, "ana@new.example.com")
+		revoked, err := h.db.View(t.Context()).Phone.Query().Where(entphone.RevokedAtNotNil()).IDs(t.Context())
+		if err != nil || !slices.Equal(revoked, []string{"phn_former"}) {
+			t.Errorf("the SmartKeys of %v are revoked, %v", revoked, err)
 		}
 	})
 }

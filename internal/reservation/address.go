@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/mobilekey"
 )
 
 // AddressMAC returns the keyed hash of a mail address at one property. Case does not count.
@@ -45,12 +46,23 @@ func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, aft
 	if n == 0 {
 		return nil
 	}
-	err = tx.GuestSession.Update().SetRevokedAt(tx.Now()).Where(guestsession.PropertyID(row.PropertyID), guestsession.ReservationID(row.ID), guestsession.GuestID(""),
-		guestsession.Origin(actor.OriginMail), guestsession.RevokedAtIsNil()).Exec(tx.Context())
+	if err := endMailDevices(tx, row); err != nil {
+		return err
+	}
+	return markMoved(tx, row)
+}
+
+// endMailDevices ends the booker's sessions of mailed links, and with them the SmartKeys of their phones.
+func endMailDevices(tx *db.Tx, row *ent.Reservation) error {
+	ids, err := tx.GuestSession.Query().Where(guestsession.PropertyID(row.PropertyID), guestsession.ReservationID(row.ID), guestsession.GuestID(""),
+		guestsession.Origin(actor.OriginMail), guestsession.RevokedAtIsNil()).IDs(tx.Context())
+	if err == nil && len(ids) > 0 {
+		err = tx.GuestSession.Update().SetRevokedAt(tx.Now()).Where(guestsession.PropertyID(row.PropertyID), guestsession.IDIn(ids...)).Exec(tx.Context())
+	}
 	if err != nil {
 		return fmt.Errorf("end the devices of a booker's former address: %w", err)
 	}
-	return markMoved(tx, row)
+	return mobilekey.RevokeSessions(tx, row.PropertyID, ids...)
 }
 
 // movedMAC is a hash that no address has.
