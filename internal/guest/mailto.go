@@ -79,6 +79,14 @@ func endGivenAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, former string
 	return endSessions(tx, a.PropertyID, guestsession.ReservationID(a.ReservationID), guestsession.GuestID(""), guestsession.Origin(OriginMail), guestsession.IDNEQ(a.ID))
 }
 
+// MailAddress returns the address that a guest gave with [SetMailAddress], or "".
+func (m Member) MailAddress() string {
+	if m.mailTo == nil {
+		return ""
+	}
+	return m.mailTo.Address
+}
+
 // GivenAddresses returns the addresses that the guests of the party gave, the most important first.
 func (p *Party) GivenAddresses() []string { return addressesOf(givenAddresses(p.Members[0].person())) }
 

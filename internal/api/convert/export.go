@@ -134,7 +134,7 @@ func (x *export) addGuests() error {
 		if err != nil && !fault.Has(err, fault.NotSigned) {
 			return err
 		}
-		g.SignatureSvg, g.SignedAt = svg, Time(at)
+		g.SignatureSvg, g.SignedAt, g.MailAddress = svg, Time(at), m.MailAddress()
 		form, err := guest.RegisteredForm(x.view, x.keys, m.Row)
 		if err != nil {
 			return err
@@ -148,7 +148,11 @@ func (x *export) addGuests() error {
 	return nil
 }
 
+// addMessages adds the conversation of the guest. Before a guest opens the stay there is no guest, and so no message.
 func (x *export) addMessages() error {
+	if len(x.p.Members) == 0 {
+		return nil
+	}
 	guestID, err := x.p.Correspondent(x.a)
 	if err != nil {
 		return err

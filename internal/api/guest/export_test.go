@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/ent/schema"
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/convert"
 	api "latchkey.dev/internal/api/guest"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
@@ -123,6 +124,35 @@ func TestExportHasTheWholeStay(t *testing.T) {
 		companion := actor.Actor{Kind: actor.Guest, ID: "ses_b", PropertyID: hotel, ReservationID: stay, GuestID: companionID, Origin: guest.OriginMail, UsedAt: now}
 		if s := x.copyOf(actor.With(x.Context(), companion)).GetStay(); s.GetPrice() != "" || s.GetOwing() != "" || s.GetCheckInBeganAt() != nil || len(s.GetCleared()) != 0 || s.GetBooker() != nil {
 			t.Errorf("the companion's copy has %v", s)
+		}
+	})
+}
+
+// Staff export a stay that no guest has opened, which has no messages. The copy of the main guest has the address typed for mails, and a companion's has not.
+func TestExportOfAnUnopenedStay(t *testing.T) {
+	each(t, func(x *fixture) {
+		caller, stay := x.book("unopened", 2, 0)
+		staffCopy := func(guestID string) *guestv1.DataExport {
+			view := x.db.View(x.Context())
+			p, _, err := guest.ViewParty(view, x.deps.Keys, hotel, stay)
+			x.must(err)
+			as, err := guest.AsGuest(p, guestID)
+			x.must(err)
+			copied, err := convert.Export(view, x.deps.Keys, p, as)
+			x.must(err)
+			return copied
+		}
+		if got := staffCopy(""); got.GetStay().GetBooker().GetLastName() != "Silva" || len(got.GetMessages()) != 0 {
+			t.Errorf("the copy is %v", got)
+		}
+		companionID := x.guestIDs(stay)[1]
+		a, _ := actor.From(caller)
+		x.write(func(tx *db.Tx) error { return guest.SetMailAddress(tx, x.deps.Keys, a, "ana@example.com") })
+		if got := x.copyOf(caller).GetGuests(); got[0].GetMailAddress() != "ana@example.com" || got[1].GetMailAddress() != "" {
+			t.Errorf("the copy has the guests %v", got)
+		}
+		if got := staffCopy(companionID).GetGuests(); len(got) != 1 || got[0].GetMailAddress() != "" {
+			t.Errorf("the companion's copy has the guests %v", got)
 		}
 	})
 }

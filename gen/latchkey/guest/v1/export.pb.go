@@ -663,7 +663,9 @@ type ExportedGuest struct {
 	// When it was drawn.
 	SignedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
 	// The language of mails, or empty.
-	Language      string `protobuf:"bytes,10,opt,name=language,proto3" json:"language,omitempty"`
+	Language string `protobuf:"bytes,10,opt,name=language,proto3" json:"language,omitempty"`
+	// The address that the main guest typed for the mails about the stay (SetMailAddress), or empty. Only in the copy of the main guest.
+	MailAddress   string `protobuf:"bytes,11,opt,name=mail_address,json=mailAddress,proto3" json:"mail_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -764,6 +766,13 @@ func (x *ExportedGuest) GetSignedAt() *timestamppb.Timestamp {
 func (x *ExportedGuest) GetLanguage() string {
 	if x != nil {
 		return x.Language
+	}
+	return ""
+}
+
+func (x *ExportedGuest) GetMailAddress() string {
+	if x != nil {
+		return x.MailAddress
 	}
 	return ""
 }
@@ -1188,7 +1197,7 @@ const file_latchkey_guest_v1_export_proto_rawDesc = "" +
 	"first_name\x18\x01 \x01(\tB\x03\x80\x01\x01R\tfirstName\x12 \n" +
 	"\tlast_name\x18\x02 \x01(\tB\x03\x80\x01\x01R\blastName\x12\x19\n" +
 	"\x05email\x18\x03 \x01(\tB\x03\x80\x01\x01R\x05email\x12\x1b\n" +
-	"\x06mobile\x18\x04 \x01(\tB\x03\x80\x01\x01R\x06mobile\"\x86\x03\n" +
+	"\x06mobile\x18\x04 \x01(\tB\x03\x80\x01\x01R\x06mobile\"\xae\x03\n" +
 	"\rExportedGuest\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04role\x18\x02 \x01(\tR\x04role\x12\x14\n" +
@@ -1201,7 +1210,8 @@ const file_latchkey_guest_v1_export_proto_rawDesc = "" +
 	"\rsignature_svg\x18\b \x01(\tB\x03\x80\x01\x01R\fsignatureSvg\x127\n" +
 	"\tsigned_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\bsignedAt\x12\x1a\n" +
 	"\blanguage\x18\n" +
-	" \x01(\tR\blanguage\"\xbd\x01\n" +
+	" \x01(\tR\blanguage\x12&\n" +
+	"\fmail_address\x18\v \x01(\tB\x03\x80\x01\x01R\vmailAddress\"\xbd\x01\n" +
 	"\fExportedMail\x12\x12\n" +
 	"\x04kind\x18\x01 \x01(\tR\x04kind\x12\x13\n" +
 	"\x02to\x18\x02 \x01(\tB\x03\x80\x01\x01R\x02to\x12\x14\n" +
