@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"latchkey.dev/ent"
@@ -16,6 +17,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -60,6 +62,9 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 	if err == nil {
 		err = tx.GuestProfile.Update().Where(entprofile.PropertyID(g.PropertyID), entprofile.ID(kept.ID)).SetUpdatedAt(tx.Now()).Exec(tx.Context())
 	}
+	if err == nil { // the guest wants it kept until they switch it off
+		err = tx.Stay.Update().Where(entstay.PropertyID(g.PropertyID), entstay.ReservationID(g.ReservationID)).SetKeepProfile(true).Exec(tx.Context())
+	}
 	if err != nil {
 		return fmt.Errorf("offer a guest's profile: %w", err)
 	}
@@ -103,16 +108,38 @@ func openProfile(ctx context.Context, keys *keyring.Ring, kept *ent.GuestProfile
 	return answers, nil
 }
 
-// presentProfileID returns the id of the profile of the booker's present address, or "" if the booker has none.
-func (p *Party) presentProfileID(ctx context.Context, keys *keyring.Ring) (string, error) {
-	booker, err := reservation.Service{Keys: keys}.Booker(ctx, p.Reservation)
-	if err != nil || booker.Email == nil {
+// presentProfileID returns the id of the profile of the address to which the guest's links are mailed: the booker's, or one that the guest gave if
+// the booker's is an agency's. It returns "" if no address reaches the guest.
+func (p *Party) presentProfileID(view *db.Tx, keys *keyring.Ring) (string, error) {
+	booker, err := reservation.Service{Keys: keys}.Booker(view.Context(), p.Reservation)
+	if err != nil {
 		return "", err
 	}
-	return ProfileID(keys, p.Reservation.PropertyID, *booker.Email), nil
+	if booker.Email != nil && mail.Reaches(*booker.Email) {
+		return ProfileID(keys, p.Reservation.PropertyID, *booker.Email), nil
+	}
+	given, err := p.TrustedAddresses(view)
+	if i := slices.IndexFunc(given, mail.Reaches); i >= 0 {
+		return ProfileID(keys, p.Reservation.PropertyID, given[i]), err
+	}
+	return "", err
 }
 
-// saveProfile keeps the answers of the main guest for the next stay, under the booker's present address, if the stay uses a profile.
+// DecidesProfile reports whether a session decides whether the property keeps the main guest's answers for the next stay: it is the main guest's with
+// the link of the mail, the stay uses a profile, and there is one or an address under which it is found.
+func (p *Party) DecidesProfile(view *db.Tx, keys *keyring.Ring, a actor.Actor) (bool, error) {
+	if own := p.Visible(a); len(own) == 0 || own[0].Row.Role != Main || a.Origin != OriginMail {
+		return false, nil
+	}
+	uses, err := p.UsesProfile(view)
+	if err != nil || !uses || p.Stay.KeepProfile || p.Stay.ProfileID != "" {
+		return uses, err
+	}
+	present, err := p.presentProfileID(view, keys)
+	return present != "", err
+}
+
+// saveProfile keeps the answers of the main guest for the next stay, under the present address of the guest, if the stay uses a profile.
 func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers) error {
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
 		return err
@@ -120,7 +147,7 @@ func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers)
 	if err := p.deleteProfile(tx, keys); err != nil {
 		return err
 	}
-	profileID, err := p.presentProfileID(tx.Context(), keys)
+	profileID, err := p.presentProfileID(tx, keys)
 	if err != nil || profileID == "" || len(answers) == 0 {
 		return err
 	}
@@ -150,12 +177,12 @@ func lastingAnswers(answers rule.Answers) rule.Answers {
 }
 
 // deleteProfile deletes what the property keeps of the guest: the profile that this stay saved or was offered, and the one of the
-// booker's present address. The PMS may have changed the address since the profile was saved. A stay that uses no profile deletes none.
+// guest's present address. The PMS may have changed the address since the profile was saved. A stay that uses no profile deletes none.
 func (p *Party) deleteProfile(tx *db.Tx, keys *keyring.Ring) error {
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
 		return err
 	}
-	present, err := p.presentProfileID(tx.Context(), keys)
+	present, err := p.presentProfileID(tx, keys)
 	if err != nil {
 		return err
 	}

@@ -34,9 +34,11 @@ func TestOtherRoomsUseNoProfile(t *testing.T) {
 			t.Errorf("the other room reads %v, %v", answers, err)
 		}
 		for what, act := range map[string]func(){
-			"no consent":   func() { h.keepProfile(bob, false) },
-			"consent":      func() { h.keepProfile(bob, true) },
-			"answers":      func() { h.must(h.save(bob, p.Members[0].Row.ID, rule.NameStep, "firstName", "Bob", "lastName", "Berg")) },
+			"no consent": func() { h.keepProfile(bob, false) },
+			"consent":    func() { h.keepProfile(bob, true) },
+			"answers": func() {
+				h.must(h.save(bob, p.Members[0].Row.ID, rule.NameStep, "firstName", "Bob", "lastName", "Berg"))
+			},
 			"the deletion": func() { h.write(func(tx *db.Tx) error { return guest.DeleteProfile(tx, h.keys, bob) }) },
 		} {
 			act()
@@ -67,6 +69,59 @@ func TestUsesProfile(t *testing.T) {
 			if got, err := p.UsesProfile(h.db.View(t.Context())); err != nil || got != want {
 				t.Errorf("%s uses a profile: %t, %v", p.Reservation.PmsNumber, got, err)
 			}
+		}
+	})
+}
+
+// An offered profile is still kept: the guest who presses "Continue" with the switch as it is keeps it, also after a change of an answer.
+func TestOfferedProfileStaysKept(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		former := h.book(hotel, "former", "Silva")
+		ana := h.guestOf(former, "")
+		h.must(h.save(ana, h.party(former).Members[0].Row.ID, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+		h.keepProfile(ana, true)
+		next := h.book(hotel, "next", "Silva")
+		ana = h.guestOf(next, "")
+		p := h.party(next)
+		if !p.Stay.KeepProfile {
+			t.Fatal("the answers are offered, and the switch to keep them is off")
+		}
+		h.must(h.save(ana, p.Members[0].Row.ID, rule.NameStep, "firstName", "Ana", "lastName", "Souza"))
+		h.keepProfile(ana, p.Stay.KeepProfile)
+		if answers, _, err := h.party(next).KeptProfile(h.db.View(t.Context()), h.keys); err != nil || answers[rule.LastName] != "Souza" {
+			t.Errorf("%v is kept, %v", answers, err)
+		}
+	})
+}
+
+// A guest who booked at an agency keeps answers under the own address, where the next stay finds them, and not under the agency's. Without an address
+// that reaches the guest there is nothing to decide.
+func TestProfileOfAGuestOfAnAgency(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva", reservation.Email, "x.1@guest.booking.com")
+		ana := h.guestOf(id, "")
+		decides := func() bool {
+			t.Helper()
+			is, err := h.party(id).DecidesProfile(h.db.View(t.Context()), h.keys, ana)
+			h.must(err)
+			return is
+		}
+		h.must(h.save(ana, h.party(id).Members[0].Row.ID, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+		if h.keepProfile(ana, true); h.profiles() != 0 {
+			t.Error("a profile is kept under the address of an agency")
+		}
+		if h.keepProfile(ana, false); decides() {
+			t.Error("a guest without an address decides whether answers are kept")
+		}
+		h.write(func(tx *db.Tx) error { return guest.SetMailAddress(tx, h.keys, ana, "ana@example.com") })
+		if !decides() {
+			t.Error("a guest with an address does not decide whether answers are kept")
+		}
+		h.keepProfile(ana, true)
+		next := h.book(hotel, "B", "Silva")
+		h.guestOf(next, "")
+		if got := h.party(next).Members[0]; got.Answers[rule.FirstName] != "Ana" || h.profiles() != 1 {
+			t.Errorf("the next stay begins with %v", got.Answers)
 		}
 	})
 }

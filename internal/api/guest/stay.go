@@ -109,14 +109,12 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 		}
 		out.Guests = append(out.Guests, g)
 	}
-	if own := p.Visible(a); len(own) > 0 && own[0].Row.Role == guest.Main && a.Origin == guest.OriginMail {
-		uses, err := p.UsesProfile(view)
-		if err != nil {
-			return nil, err
-		}
-		if uses {
-			out.KeepProfile = &p.Stay.KeepProfile
-		}
+	decides, err := p.DecidesProfile(view, s.Keys, a)
+	if err != nil {
+		return nil, err
+	}
+	if decides {
+		out.KeepProfile = &p.Stay.KeepProfile
 	}
 	if err := s.addReservation(view, a, p, out); err != nil {
 		return nil, err
