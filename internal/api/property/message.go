@@ -90,6 +90,8 @@ func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesR
 	return &propertyv1.ListMessagesResponse{Data: out, Conversation: of}, nil
 }
 
+var errErasedGuests = fault.New(fault.NotFound, fault.GuestNotFound, "the data of the guests of this stay were erased on request: no message reaches them")
+
 // SendMessage sends a message to a guest.
 func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageRequest) (*propertyv1.SendMessageResponse, error) {
 	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.SendMessageResponse, error) {
@@ -99,6 +101,9 @@ func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageReq
 		})
 		if err != nil {
 			return nil, err
+		}
+		if k.GuestID == "" {
+			return nil, errErasedGuests
 		}
 		who, _ := actor.From(ctx)
 		author, err := staffName(tx, who)
@@ -292,6 +297,7 @@ func (s *Messages) introduce(view *db.Tx, k conversation.Key) (*propertyv1.Conve
 		return nil, err
 	}
 	out := &propertyv1.Conversation{GuestId: k.GuestID, ReservationId: k.ReservationID, PmsNumber: who.Reservation.PmsNumber, Name: who.Name}
+	out.Erased = k.GuestID == "" && who.Reservation.ErasedAt != nil
 	if place.Space != nil {
 		out.SpaceName, out.ParentSpaceName = place.Space.Name, place.ParentName()
 	}

@@ -63,7 +63,7 @@ type messagesView struct {
 	Older  string                // URL of the page with older messages, or ""
 	Newest string                // URL of the page with the newest messages, or "" on that page
 	Typed  string
-	May    bool // the person may write messages
+	May    bool // the person may write messages, and there is a guest whom they reach
 }
 
 // shownMessages is how many messages a page shows.
@@ -95,6 +95,7 @@ func (x *exchange) messagesPage(status int, token, typed string) error {
 		v.Older = listURL(first, "page", next)
 	}
 	of := found.GetConversation()
+	v.May = v.May && !of.GetErased()
 	name := of.GetName()
 	if name == "" { // a companion who has not entered a name yet
 		name = x.words().Text("web.guest", nil)

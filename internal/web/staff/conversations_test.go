@@ -20,6 +20,7 @@ type conversation struct {
 	propertyv1.MessageServiceClient
 	count, readUpTo int32
 	read            *timestamppb.Timestamp // when all messages were read, or nil
+	erased          bool                   // the data of the guests were erased
 }
 
 func (c *conversation) ListMessages(_ context.Context, r *propertyv1.ListMessagesRequest, _ ...grpc.CallOption) (*propertyv1.ListMessagesResponse, error) {
@@ -35,7 +36,7 @@ func (c *conversation) ListMessages(_ context.Context, r *propertyv1.ListMessage
 		}
 		list.List = append(list.List, &propertyv1.Message{Number: n, Sender: "guest", Text: fmt.Sprintf("Message %d.", n), ReadAt: c.read})
 	}
-	return &propertyv1.ListMessagesResponse{Data: list, Conversation: &propertyv1.Conversation{GuestId: "gst_1", ReservationId: "rsv_1", PmsNumber: "8790"}}, nil
+	return &propertyv1.ListMessagesResponse{Data: list, Conversation: &propertyv1.Conversation{GuestId: "gst_1", ReservationId: "rsv_1", PmsNumber: "8790", Erased: c.erased}}, nil
 }
 
 func (c *conversation) ReadMessages(_ context.Context, r *propertyv1.ReadMessagesRequest, _ ...grpc.CallOption) (*propertyv1.ReadMessagesResponse, error) {
@@ -79,5 +80,14 @@ func TestOlderMessages(t *testing.T) {
 	}
 	if got := serve(t, api, path+"?page=1", nil); got.Code != http.StatusSeeOther || got.Header().Get("Location") != path {
 		t.Errorf("a page without messages: %d, to %q", got.Code, got.Header().Get("Location"))
+	}
+}
+
+// No message reaches the guests of a stay whose data were erased, so the page has no form.
+func TestNoFormForAnErasedStay(t *testing.T) {
+	c := &conversation{house: house{rights: []string{"readGuests", "writeMessages"}}, erased: true}
+	got := serve(t, API{Sessions: c, Properties: c, Notices: &notices{}, Messages: c}, "/app/messages/rsv_1", nil)
+	if got.Code != http.StatusOK || strings.Contains(got.Body.String(), "<textarea") {
+		t.Errorf("status %d of\n%s", got.Code, got.Body)
 	}
 }

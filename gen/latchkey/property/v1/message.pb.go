@@ -44,8 +44,10 @@ type Conversation struct {
 	Last *Message `protobuf:"bytes,7,opt,name=last,proto3" json:"last,omitempty"`
 	// For a bed: the name of its dorm. Empty otherwise.
 	ParentSpaceName string `protobuf:"bytes,8,opt,name=parent_space_name,json=parentSpaceName,proto3" json:"parent_space_name,omitempty"`
-	unknownFields   protoimpl.UnknownFields
-	sizeCache       protoimpl.SizeCache
+	// The data of the guests were erased on request. SendMessage is refused: 404 guestNotFound.
+	Erased        bool `protobuf:"varint,9,opt,name=erased,proto3" json:"erased,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
 }
 
 func (x *Conversation) Reset() {
@@ -132,6 +134,13 @@ func (x *Conversation) GetParentSpaceName() string {
 		return x.ParentSpaceName
 	}
 	return ""
+}
+
+func (x *Conversation) GetErased() bool {
+	if x != nil {
+		return x.Erased
+	}
+	return false
 }
 
 // Message is one message of a conversation.
@@ -890,7 +899,7 @@ var File_latchkey_property_v1_message_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_message_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/message.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x9e\x02\n" +
+	"\"latchkey/property/v1/message.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xb6\x02\n" +
 	"\fConversation\x12\x19\n" +
 	"\bguest_id\x18\x01 \x01(\tR\aguestId\x12%\n" +
 	"\x0ereservation_id\x18\x02 \x01(\tR\rreservationId\x12\x1d\n" +
@@ -901,7 +910,8 @@ const file_latchkey_property_v1_message_proto_rawDesc = "" +
 	"space_name\x18\x05 \x01(\tR\tspaceName\x12\x16\n" +
 	"\x06unread\x18\x06 \x01(\x05R\x06unread\x121\n" +
 	"\x04last\x18\a \x01(\v2\x1d.latchkey.property.v1.MessageR\x04last\x12*\n" +
-	"\x11parent_space_name\x18\b \x01(\tR\x0fparentSpaceName\"\xd9\x01\n" +
+	"\x11parent_space_name\x18\b \x01(\tR\x0fparentSpaceName\x12\x16\n" +
+	"\x06erased\x18\t \x01(\bR\x06erased\"\xd9\x01\n" +
 	"\aMessage\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x16\n" +
 	"\x06sender\x18\x02 \x01(\tR\x06sender\x12\x1b\n" +
