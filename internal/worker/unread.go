@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"latchkey.dev/internal/conversation"
@@ -22,21 +23,26 @@ const (
 )
 
 // Unread mails the guest, or the property's staff, about messages that they have not read for unreadAfter. Staff also get a notice. Only one
-// process of an installation may run it: see [Lease].
+// process of an installation may run it: see [Lease]. A conversation that fails does not stop the others.
 func (m Mails) Unread() Sweep {
 	return Sweep{Name: "unread messages", Every: unreadEvery, Run: func(ctx context.Context, d *db.DB) (failed error) {
+		var broken []string // guests whose conversations failed
 		for ctx.Err() == nil {
 			view := d.View(ctx)
 			unread, err := conversation.ListUnread(view, view.Now().Add(-unreadAfter), unreadBatch)
 			if err != nil {
 				return errors.Join(failed, err)
 			}
+			announced := 0
 			for _, w := range unread {
-				if err := d.Write(ctx, func(tx *db.Tx) error { return m.announceUnread(tx, w) }); err != nil {
-					return errors.Join(failed, fmt.Errorf("mail the unread messages of %s: %w", w.GuestID, err))
+				if err := d.Write(ctx, func(tx *db.Tx) error { return m.announceUnread(tx, w) }); err == nil {
+					announced++
+				} else if !slices.Contains(broken, w.GuestID) {
+					broken = append(broken, w.GuestID)
+					failed = errors.Join(failed, fmt.Errorf("mail the unread messages of %s: %w", w.GuestID, err))
 				}
 			}
-			if len(unread) < unreadBatch {
+			if len(unread) < unreadBatch || announced == 0 { // a batch that fails as a whole would be read again and again
 				return failed
 			}
 		}

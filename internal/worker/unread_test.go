@@ -1,6 +1,8 @@
 package worker
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -100,6 +102,45 @@ func TestUnreadMessages(t *testing.T) {
 		mails(3, 1)
 		if rows := p.deliver(); rows[3].State != string(mail.Canceled) {
 			t.Errorf("the mail after the links ended is %s", rows[3].State)
+		}
+	})
+}
+
+// A conversation that fails stops no other, and the sweep ends.
+func TestUnreadMessagesOfABrokenGuest(t *testing.T) {
+	eachPost(t, func(p *post) {
+		for _, number := range []string{"1", "2"} {
+			stay := p.book(number, "ana@example.com", time.Hour)
+			write(t, p.d, func(tx *db.Tx) error {
+				party, err := guest.LoadParty(tx, p.keys, "prp_one", stay)
+				if err != nil {
+					return err
+				}
+				row := party.Members[0].Row
+				if number == "1" {
+					if err := tx.Guest.UpdateOne(row).SetPerson([]byte("broken")).Exec(tx.Context()); err != nil {
+						return err
+					}
+				}
+				k := conversation.Key{PropertyID: "prp_one", ReservationID: stay, GuestID: row.ID}
+				_, err = conversation.Send(tx, p.keys, conversation.Message{Key: k, Sender: conversation.Guest, Text: "Where is the key?"})
+				return err
+			})
+		}
+		p.clock.Advance(unreadAfter + time.Second)
+		for range 2 {
+			if err := p.mails.Unread().Run(t.Context(), p.d); err == nil {
+				t.Error("the broken conversation is not reported")
+			}
+		}
+		var numbers []string
+		for _, row := range p.notices() {
+			if row.Kind == string(notice.MessageUnread) {
+				numbers = append(numbers, fmt.Sprint(row.Parameters["number"]))
+			}
+		}
+		if !slices.Equal(numbers, []string{"N2"}) {
+			t.Errorf("staff have notices about %v", numbers)
 		}
 	})
 }
