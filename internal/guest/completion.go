@@ -12,8 +12,11 @@ import (
 )
 
 // RecordCompletion records, once, that the party has given every required answer. If an answer becomes missing, the next completion is
-// recorded again.
+// recorded again. A party whose data were erased completes nothing.
 func (p *Party) RecordCompletion(tx *db.Tx) error {
+	if p.Reservation.ErasedAt != nil {
+		return nil
+	}
 	complete := len(p.Incomplete()) == 0
 	if complete == (p.Stay.FormCompletedAt != nil) {
 		return nil

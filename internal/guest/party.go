@@ -54,13 +54,13 @@ func (m Member) person() person {
 
 var errGuestNotFound = fault.New(fault.NotFound, fault.GuestNotFound, "this stay has no such guest: read the stay again for its guests")
 
-// LoadParty returns the party of a reservation and stores the guests that are missing.
+// LoadParty returns the party of a reservation and stores the guests that are missing. If its data were erased, nothing is stored again.
 func LoadParty(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (*Party, error) {
 	reserved, err := loadReservation(tx, propertyID, reservationID)
 	if err != nil {
 		return nil, err
 	}
-	stay, err := LoadOrCreateStay(tx, propertyID, reservationID)
+	stay, err := loadStayOf(tx, reserved)
 	if err != nil {
 		return nil, err
 	}

@@ -42,6 +42,18 @@ func LoadOrCreateStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, e
 	return row, nil
 }
 
+// loadStayOf returns the stay of a reservation, and stores an empty one if there is none. That of a reservation whose data were erased is not stored.
+func loadStayOf(tx *db.Tx, reserved *ent.Reservation) (*ent.Stay, error) {
+	if reserved.ErasedAt == nil {
+		return LoadOrCreateStay(tx, reserved.PropertyID, reserved.ID)
+	}
+	row, err := LoadStay(tx, reserved.PropertyID, reserved.ID)
+	if err == nil && row == nil {
+		row = &ent.Stay{PropertyID: reserved.PropertyID, ReservationID: reserved.ID}
+	}
+	return row, err
+}
+
 // LoadStay returns the stay of a reservation, or nil if there is none yet.
 func LoadStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, error) {
 	rows, err := tx.Stay.Read(tx.Context(), "property_id = $1 AND reservation_id = $2", propertyID, reservationID)

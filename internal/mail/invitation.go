@@ -10,6 +10,7 @@ type Stay struct {
 	InvitedAt time.Time // when the booker was invited for this stay or its group; zero: not yet
 	Reminded  bool
 	Finished  bool // every guest has filled in the form
+	Erased    bool // the data of the guests were erased on request
 }
 
 // Schedule is when a property's guests get their mails.
@@ -37,7 +38,7 @@ const (
 
 // DueMail decides which mail a stay needs now, and when the next decision is due: zero if never, unless the stay changes.
 func DueMail(s Stay, when Schedule, now time.Time) (Due, time.Time) {
-	if when.Off || s.State != confirmed || !s.To.After(now) {
+	if when.Off || s.Erased || s.State != confirmed || !s.To.After(now) {
 		return DueNothing, time.Time{}
 	}
 	if s.InvitedAt.IsZero() {

@@ -27,6 +27,7 @@ func TestDueMail(t *testing.T) {
 		{"not firm", at(10, 0), func(s *Stay) { s.State = "optional" }, DueNothing, time.Time{}},
 		{"no address", at(10, 0), func(s *Stay) { s.Email = "" }, DueNoAddress, time.Time{}},
 		{"an agency's address", at(10, 0), func(s *Stay) { s.Email = "ana.1@guest.booking.com" }, DueNoAddress, time.Time{}},
+		{"erased", at(10, 0), func(s *Stay) { s.Email, s.Erased = "", true }, DueNothing, time.Time{}},
 		{"no address, long before", at(1, 0), func(s *Stay) { s.Email = "" }, DueNothing, at(7, 0)},
 		{"invited", at(10, 0), func(s *Stay) { s.InvitedAt = at(7, 0) }, DueNothing, at(19, 0)},
 		{"reminded in time", at(19, 0), func(s *Stay) { s.InvitedAt = at(7, 0) }, DueReminder, time.Time{}},

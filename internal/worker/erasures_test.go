@@ -163,3 +163,25 @@ func TestErasureThatFails(t *testing.T) {
 		}
 	})
 }
+
+// Staff look for no address of a stay whose data were erased before the arrival.
+func TestErasedStayNeedsNoAddress(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.change("1", "ana@example.com", 5*day)
+		p.invite()
+		receipt := p.requestErasure(p.only())
+		p.clock.Advance(2 * acknowledgementPatience)
+		for range 2 {
+			if err := p.sweepErasures(); err != nil {
+				t.Fatal(err)
+			}
+			p.clock.Advance(2 * acknowledgementPatience)
+		}
+		p.change("1", "ana@example.com", 5*day)
+		p.settle()
+		p.invite()
+		if !p.isErased(receipt) || len(p.notices()) != 0 || len(p.all()) != 0 {
+			t.Errorf("erased: %t, with %d notices and %d mails", p.isErased(receipt), len(p.notices()), len(p.all()))
+		}
+	})
+}

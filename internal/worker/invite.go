@@ -208,7 +208,7 @@ func (b booking) facts(tx *db.Tx) ([]mail.Room, error) {
 	for i, r := range b.rooms {
 		out[i] = mail.Room{
 			ID: r.stay.ID, Changed: r.stay.UpdatedAt, Address: r.address, Moved: r.row.AddressMAC != nil && !bytes.Equal(r.row.AddressMAC, r.mac),
-			Stay: mail.Stay{State: r.stay.State, From: r.stay.FromAt, To: r.stay.ToAt, Email: r.address, Finished: finished[r.stay.ID], Reminded: r.row.RemindedAt != nil},
+			Stay: mail.Stay{State: r.stay.State, From: r.stay.FromAt, To: r.stay.ToAt, Email: r.address, Finished: finished[r.stay.ID], Reminded: r.row.RemindedAt != nil, Erased: r.stay.ErasedAt != nil},
 		}
 		if r.row.DueAt != nil {
 			out[i].DueSince = *r.row.DueAt
