@@ -15,17 +15,19 @@ import (
 // Page is the data that every template has. An area embeds it in its own page type. Templates call its methods.
 type Page struct {
 	Words
-	Nonce   string
-	Title   template.HTML
-	Wrong   []Wrong // lines of the error summary
-	Back    string  // URL of the link "back", or ""
-	Key     string  // the idempotency key of the page's forms
-	Path    string
-	Look    string // light, dark or, if the device decides, ""
-	LookURL string // URL that a choice of colors or language is posted to, or "" to offer none
-	Keeps   bool   // the page has a form whose typed values survive a choice of colors or language
-	Data    any
-	Main    template.HTML // the rendered template of the page, which the layout contains
+	Nonce string
+	Title template.HTML
+	Wrong []Wrong // lines of the error summary
+	Back  string  // URL of the link "back", or ""
+	Key   string  // the idempotency key of the page's forms
+	// PropertyID is the id of the property that the page's forms carry, so that they change no other property; "" for none.
+	PropertyID string
+	Path       string
+	Look       string // light, dark or, if the device decides, ""
+	LookURL    string // URL that a choice of colors or language is posted to, or "" to offer none
+	Keeps      bool   // the page has a form whose typed values survive a choice of colors or language
+	Data       any
+	Main       template.HTML // the rendered template of the page, which the layout contains
 
 	Languages []string // languages that the person can choose
 

@@ -88,12 +88,22 @@ func (s *site) require(right string, h handler) handler {
 		if err := x.load(); err != nil {
 			return err
 		}
+		if right != Self && x.ofOtherProperty() {
+			return x.problem(http.StatusConflict, "staff.problem.property")
+		}
 		if !x.may(right) {
 			return x.problem(http.StatusForbidden, "staff.problem.role")
 		}
 		x.restoreTyped()
 		return h(x)
 	}
+}
+
+// ofOtherProperty reports whether the posted form is from a page of another property. All tabs of a browser share the cookie with the chosen
+// property, so a tab may be older than the choice. Forms about the person alone are right at each property.
+func (x *exchange) ofOtherProperty() bool {
+	of := x.Value("pageProperty")
+	return x.R.Method == http.MethodPost && of != "" && of != x.role.GetPropertyId()
 }
 
 // load reads the session and its property: the one in the cookie or, without a choice, the first of the person.

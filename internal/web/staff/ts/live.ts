@@ -35,10 +35,13 @@ export function follow(): void {
       const answer = await fetch(state.dataset.page ?? location.href, { headers: { "Latchkey-Script": "1", "Latchkey-Automatic": "1" }, credentials: "same-origin", signal: within(answerSeconds) });
       const next = answer.headers.get("Latchkey-Location");
       if (next) return location.assign(next);
-      // Another person has removed what the page shows. The page of the person who removed it is already on the way.
-      if (answer.status === 404 && !document.querySelector("form[data-sent]")) return location.reload();
-      if (!answer.ok) throw new Error(answer.statusText);
       const page = parse(await answer.text());
+      const sending = document.querySelector("form[data-sent]");
+      const { property } = page.body.dataset;
+      if (property && property !== document.body.dataset.property && !sending) return location.reload(); // chosen in another tab
+      // Another person has removed what the page shows. The page of the person who removed it is already on the way.
+      if (answer.status === 404 && !sending) return location.reload();
+      if (!answer.ok) throw new Error(answer.statusText);
       refreshing = true;
       left = refresh(page);
       outdated = false;
