@@ -58,7 +58,7 @@ func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propert
 // admit makes a person a member of a property with the role of a link, which the caller has used up, and records it. The caller has checked
 // who the person is.
 func (s *Service) admit(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation, propertyID string, by Trace) error {
-	if err := addMember(tx, propertyID, who.ID, Role(link.Role)); err != nil {
+	if err := addMember(tx, propertyID, who.ID, link); err != nil {
 		return err
 	}
 	if err := endInvitationsTo(tx, propertyID, who.EmailMAC); err != nil {

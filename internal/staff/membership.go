@@ -22,11 +22,14 @@ type Place struct {
 // maxMembers bounds the people of a property.
 const maxMembers = 500
 
-// addMember gives a person a role at a property. A person who is a member already keeps the role. A link does not open the property again to a
-// person whose access is disabled.
-func addMember(tx *db.Tx, propertyID, personID string, role Role) error {
+// addMember gives a person the role of a link at a property. The link of an owner, which has no address, also makes a member owner, and opens the
+// property again to a member whose access is disabled: the operator who makes it decides that. With an invitation, a member keeps the role, and a
+// disabled member stays so.
+func addMember(tx *db.Tx, propertyID, personID string, link *ent.PersonInvitation) error {
 	member, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID)).Only(tx.Context())
 	switch {
+	case err == nil && link.EmailMAC == nil:
+		return makeOwner(tx, member)
 	case err == nil && member.DisabledAt != nil:
 		return errLink
 	case err == nil:
@@ -41,10 +44,20 @@ func addMember(tx *db.Tx, propertyID, personID string, role Role) error {
 	if members >= maxMembers {
 		return fault.New(fault.Precondition, fault.TooMany, "this property has %d people already; remove one first", maxMembers)
 	}
-	err = tx.Membership.Create().SetID(id.New(id.Membership)).SetPropertyID(propertyID).SetPersonID(personID).SetRole(string(role)).
+	err = tx.Membership.Create().SetID(id.New(id.Membership)).SetPropertyID(propertyID).SetPersonID(personID).SetRole(link.Role).
 		SetCreatedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store a membership: %w", err)
+	}
+	return nil
+}
+
+// makeOwner gives a member the role of an owner, and access.
+func makeOwner(tx *db.Tx, member *ent.Membership) error {
+	err := tx.Membership.Update().Where(membership.PropertyID(member.PropertyID), membership.ID(member.ID)).
+		SetRole(string(Owner)).ClearDisabledAt().Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("make a member owner: %w", err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package staff
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -232,9 +233,6 @@ func TestAccessOfAPersonEnds(t *testing.T) {
 		x.wantReason("an invitation of a disabled person", err, fault.InvitationNotFound)
 		_, _, err = x.invite(by, "friend@example.com", FrontDesk)
 		x.wantReason("a disabled person invites with a call that was authorized before", err, fault.RoleAboveYours)
-		link := x.link(hotel)
-		_, _, err = x.CreateFirstOwner(x.Context(), FirstOwner{Claim: claim("bob@example.com", password), Secret: link.Secret, Name: "Bob"})
-		x.wantReason("a disabled person uses a link", err, fault.InvitationNotFound)
 
 		x.must(x.change(ada, bob.PersonID, AccessChange{Disabled: &no, Role: &desk}))
 		if a, err := x.authenticate(bob.Token, hotel); err != nil || a.Role != string(FrontDesk) {
@@ -259,6 +257,30 @@ func TestAccessOfAPersonEnds(t *testing.T) {
 		x.must(x.write(func(tx *db.Tx) error { _, err := DeleteFormer(tx, tx.Now().Add(-time.Hour), 10); return err }))
 		if names, err := Names(x.DB.View(x.Context()), x.Keys, hotel, recorded); err != nil || len(names) != 1 {
 			x.Errorf("names %v after the audit log was deleted, %v", names, err)
+		}
+	})
+}
+
+// The link of an owner makes a member owner, also one whose access is disabled. The audit log has it.
+func TestOwnerLinkOfAMember(t *testing.T) {
+	each(t, func(x *fixture) {
+		ada := as(x.owner("ada@example.com", hotel), Owner)
+		bob := x.member(ada, "bob@example.com", FrontDesk)
+		yes, desk := true, FrontDesk
+		for _, c := range []AccessChange{{}, {Role: &desk, Disabled: &yes}} {
+			x.must(x.change(ada, bob.PersonID, c))
+			before := len(x.entries(hotel))
+			s := x.owner("bob@example.com", hotel)
+			if a, err := x.authenticate(s.Token, hotel); err != nil || s.PersonID != bob.PersonID || a.Role != string(Owner) {
+				x.Errorf("after %+v: %+v, %v", c, a, err)
+			}
+			if list := x.entries(hotel)[before:]; len(list) != 2 || !strings.HasPrefix(list[1], author(bob.PersonID)+" ") {
+				x.Errorf("the audit log: %q", list)
+			}
+		}
+		members, err := ListMembers(x.DB.View(x.Context()), x.Keys, hotel)
+		if err != nil || len(members) != 2 {
+			x.Errorf("members %+v, %v", members, err)
 		}
 	})
 }
