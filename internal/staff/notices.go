@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/person"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
@@ -120,9 +121,20 @@ type NoticeReader struct {
 	MailedTo string // the last notice that was considered, or empty
 }
 
+// readsNotices selects the members whose role may read notices now: a choice of notices stays when the role changes.
+func readsNotices() predicate.Membership {
+	var roles []string
+	for _, role := range Roles {
+		if Allows(role, ReadNotices) {
+			roles = append(roles, string(role))
+		}
+	}
+	return membership.And(membership.RoleIn(roles...), membership.DisabledAtIsNil())
+}
+
 // ListNoticeReaders returns people who get notices by mail, by the id of their membership.
 func ListNoticeReaders(view *db.Tx, after string, limit int) (readers []NoticeReader, err error) {
-	rows, err := view.Membership.Query().Where(membership.NoticesMailedToNotNil(), membership.DisabledAtIsNil(), membership.IDGT(after)).
+	rows, err := view.Membership.Query().Where(membership.NoticesMailedToNotNil(), readsNotices(), membership.IDGT(after)).
 		Order(membership.ByID()).Limit(limit).All(view.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list who gets notices by mail: %w", err)
@@ -143,9 +155,10 @@ func (r NoticeReader) MarkNoticesMailed(tx *db.Tx, through string) (bool, error)
 	return n > 0, nil
 }
 
-// FindNoticeReader returns the address and the choice of a person who works at a property, and false if the person may not sign in there now.
+// FindNoticeReader returns the address and the choice of a person who works at a property, and false if the person may not read notices
+// there now.
 func FindNoticeReader(view *db.Tx, keys *keyring.Ring, propertyID, personID string) (Profile, NoticeChoice, bool, error) {
-	row, err := view.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID), membership.DisabledAtIsNil()).Only(view.Context())
+	row, err := view.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID), readsNotices()).Only(view.Context())
 	if ent.IsNotFound(err) {
 		return Profile{}, NoticeChoice{}, false, nil
 	}

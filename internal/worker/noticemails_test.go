@@ -77,9 +77,26 @@ func TestNoticesByMail(t *testing.T) {
 		if rows := p.deliver(); rows[1].State != string(mail.Canceled) {
 			p.Errorf("a mail about notices that were read meanwhile is %s", rows[1].State)
 		}
+		setRole := func(role staff.Role) {
+			by := staff.Caller{Role: staff.Owner, Author: "staff:tok_1"}
+			write(p.T, p.d, func(tx *db.Tx) error {
+				_, err := staff.ChangeMember(tx, p.keys, by, "prp_one", session.PersonID, staff.AccessChange{Role: &role})
+				return err
+			})
+		}
 		add(notice.CodeNotPlaced, nil)
+		p.clock.Advance(time.Hour)
+		want("before the role changes", 3)
+		setRole(staff.Housekeeping)
+		if rows := p.deliver(); rows[2].State != string(mail.Canceled) {
+			p.Errorf("a mail to a person who may not read notices any more is %s", rows[2].State)
+		}
+		add(notice.CodeNotPlaced, nil)
+		p.clock.Advance(time.Hour)
+		want("to a person who may not read notices", 3)
+		setRole(staff.FrontDesk)
 		choose(staff.NoticeChoice{Hidden: []string{"codes"}})
 		p.clock.Advance(time.Hour)
-		want("after mails were switched off", 2)
+		want("after mails were switched off", 3)
 	})
 }
