@@ -35,13 +35,16 @@ func (a *Area) NewExchange(w http.ResponseWriter, r *http.Request) *Exchange {
 const maxForm = 64 << 10
 
 // ParseForm parses the body of a POST, also one with files. It returns false if the body is invalid or too large.
-func (x *Exchange) ParseForm() bool {
+func (x *Exchange) ParseForm() bool { return x.ParseFormOf(maxForm) }
+
+// ParseFormOf is [Exchange.ParseForm] with another maximum size in bytes.
+func (x *Exchange) ParseFormOf(most int64) bool {
 	if x.R.Method != http.MethodPost {
 		return true
 	}
-	x.R.Body = http.MaxBytesReader(x.W, x.R.Body, maxForm)
+	x.R.Body = http.MaxBytesReader(x.W, x.R.Body, most)
 	if strings.HasPrefix(x.R.Header.Get("Content-Type"), "multipart/form-data") {
-		return x.R.ParseMultipartForm(maxForm) == nil
+		return x.R.ParseMultipartForm(most) == nil
 	}
 	return x.R.ParseForm() == nil
 }

@@ -35,7 +35,7 @@ func (s *site) httpHandler(h handler) http.Handler {
 		w.Header().Set("Permissions-Policy", kit.Permissions(kit.UsePasskeys))
 		x.token = x.Cookie(sessionCookie)
 		err := error(nil)
-		if x.ParseForm() {
+		if x.parseForm() {
 			err = h(x)
 		} else {
 			err = x.problem(http.StatusBadRequest, "staff.problem.form")
@@ -44,6 +44,17 @@ func (s *site) httpHandler(h handler) http.Handler {
 			x.renderError(err)
 		}
 	})
+}
+
+// maxSheetForm is the maximum size in bytes of the form with a file of rooms.
+const maxSheetForm = 1 << 20
+
+// parseForm parses the posted form. Only that of a file of rooms may be large, and only for a browser that may have a session.
+func (x *exchange) parseForm() bool {
+	if x.R.URL.Path == "/app/spaces/import" && x.token != "" {
+		return x.ParseFormOf(maxSheetForm)
+	}
+	return x.ParseForm()
 }
 
 // call returns the context for an API call as the signed-in person, for the property of the page.

@@ -19,11 +19,15 @@ type sheetRow struct {
 	kind, name, floor, dorm, pms string
 }
 
-// sheetFault is an error in a line of the file. Text is a message.
+// sheetFault is an error in a line of the file. Text is a message, and Room its parameter.
 type sheetFault struct {
 	Line int
 	Text string
+	Room string
 }
+
+// maxSheet is the maximum number of rows of a file. Rows that change nothing count only here, so that a large property can import its own file.
+const maxSheet = 5000
 
 // formulaStart are the characters with which a spreadsheet begins a formula. Exported cells that begin so get a quote mark in front.
 const formulaStart = "=+-@\t"
@@ -78,7 +82,7 @@ func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 	}
 	columns, err := r.Read()
 	if err != nil || !slices.Contains(columns, "type") || !slices.Contains(columns, "name") {
-		return nil, []sheetFault{{1, "staff.sheet.head"}}
+		return nil, []sheetFault{{Line: 1, Text: "staff.sheet.head"}}
 	}
 	for {
 		cells, err := r.Read()
@@ -87,9 +91,9 @@ func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 		case errors.Is(err, io.EOF):
 			return rows, wrong
 		case err != nil:
-			return rows, append(wrong, sheetFault{line, "staff.sheet.unreadable"})
-		case len(rows) > maxRooms:
-			return rows, append(wrong, sheetFault{line, "staff.rooms.count"})
+			return rows, append(wrong, sheetFault{Line: line, Text: "staff.sheet.unreadable"})
+		case len(rows) >= maxSheet:
+			return rows, append(wrong, sheetFault{Line: line, Text: "staff.sheet.rows"})
 		}
 		row := sheetRow{line: line}
 		for i, cell := range cells[:min(len(cells), len(columns))] {
@@ -99,7 +103,7 @@ func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 			}
 		}
 		if fault := row.fault(); fault != "" {
-			wrong = append(wrong, sheetFault{line, fault})
+			wrong = append(wrong, sheetFault{Line: line, Text: fault})
 		}
 		rows = append(rows, row)
 	}
@@ -152,17 +156,26 @@ func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFaul
 	for _, s := range d.own {
 		ours[place{names[s.GetParentSpaceId()], s.GetName()}] = s
 	}
+	full := fullNames(d.own)
+	frees := func(holder string) bool { // whether a row of the file maps a room to something else
+		return slices.ContainsFunc(rows, func(r sheetRow) bool {
+			own := ours[place{r.dorm, r.name}]
+			return own != nil && own.GetId() == holder && r.pms != "" && r.pms != d.mappedTo(holder).GetExternalId()
+		})
+	}
 	seen, used := map[place]bool{}, map[string]bool{}
 	for _, row := range rows {
 		at := place{row.dorm, row.name}
 		listed := slices.IndexFunc(d.listed, func(p *propertyv1.PartnerSpace) bool { return p.GetExternalId() == row.pms })
 		switch {
 		case seen[at]:
-			wrong = append(wrong, sheetFault{row.line, "staff.sheet.twice"})
+			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.twice"})
 		case row.pms != "" && listed < 0:
-			wrong = append(wrong, sheetFault{row.line, "staff.sheet.pms"})
+			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.pms"})
 		case row.pms != "" && used[row.pms]:
-			wrong = append(wrong, sheetFault{row.line, "staff.sheet.pmsTwice"})
+			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.pmsTwice"})
+		case row.pms != "" && ours[at] == nil && d.listed[listed].GetSpaceId() != "" && !frees(d.listed[listed].GetSpaceId()):
+			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.pmsTaken", Room: full[d.listed[listed].GetSpaceId()]})
 		}
 		seen[at], used[row.pms] = true, true
 		if own := ours[at]; own != nil {
@@ -180,5 +193,26 @@ func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFaul
 		}
 		plan.Create, plan.created = append(plan.Create, made), append(plan.created, row.pms)
 	}
+	if plan.exceedsCall() {
+		wrong = append(wrong, sheetFault{Line: 1, Text: "staff.sheet.many"})
+	}
 	return plan, wrong
+}
+
+// exceedsCall reports whether the plan creates or maps more than one call of the API may.
+func (p sheetPlan) exceedsCall() bool {
+	changes, _ := mappingChanges(p.mapped)
+	return len(p.Create) > maxRooms || len(p.withCreated(changes, p.created)) > maxRooms
+}
+
+// withCreated adds to changes the mapping of the created rooms, whose ids are in the order of Create. A space of the PMS that the changes only
+// free gets its new room instead: one call names each space once.
+func (p sheetPlan) withCreated(changes []*propertyv1.Mapping, ids []string) []*propertyv1.Mapping {
+	changes = slices.DeleteFunc(slices.Clone(changes), func(m *propertyv1.Mapping) bool { return slices.Contains(p.created, m.GetExternalId()) })
+	for i, external := range p.created {
+		if external != "" {
+			changes = append(changes, mapTo(external, ids[i]))
+		}
+	}
+	return changes
 }

@@ -49,7 +49,7 @@ func (x *exchange) importPage(status int, v sheetView) error {
 	p := x.newPage("staff.sheet.title")
 	p.Here, p.Back, p.Data = "spaces", listURL("/app/spaces", "pms", v.PMS), v
 	for _, f := range v.Faults[:min(len(v.Faults), 10)] {
-		p.Wrong = append(p.Wrong, kit.Wrong{ID: "f-" + sheetText, Label: p.T("staff.sheet.line", "line", f.Line), Text: p.T(f.Text)})
+		p.Wrong = append(p.Wrong, kit.Wrong{ID: "f-" + sheetText, Label: p.T("staff.sheet.line", "line", f.Line), Text: p.T(f.Text, "room", f.Room)})
 	}
 	return x.render(status, "sheet", p)
 }
@@ -87,7 +87,7 @@ func (s *site) importRooms(x *exchange) error {
 		plan, wrong = planSheet(rows, d)
 	}
 	if len(rows) == 0 && len(wrong) == 0 {
-		wrong = []sheetFault{{1, "staff.sheet.empty"}}
+		wrong = []sheetFault{{Line: 1, Text: "staff.sheet.empty"}}
 	}
 	if v.Faults = wrong; len(wrong) > 0 {
 		return x.importPage(http.StatusUnprocessableEntity, v)
@@ -109,7 +109,7 @@ func (s *site) importRooms(x *exchange) error {
 	case s.Fault(err).Reason == fault.Outdated:
 		return x.spacesPage(http.StatusConflict, nil, func(p *page, _ spacesData) { p.refuseOutdated() })
 	case s.Fault(err).Kind == fault.Invalid:
-		v.Faults = []sheetFault{{1, "staff.rooms.refused"}}
+		v.Faults = []sheetFault{{Line: 1, Text: "staff.rooms.refused"}}
 		return x.importPage(http.StatusUnprocessableEntity, v)
 	}
 	return err
@@ -122,11 +122,11 @@ func (x *exchange) applySheet(plan sheetPlan, changes []*propertyv1.Mapping) err
 		if err != nil {
 			return err
 		}
+		ids := make([]string, len(plan.created))
 		for i, space := range made.GetData().GetList() { // in the order of plan.Create
-			if plan.created[i] != "" {
-				changes = append(changes, mapTo(plan.created[i], space.GetId()))
-			}
+			ids[i] = space.GetId()
 		}
+		changes = plan.withCreated(changes, ids)
 	}
 	_, err := x.editMappings(x.Value("pms"), x.Value("lastChange"), changes)(false)
 	return err
