@@ -58,6 +58,7 @@ func readLast(c *propertyv1.Conversation) int {
 }
 
 type messagesView struct {
+	Guest  string                // id of the guest
 	Stay   string                // URL of the reservation, or "" if the page is a part of it
 	List   []*propertyv1.Message // oldest first
 	Older  string                // URL of the page with older messages, or ""
@@ -78,7 +79,7 @@ func (s *site) showMessages(x *exchange) error {
 // was refused because it was too long, or "". The menu entry is messages or, for a URL below a reservation, reservations.
 func (x *exchange) messagesPage(status int, token, typed string) error {
 	v := messagesView{Typed: typed, May: x.may("writeMessages")}
-	found, err := x.readConversation(x.R.PathValue("id"), token, v.May)
+	found, err := x.readConversation(x.R.PathValue("id"), token, v.May && !x.automatic())
 	if err != nil {
 		return err
 	}
@@ -96,6 +97,7 @@ func (x *exchange) messagesPage(status int, token, typed string) error {
 	}
 	of := found.GetConversation()
 	v.May = v.May && !of.GetErased()
+	v.Guest = of.GetGuestId()
 	name := of.GetName()
 	if name == "" { // a companion who has not entered a name yet
 		name = x.words().Text("web.guest", nil)
@@ -118,7 +120,7 @@ func (p *page) refuseMessage(status int) {
 }
 
 // readConversation loads a page of a conversation: the newest messages, or those of a page token, the newest first. marks means that the person
-// may answer, so that the newest messages become read. A conversation without unread messages needs no write, which waits for the disk.
+// opened the page and may answer, so that the newest messages become read. A page that updates itself may have no reader. A conversation without unread messages needs no write, which waits for the disk.
 func (x *exchange) readConversation(guest, token string, marks bool) (*propertyv1.ListMessagesResponse, error) {
 	found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, NewestFirst: true, PageToken: token, PageSize: shownMessages})
 	list := found.GetData().GetList()

@@ -91,3 +91,20 @@ func TestNoFormForAnErasedStay(t *testing.T) {
 		t.Errorf("status %d of\n%s", got.Code, got.Body)
 	}
 }
+
+// A page that loads itself again marks nothing as read, and does so only for messages of its own guest.
+func TestMessagesAreReadByAPerson(t *testing.T) {
+	c := &conversation{house: house{rights: []string{"readGuests", "writeMessages"}}, count: 3}
+	api := API{Sessions: c, Properties: c, Notices: &notices{}, Messages: c}
+	const path = "/app/messages/gst_1"
+	for _, own := range []bool{true, false} {
+		c.readUpTo = 0
+		body := serveAs(t, api, "en", path, nil, map[string]string{"Latchkey-Automatic": map[bool]string{true: "1"}[own]}).Body.String()
+		if want := map[bool]int32{false: 3}[own]; c.readUpTo != want {
+			t.Errorf("the script sent the request: %v, read up to %d, want %d", own, c.readUpTo, want)
+		}
+		if !strings.Contains(body, `data-feed="/app/live?topics=messages" `) || !strings.Contains(body, `data-of="gst_1"`) {
+			t.Errorf("the page follows other conversations: %s", body)
+		}
+	}
+}
