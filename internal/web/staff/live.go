@@ -12,11 +12,12 @@ import (
 // feed is the event stream that an open page follows to update itself.
 type feed struct {
 	URL string
-	Of  string // the page updates only on changes of the object with this id; "" for any
+	Of  string // the page updates only on changes of the objects with these ids, separated by spaces; "" for any
 	At  string // URL from which the script loads the updated parts; "" for the page itself
 }
 
-// newFeed returns the feed of these topics, separated by commas. of is the id of the object that the page shows, or "".
+// newFeed returns the feed of these topics, separated by commas. of are the ids of the objects that the page
+// shows, separated by spaces, or "".
 func newFeed(topics, of string) feed { return feed{URL: "/app/live?topics=" + topics, Of: of} }
 
 // newFeedAt is like newFeed for the response to a form, which a browser cannot load again. The script loads the updated parts from the page at

@@ -32,9 +32,21 @@ type reservationView struct {
 	Mails    []*propertyv1.Mail
 	Result   stayResult
 	Access   accessView
-	Manages  bool // the person may act in the check-in
-	Guests   bool // the person may read guests' data and messages
-	Messages bool // the person may write messages
+	Manages  bool   // the person may act in the check-in
+	Guests   bool   // the person may read guests' data and messages
+	Messages bool   // the person may write messages
+	Topics   string // topics of the changes that the page follows
+}
+
+// Follows returns the ids of what the page shows: the reservation and the locks of its doors, separated by spaces.
+func (v reservationView) Follows() string {
+	ids := []string{v.GetId()}
+	for _, d := range v.Doors {
+		if d.LockID != "" {
+			ids = append(ids, d.LockID)
+		}
+	}
+	return strings.Join(ids, " ")
 }
 
 // EmailParts returns the email address of the booker in the two parts between which a narrow page breaks the line.
@@ -100,7 +112,10 @@ func (x *exchange) showReservation(status int, result stayResult, wrong func(*pa
 		return err
 	}
 	api := x.site.api
-	v := reservationView{Reservation: r, URL: "/app/reservations/" + id, Result: result, Manages: x.may("manageCheckIns"), Guests: x.may("readGuests"), Messages: x.may("writeMessages")}
+	v := reservationView{Reservation: r, URL: "/app/reservations/" + id, Result: result, Manages: x.may("manageCheckIns"), Guests: x.may("readGuests"), Messages: x.may("writeMessages"), Topics: "reservations"}
+	if x.may("readLocks") {
+		v.Topics += ",locks"
+	}
 	explained, err := api.Reservations.ExplainReservation(x.call(), &propertyv1.ExplainReservationRequest{Id: id})
 	if err != nil {
 		return err

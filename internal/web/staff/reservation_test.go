@@ -44,6 +44,18 @@ func pmsFacts(t *testing.T, f *fakeAPI, language string) (facts []string) {
 	return facts
 }
 
+// The page follows its reservation and the locks of its doors.
+func TestReservationFollowsItsLocks(t *testing.T) {
+	f := &fakeAPI{
+		role: staff.FrontDesk, stay: &propertyv1.Reservation{Id: "rsv_1", PmsNumber: "8790", LastName: "Silva", State: "confirmed", From: before(0), To: before(0)},
+		doors: []*partnerv1.ExplainedDoor{{DoorId: "spc_1", Name: "101", Verdict: "opens"}, {DoorId: "gat_1", Name: "Front door", Verdict: "opens"}, {DoorId: "gat_2", Name: "Garage", Verdict: "doesNotOpen"}},
+		locks: []*propertyv1.Lock{{Id: "lck_1", DoorId: new("spc_1")}, {Id: "lck_2", DoorId: new("gat_1")}},
+	}
+	if _, body := f.get(t, "/app/reservations/rsv_1", "en"); !strings.Contains(body, `data-feed="/app/live?topics=reservations,locks"`) || !strings.Contains(body, `data-of="rsv_1 lck_1 lck_2"`) {
+		t.Errorf("the page follows other changes: %s", body)
+	}
+}
+
 // The page has every fact that the PMS sent, and no line for one that it did not send.
 func TestPageHasTheFactsOfThePMS(t *testing.T) {
 	bare := &propertyv1.Reservation{Id: "rsv_1", PmsNumber: "8790", LastName: "Silva", State: "confirmed", PmsId: "B-1", From: before(0), To: before(0)}

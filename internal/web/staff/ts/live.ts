@@ -70,7 +70,7 @@ export function follow(): void {
     };
     stream.addEventListener("changed", (e) => {
       const { ids, all } = JSON.parse((e as MessageEvent).data) as { ids: string[]; all: boolean };
-      if (all || !state.dataset.of || ids.includes(state.dataset.of)) void load();
+      if (all || !state.dataset.of || state.dataset.of.split(" ").some((id) => ids.includes(id))) void load();
     });
     stream.addEventListener("refused", () => {
       stream.close();
