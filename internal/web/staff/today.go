@@ -124,15 +124,16 @@ func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	return x.render(status, "today", p)
 }
 
-// addKiosks adds the tablets that are offline to the page of today, and what the page follows. A person who may not see the tablets gets neither.
+// addKiosks adds the tablets that are offline to the page of today, and what the page follows. A person who may not see the tablets does not get
+// them. A problem of a stay that is about its lock, and a tablet that no longer calls, cause no change of a reservation, but a notice.
 func (x *exchange) addKiosks(v *todayView, today bool) error {
-	if v.Topics = "reservations"; !today || !x.may("readProperty") {
+	if v.Topics = "reservations"; x.may("readNotices") {
+		v.Topics += ",notices"
+	}
+	if !today || !x.may("readProperty") {
 		return nil
 	}
 	v.Topics += ",kiosks"
-	if x.may("readNotices") { // a tablet that no longer calls causes no change, but a notice
-		v.Topics += ",notices"
-	}
 	found, err := x.site.api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
 	if err != nil {
 		return err

@@ -79,8 +79,10 @@ func TestTodayFollowsTheRights(t *testing.T) {
 	}{
 		{"", "", []string{"topics=reservations\""}, []string{"offline", "data-row-keys"}},
 		{"", "readProperty", []string{"topics=reservations,kiosks\"", "The tablet “Lobby” has been offline since <time"}, []string{"Bar", "Attic", "/app/settings/kiosks"}},
-		{"", "readProperty readNotices manageSettings", []string{"topics=reservations,kiosks,notices\"", `href="/app/settings/kiosks">Tablets`}, []string{"Bar"}},
+		{"", "readProperty readNotices manageSettings", []string{"topics=reservations,notices,kiosks\"", `href="/app/settings/kiosks">Tablets`}, []string{"Bar"}},
 		{"?day=2031-01-01", "readProperty manageSettings", []string{"topics=reservations\""}, []string{"offline", `id="lead-kiosks"`}},
+		{"?day=2031-01-01", "readProperty readNotices", []string{"topics=reservations,notices\""}, []string{"offline"}},
+		{"", "readNotices", []string{"topics=reservations,notices\""}, []string{"offline"}},
 		{"", "openDoors", []string{`data-row-keys="o"`}, nil},
 		{"", "readGuests openDoors", []string{`data-row-keys="om"`}, nil},
 	} {
