@@ -23,8 +23,9 @@ type roomView struct {
 	Gates           []*propertyv1.Gate // gates that guests of the room may open
 	Inputs          []kit.Input
 	Manages, Places bool
-	Refused         bool // the API refused to delete it
-	Live            bool // the page updates itself on changes of rooms and locks
+	Refused         bool   // the API refused to delete it
+	Live            bool   // the page updates itself on changes of rooms and locks
+	Query           string // the query that chooses the PMS, or "" if there is only one
 }
 
 // roomInputs returns the form fields of a room or bed.
@@ -105,15 +106,17 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 			return f
 		}
 	}
-	p.Here, p.Back, p.Data = "spaces", "/app/spaces", v
+	p.Here, p.Back, p.Data = "spaces", "/app/spaces"+v.Query, v
 	return x.render(status, "room", p)
 }
 
 // addMapping adds to v how the room is mapped to the PMS in the query, and which other spaces of the PMS it can be mapped to.
 func (x *exchange) addMapping(v *roomView) (err error) {
-	if _, v.Chosen, err = x.integrations(); err != nil || v.Chosen == nil {
+	all, chosen, err := x.integrations()
+	if v.Chosen = chosen; err != nil || chosen == nil {
 		return err
 	}
+	v.Query = queryOfPMS(all, chosen)
 	// This call is first, so that a change between the two calls makes the form outdated. Otherwise the form could overwrite the change.
 	mapped, lastChange, err := x.partnerSpaces(&propertyv1.ListPartnerSpacesRequest{IntegrationId: v.Chosen.GetId(), SpaceId: v.GetId()})
 	if err != nil {
@@ -134,9 +137,17 @@ func (x *exchange) addMapping(v *roomView) (err error) {
 	return nil
 }
 
+// queryOfPMS returns the query of a page that shows a PMS, or "" if it is the only one of the property.
+func queryOfPMS(all []*propertyv1.Integration, chosen *propertyv1.Integration) string {
+	if len(all) < 2 {
+		return ""
+	}
+	return listURL("", "pms", chosen.GetId())
+}
+
 // changeRoom handles the forms that change, map or delete a room or bed.
 func (s *site) changeRoom(x *exchange) error {
-	id, done := x.R.PathValue("id"), "saved"
+	id, done, pms := x.R.PathValue("id"), "saved", x.R.URL.Query().Get("pms")
 	err := error(nil)
 	switch x.Value("do") {
 	case "save":
@@ -147,10 +158,10 @@ func (s *site) changeRoom(x *exchange) error {
 		_, err = x.editMappings(x.Value("pms"), x.Value("lastChange"), changes)(false)
 	case "delete":
 		if _, err = s.api.Spaces.DeleteSpace(x.call(), &propertyv1.DeleteSpaceRequest{Id: id}); err == nil {
-			return x.Redirect("/app/spaces?done=deleted")
+			return x.Redirect(listURL("/app/spaces", "pms", pms, "done", "deleted"))
 		}
 	default:
-		return x.Redirect("/app/spaces/rooms/" + id)
+		return x.Redirect(listURL("/app/spaces/rooms/"+id, "pms", pms))
 	}
 	if err != nil {
 		if f := s.Fault(err); slices.Contains([]fault.Reason{fault.AlreadyExists, fault.InUse, fault.Outdated}, f.Reason) || f.Kind == fault.Invalid && len(f.Fields) > 0 {
@@ -158,15 +169,15 @@ func (s *site) changeRoom(x *exchange) error {
 		}
 		return err
 	}
-	return x.Redirect("/app/spaces/rooms/" + id + "?done=" + done)
+	return x.Redirect(listURL("/app/spaces/rooms/"+id, "pms", pms, "done", done))
 }
 
 // placeLock handles the forms that assign a lock to the door of a room or bed, or remove it from the door.
 func (s *site) placeLock(x *exchange) error {
 	lock, door := x.Value("lock"), x.R.PathValue("id")
-	at := "/app/spaces/rooms/" + door
+	at, pms := "/app/spaces/rooms/"+door, x.R.URL.Query().Get("pms")
 	if lock == "" {
-		return x.Redirect(at)
+		return x.Redirect(listURL(at, "pms", pms))
 	}
 	from := "" // the form offers locks without a door
 	if x.Value("do") == "take" {
@@ -174,7 +185,7 @@ func (s *site) placeLock(x *exchange) error {
 	}
 	_, err := s.api.Locks.AssignLock(x.call(), &propertyv1.AssignLockRequest{Id: lock, DoorId: &door, FromDoorId: &from})
 	if err == nil {
-		return x.Redirect(at + "?done=saved")
+		return x.Redirect(listURL(at, "pms", pms, "done", "saved"))
 	}
 	if f := s.Fault(err); f.Reason == fault.Outdated || f.Reason == fault.InUse {
 		return x.roomPage(http.StatusConflict, f)

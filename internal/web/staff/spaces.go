@@ -84,6 +84,7 @@ type spacesView struct {
 	Manages      bool
 	ShowsLocks   bool
 	Unread       *fault.Fault // why the spaces of the PMS could not be read, or nil
+	Query        string       // the query that chooses the PMS on the pages of rooms, or "" if there is only one
 	Problem      string       // the same in the reader's language; "" if only its message is known
 }
 
@@ -247,7 +248,7 @@ func (x *exchange) spacesPage(status int, unread *fault.Fault, refuse func(*page
 	if err != nil {
 		return err
 	}
-	v := spacesView{PMS: d.pms, Chosen: d.chosen, Manages: x.may("manageSpaces"), ShowsLocks: x.may("readLocks"), Unread: unread, LastChange: d.lastChange}
+	v := spacesView{PMS: d.pms, Chosen: d.chosen, Manages: x.may("manageSpaces"), ShowsLocks: x.may("readLocks"), Unread: unread, LastChange: d.lastChange, Query: queryOfPMS(d.pms, d.chosen)}
 	if unread != nil {
 		v.Problem = unread.Meta["problem"]
 	}
