@@ -95,10 +95,13 @@ func outcomeOf(err error) audit.Outcome {
 	return audit.Refused
 }
 
-// reasonOf returns the caller's reason in the request's field reason, or "".
+// reasonOf returns the caller's reason in the request's field reason or refuse_because, or "".
 func reasonOf(request proto.Message) string {
-	if r, ok := request.(interface{ GetReason() string }); ok {
+	switch r := request.(type) {
+	case interface{ GetReason() string }:
 		return r.GetReason()
+	case interface{ GetRefuseBecause() string }:
+		return r.GetRefuseBecause()
 	}
 	return ""
 }
