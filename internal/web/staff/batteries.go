@@ -31,7 +31,11 @@ type batteryRow struct {
 type batteriesView struct {
 	Rows    []batteryRow
 	Unknown []lockRow // locks on doors whose battery is not known
+	Skipped int       // number of locks at mayGetLow or below whose battery was not forecast
 }
+
+// MayGetLow returns the charge in percent up to which a battery is forecast.
+func (batteriesView) MayGetLow() int { return mayGetLow }
 
 // forecast estimates when a battery falls to lowPercent, from its readings since it was last changed. ok is false if it does not fall.
 func forecast(readings []*propertyv1.LockReading, now time.Time) (lowAt time.Time, ok bool) {
@@ -81,7 +85,8 @@ func (s *site) showBatteries(x *exchange) error {
 	slices.SortStableFunc(falling, func(a, b lockRow) int {
 		return cmp.Compare(a.GetStatus().GetBatteryPercent(), b.GetStatus().GetBatteryPercent())
 	})
-	for _, row := range falling[:min(len(falling), maxForecasts)] {
+	v.Skipped = max(0, len(falling)-maxForecasts)
+	for _, row := range falling[:len(falling)-v.Skipped] {
 		found, err := s.api.Locks.GetLockHistory(x.call(), &propertyv1.GetLockHistoryRequest{Id: row.GetId(), Since: timestamppb.New(s.Now().AddDate(0, 0, -historyDays))})
 		if err != nil {
 			return err
