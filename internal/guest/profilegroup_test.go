@@ -73,7 +73,7 @@ func TestUsesProfile(t *testing.T) {
 	})
 }
 
-// An offered profile is still kept: the guest who presses "Continue" with the switch as it is keeps it, also after a change of an answer.
+// An offered profile is still kept: the guest who presses "Continue" with the switch unchanged keeps it, also after a change of an answer.
 func TestOfferedProfileStaysKept(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		former := h.book(hotel, "former", "Silva")
