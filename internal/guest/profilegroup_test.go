@@ -44,8 +44,12 @@ func TestOtherRoomsUseNoProfile(t *testing.T) {
 			act()
 			isKept(what)
 		}
-		h.erase(h.requestErasure(bob))
+		e := h.requestErasure(bob)
+		h.erase(e)
 		isKept("the erasure")
+		if !h.receipt(e).Row.KeepProfile {
+			t.Error("the receipt says that what is kept was erased")
+		}
 	})
 }
 

@@ -44,7 +44,7 @@ type Erasure struct {
 	Law string `protobuf:"bytes,7,opt,name=law,proto3" json:"law,omitempty"`
 	// The last day on which they are kept, YYYY-MM-DD, or empty.
 	KeptUntil string `protobuf:"bytes,8,opt,name=kept_until,json=keptUntil,proto3" json:"kept_until,omitempty"`
-	// The guest keeps the profile for the next stay. Absent means false.
+	// The guest keeps the profile for the next stay, or the booking has several rooms, whose erasure deletes none. Absent means false.
 	KeepsProfile bool `protobuf:"varint,10,opt,name=keeps_profile,json=keepsProfile,proto3" json:"keeps_profile,omitempty"`
 	// What the page /g/erasure/{receipt} and GetErasureReceipt need. Empty in the state none.
 	Receipt       string `protobuf:"bytes,9,opt,name=receipt,proto3" json:"receipt,omitempty"`
