@@ -1,0 +1,82 @@
+package guest
+
+import (
+	"time"
+
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/property"
+)
+
+// ErasureFacts is what decides when data are erased.
+type ErasureFacts struct {
+	RequestedAt time.Time
+	State       access.State
+	CheckingIn  bool      // a checkIn call was made, and may have checked the guests in
+	End         time.Time // the end of the access
+	Now         time.Time
+}
+
+// ErasurePlan is when data are erased.
+type ErasurePlan struct {
+	From      time.Time // the 24 hours begin
+	AfterStay bool      // because the stay ends then
+}
+
+// DueAt is when the data are erased at the latest.
+func (p ErasurePlan) DueAt() time.Time { return p.From.Add(erasureWithin) }
+
+// PlanErasure decides when data are erased. A guest in house needs the key and the way to the desk, and the law wants their answers.
+//
+//	the guests                                        the 24 hours begin
+//	have not checked in, canceled, or checked out     at the request
+//	are in house, or the PMS is checking them in      at the end of the access
+//	are past the end of their access                  at the request, or at the end if that was later
+func PlanErasure(f ErasureFacts) ErasurePlan {
+	inHouse := f.State == access.Started || f.State == access.Confirmed && f.CheckingIn
+	if !inHouse || !f.End.After(f.RequestedAt) {
+		return ErasurePlan{From: f.RequestedAt}
+	}
+	return ErasurePlan{From: f.End, AfterStay: f.Now.Before(f.End)}
+}
+
+// planErasure plans the erasure of a party's data that was requested at a time.
+func (p *Party) planErasure(requestedAt, now time.Time) ErasurePlan {
+	return planErasure(p.Reservation, p.Property, p.Stay, requestedAt, now)
+}
+
+// planErasure plans an erasure without the guests' answers, which may be unreadable. stay is nil if nothing is stored about the stay.
+func planErasure(reserved *ent.Reservation, in *ent.Property, stay *ent.Stay, requestedAt, now time.Time) ErasurePlan {
+	of := access.Stay{To: reserved.ToAt}
+	if reserved.ExtendedTo != nil {
+		of.ExtendedTo = *reserved.ExtendedTo
+	}
+	f := ErasureFacts{
+		RequestedAt: requestedAt, State: access.State(reserved.State), Now: now,
+		End: of.End(access.Rules{LateOut: time.Duration(in.LateOutMinutes) * time.Minute}),
+	}
+	if stay != nil && stay.EndedAt == nil {
+		f.CheckingIn = stay.AttemptState == "calling" || stay.AttemptState == "accepted"
+	}
+	return PlanErasure(f)
+}
+
+// LateErasure returns by when an erasure must be done, and whether that is so soon that staff must know. It reads no answers: they may be why
+// the erasure fails.
+func LateErasure(view *db.Tx, row *ErasureRow) (dueAt time.Time, late bool, err error) {
+	reserved, err := loadReservation(view, row.PropertyID, row.ReservationID)
+	if err != nil {
+		return time.Time{}, false, ignoreRemoved(err)
+	}
+	in, err := property.Get(view, row.PropertyID)
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	stay, err := LoadStay(view, row.PropertyID, row.ReservationID)
+	if err != nil {
+		return time.Time{}, false, err
+	}
+	plan := planErasure(reserved, in, stay, row.CreatedAt, view.Now())
+	return plan.DueAt(), !view.Now().Before(plan.From.Add(erasureAlert)), nil
+}
