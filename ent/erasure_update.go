@@ -117,6 +117,26 @@ func (_u *ErasureUpdate) ClearKeptUntil() *ErasureUpdate {
 	return _u
 }
 
+// SetKeepProfile sets the "keep_profile" field.
+func (_u *ErasureUpdate) SetKeepProfile(v bool) *ErasureUpdate {
+	_u.mutation.SetKeepProfile(v)
+	return _u
+}
+
+// SetNillableKeepProfile sets the "keep_profile" field if the given value is not nil.
+func (_u *ErasureUpdate) SetNillableKeepProfile(v *bool) *ErasureUpdate {
+	if v != nil {
+		_u.SetKeepProfile(*v)
+	}
+	return _u
+}
+
+// ClearKeepProfile clears the value of the "keep_profile" field.
+func (_u *ErasureUpdate) ClearKeepProfile() *ErasureUpdate {
+	_u.mutation.ClearKeepProfile()
+	return _u
+}
+
 // Mutation returns the ErasureMutation object of the builder.
 func (_u *ErasureUpdate) Mutation() *ErasureMutation {
 	return _u.mutation
@@ -205,6 +225,9 @@ func (_u *ErasureUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if _u.mutation.KeptUntilCleared() {
 		_spec.ClearField(erasure.FieldKeptUntil, field.TypeTime)
+	}
+	if value, ok := _u.mutation.KeepProfile(); ok {
+		_spec.SetField(erasure.FieldKeepProfile, field.TypeBool, value)
 	}
 	if _u.mutation.KeepProfileCleared() {
 		_spec.ClearField(erasure.FieldKeepProfile, field.TypeBool)
@@ -316,6 +339,26 @@ func (_u *ErasureUpdateOne) SetNillableKeptUntil(v *time.Time) *ErasureUpdateOne
 // ClearKeptUntil clears the value of the "kept_until" field.
 func (_u *ErasureUpdateOne) ClearKeptUntil() *ErasureUpdateOne {
 	_u.mutation.ClearKeptUntil()
+	return _u
+}
+
+// SetKeepProfile sets the "keep_profile" field.
+func (_u *ErasureUpdateOne) SetKeepProfile(v bool) *ErasureUpdateOne {
+	_u.mutation.SetKeepProfile(v)
+	return _u
+}
+
+// SetNillableKeepProfile sets the "keep_profile" field if the given value is not nil.
+func (_u *ErasureUpdateOne) SetNillableKeepProfile(v *bool) *ErasureUpdateOne {
+	if v != nil {
+		_u.SetKeepProfile(*v)
+	}
+	return _u
+}
+
+// ClearKeepProfile clears the value of the "keep_profile" field.
+func (_u *ErasureUpdateOne) ClearKeepProfile() *ErasureUpdateOne {
+	_u.mutation.ClearKeepProfile()
 	return _u
 }
 
@@ -437,6 +480,9 @@ func (_u *ErasureUpdateOne) sqlSave(ctx context.Context) (_node *Erasure, err er
 	}
 	if _u.mutation.KeptUntilCleared() {
 		_spec.ClearField(erasure.FieldKeptUntil, field.TypeTime)
+	}
+	if value, ok := _u.mutation.KeepProfile(); ok {
+		_spec.SetField(erasure.FieldKeepProfile, field.TypeBool, value)
 	}
 	if _u.mutation.KeepProfileCleared() {
 		_spec.ClearField(erasure.FieldKeepProfile, field.TypeBool)

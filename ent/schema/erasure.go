@@ -30,7 +30,7 @@ func (Erasure) Fields() []ent.Field {
 		maybe("finished_at"),
 		field.String("law").Annotations(pseudonym).MaxRuneLen(8).Default("").Comment("The country rule under which official forms are kept; empty: none are."),
 		maybe("kept_until"), // when the last of them is erased
-		field.Bool("keep_profile").Annotations(pseudonym).Optional().Immutable().Comment("The guest keeps what the property knows for the next stay. NULL: false."),
+		field.Bool("keep_profile").Annotations(pseudonym).Optional().Comment("The guest keeps what the property knows for the next stay. NULL: false."),
 		created(),
 	}
 }

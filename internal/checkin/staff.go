@@ -69,7 +69,7 @@ func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) 
 		switch at := Next(f).Stage; {
 		case at == CheckedIn, at == Ended:
 			return fault.New(fault.Precondition, fault.StayEnded, "the check-in of this stay has ended, so there is no stage to clear")
-		case at == NotToday && refused == "":
+		case f.Reservation.Today < f.Reservation.ArrivalOn && refused == "":
 			return fault.Fields(fault.Field{Path: "stage", Reason: fault.WrongValue, Message: "cannot be cleared yet: clear it on the day of arrival, " + f.Reservation.ArrivalOn + ", or later"})
 		}
 		if !f.wants(stage) {

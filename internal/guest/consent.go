@@ -109,6 +109,9 @@ func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices
 	if chosen[0].Row.Role != Main || a.Origin != OriginMail {
 		return nil
 	}
+	if !keep && !p.Stay.KeepProfile {
+		return nil // the switch was off before: what an earlier stay keeps stays
+	}
 	return p.keepProfile(tx, keys, keep)
 }
 

@@ -46,7 +46,7 @@ func Erase(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) (done bool, err error
 	if row.GuestID != "" {
 		err = p.eraseCompanion(tx, row.GuestID)
 	} else {
-		err = p.eraseAll(tx, keys, row.KeepProfile)
+		err = p.eraseParty(tx, keys, row)
 	}
 	if err != nil {
 		return false, err
@@ -64,11 +64,21 @@ func Erase(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) (done bool, err error
 // nil: none.
 func finishErasure(tx *db.Tx, row *ErasureRow, law string, keptUntil *time.Time) error {
 	err := tx.Erasure.Update().Where(enterasure.PropertyID(row.PropertyID), enterasure.ID(row.ID)).
-		SetFinishedAt(tx.Now()).SetMailID("").SetLaw(law).SetNillableKeptUntil(keptUntil).Exec(tx.Context())
+		SetFinishedAt(tx.Now()).SetMailID("").SetKeepProfile(row.KeepProfile).SetLaw(law).SetNillableKeptUntil(keptUntil).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("record that an erasure is done: %w", err)
 	}
 	return nil
+}
+
+// eraseParty erases a whole party. The booking may have got more rooms since the request, so that the profile is kept: the receipt says so.
+func (p *Party) eraseParty(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) error {
+	uses, err := p.UsesProfile(tx)
+	if err != nil {
+		return err
+	}
+	row.KeepProfile = row.KeepProfile || !uses
+	return p.eraseAll(tx, keys, row.KeepProfile)
 }
 
 // eraseAll erases what is stored about a party and its booker, and what the property keeps for the next stay unless the guest keeps it. What is

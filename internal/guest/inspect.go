@@ -204,7 +204,7 @@ func (p *Party) entryOfOpenForm(m Member) (Entry, bool, error) {
 	if at, _, ok := officialEnd(f.law, true, p.departure()); ok {
 		e.EraseAt = at
 	}
-	return e, true, e.sign(m.signature)
+	return e, true, e.sign(m.validSignature())
 }
 
 // decryptEntry returns the register entry of a closed form.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
-	"slices"
 	"time"
 
 	"latchkey.dev/ent"
@@ -41,6 +40,9 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 	p, err := LoadParty(tx, keys, g.PropertyID, g.ReservationID)
 	if err != nil {
 		return err
+	}
+	if present, err := p.presentProfileID(tx, keys); err != nil || present != kept.ID {
+		return err // the link went to an address that the guest typed, which may be another person's
 	}
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
 		return err
@@ -108,21 +110,17 @@ func openProfile(ctx context.Context, keys *keyring.Ring, kept *ent.GuestProfile
 	return answers, nil
 }
 
-// presentProfileID returns the id of the profile of the address to which the guest's links are mailed: the booker's, or one that the guest gave if
-// the booker's is an agency's. It returns "" if no address reaches the guest.
+// presentProfileID returns the id of the profile of the booker's present address, or "" if it does not reach the guest, such as that of an agency.
+// An address that the guest typed does not count: it may be another person's, whose profile the guest would read.
 func (p *Party) presentProfileID(view *db.Tx, keys *keyring.Ring) (string, error) {
 	booker, err := reservation.Service{Keys: keys}.Booker(view.Context(), p.Reservation)
 	if err != nil {
 		return "", err
 	}
-	if booker.Email != nil && mail.Reaches(*booker.Email) {
-		return ProfileID(keys, p.Reservation.PropertyID, *booker.Email), nil
+	if booker.Email == nil || !mail.Reaches(*booker.Email) {
+		return "", nil
 	}
-	given, err := p.TrustedAddresses(view)
-	if i := slices.IndexFunc(given, mail.Reaches); i >= 0 {
-		return ProfileID(keys, p.Reservation.PropertyID, given[i]), err
-	}
-	return "", err
+	return ProfileID(keys, p.Reservation.PropertyID, *booker.Email), nil
 }
 
 // DecidesProfile reports whether a session decides whether the property keeps the main guest's answers for the next stay: it is the main guest's with

@@ -98,34 +98,87 @@ func TestOfferedProfileStaysKept(t *testing.T) {
 	})
 }
 
-// A guest who booked at an agency keeps answers under the own address, where the next stay finds them, and not under the agency's. Without an address
-// that reaches the guest there is nothing to decide.
+// The address of an agency keeps no profile. An address that the guest typed opens, gets and ends none: it may be another person's.
 func TestProfileOfAGuestOfAnAgency(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
-		id := h.book(hotel, "A", "Silva", reservation.Email, "x.1@guest.booking.com")
-		ana := h.guestOf(id, "")
-		decides := func() bool {
-			t.Helper()
-			is, err := h.party(id).DecidesProfile(h.db.View(t.Context()), h.keys, ana)
-			h.must(err)
-			return is
+		former := h.keptOfAna()
+		id := h.book(hotel, "A", "Berg", reservation.Email, "x.1@guest.booking.com")
+		bob := h.guestOf(id, "")
+		h.must(h.save(bob, h.party(id).Members[0].Row.ID, rule.NameStep, "firstName", "Bob", "lastName", "Berg"))
+		h.write(func(tx *db.Tx) error { return guest.SetMailAddress(tx, h.keys, bob, "ana@example.com") })
+		if decides, err := h.party(id).DecidesProfile(h.db.View(t.Context()), h.keys, bob); err != nil || decides {
+			t.Errorf("the guest decides whether answers are kept: %v", err)
 		}
-		h.must(h.save(ana, h.party(id).Members[0].Row.ID, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
-		if h.keepProfile(ana, true); h.profiles() != 0 {
-			t.Error("a profile is kept under the address of an agency")
+		if answers, _, err := guest.ProfileOf(h.db.View(t.Context()), h.keys, h.party(id), bob); err != nil || answers != nil {
+			t.Errorf("the guest reads %v, %v", answers, err)
 		}
-		if h.keepProfile(ana, false); decides() {
-			t.Error("a guest without an address decides whether answers are kept")
+		h.keepProfile(bob, true)
+		h.isKeptOfAna(former, "consent")
+		h.keepProfile(bob, false)
+		h.write(func(tx *db.Tx) error { return guest.DeleteProfile(tx, h.keys, bob) })
+		h.isKeptOfAna(former, "the deletion")
+		empty := h.book(hotel, "B", "Berg", reservation.Email, "x.2@guest.booking.com")
+		h.bind(h.link(empty, "", "ana@example.com"))
+		if got := h.party(empty).Members[0].Answers; len(got) > 0 {
+			t.Errorf("a link to a typed address offers %v", got)
 		}
-		h.write(func(tx *db.Tx) error { return guest.SetMailAddress(tx, h.keys, ana, "ana@example.com") })
-		if !decides() {
-			t.Error("a guest with an address does not decide whether answers are kept")
-		}
+		h.erase(h.requestErasure(bob))
+		h.isKeptOfAna(former, "the erasure")
+	})
+}
+
+// keptOfAna keeps a profile of Ana, and returns the stay of which it is.
+func (h *fixture) keptOfAna() (reservationID string) {
+	h.t.Helper()
+	former := h.book(hotel, "former", "Silva")
+	ana := h.guestOf(former, "")
+	h.must(h.save(ana, h.party(former).Members[0].Row.ID, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+	h.keepProfile(ana, true)
+	return former
+}
+
+// isKeptOfAna fails the test unless the profile of [fixture.keptOfAna] is the only one, and unchanged.
+func (h *fixture) isKeptOfAna(former, what string) {
+	h.t.Helper()
+	answers, _, err := h.party(former).KeptProfile(h.db.View(h.t.Context()), h.keys)
+	if err != nil || answers[rule.FirstName] != "Ana" || h.profiles() != 1 {
+		h.t.Errorf("after %s, %v is kept in %d profiles, %v", what, answers, h.profiles(), err)
+	}
+}
+
+// A guest to whom nothing was offered, and who continues with the switch off, deletes nothing of an earlier stay.
+func TestContinueDeletesNoProfileThatWasNotOffered(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		former := h.keptOfAna()
+		next := h.book(hotel, "next", "Silva", reservation.Email, "x.1@guest.booking.com")
+		ana := h.guestOf(next, "")
+		h.must(h.save(ana, h.party(next).Members[0].Row.ID, rule.NameStep, "firstName", "Anna", "lastName", "Silva"))
+		h.book(hotel, "next", "Silva")
+		ana = h.guestOf(next, "")
+		h.keepProfile(ana, false)
+		h.isKeptOfAna(former, "no consent")
 		h.keepProfile(ana, true)
-		next := h.book(hotel, "B", "Silva")
-		h.guestOf(next, "")
-		if got := h.party(next).Members[0]; got.Answers[rule.FirstName] != "Ana" || h.profiles() != 1 {
-			t.Errorf("the next stay begins with %v", got.Answers)
+		h.keepProfile(ana, false)
+		if h.profiles() != 0 {
+			t.Error("the switch that the guest switched off deletes nothing")
+		}
+	})
+}
+
+// A booking that gets another room after the request of an erasure keeps the profile, and the receipt says so.
+func TestErasureOfABookingThatGetsARoom(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		former := h.keptOfAna()
+		id := h.book(hotel, "A", "Silva", reservation.State, "started", reservation.GroupID, "G")
+		e := h.requestErasure(h.guestOf(id, ""))
+		h.book(hotel, "B", "Silva", reservation.GroupID, "G")
+		h.clock.Set(h.party(id).Reservation.ToAt)
+		if !h.erase(e) {
+			t.Fatal("the erasure is not done")
+		}
+		h.isKeptOfAna(former, "the erasure")
+		if !h.receipt(e).Row.KeepProfile {
+			t.Error("the receipt says that what is kept was erased")
 		}
 	})
 }

@@ -152,7 +152,7 @@ func (p *Party) storeEntry(tx *db.Tx, keys *keyring.Ring, f officialForm) error 
 	if !f.inRegister || len(f.answers) == 0 {
 		return nil
 	}
-	form := registerForm{Number: p.Reservation.PmsNumber, DepartureOn: p.departure().Format(time.DateOnly), Role: row.Role, Answers: f.answers, Signature: f.guest.signature}
+	form := registerForm{Number: p.Reservation.PmsNumber, DepartureOn: p.departure().Format(time.DateOnly), Role: row.Role, Answers: f.answers, Signature: f.guest.validSignature()}
 	entryID := id.New(id.Register)
 	raw, err := json.Marshal(form)
 	if err == nil {

@@ -197,3 +197,11 @@ func (p *Party) DrawnSignature(guestID string) (svg string, at time.Time, err er
 	}
 	return picture.SVG(), m.SignedAt, nil
 }
+
+// validSignature returns the signature that counts for the present answers and the present arrival, or nil.
+func (m Member) validSignature() *signature {
+	if m.SignedAt.IsZero() {
+		return nil
+	}
+	return m.signature
+}

@@ -141,10 +141,7 @@ func TestSignatureOnArrival(t *testing.T) {
 		if s := h.signature(a, main); s.State != guest.SignatureNotNeeded || h.party(id).NeedsSignature() {
 			t.Errorf("a French citizen: %+v", s)
 		}
-		h.must(h.save(a, main, rule.CitizenshipStep, "nationality", "PT"))
-		h.must(h.save(a, main, rule.BirthStep, "birthDate", "1990-05-05", "birthPlace", "Porto"))
-		h.must(h.save(a, main, rule.AddressStep, "address.street", "Rua 1", "address.city", "Porto", "address.country", "PT"))
-		h.must(h.save(a, main, rule.ContactStep, "email", "ana@example.com", "mobile", "+351912345678"))
+		h.fillPortuguese(a, main)
 		if s := h.signature(a, main); s.State != guest.SignLater {
 			t.Errorf("the day before: %+v", s)
 		}
@@ -165,6 +162,38 @@ func TestSignatureOnArrival(t *testing.T) {
 		h.must(h.sign(a, main, h.signature(a, main).Shown, drawn))
 		if len(h.party(id).Unsigned()) != 0 {
 			t.Error("the second signature does not count")
+		}
+	})
+}
+
+// fillPortuguese answers what the law of France asks a guest from Portugal.
+func (h *fixture) fillPortuguese(a actor.Actor, guestID string) {
+	h.t.Helper()
+	h.must(h.save(a, guestID, rule.CitizenshipStep, "nationality", "PT"))
+	h.must(h.save(a, guestID, rule.BirthStep, "birthDate", "1990-05-05", "birthPlace", "Porto"))
+	h.must(h.save(a, guestID, rule.AddressStep, "address.street", "Rua 1", "address.city", "Porto", "address.country", "PT"))
+	h.must(h.save(a, guestID, rule.ContactStep, "email", "ana@example.com", "mobile", "+351912345678"))
+}
+
+// A signature that counts no more, because the stay has moved to a later day, is in no entry of the guest register.
+func TestVoidedSignatureIsNotRegistered(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.drawnRules("FR")
+		id := h.book(hotel, "A", "Silva")
+		a, main := h.guestOf(id, ""), h.party(id).Members[0].Row.ID
+		h.must(h.save(a, main, rule.NameStep, "firstName", "Ana", "lastName", "Silva"))
+		h.fillPortuguese(a, main)
+		h.clock.Set(morning.Add(24 * time.Hour))
+		h.must(h.sign(a, main, h.signature(a, main).Shown, drawn))
+		from := h.party(id).Reservation.FromAt.AddDate(0, 0, 2)
+		h.book(hotel, "A", "Silva", reservation.State, "started", reservation.From, from.Format(time.RFC3339), reservation.To, from.AddDate(0, 0, 2).Format(time.RFC3339))
+		e := h.requestErasure(a)
+		h.clock.Set(h.party(id).Reservation.ToAt)
+		if !h.erase(e) {
+			t.Fatal("the erasure is not done")
+		}
+		if entries := h.closed(); len(entries) != 1 || !entries[0].SignedAt.IsZero() || entries[0].SVG != "" {
+			t.Errorf("the register has %+v", entries)
 		}
 	})
 }
