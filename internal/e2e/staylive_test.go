@@ -2,11 +2,13 @@ package e2e
 
 import (
 	"bufio"
+	"context"
 	"html"
 	"net/http"
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/e2e/e2etest"
@@ -26,7 +28,9 @@ func TestStayFollowsItsLocks(t *testing.T) {
 	if feed == nil || of == nil || !strings.Contains(of[1], " lck_") {
 		t.Fatalf("the page follows %q of %q", feed, of)
 	}
-	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.base+html.UnescapeString(feed[1]), nil)
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.base+html.UnescapeString(feed[1]), nil)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -59,6 +59,8 @@ func (x *exchange) joinRefused(err error, secret string, i *propertyv1.Invitatio
 		text = "staff.invite.password"
 	case fault.SecondFactorRequired:
 		text = "staff.invite.app"
+	case fault.IdentityTaken:
+		text = "staff.invite.elsewhere"
 	}
 	if text == "" {
 		return err

@@ -157,11 +157,15 @@ func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFaul
 		ours[place{names[s.GetParentSpaceId()], s.GetName()}] = s
 	}
 	full := fullNames(d.own)
-	frees := func(holder string) bool { // whether a row of the file maps a room to something else
-		return slices.ContainsFunc(rows, func(r sheetRow) bool {
-			own := ours[place{r.dorm, r.name}]
-			return own != nil && own.GetId() == holder && r.pms != "" && r.pms != d.mappedTo(holder).GetExternalId()
-		})
+	freed := map[string]bool{} // the rooms that a row of the file maps to something else
+	for _, r := range rows {
+		if own := ours[place{r.dorm, r.name}]; own != nil && r.pms != "" && r.pms != d.mappedTo(own.GetId()).GetExternalId() {
+			freed[own.GetId()] = true
+		}
+	}
+	taken := func(listed int, by *propertyv1.Space) bool { // whether a room keeps a space of the PMS that another room would get
+		holder := d.listed[listed].GetSpaceId()
+		return holder != "" && holder != by.GetId() && !freed[holder]
 	}
 	seen, used := map[place]bool{}, map[string]bool{}
 	for _, row := range rows {
@@ -174,7 +178,7 @@ func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFaul
 			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.pms"})
 		case row.pms != "" && used[row.pms]:
 			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.pmsTwice"})
-		case row.pms != "" && ours[at] == nil && d.listed[listed].GetSpaceId() != "" && !frees(d.listed[listed].GetSpaceId()):
+		case row.pms != "" && taken(listed, ours[at]):
 			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.pmsTaken", Room: full[d.listed[listed].GetSpaceId()]})
 		}
 		seen[at], used[row.pms] = true, true

@@ -24,9 +24,10 @@ var typedNames = []string{"reason", "until", "door", "email", "role", "kind", "h
 
 // typedForm has the posted values of a form.
 type typedForm struct {
-	Path   string     `json:"path"`   // URL path that the form was posted to
-	Person string     `json:"person"` // id of the person who typed: the page does not show the values to another person
-	Values url.Values `json:"values"`
+	Path     string     `json:"path"`     // URL path that the form was posted to
+	Person   string     `json:"person"`   // id of the person who typed: the page does not show the values to another person
+	Property string     `json:"property"` // id of the property of the form: the page of another one does not show the values
+	Values   url.Values `json:"values"`
 }
 
 // keepTyped stores the posted values in a cookie until the person has confirmed. Values that are too long are not stored.
@@ -34,7 +35,7 @@ func (x *exchange) keepTyped() {
 	if x.R.Method != http.MethodPost || x.session == nil {
 		return
 	}
-	f := typedForm{x.R.URL.Path, x.session.GetPerson().GetId(), url.Values{}}
+	f := typedForm{x.R.URL.Path, x.session.GetPerson().GetId(), x.role.GetPropertyId(), url.Values{}}
 	for _, name := range typedNames {
 		if values := x.R.PostForm[name]; len(values) > 0 {
 			f.Values[name] = values
@@ -53,7 +54,10 @@ func (x *exchange) restoreTyped() {
 		return
 	}
 	var f typedForm
-	if json.Unmarshal(raw, &f) != nil || f.Person != x.session.GetPerson().GetId() || f.Path != x.R.URL.Path && !strings.HasPrefix(f.Path, x.R.URL.Path+"/") {
+	if json.Unmarshal(raw, &f) != nil || f.Person != x.session.GetPerson().GetId() || f.Property != x.role.GetPropertyId() {
+		return
+	}
+	if f.Path != x.R.URL.Path && !strings.HasPrefix(f.Path, x.R.URL.Path+"/") {
 		return
 	}
 	for name := range f.Values {

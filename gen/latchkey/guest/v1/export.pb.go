@@ -664,7 +664,7 @@ type ExportedGuest struct {
 	SignedAt *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=signed_at,json=signedAt,proto3" json:"signed_at,omitempty"`
 	// The language of mails, or empty.
 	Language string `protobuf:"bytes,10,opt,name=language,proto3" json:"language,omitempty"`
-	// The address that the main guest typed for the mails about the stay (SetMailAddress), or empty. Only in the copy of the main guest.
+	// The address that the guest typed for the mails about the stay (SetMailAddress), or empty. Only for guests for whom the caller acts.
 	MailAddress   string `protobuf:"bytes,11,opt,name=mail_address,json=mailAddress,proto3" json:"mail_address,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

@@ -766,8 +766,8 @@ type Stay struct {
 	// The property has no mail server, so no mail reaches a guest now.
 	SendsNoMail bool `protobuf:"varint,26,opt,name=sends_no_mail,json=sendsNoMail,proto3" json:"sends_no_mail,omitempty"`
 	// Whether the property keeps the answers of the main guest for the next stay. Absent if this session does not decide it, or the
-	// booking has several rooms: the booker passes the links to the others on, and what is kept is the booker's. Also absent if no address reaches
-	// the guest: what is kept is found under the address to which links are mailed.
+	// booking has several rooms: the booker passes the links to the others on, and what is kept is the booker's. Also absent if the PMS sent no
+	// address of the booker that reaches the guest: what is kept belongs to that address.
 	KeepProfile *bool `protobuf:"varint,27,opt,name=keep_profile,json=keepProfile,proto3,oneof" json:"keep_profile,omitempty"`
 	// From when the codes open the doors: the moment of the check-in, or the begin of a stay that the PMS started on an earlier day. Absent
 	// before the PMS has checked the guest in.

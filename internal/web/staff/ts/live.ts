@@ -4,6 +4,7 @@ import { now } from "../../kit/ts/time";
 import { refresh } from "./parts";
 
 const answerSeconds = 10;
+const presentSeconds = 30; // after the last use of the page, a person is taken to be there
 
 export function follow(): void {
   const state = document.querySelector<HTMLElement>("[data-feed]");
@@ -17,6 +18,10 @@ export function follow(): void {
   let refreshing = false;
   let reopening = 0;
   let reloading = 0;
+  const reads = document.querySelector("[data-reads]") !== null; // the page marks what a person sees as read
+  let used = 0; // when a person last used the page
+  let unseen = false; // the last load was for no person
+  const renew = () => (state.dataset.page ? location.assign(state.dataset.page) : location.reload());
   const clock = (at: number) =>
     new Date(at).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: state.dataset.timeZone });
   const show = () => {
@@ -32,18 +37,24 @@ export function follow(): void {
     loading = true;
     clearTimeout(reloading);
     try {
-      const answer = await fetch(state.dataset.page ?? location.href, { headers: { "Latchkey-Script": "1", "Latchkey-Automatic": "1" }, credentials: "same-origin", signal: within(answerSeconds) });
+      const seen = reads && !document.hidden && Date.now() - used < presentSeconds * 1000;
+      unseen = reads && !seen;
+      const headers: Record<string, string> = { "Latchkey-Script": "1" };
+      if (!seen) headers["Latchkey-Automatic"] = "1";
+      const answer = await fetch(state.dataset.page ?? location.href, { headers, credentials: "same-origin", signal: within(answerSeconds) });
       const next = answer.headers.get("Latchkey-Location");
       if (next) return location.assign(next);
       const page = parse(await answer.text());
       const sending = document.querySelector("form[data-sent]");
       const { property } = page.body.dataset;
-      if (property && property !== document.body.dataset.property && !sending) return location.reload(); // chosen in another tab
+      if (property && property !== document.body.dataset.property && !sending) return renew(); // chosen in another tab
       // Another person has removed what the page shows. The page of the person who removed it is already on the way.
-      if (answer.status === 404 && !sending) return location.reload();
+      if (answer.status === 404 && !sending) return renew();
       if (!answer.ok) throw new Error(answer.statusText);
       refreshing = true;
       left = refresh(page);
+      const { of } = page.querySelector<HTMLElement>("[data-feed]")?.dataset ?? {};
+      if (of) state.dataset.of = of; // such as the locks of another room
       outdated = false;
     } catch {
       outdated = true;
@@ -81,13 +92,21 @@ export function follow(): void {
   const catchUp = () => refreshing || setTimeout(() => left && source && void load());
   document.addEventListener("focusout", catchUp);
   document.addEventListener("toggle", (e) => (e.target as Element).matches("details[open]") || catchUp(), true); // toggle does not bubble
+  const use = () => {
+    used = Date.now();
+    if (unseen && source && !loading) void load();
+  };
+  if (reads) for (const kind of ["pointermove", "pointerdown", "keydown", "focusin"]) document.addEventListener(kind, use, { passive: true });
   document.addEventListener("visibilitychange", () => {
     if (document.hidden) {
       source?.close();
       source = undefined;
       clearTimeout(reopening);
       clearTimeout(reloading);
-    } else if (!source) open(); // its first message says that everything may have changed
+    } else if (!source) {
+      used = Date.now();
+      open(); // its first message says that everything may have changed
+    }
   });
   if (!document.hidden) open();
 }

@@ -64,7 +64,8 @@ type IdentityServiceClient interface {
 	// identityRefused if the answer of the provider is not right, came too late or was used; 401 identityUnknown if it belongs to no person here; 401 accountDisabled if the person has access to no property; 429 after too many failures.
 	// With an invitation, the person joins the property: the address that the provider verified must be the invited one, or 401 identityAddress. A
 	// new person has no password. 401 identityUnknown if a person here has this address, but is not linked to the account, and 403 secondFactorRequired if
-	// the person uses an authenticator app: AcceptInvitation takes password and code.
+	// the person uses an authenticator app: AcceptInvitation takes password and code. 409 identityTaken if the account is linked to a person here with
+	// another address.
 	FinishIdentitySignIn(context.Context, *v1.FinishIdentitySignInRequest) (*v1.FinishIdentitySignInResponse, error)
 	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and
 	// has not given a password or a passkey, or signed in again at the identity provider, in the last 15 minutes.
@@ -201,7 +202,8 @@ type IdentityServiceHandler interface {
 	// identityRefused if the answer of the provider is not right, came too late or was used; 401 identityUnknown if it belongs to no person here; 401 accountDisabled if the person has access to no property; 429 after too many failures.
 	// With an invitation, the person joins the property: the address that the provider verified must be the invited one, or 401 identityAddress. A
 	// new person has no password. 401 identityUnknown if a person here has this address, but is not linked to the account, and 403 secondFactorRequired if
-	// the person uses an authenticator app: AcceptInvitation takes password and code.
+	// the person uses an authenticator app: AcceptInvitation takes password and code. 409 identityTaken if the account is linked to a person here with
+	// another address.
 	FinishIdentitySignIn(context.Context, *v1.FinishIdentitySignInRequest) (*v1.FinishIdentitySignInResponse, error)
 	// Begins to link the signed-in person to their account at the identity provider. 403 signInAgain if the person has no second factor and
 	// has not given a password or a passkey, or signed in again at the identity provider, in the last 15 minutes.
