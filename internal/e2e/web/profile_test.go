@@ -58,7 +58,7 @@ func TestGuestKeepsAndDeletesAProfile(t *testing.T) {
 		return strings.Contains(string(text), "Your data are erased"), err
 	})
 	p.Reload()
-	p.WaitText("The details for your next stay are kept, as you chose.")
+	p.WaitText("What the property keeps for your next stay, if anything, is not erased.")
 	p.Next("Kept for my next stay", "Kept for my next stay")
 
 	p.Tolerate("status of 422")
