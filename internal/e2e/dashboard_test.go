@@ -253,7 +253,7 @@ func TestDashboardRefuses(t *testing.T) {
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
 	e2etest.PushReservation(t, w, "B-1", map[string]any{"pmsNumber": "1001", "state": "confirmed", "roomId": "R101", "adultCount": 1, "booker": map[string]any{"lastName": "Lovelace"}})
-	stay := regexp.MustCompile(`/app/reservations/\w+`).FindString(s.do(http.MethodGet, "/app/reservations?q=1001", nil).text)
+	stay := s.stay("1001")
 	door := s.do(http.MethodGet, stay, nil).field("door")
 	lock := regexp.MustCompile(`/app/locks/lck_\w+`).FindString(s.do(http.MethodGet, "/app/locks", nil).text)
 	if a := s.do(http.MethodPost, stay+"/messages", url.Values{"text": {"Welcome"}}); a.moved != stay+"/messages" || !strings.Contains(s.do(http.MethodGet, a.moved, nil).text, "<strong>Ada</strong>") {

@@ -22,7 +22,7 @@ func TestStayAccessByPage(t *testing.T) {
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
 	e2etest.PushReservation(t, w, "B-1", map[string]any{"pmsNumber": "1001", "state": "started", "roomId": "R101", "adultCount": 1, "booker": map[string]any{"lastName": "Lovelace"}})
-	stay := regexp.MustCompile(`/app/reservations/\w+`).FindString(s.do(http.MethodGet, "/app/reservations?q=1001", nil).text)
+	stay := s.stay("1001")
 	page := s.do(http.MethodGet, stay, nil).text
 	until := regexp.MustCompile(`name="until" type="datetime-local" value="([0-9T:-]+)"`).FindStringSubmatch(page)
 	if until == nil {
@@ -79,7 +79,7 @@ func TestStayAccessOfAGuestNotInHouse(t *testing.T) {
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
 	e2etest.PushReservation(t, w, "B-1", map[string]any{"pmsNumber": "1001", "state": "confirmed", "roomId": "R101", "adultCount": 1, "booker": map[string]any{"lastName": "Lovelace"}})
-	stay := regexp.MustCompile(`/app/reservations/\w+`).FindString(s.do(http.MethodGet, "/app/reservations?q=1001", nil).text)
+	stay := s.stay("1001")
 	for _, path := range []string{"/reveal", "/replace", "/extend"} {
 		a := s.do(http.MethodPost, stay+path, url.Values{"reason": {"lost phone"}, "until": {time.Now().AddDate(0, 0, 1).Format("2006-01-02T15:04")}})
 		if a.status != http.StatusConflict || !strings.Contains(a.text, "no door of this stay has a code now") {

@@ -21,7 +21,7 @@ func TestStayFollowsItsLocks(t *testing.T) {
 	s := newSurfer(t, w)
 	s.join(w, "ada@example.com")
 	e2etest.PushReservation(t, w, "B-1", map[string]any{"pmsNumber": "1001", "state": "started", "roomId": "R101", "adultCount": 1, "booker": map[string]any{"lastName": "Lovelace"}})
-	stay := regexp.MustCompile(`/app/reservations/\w+`).FindString(s.do(http.MethodGet, "/app/reservations?q=1001", nil).text)
+	stay := s.stay("1001")
 	page := s.do(http.MethodGet, stay, nil).text
 	feed := regexp.MustCompile(`data-feed="([^"]+)"`).FindStringSubmatch(page)
 	of := regexp.MustCompile(`data-of="([^"]+)"`).FindStringSubmatch(page)

@@ -84,6 +84,11 @@ func (s *surfer) join(w *e2etest.World, email string) {
 	}
 }
 
+// stay returns the path of the page of the reservation with a PMS number.
+func (s *surfer) stay(number string) string {
+	return regexp.MustCompile(`/app/reservations/\w+`).FindString(s.do(http.MethodGet, "/app/reservations?q="+number, nil).text)
+}
+
 // session returns the cookie of the session.
 func (s *surfer) session() string {
 	at, _ := url.Parse(s.base)

@@ -84,7 +84,7 @@ func (p *Party) KeptProfile(view *db.Tx, keys *keyring.Ring) (rule.Answers, time
 		return nil, time.Time{}, err
 	}
 	ids := make([]string, 0, 2)
-	present, err := p.presentProfileID(view, keys)
+	present, err := p.presentProfileID(view.Context(), keys)
 	if err != nil {
 		return nil, time.Time{}, err
 	}

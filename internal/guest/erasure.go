@@ -187,11 +187,13 @@ func requestErasure(tx *db.Tx, keys *keyring.Ring, asked ErasureRow) (Erasure, e
 	if asked.GuestID != "" && !p.hasCompanion(asked.GuestID) {
 		return Erasure{}, errGuestNotFound
 	}
-	uses, err := p.UsesProfile(tx)
-	if err != nil {
-		return Erasure{}, err
+	if asked.GuestID == "" && !asked.KeepProfile { // the receipt says what is kept
+		uses, err := p.UsesProfile(tx)
+		if err != nil {
+			return Erasure{}, err
+		}
+		asked.KeepProfile = !uses
 	}
-	asked.KeepProfile = asked.KeepProfile || asked.GuestID == "" && !uses // the receipt says what is kept
 	row, err := pendingErasure(tx, asked.PropertyID, asked.ReservationID, asked.GuestID)
 	if err == nil && row == nil {
 		erasureID := id.New(id.Erasure)

@@ -41,7 +41,7 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 	if err != nil {
 		return err
 	}
-	if present, err := p.presentProfileID(tx, keys); err != nil || present != kept.ID {
+	if present, err := p.presentProfileID(tx.Context(), keys); err != nil || present != kept.ID {
 		return err // the link went to an address that the guest typed, which may be another person's
 	}
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
@@ -112,8 +112,8 @@ func openProfile(ctx context.Context, keys *keyring.Ring, kept *ent.GuestProfile
 
 // presentProfileID returns the id of the profile of the booker's present address, or "" if it does not reach the guest, such as that of an agency.
 // An address that the guest typed does not count: it may be another person's, whose profile the guest would read.
-func (p *Party) presentProfileID(view *db.Tx, keys *keyring.Ring) (string, error) {
-	booker, err := reservation.Service{Keys: keys}.Booker(view.Context(), p.Reservation)
+func (p *Party) presentProfileID(ctx context.Context, keys *keyring.Ring) (string, error) {
+	booker, err := reservation.Service{Keys: keys}.Booker(ctx, p.Reservation)
 	if err != nil {
 		return "", err
 	}
@@ -133,7 +133,7 @@ func (p *Party) DecidesProfile(view *db.Tx, keys *keyring.Ring, a actor.Actor) (
 	if err != nil || !uses || p.Stay.KeepProfile || p.Stay.ProfileID != "" {
 		return uses, err
 	}
-	present, err := p.presentProfileID(view, keys)
+	present, err := p.presentProfileID(view.Context(), keys)
 	return present != "", err
 }
 
@@ -145,7 +145,7 @@ func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers)
 	if err := p.deleteProfile(tx, keys); err != nil {
 		return err
 	}
-	profileID, err := p.presentProfileID(tx, keys)
+	profileID, err := p.presentProfileID(tx.Context(), keys)
 	if err != nil || profileID == "" || len(answers) == 0 {
 		return err
 	}
@@ -180,7 +180,7 @@ func (p *Party) deleteProfile(tx *db.Tx, keys *keyring.Ring) error {
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
 		return err
 	}
-	present, err := p.presentProfileID(tx, keys)
+	present, err := p.presentProfileID(tx.Context(), keys)
 	if err != nil {
 		return err
 	}

@@ -217,7 +217,8 @@ func ListNew(view *db.Tx, propertyID string, kinds []string, after, through stri
 	return rows, nil
 }
 
-// ListSince returns at most limit notices of these kinds that were created since a time and whose problem has not ended, the oldest first: those with ids after the id.
+// ListSince returns at most limit notices of these kinds that were created since a time and whose problem has not ended, the oldest first:
+// those with ids after the id.
 func ListSince(view *db.Tx, propertyID string, kinds []string, since time.Time, after string, limit int) ([]*Row, error) {
 	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtGTE(since), notice.ResolvedAtIsNil(),
 		notice.KindIn(kinds...), notice.IDGT(after)).Order(notice.ByID()).Limit(limit).All(view.Context())

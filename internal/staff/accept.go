@@ -2,7 +2,6 @@ package staff
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"latchkey.dev/ent"
@@ -88,8 +87,8 @@ func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Sess
 		made, err = s.join(tx, joining, used, used.PropertyID)
 		return err
 	})
-	if errors.Is(err, errCode) {
-		s.Failed.note(joining.known.ID, a.Trace)
+	if joining.known != nil {
+		s.NoteRefusedCode(joining.known.ID, a.Trace, err)
 	}
 	return made, invitation.PropertyID, err
 }

@@ -120,7 +120,8 @@ func (p *page) refuseMessage(status int) {
 }
 
 // readConversation loads a page of a conversation: the newest messages, or those of a page token, the newest first. marks means that the person
-// opened the page and may answer, so that the newest messages become read. A page that updates itself may have no reader. A conversation without unread messages needs no write, which waits for the disk.
+// opened the page and may answer, so that the newest messages become read. A page that updates itself may have no reader. A conversation without
+// unread messages needs no write, which waits for the disk.
 func (x *exchange) readConversation(guest, token string, marks bool) (*propertyv1.ListMessagesResponse, error) {
 	found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, NewestFirst: true, PageToken: token, PageSize: shownMessages})
 	list := found.GetData().GetList()
