@@ -30,15 +30,17 @@ const insertMessage = `INSERT INTO messages (id, property_id, reservation_id, gu
 	FROM messages WHERE property_id = $7 AND guest_id = $8), $9, $10, $11, $12, FALSE)
 	ON CONFLICT (guest_id, number) DO NOTHING`
 
-// findUnread finds messages before a time that were not read and not announced by a mail.
-const findUnread = `SELECT property_id, reservation_id, guest_id, sender, MAX(number) FROM messages
-	WHERE read_at IS NULL AND NOT mailed AND created_at <= $1 GROUP BY property_id, reservation_id, guest_id, sender ORDER BY MIN(created_at) LIMIT $2`
+// findUnread finds messages before a time that were not read and not announced by a mail. The ids of messages ascend with time, so the oldest
+// conversations come first.
+const findUnread = `SELECT property_id, reservation_id, guest_id, sender, MIN(id), MAX(number) FROM messages
+	WHERE read_at IS NULL AND NOT mailed AND created_at <= $1 GROUP BY property_id, reservation_id, guest_id, sender HAVING MIN(id) > $2 ORDER BY MIN(id) LIMIT $3`
 
-// ListUnread returns the conversations of all properties with a message from before a time that was not read and not mailed.
-func ListUnread(view *db.Tx, before time.Time, limit int) ([]UnreadMessages, error) {
+// ListUnread returns the conversations of all properties with a message from before a time that was not read and not mailed. after is the last
+// one of the previous page, or zero.
+func ListUnread(view *db.Tx, before time.Time, after UnreadMessages, limit int) ([]UnreadMessages, error) {
 	out, err := db.ReadList(view, func(u *UnreadMessages) []any {
-		return []any{&u.PropertyID, &u.ReservationID, &u.GuestID, &u.Sender, &u.Number}
-	}, findUnread, before, limit)
+		return []any{&u.PropertyID, &u.ReservationID, &u.GuestID, &u.Sender, &u.First, &u.Number}
+	}, findUnread, before, after.First, limit)
 	if err != nil {
 		return nil, fmt.Errorf("find unread messages: %w", err)
 	}

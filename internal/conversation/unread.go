@@ -15,7 +15,8 @@ func NoticeKey(k Key) string { return notice.MessageUnread.Key(k.GuestID) }
 type UnreadMessages struct {
 	Key
 	Sender Side
-	Number int // of the last one
+	First  string // the id of the first one
+	Number int    // of the last one
 }
 
 // MarkMailed records that a mail announces the messages of one side, up to the last one.

@@ -80,7 +80,7 @@ func TestPeriodicWorkUsesIndexes(t *testing.T) {
 			p.Logf("%-32s %4d statements in %v", name, len(found), time.Since(began).Round(100*time.Microsecond))
 			statements = append(statements, found...)
 		}
-		sweeps := slices.Concat([]Sweep{p.sweep, p.mails.Sweep(), p.mails.Departures()},
+		sweeps := slices.Concat([]Sweep{p.sweep, p.mails.Sweep(), p.mails.Departures(), p.mails.Unread()},
 			Maintenance{Keys: p.keys, Log: quiet, KeepEvents: 365 * day}.Sweeps())
 		for _, round := range []string{"first", "second"} {
 			for _, s := range sweeps {

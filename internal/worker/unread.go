@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"latchkey.dev/internal/conversation"
@@ -23,28 +22,31 @@ const (
 )
 
 // Unread mails the guest, or the property's staff, about messages that they have not read for unreadAfter. Staff also get a notice. Only one
-// process of an installation may run it: see [Lease]. A conversation that fails does not stop the others.
+// process of an installation may run it: see [Lease]. A run tries each conversation once, so those that fail do not stop the others.
 func (m Mails) Unread() Sweep {
-	return Sweep{Name: "unread messages", Every: unreadEvery, Run: func(ctx context.Context, d *db.DB) (failed error) {
-		var broken []string // guests whose conversations failed
+	return Sweep{Name: "unread messages", Every: unreadEvery, Run: func(ctx context.Context, d *db.DB) error {
+		before, last := d.View(ctx).Now().Add(-unreadAfter), conversation.UnreadMessages{}
+		failed, first := 0, error(nil) // the first failure: those of a lost key would fill the log
 		for ctx.Err() == nil {
-			view := d.View(ctx)
-			unread, err := conversation.ListUnread(view, view.Now().Add(-unreadAfter), unreadBatch)
+			unread, err := conversation.ListUnread(d.View(ctx), before, last, unreadBatch)
 			if err != nil {
-				return errors.Join(failed, err)
+				return errors.Join(first, err)
 			}
-			announced := 0
-			for _, w := range unread {
-				if err := d.Write(ctx, func(tx *db.Tx) error { return m.announceUnread(tx, w) }); err == nil {
-					announced++
-				} else if !slices.Contains(broken, w.GuestID) {
-					broken = append(broken, w.GuestID)
-					failed = errors.Join(failed, fmt.Errorf("mail the unread messages of %s: %w", w.GuestID, err))
+			for _, last = range unread {
+				err := d.Write(ctx, func(tx *db.Tx) error { return m.announceUnread(tx, last) })
+				if err == nil {
+					continue
+				}
+				if failed++; first == nil {
+					first = fmt.Errorf("mail the unread messages of %s: %w", last.GuestID, err)
 				}
 			}
-			if len(unread) < unreadBatch || announced == 0 { // a batch that fails as a whole would be read again and again
-				return failed
+			if len(unread) < unreadBatch {
+				break
 			}
+		}
+		if first != nil && ctx.Err() == nil {
+			return fmt.Errorf("%d conversations failed, the first: %w", failed, first)
 		}
 		return ctx.Err()
 	}}

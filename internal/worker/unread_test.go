@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 // Who has not read a message for ten minutes gets one mail for all that wait. Staff also get a notice, which ends when they read.
@@ -141,6 +142,37 @@ func TestUnreadMessagesOfABrokenGuest(t *testing.T) {
 		}
 		if !slices.Equal(numbers, []string{"N2"}) {
 			t.Errorf("staff have notices about %v", numbers)
+		}
+	})
+}
+
+// More broken conversations than a batch do not stop a later one.
+func TestUnreadMessagesAfterABrokenBatch(t *testing.T) {
+	eachPost(t, func(p *post) {
+		dbtest.Insert(p, p.d, "reservations", dbtest.Values{"id": "rsv_0", "property_id": "prp_one", "integration_id": "int_one", "pms_id": "0"})
+		dbtest.Insert(p, p.d, "guests", dbtest.Values{"id": "gst_0", "property_id": "prp_one", "reservation_id": "rsv_0", "person": []byte("broken")})
+		dbtest.Multiply(p, p.d, "guests", unreadBatch+1, map[string]string{"id": "'gst_' || n"})
+		dbtest.Insert(p, p.d, "messages", dbtest.Values{
+			"id": "msg_0", "property_id": "prp_one", "reservation_id": "rsv_0", "guest_id": "gst_0", "number": 1, "sender": "guest", "created_at": p.clock.Now(),
+		})
+		dbtest.Multiply(p, p.d, "messages", unreadBatch+1, map[string]string{"id": "'msg_' || n", "guest_id": "'gst_' || n"})
+		p.clock.Advance(time.Second)
+		k := conversation.Key{PropertyID: "prp_one", ReservationID: p.book("1", "ana@example.com", time.Hour)}
+		write(t, p.d, func(tx *db.Tx) error {
+			party, err := guest.LoadParty(tx, p.keys, k.PropertyID, k.ReservationID)
+			if err != nil {
+				return err
+			}
+			k.GuestID = party.Members[0].Row.ID
+			_, err = conversation.Send(tx, p.keys, conversation.Message{Key: k, Sender: conversation.Guest, Text: "Where is the key?"})
+			return err
+		})
+		p.clock.Advance(unreadAfter + time.Second)
+		if err := p.mails.Unread().Run(t.Context(), p.d); err == nil || !strings.Contains(err.Error(), fmt.Sprint(unreadBatch+1)) {
+			t.Errorf("the broken conversations are not counted: %v", err)
+		}
+		if is, err := notice.IsOpen(p.d.View(t.Context()), conversation.NoticeKey(k)); err != nil || !is {
+			t.Errorf("staff have no notice about the later conversation: %v", err)
 		}
 	})
 }
