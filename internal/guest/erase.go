@@ -5,15 +5,12 @@ import (
 	"fmt"
 	"time"
 
-	"latchkey.dev/ent"
 	enterasure "latchkey.dev/ent/erasure"
 	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/guestsession"
-	"latchkey.dev/ent/invitation"
 	entmail "latchkey.dev/ent/mail"
 	entnotice "latchkey.dev/ent/notice"
 	entphone "latchkey.dev/ent/phone"
-	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/keyring"
@@ -93,22 +90,11 @@ func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring, keepProfile bool) error 
 	if err := EndLinksAndSessions(tx, propertyID, reservationID); err != nil {
 		return err
 	}
-	if err := deleteGuests(tx, propertyID, p.rows()...); err != nil {
+	if _, err := reservation.EraseGuests(tx, propertyID, reservationID); err != nil {
 		return err
 	}
-	err := execAll(tx,
-		tx.Stay.Delete().Where(entstay.PropertyID(propertyID), entstay.ReservationID(reservationID)),
-		tx.Mail.Delete().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID)),
-		tx.GuestLink.Delete().Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID)),
-		tx.GuestSession.Delete().Where(guestsession.PropertyID(propertyID), guestsession.ReservationID(reservationID)),
-		tx.Notice.Delete().Where(entnotice.PropertyID(propertyID), entnotice.Subject(reservationID)),
-	)
-	if err != nil {
+	if err := execAll(tx, tx.Notice.Delete().Where(entnotice.PropertyID(propertyID), entnotice.Subject(reservationID))); err != nil {
 		return err
-	}
-	err = tx.Invitation.Update().Where(invitation.PropertyID(propertyID), invitation.ReservationID(reservationID)).ClearAddressMAC().Exec(tx.Context())
-	if err != nil {
-		return fmt.Errorf("erase the address of an invitation: %w", err)
 	}
 	return reservation.Service{Keys: keys}.EraseBooker(tx, p.Reservation)
 }
@@ -145,15 +131,6 @@ func nameNoPhones(tx *db.Tx, propertyID, guestID string) error {
 		return fmt.Errorf("erase the names of a companion's phones: %w", err)
 	}
 	return nil
-}
-
-// rows returns the stored rows of all guests of the party.
-func (p *Party) rows() []*ent.Guest {
-	rows := make([]*ent.Guest, len(p.Members))
-	for i, m := range p.Members {
-		rows[i] = m.Row
-	}
-	return rows
 }
 
 // execAll runs updates or deletions in their order, and stops at the first error.

@@ -12,6 +12,9 @@ import (
 	entevent "latchkey.dev/ent/event"
 	entgrant "latchkey.dev/ent/grant"
 	entguest "latchkey.dev/ent/guest"
+	"latchkey.dev/ent/guestlink"
+	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/ent/invitation"
 	entkeystatus "latchkey.dev/ent/keystatus"
 	entmail "latchkey.dev/ent/mail"
 	entnotice "latchkey.dev/ent/notice"
@@ -144,7 +147,7 @@ func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed i
 			continue
 		}
 		blocked[block]++
-		if err := svc.handleBlocked(tx, row, block, keep); err != nil {
+		if err := svc.handleBlocked(tx, row, has[row.ID], keep); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -210,12 +213,18 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 // blockNotices are the notices for reasons that block a removal until a person acts.
 var blockNotices = map[Block]notice.Kind{BlockedByAccess: notice.RetentionBlockedByAccess, BlockedByLock: notice.RetentionBlockedByLock}
 
-// handleBlocked erases the personal data of a reservation that cannot be removed yet, if its access has ended. It
-// notifies staff if the reservation is still blocked some days after its retention period keep.
-func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block, keep time.Duration) error {
-	if block != BlockedByAccess {
+// handleBlocked erases the personal data of a reservation that cannot be removed yet, if its access has ended. What the guests left waits for
+// the guest register. It notifies staff if the reservation is still blocked some days after its retention period keep.
+func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, has remains, keep time.Duration) error {
+	block := has.blockedBy()
+	if !has.openAccess {
 		if err := svc.EraseBooker(tx, row); err != nil {
 			return err
+		}
+		if !has.openForms {
+			if err := eraseBlocked(tx, row); err != nil {
+				return err
+			}
 		}
 	}
 	if !retentionOver(row.ToAt, tx.Now(), keep+blockNotice) {
@@ -229,6 +238,53 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, block Block, k
 		return nil
 	}
 	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: kind.Key(row.ID)})
+}
+
+// eraseBlocked erases what the guests of a reservation left, and the notices about it.
+func eraseBlocked(tx *db.Tx, row *ent.Reservation) error {
+	n, err := EraseGuests(tx, row.PropertyID, row.ID)
+	if err != nil || n == 0 {
+		return err
+	}
+	_, err = tx.Notice.Delete().Where(entnotice.PropertyID(row.PropertyID), entnotice.Subject(row.ID),
+		entnotice.KindNotIn(string(notice.RetentionBlockedByAccess), string(notice.RetentionBlockedByLock))).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("delete the notices about the guests of %s: %w", row.ID, err)
+	}
+	notifyErased(tx, row.PropertyID, row.ID)
+	return nil
+}
+
+// EraseGuests deletes what the guests of reservations left, and what the check-in stored, and returns the number of deleted rows. Messages and
+// disclosures go with their guest. Entries of the guest register remain.
+func EraseGuests(tx *db.Tx, propertyID string, ids ...string) (n int, err error) {
+	for _, rows := range []interface {
+		Exec(ctx context.Context) (int, error)
+	}{
+		tx.Mail.Delete().Where(entmail.PropertyID(propertyID), entmail.ReservationIDIn(ids...)),
+		tx.Guest.Delete().Where(entguest.PropertyID(propertyID), entguest.ReservationIDIn(ids...)),
+		tx.Stay.Delete().Where(entstay.PropertyID(propertyID), entstay.ReservationIDIn(ids...)),
+		tx.GuestLink.Delete().Where(guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(ids...)),
+		tx.GuestSession.Delete().Where(guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(ids...)),
+	} {
+		deleted, err := rows.Exec(tx.Context())
+		if err != nil {
+			return 0, fmt.Errorf("erase what guests left: %w", err)
+		}
+		n += deleted
+	}
+	err = tx.Invitation.Update().Where(invitation.PropertyID(propertyID), invitation.ReservationIDIn(ids...)).ClearAddressMAC().Exec(tx.Context())
+	if err != nil {
+		return 0, fmt.Errorf("erase the address of an invitation: %w", err)
+	}
+	return n, nil
+}
+
+// notifyErased notifies the streams that show reservations, their messages and their notices.
+func notifyErased(tx *db.Tx, propertyID string, ids ...string) {
+	watch.Notify(tx, propertyID, watch.Reservations, ids...)
+	watch.Notify(tx, propertyID, watch.Messages)
+	watch.Notify(tx, propertyID, watch.Notices)
 }
 
 // resolveBlockNotices resolves the notices that a reservation cannot be removed, except the notice for the reason
@@ -294,9 +350,10 @@ func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservati
 		ids, changed = append(ids, row.ID), append(changed, row.UpdatedAt)
 		subjects = append(subjects, row.ID, event.InternalSubject(row.ID))
 	}
-	watch.Notify(tx, propertyID, watch.Reservations, ids...)
-	watch.Notify(tx, propertyID, watch.Messages)
-	watch.Notify(tx, propertyID, watch.Notices)
+	notifyErased(tx, propertyID, ids...)
+	if _, err := EraseGuests(tx, propertyID, ids...); err != nil {
+		return err
+	}
 	if err := event.Delete(tx, propertyID, subjects, grantIDs); err != nil {
 		return err
 	}
@@ -311,9 +368,6 @@ func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservati
 		tx.Act.Delete().Where(entact.PropertyID(propertyID), entact.GrantIDIn(grantIDs...), predicate.Act(inGrantIndex)),
 		tx.Phone.Delete().Where(entphone.PropertyID(propertyID), entphone.ReservationIDIn(ids...)),
 		tx.PhoneLink.Delete().Where(entphonelink.PropertyID(propertyID), entphonelink.ReservationIDIn(ids...)),
-		tx.Mail.Delete().Where(entmail.PropertyID(propertyID), entmail.ReservationIDIn(ids...)),
-		tx.Guest.Delete().Where(entguest.PropertyID(propertyID), entguest.ReservationIDIn(ids...)),
-		tx.Stay.Delete().Where(entstay.PropertyID(propertyID), entstay.ReservationIDIn(ids...)),
 		tx.Grant.Delete().Where(entgrant.PropertyID(propertyID), entgrant.ReservationIDIn(ids...)),
 		tx.Notice.Delete().Where(entnotice.PropertyID(propertyID), entnotice.SubjectIn(ids...)),
 		tx.Arrival.Delete().Where(entarrival.PropertyID(propertyID), entarrival.IDIn(ids...)),

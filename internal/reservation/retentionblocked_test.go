@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestBlockedStays(t *testing.T) {
@@ -70,6 +71,59 @@ func TestBlockedStays(t *testing.T) {
 			return reservation.DeleteChanges(tx, old)
 		})
 		h.nothingOf(dump(h.ctx(), t, h.db), ids)
+	})
+}
+
+// What the guests left is erased after the retention period also if a lock still holds their code. The forms wait for the register, which keeps them.
+func TestBlockedStayLosesItsGuests(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.keep = 30 * day
+		h.checkIn("pmsid-A", "r1", "r1", "g1")
+		row := h.read("pmsid-A")
+		insert := func(table string, values dbtest.Values) {
+			values["property_id"], values["reservation_id"] = h.id, row.ID
+			dbtest.Insert(t, h.db, table, values)
+		}
+		insert("guests", dbtest.Values{"id": "gst_main", "person": []byte("left by a guest"), "law": "de", "erase_at": nil})
+		insert("messages", dbtest.Values{"id": "msg_one", "guest_id": "gst_main", "text": []byte("left by a guest")})
+		insert("disclosures", dbtest.Values{"id": "dis_one", "guest_id": "gst_main"})
+		insert("stays", dbtest.Values{"id": "sty_one", "profile_id": "left by a guest"})
+		insert("mails", dbtest.Values{"id": "mai_one", "address": []byte("left by a guest")})
+		insert("guest_links", dbtest.Values{"id": "glk_one", "address_mac": []byte("left by a guest")})
+		insert("guest_sessions", dbtest.Values{"id": "ses_one"})
+		insert("invitations", dbtest.Values{"id": "inv_one", "address_mac": []byte("left by a guest")})
+		dbtest.Insert(t, h.db, "notices", dbtest.Values{"id": "ntc_one", "property_id": h.id, "subject": row.ID, "kind": "messageUnread"})
+		dbtest.Insert(t, h.db, "register_entries", dbtest.Values{"id": "reg_one", "property_id": h.id, "guest_id": "gst_main", "form": []byte("kept by law")})
+		tables := []string{"disclosures", "guest_links", "guest_sessions", "guests", "mails", "messages", "notices", "stays"}
+		expect := func(step string, block reservation.Block, left bool) {
+			t.Helper()
+			if _, blocked := h.retire(); !slices.Equal(blocked, []reservation.Block{block}) {
+				t.Fatalf("%s: blocked by %v", step, blocked)
+			}
+			all := dump(h.ctx(), t, h.db)
+			for _, table := range tables {
+				if n := len(all[table]); (n > 0) != left {
+					t.Errorf("%s: %d rows of %s", step, n, table)
+				}
+			}
+			if found := holding(all, "left by a guest"); (len(found) > 0) != left {
+				t.Errorf("%s: %v have what a guest left", step, found)
+			}
+			if len(holding(all, "kept by law")) != 1 || len(all["grants"]) == 0 || len(all["pins"]) == 0 {
+				t.Errorf("%s: the register, the access or the PIN is gone", step)
+			}
+		}
+		h.clock.Set(row.ToAt.Add(31 * day))
+		expect("the access is open", reservation.BlockedByAccess, true)
+		h.put(state("pmsid-A", "processed"))
+		expect("the forms are open", reservation.BlockedByLock, true)
+		h.write(func(tx *db.Tx) error {
+			return tx.Guest.UpdateOneID("gst_main").SetEraseAt(tx.Now().Add(365 * day)).Exec(tx.Context())
+		})
+		expect("the forms are in the register", reservation.BlockedByLock, false)
+		if notified := dbtest.Notified(h.db, func() { h.retire() }); len(notified) > 0 {
+			t.Errorf("the next sweep notified %v", notified)
+		}
 	})
 }
 
