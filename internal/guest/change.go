@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/watch"
 )
 
@@ -101,8 +102,8 @@ func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int
 	return recordCompletion(tx, keys, a)
 }
 
-// RemoveCompanion deletes a companion with all answers. The party that the guest names gets smaller by one. After the check-in it deletes no companion
-// who has answered on a link of their own, because that guest may be in the room.
+// RemoveCompanion deletes a companion with all answers, and the addresses of the mails to the companion. The party that the guest names gets
+// smaller by one. After the check-in it deletes no companion who has answered on a link of their own, because that guest may be in the room.
 func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -112,6 +113,9 @@ func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID strin
 		return errAnswered
 	}
 	if err := deleteGuest(tx, m); err != nil {
+		return err
+	}
+	if err := mail.EraseGuest(tx, a.PropertyID, a.ReservationID, guestID); err != nil {
 		return err
 	}
 	adults, children := p.Adults, p.Children

@@ -44,6 +44,20 @@ func DeleteWithoutStay(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return int(n), err
 }
 
+// EraseGuest erases the addresses and the texts of the mails to a companion, and cancels those that were not sent. The rows remain, because
+// [MayInviteCompanion] counts them: guests remove and add companions as often as they like.
+func EraseGuest(tx *db.Tx, propertyID, reservationID, guestID string) error {
+	to := entmail.And(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.GuestID(guestID))
+	err := tx.Mail.Update().Where(to, entmail.StateIn(string(Waiting), string(InBox))).SetState(string(Canceled)).Exec(tx.Context())
+	if err == nil {
+		err = tx.Mail.Update().Where(to).SetAddress([]byte{}).ClearAddressMAC().ClearReply().ClearText().Exec(tx.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("erase the mails to a companion: %w", err)
+	}
+	return nil
+}
+
 // inMailboxIndex repeats the condition of a partial index: see [deleteWithoutStay].
 func inMailboxIndex(s *sql.Selector) { s.Where(sql.ExprP("state = 'mailbox'")) }
 

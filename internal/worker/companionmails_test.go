@@ -138,6 +138,32 @@ func TestMailsToACompanionEndWithTheLink(t *testing.T) {
 	})
 }
 
+// The removal of a companion erases the address of all mails to the companion, and cancels those that were not sent. They still count as invitations.
+func TestRemovedCompanionLeavesNoAddress(t *testing.T) {
+	eachSharedStay(t, func(s *sharedStay) {
+		s.give(s.companion, "bo@example.com")
+		s.writeToCompanion()
+		s.wantSent("before the removal", 0, "message bo@example.com")
+		write(s.T, s.d, func(tx *db.Tx) error {
+			_, err := s.mails.OrderLink(tx, mail.LinkOrder{PropertyID: "prp_one", ReservationID: s.id, GuestID: s.bo, Renews: true, Address: "bo@example.com", Occasion: "lost"})
+			return err
+		})
+		s.book("1", "ana@example.com", time.Hour)
+		s.invite() // the booker's mail stays
+		write(s.T, s.d, func(tx *db.Tx) error { return guest.RemoveCompanion(tx, s.keys, s.main, s.bo) })
+		rows := s.all()
+		if len(rows) != 3 {
+			s.Fatalf("%d mails", len(rows))
+		}
+		for _, row := range rows {
+			ofBo := row.GuestID == s.bo
+			if ofBo != (row.State == string(mail.Canceled)) || ofBo && len(row.Address)+len(row.AddressMAC)+len(row.Reply)+len(row.Text) > 0 {
+				s.Errorf("the mail %s to guest %q is %s, and has %d bytes of an address", row.Kind, row.GuestID, row.State, len(row.Address))
+			}
+		}
+	})
+}
+
 // A companion who has left gets a new link in place of a lost one, until links end.
 func TestNewLinkOfACompanion(t *testing.T) {
 	eachSharedStay(t, func(s *sharedStay) {
