@@ -7,6 +7,7 @@ import (
 
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
+	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
 	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/access"
@@ -82,21 +83,44 @@ func bookingOf(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) (booking, er
 }
 
 // UsesProfile reports whether the property keeps answers of the main guest for the next stay. A profile is the booker's, so a stay uses none if
-// its main guest may be another person: the booker passes the links to the other rooms of a booking on.
+// its main guest may be another person: the booker passes the links to the other rooms of a booking on. The answer is read once for a party.
 func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
-	if p.Reservation.PmsGroupID == nil || *p.Reservation.PmsGroupID == "" {
+	if p.usesProfile == nil {
+		uses, err := p.findUsesProfile(view)
+		if err != nil {
+			return false, err
+		}
+		p.usesProfile = &uses
+	}
+	return *p.usesProfile, nil
+}
+
+// findUsesProfile reads whether another room of the booking may have the same booker. The rooms of a booking have the PMS's group or, because some
+// PMSs send none, the agency's number in common.
+func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
+	inProperty, ofPMS := entreservation.PropertyID(p.Reservation.PropertyID), entreservation.IntegrationID(p.Reservation.IntegrationID)
+	var common []predicate.Reservation // each term has the columns of an index: SQLite uses none of another shape
+	if group := p.Reservation.PmsGroupID; group != nil && *group != "" {
+		common = append(common, entreservation.And(ofPMS, entreservation.PmsGroupID(*group)))
+	}
+	if number := p.Reservation.ChannelNumber; number != nil && *number != "" {
+		common = append(common, entreservation.And(inProperty, entreservation.ChannelNumber(*number)))
+	}
+	if len(common) == 0 {
 		return true, nil
 	}
 	own, err := bookerMAC(view, p.keys, p.Reservation)
 	if err != nil {
 		return false, err
 	}
-	rows, err := view.Reservation.Query().Where(entreservation.PropertyID(p.Reservation.PropertyID), entreservation.IntegrationID(p.Reservation.IntegrationID),
-		entreservation.PmsGroupID(*p.Reservation.PmsGroupID), entreservation.IDNEQ(p.Reservation.ID)).Limit(maxGroupRead).All(view.Context())
+	rows, err := view.Reservation.Query().Where(inProperty, entreservation.Or(common...)).Limit(maxGroupRead).All(view.Context())
 	if err != nil {
 		return false, fmt.Errorf("load the other rooms of a booking: %w", err)
 	}
 	for _, row := range rows {
+		if row.ID == p.Reservation.ID || row.IntegrationID != p.Reservation.IntegrationID {
+			continue
+		}
 		other, err := bookerMAC(view, p.keys, row)
 		if err != nil {
 			return false, err
@@ -108,7 +132,7 @@ func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
 	return true, nil
 }
 
-// mayShareBooker decides whether two rooms of a group may have the same booker, by the keyed hashes of the bookers' addresses. Unlike in
+// mayShareBooker decides whether two rooms of a booking may have the same booker, by the keyed hashes of the bookers' addresses. Unlike in
 // [booking.isTogether], an unknown address counts as the same, and so does a room that is canceled or erased: it may be the booker's own.
 func mayShareBooker(own, other []byte) bool {
 	return len(own) == 0 || len(other) == 0 || bytes.Equal(own, other)

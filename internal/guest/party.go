@@ -27,6 +27,7 @@ type Party struct {
 	Children    int
 	arrival     time.Time
 	keys        *keyring.Ring
+	usesProfile *bool // nil: not read yet, see [Party.UsesProfile]
 }
 
 // Member is one guest of a party.

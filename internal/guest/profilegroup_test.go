@@ -68,7 +68,21 @@ func TestUsesProfile(t *testing.T) {
 		left := room("left", "G4", "ana@example.com", "confirmed")
 		erased := room("erased", "G4", "bo@example.com", "confirmed")
 		h.erase(h.requestErasure(h.guestOf(erased, "")))
-		for id, want := range map[string]bool{alone: true, single: true, company: true, double: false, left: false} {
+		channel := func(pmsID, number, email string, group any) string {
+			return h.book(hotel, pmsID, "Silva", reservation.ChannelNumber, number, reservation.Email, email, reservation.GroupID, group)
+		}
+		unique := channel("unique", "C1", "ana@example.com", nil)
+		agency := channel("agency", "C2", "ana@example.com", nil)
+		channel("agency2", "C2", "ana@example.com", nil)
+		ids := channel("ids", "C3", "ana@example.com", "G5")
+		channel("ids2", "C3", "ana@example.com", "G6")
+		others := channel("others", "C4", "ana@example.com", nil)
+		channel("others2", "C4", "bo@example.com", nil)
+		direct := channel("direct", "", "ana@example.com", "")
+		channel("direct2", "", "ana@example.com", "")
+		for id, want := range map[string]bool{
+			alone: true, single: true, company: true, double: false, left: false, unique: true, agency: false, ids: false, others: true, direct: true,
+		} {
 			p := h.party(id)
 			if got, err := p.UsesProfile(h.db.View(t.Context())); err != nil || got != want {
 				t.Errorf("%s uses a profile: %t, %v", p.Reservation.PmsNumber, got, err)

@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -73,6 +74,7 @@ func TestPeriodicWorkUsesIndexes(t *testing.T) {
 		p.book("2", "ana@example.com", 5*day, inGroup("G"))
 		p.book("3", "bea@example.com", -time.Hour, started("spc_one"))
 		p.book("4", "cora@example.com", 6*day)
+		room := p.book("5", "dora@example.com", 6*day, inGroup("G"), func(patch reservation.Patch) { patch[reservation.ChannelNumber] = "C5" })
 		var statements []string
 		run := func(name string, f func()) {
 			began := time.Now()
@@ -125,6 +127,15 @@ func TestPeriodicWorkUsesIndexes(t *testing.T) {
 			if _, _, err := checkin.Due(p.d.View(p.Context()), 500); err != nil {
 				p.Error(err)
 			}
+		})
+		run("rooms of a booking", func() {
+			write(p.T, p.d, func(tx *db.Tx) error {
+				party, err := guest.LoadParty(tx, p.keys, "prp_one", room)
+				if err == nil {
+					_, err = party.UsesProfile(tx)
+				}
+				return err
+			})
 		})
 		for _, search := range []guest.Search{{PropertyID: "prp_one", Number: "N1", FamilyName: "Silva", Place: "Lobby"}, {PropertyID: "prp_one", Number: "X9", FamilyName: "Nobody", Place: "Lobby"}} {
 			run("search of a guest", func() {
