@@ -32,18 +32,19 @@ func (m Mails) Unread() Sweep {
 			if err != nil {
 				return errors.Join(first, err)
 			}
-			for _, last = range unread {
-				err := d.Write(ctx, func(tx *db.Tx) error { return m.announceUnread(tx, last) })
+			for _, w := range unread {
+				err := d.Write(ctx, func(tx *db.Tx) error { return m.announceUnread(tx, w) })
 				if err == nil {
 					continue
 				}
 				if failed++; first == nil {
-					first = fmt.Errorf("mail the unread messages of %s: %w", last.GuestID, err)
+					first = fmt.Errorf("mail the unread messages of %s: %w", w.GuestID, err)
 				}
 			}
 			if len(unread) < unreadBatch {
 				break
 			}
+			last = unread[len(unread)-1]
 		}
 		if first != nil && ctx.Err() == nil {
 			return fmt.Errorf("%d conversations failed, the first: %w", failed, first)
