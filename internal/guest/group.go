@@ -96,7 +96,8 @@ func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
 }
 
 // findUsesProfile reads whether another room of the booking may have the same booker. The rooms of a booking have the PMS's group or, because some
-// PMSs send none, the agency's number in common.
+// PMSs send none, the agency's number in common. Some PMSs send the same number for every booking without an agency, so only stays at the same
+// time count by the number: former stays of a guest hide no profile.
 func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 	inProperty, ofPMS := entreservation.PropertyID(p.Reservation.PropertyID), entreservation.IntegrationID(p.Reservation.IntegrationID)
 	var common []predicate.Reservation // each term has the columns of an index: SQLite uses none of another shape
@@ -104,7 +105,8 @@ func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 		common = append(common, entreservation.And(ofPMS, entreservation.PmsGroupID(*group)))
 	}
 	if number := p.Reservation.ChannelNumber; number != nil && *number != "" {
-		common = append(common, entreservation.And(inProperty, entreservation.ChannelNumber(*number)))
+		common = append(common, entreservation.And(inProperty, entreservation.ChannelNumber(*number),
+			entreservation.FromAtLT(p.Reservation.ToAt), entreservation.ToAtGT(p.Reservation.FromAt)))
 	}
 	if len(common) == 0 {
 		return true, nil
@@ -116,6 +118,9 @@ func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 	rows, err := view.Reservation.Query().Where(inProperty, entreservation.Or(common...)).Limit(maxGroupRead).All(view.Context())
 	if err != nil {
 		return false, fmt.Errorf("load the other rooms of a booking: %w", err)
+	}
+	if len(rows) == maxGroupRead {
+		return false, nil
 	}
 	for _, row := range rows {
 		if row.ID == p.Reservation.ID || row.IntegrationID != p.Reservation.IntegrationID {
