@@ -19,11 +19,12 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 )
 
 // keyEvents are the kinds of events after which a stay may have another code or room.
-var keyEvents = []event.Kind{event.PINGenerated, event.AccessIssued, event.AccessUpdated}
+var keyEvents = []event.Kind{event.PINGenerated, event.AccessIssued, event.AccessUpdated, event.AccessFailed}
 
 // Subscriber orders a mail when a stay gets its code, however the guest was checked in, and another when its code or room changes.
 func (m Mails) Subscriber() Subscriber {
@@ -63,16 +64,16 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	if err != nil || !mayMail {
 		return err
 	}
-	print, err := m.keyPrint(tx, row)
-	if err != nil || print == "" {
+	key, err := m.keyOf(tx, row)
+	if err != nil {
 		return err
 	}
-	kind, err := replaceFormer(tx, row, print)
+	kind, err := replaceFormer(tx, row, key)
 	if err != nil || kind == "" {
 		return err
 	}
 	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{
-		PropertyID: row.PropertyID, Kind: kind, ReservationID: row.ID, OnceKey: fmt.Sprintf("%s/%s/%s/%d", row.ID, mail.Key, print, e.ID),
+		PropertyID: row.PropertyID, Kind: kind, ReservationID: row.ID, OnceKey: fmt.Sprintf("%s/%s/%s/%d/%s", row.ID, mail.Key, key.print, e.ID, key.room),
 	})
 	return err
 }
@@ -197,48 +198,101 @@ func (v Invitations) orderKeyAgain(tx *db.Tx, r room) error {
 	if r.row.AddressMAC == nil && former.Failure != string(mail.FailedAddress) {
 		return nil // the guest gave an address, which got the mail
 	}
-	_, err = mail.Order(tx, v.Keys, v.Jobs, mail.Mail{PropertyID: r.stay.PropertyID, Kind: mail.Key, ReservationID: r.stay.ID})
+	pins, err := access.RevealPINs(access.Reconciler{Tx: tx, Keys: v.Keys}, r.stay.PropertyID, r.stay.ID)
+	if err != nil {
+		return err
+	}
+	kind := mail.Key
+	if pins.PIN == "" {
+		kind = mail.KeyChanged // the stay was moved to a room without a lock
+	}
+	_, err = mail.Order(tx, v.Keys, v.Jobs, mail.Mail{PropertyID: r.stay.PropertyID, Kind: kind, ReservationID: r.stay.ID})
 	return err
 }
 
-// keyPrint returns a keyed hash of what a mail with the code says: the PINs and the room. Two mails with the same hash have the same content.
-// It is "" if the stay has no PIN.
-func (m Mails) keyPrint(tx *db.Tx, row *ent.Reservation) (string, error) {
+// stayKey is what a mail with the code of a stay says.
+type stayKey struct {
+	hasPIN bool
+	atDesk bool   // the guest opens the room with a key from the desk: see isKeyAtDesk
+	print  string // keyed hash of the PINs and the room; two mails with the same hash have the same content
+	room   string // keyed hash of the room
+}
+
+// keyOf returns what a mail with the code of a stay says now.
+func (m Mails) keyOf(tx *db.Tx, row *ent.Reservation) (stayKey, error) {
 	pins, err := access.RevealPINs(access.Reconciler{Tx: tx, Keys: m.Keys}, row.PropertyID, row.ID)
-	if err != nil || pins.PIN == "" {
-		return "", err
+	if err != nil {
+		return stayKey{}, err
+	}
+	key := stayKey{hasPIN: pins.PIN != ""}
+	if !key.hasPIN {
+		in, err := property.Get(tx, row.PropertyID)
+		if err != nil {
+			return stayKey{}, err
+		}
+		plan, err := m.Reservations.Plan(tx, row, in)
+		if err != nil {
+			return stayKey{}, err
+		}
+		key.atDesk = isKeyAtDesk(plan)
 	}
 	room, err := roomName(tx, row)
 	if err != nil {
-		return "", err
+		return stayKey{}, err
 	}
 	said := []string{row.ID, pins.PIN, room}
 	for _, g := range pins.Gates {
 		said = append(said, g.Name, g.PIN)
 	}
-	return hex.EncodeToString(m.Keys.MAC("keyMail", said...)[:12]), nil
+	key.print, key.room = hex.EncodeToString(m.Keys.MAC("keyMail", said...)[:12]), hex.EncodeToString(m.Keys.MAC("keyMail", row.ID, room)[:6])
+	return key, nil
 }
 
-// replaceFormer returns which mail with the code is due: the first, one about a change, or "" if the latest mail has the same print, see
-// keyPrint. It cancels a former mail that was not sent yet.
-func replaceFormer(tx *db.Tx, row *ent.Reservation, print string) (mail.Kind, error) {
+// isKeyAtDesk reports whether no door of the room has a lock, so that the guest needs a key from the desk.
+func isKeyAtDesk(plan access.Plan) bool {
+	atDesk := false
+	for _, d := range plan.Doors {
+		if d.Left || d.Kind == access.Gate {
+			continue
+		}
+		if d.Reason != access.NoLock {
+			return false
+		}
+		atDesk = true
+	}
+	return atDesk && plan.Window != nil
+}
+
+// mailAfter decides which mail with the code is due: the first, one about a change, or "". former is the once key of the latest one, which has
+// its print and its room, or "". The guest of a room without a lock gets a mail only after a move, so that a lock that staff replace does not
+// send the guest to the desk.
+func (k stayKey) mailAfter(former string) mail.Kind {
+	switch {
+	case former == "" && k.hasPIN:
+		return mail.Key
+	case former == "", strings.Contains(former, "/"+k.print+"/"), !k.hasPIN && (!k.atDesk || strings.HasSuffix(former, "/"+k.room)):
+		return ""
+	}
+	return mail.KeyChanged
+}
+
+// replaceFormer returns which mail with the code is due, or "", see [stayKey.mailAfter]. It cancels a former mail that was not sent yet.
+func replaceFormer(tx *db.Tx, row *ent.Reservation, key stayKey) (mail.Kind, error) {
 	former, err := tx.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ID), entmail.KindIn(string(mail.Key), string(mail.KeyChanged)),
 		entmail.OnceKeyNotNil(), entmail.StateNEQ(string(mail.Canceled))).Order(entmail.ByID(sql.OrderDesc())).First(tx.Context())
 	if ent.IsNotFound(err) {
-		return mail.Key, nil
+		return key.mailAfter(""), nil
 	}
 	if err != nil {
 		return "", fmt.Errorf("find the former mail with a code: %w", err)
 	}
-	if strings.Contains(*former.OnceKey, "/"+print+"/") {
+	kind := key.mailAfter(*former.OnceKey)
+	if kind == "" {
 		return "", nil
 	}
 	canceled, err := mail.Move(tx, former, mail.Waiting, mail.Canceled, nil)
-	if err != nil {
-		return "", err
+	if canceled && key.hasPIN {
+		kind = mail.Kind(former.Kind)
 	}
-	if canceled {
-		return mail.Kind(former.Kind), nil
-	}
-	return mail.KeyChanged, nil
+	return kind, err
 }

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +26,14 @@ func (p *post) room(id, name string) {
 		return tx.Lock.Create().SetID("lck_" + id).SetPropertyID("prp_one").SetName(name).SetBridgeID("brg_one").SetAddress(name).SetDoorID(id).
 			SetCapabilities(slot.Capabilities{PINMin: 4, PINMax: 8, Slots: 10}).SetStatus(lock.Status{Online: true}).SetCreatedAt(tx.Now()).Exec(tx.Context())
 	})
+}
+
+// rooms adds rooms without locks. ids has the id and the name of each.
+func (p *post) rooms(ids ...string) {
+	p.Helper()
+	for one := range slices.Chunk(ids, 2) {
+		dbtest.Insert(p, p.d, "spaces", dbtest.Values{"id": one[0], "property_id": "prp_one", "type": "Room", "name": one[1], "is_private": true, "is_active": true})
+	}
 }
 
 // publish delivers all events to the subscriber.
@@ -70,6 +79,33 @@ func TestKeyIsMailed(t *testing.T) {
 		all = p.deliver()
 		if len(all) != 2 || all[1].Kind != string(mail.KeyChanged) || !strings.Contains(p.text(all[1]).Text, "Room 305") {
 			p.Errorf("after the move: %v", all)
+		}
+	})
+}
+
+// A guest who is moved to a room without a lock reads the new room and where the key is, once.
+func TestMoveToARoomWithoutALock(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.room("spc_one", "Room 204")
+		p.rooms("spc_two", "Room 305", "spc_three", "Room 306")
+		p.book("1", "ana@example.com", -time.Hour, started("spc_one"))
+		p.publish()
+		p.clock.Advance(keyPatience)
+		p.deliver()
+		for i, move := range []struct{ roomID, room string }{{"spc_two", "Room 305"}, {"spc_two", "Room 305"}, {"spc_three", "Room 306"}} {
+			p.change("1", "ana@example.com", -time.Hour, started(move.roomID))
+			p.publish()
+			p.publish()
+			p.clock.Advance(keyPatience)
+			all := p.deliver()
+			want := []int{2, 2, 3}[i]
+			if len(all) != want || all[want-1].State != string(mail.InBox) || all[want-1].Kind != string(mail.KeyChanged) {
+				p.Fatalf("%d. move: %d mails, want %d", i+1, len(all), want)
+			}
+			text := p.text(all[want-1]).Text
+			if !strings.Contains(text, move.room) || !strings.Contains(text, "Your key waits at the desk.") || !strings.Contains(text, "/g/l/") || strings.Contains(text, " code:") || strings.Contains(text, "shows the code") {
+				p.Errorf("%d. move: %s", i+1, text)
+			}
 		}
 	})
 }

@@ -347,7 +347,7 @@ const (
 )
 
 // addCodes adds the PINs of a stay to the mail. Until the locks confirm the code, the mail waits, at most keyPatience. A stay without a code
-// cancels it.
+// cancels it, unless it was moved to a room without a lock.
 func (r *renderer) addCodes(stay *ent.Reservation) error {
 	shown, err := access.RevealPINs(access.Reconciler{Tx: r.view, Keys: r.Keys}, r.row.PropertyID, stay.ID)
 	if err != nil {
@@ -363,7 +363,8 @@ func (r *renderer) addCodes(stay *ent.Reservation) error {
 		return nil
 	}
 	if shown.PIN == "" {
-		r.out.canceled = true // the stay has no code, such as in a room without a lock
+		r.occasion.AtDesk = isKeyAtDesk(plan)
+		r.out.canceled = !r.occasion.AtDesk || r.occasion.Kind != mail.KeyChanged
 		return nil
 	}
 	if plan.Window != nil {
