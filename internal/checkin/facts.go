@@ -3,6 +3,7 @@ package checkin
 import (
 	"time"
 
+	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/money"
 )
 
@@ -127,6 +128,7 @@ type Clearance struct {
 	Stage   Stage
 	Refused bool
 	Waived  *money.Amount // Waived is the amount of [OwingWaived]; otherwise nil
+	Stored  schema.ClearedStage
 }
 
 // OwingWaived is the stage of a decision of staff that an amount is paid otherwise, or later.

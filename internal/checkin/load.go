@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
@@ -92,20 +93,21 @@ func (r *record) facts(now time.Time) Facts {
 	if r.stay.DetailsConfirmedAt != nil {
 		f.ConfirmedOn = r.day(*r.stay.DetailsConfirmedAt)
 	}
-	f.Cleared = r.clearances(f.Reservation.ArrivalOn)
+	f.Cleared = clearances(r.stay.Cleared, f.Reservation.ArrivalOn, r.zone)
 	return f
 }
 
-// clearances returns the decisions of staff that count for an arrival on a day. A stage that was cleared on an earlier day is open again, because the
-// PMS has moved the stay since and the law wants the stage at the arrival. A refusal and a waived amount do not end.
-func (r *record) clearances(arrivalOn string) (out []Clearance) {
-	for _, c := range r.stay.Cleared {
-		cleared := Clearance{Stage: Stage(c.Stage), Refused: c.Refused != ""}
+// clearances returns the decisions of staff, of all that are stored, that count for an arrival on a day in a zone. A stage that was cleared on an
+// earlier day is open again, because the PMS has moved the stay since and the law wants the stage at the arrival. A refusal, a waived amount and
+// what the PMS cleared by starting the stay do not end.
+func clearances(stored []schema.ClearedStage, arrivalOn string, zone *time.Location) (out []Clearance) {
+	for _, c := range stored {
+		cleared := Clearance{Stage: Stage(c.Stage), Refused: c.Refused != "", Stored: c}
 		at, err := time.Parse(time.RFC3339, c.At)
-		switch early := err == nil && r.day(at) < arrivalOn; {
+		switch early := err == nil && at.In(zone).Format(time.DateOnly) < arrivalOn; {
 		case cleared.Stage == OwingWaived:
 			cleared.Waived = &money.Amount{Minor: c.OwingMinor, Currency: c.OwingCurrency}
-		case early && !cleared.Refused:
+		case early && !cleared.Refused && c.By != clearedByPMS:
 			out = slices.DeleteFunc(out, func(former Clearance) bool { return former.Stage == cleared.Stage }) // it took back an earlier refusal
 			continue
 		}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"latchkey.dev/ent/schema"
 	"latchkey.dev/internal/money"
 )
 
@@ -20,6 +21,32 @@ func TestToSign(t *testing.T) {
 		f.Cleared = []Clearance{c}
 		if got := f.ToSign(); got != nil {
 			t.Errorf("after %+v: %v", c, got)
+		}
+	}
+}
+
+// A clearance counts from the day of arrival on. What does not clear a stage is kept.
+func TestClearances(t *testing.T) {
+	lisbon, err := time.LoadLocation("Europe/Lisbon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, onDay := "2026-06-20T22:59:00Z", "2026-06-20T23:00:00Z" // in Lisbon the 20th and the 21st
+	refused := schema.ClearedStage{Stage: "signature", By: "Marta", At: before, Refused: "no document"}
+	for name, c := range map[string]struct{ stored, want []schema.ClearedStage }{
+		"on the day of arrival": {[]schema.ClearedStage{{Stage: "signature", By: "Marta", At: onDay}}, []schema.ClearedStage{{Stage: "signature", By: "Marta", At: onDay}}},
+		"before a move":         {[]schema.ClearedStage{{Stage: "signature", By: "Marta", At: before}}, nil},
+		"a refusal":             {[]schema.ClearedStage{refused}, []schema.ClearedStage{refused}},
+		"a refusal that was taken back before a move": {[]schema.ClearedStage{refused, {Stage: "signature", By: "Marta", At: before}}, nil},
+		"a waived amount": {[]schema.ClearedStage{{Stage: "owing", By: "Marta", At: before}}, []schema.ClearedStage{{Stage: "owing", By: "Marta", At: before}}},
+		"by the PMS":      {[]schema.ClearedStage{{Stage: "signature", By: "pms", At: before}}, []schema.ClearedStage{{Stage: "signature", By: "pms", At: before}}},
+	} {
+		var got []schema.ClearedStage
+		for _, one := range clearances(c.stored, "2026-06-21", lisbon) {
+			got = append(got, one.Stored)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
 		}
 	}
 }

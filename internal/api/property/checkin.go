@@ -196,14 +196,15 @@ func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*p
 		m.Stops = append(m.Stops, staffStop(stop.Reason, facts, chain.Reader(ctx)))
 	}
 	var by []string
-	for _, c := range v.Row.Cleared {
-		by = append(by, c.By)
+	for _, c := range v.Cleared {
+		by = append(by, c.Stored.By)
 	}
 	names, err := staff.Names(view, s.Keys, v.Row.PropertyID, by)
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range v.Row.Cleared {
+	for _, counts := range v.Cleared {
+		c := counts.Stored
 		at, _ := time.Parse(time.RFC3339, c.At)
 		cleared := &propertyv1.ClearedStage{Stage: c.Stage, By: cmp.Or(names[c.By], c.By), At: timestamppb.New(at), Refused: c.Refused}
 		if c.OwingCurrency != "" {

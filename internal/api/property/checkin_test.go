@@ -225,3 +225,30 @@ func TestNextAsk(t *testing.T) {
 		}
 	}
 }
+
+// A clearance of a stay that was moved to a later day counts no more, so it is not listed as one.
+func TestClearancesOfAMovedStayAreNotListed(t *testing.T) {
+	eachTenant(t, func(a, _ *tenant) {
+		must(a.changeCheckIn(&propertyv1.CheckInSettingsChange{IdentityCheck: ptr("live")}))(t)
+		today, integrationID := a.w.clock.Now().UTC().Truncate(time.Hour), a.integration()
+		reserve := func(in time.Duration) string {
+			return a.reserve(integrationID, "1", reservation.Patch{
+				reservation.From: today.Add(in).Format(time.RFC3339), reservation.To: today.Add(in + 48*time.Hour).Format(time.RFC3339),
+			})
+		}
+		id := reserve(0)
+		s := &CheckIns{Deps: a.w.deps, Service: &checkin.Service{DB: a.w.d, Keys: a.w.deps.Keys}}
+		listed := func() (stages []string) {
+			for _, c := range must(s.GetCheckIn(a.ctx, &propertyv1.GetCheckInRequest{ReservationId: id}))(t).GetData().GetCleared() {
+				stages = append(stages, c.GetStage()+" "+c.GetRefused())
+			}
+			return stages
+		}
+		must(s.ClearStage(a.ctx, &propertyv1.ClearStageRequest{ReservationId: id, Stage: "identityCheck"}))(t)
+		same(t, "on the day of arrival", []string{"identityCheck "}, listed())
+		reserve(72 * time.Hour)
+		same(t, "after the move", []string(nil), listed())
+		must(s.ClearStage(a.ctx, &propertyv1.ClearStageRequest{ReservationId: id, Stage: "identityCheck", RefuseBecause: "another person"}))(t)
+		same(t, "a refusal", []string{"identityCheck another person"}, listed())
+	})
+}
