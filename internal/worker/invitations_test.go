@@ -169,9 +169,7 @@ func TestFormerAddressEndsAtOnce(t *testing.T) {
 		p.change("1", "old@example.com", 5*day)
 		p.invite()
 		p.deliver()
-		write(p.T, p.d, func(tx *db.Tx) error {
-			return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context())
-		})
+		p.switchOff()
 		dbtest.Insert(p, p.d, "guest_sessions", dbtest.Values{"id": "ses_old", "property_id": "prp_one", "reservation_id": p.only(), "origin": guest.OriginMail, "mac": []byte("old"), "expires_at": p.clock.Now().Add(9 * day)})
 		dbtest.Insert(p, p.d, "guest_sessions", dbtest.Values{"id": "ses_kiosk", "property_id": "prp_one", "reservation_id": p.only(), "origin": guest.OriginDoor, "mac": []byte("kiosk"), "expires_at": p.clock.Now().Add(9 * day)})
 		p.change("1", "new@example.com", 5*day)
@@ -290,9 +288,7 @@ func TestStaffHearOfMissingAddresses(t *testing.T) {
 // A new integration sends no mail until staff, who see the count, switch its invitations on.
 func TestInvitationsAreSwitchedOn(t *testing.T) {
 	eachPost(t, func(p *post) {
-		write(p.T, p.d, func(tx *db.Tx) error {
-			return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context())
-		})
+		p.switchOff()
 		p.book("1", "ana@example.com", 3*day, inGroup("G"))
 		p.book("2", "ana@example.com", 3*day, inGroup("G"))
 		p.book("3", "bea@example.com", 30*day)

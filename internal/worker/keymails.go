@@ -57,20 +57,38 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	if row.State != string(access.Started) {
 		return nil
 	}
-	if err := guest.Prolong(tx, row.PropertyID, row.ToAt, row.ID); err != nil { // the evaluation of invitations knows only invited guests
+	if err := guest.Prolong(tx, row.PropertyID, row.ToAt, row.ID); err != nil { // the phone of a guest without a mail: see followStay
 		return err
 	}
-	mayMail, err := m.mayMail(tx, row)
-	if err != nil || !mayMail {
+	former, err := formerKey(tx, row)
+	if err != nil {
+		return err
+	}
+	onceKey := ""
+	if former != nil { // a guest who was mailed a code reads of its changes
+		onceKey = *former.OnceKey
+	} else if mayMail, err := m.mayMail(tx, row); err != nil || !mayMail {
+		return err
+	}
+	if err := followStay(tx, m.Keys, m.Reservations, row); err != nil {
 		return err
 	}
 	key, err := m.keyOf(tx, row)
 	if err != nil {
 		return err
 	}
-	kind, err := replaceFormer(tx, row, key)
-	if err != nil || kind == "" {
-		return err
+	kind := key.mailAfter(onceKey)
+	if kind == "" {
+		return nil
+	}
+	if former != nil {
+		canceled, err := mail.Move(tx, former, mail.Waiting, mail.Canceled, nil)
+		if err != nil {
+			return err
+		}
+		if canceled && key.hasPIN {
+			kind = mail.Kind(former.Kind)
+		}
 	}
 	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{
 		PropertyID: row.PropertyID, Kind: kind, ReservationID: row.ID, OnceKey: fmt.Sprintf("%s/%s/%s/%d/%s", row.ID, mail.Key, key.print, e.ID, key.room),
@@ -78,7 +96,20 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	return err
 }
 
-// mayMail reports whether the guest of a stay gets mails without asking for them: staff have switched the invitations of the integration on,
+// formerKey returns the latest mail with the code of a stay that an event ordered and that was not canceled, or nil.
+func formerKey(view *db.Tx, row *ent.Reservation) (*ent.Mail, error) {
+	former, err := view.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ID), entmail.KindIn(string(mail.Key), string(mail.KeyChanged)),
+		entmail.OnceKeyNotNil(), entmail.StateNEQ(string(mail.Canceled))).Order(entmail.ByID(sql.OrderDesc())).First(view.Context())
+	if ent.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("find the former mail with a code: %w", err)
+	}
+	return former, nil
+}
+
+// mayMail reports whether the guest of a stay gets mails without asking for them, though none was sent yet: staff have switched the invitations of the integration on,
 // or the guest has checked in by this service.
 func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 	on, err := tx.Integration.Query().Where(integration.PropertyID(row.PropertyID), integration.ID(row.IntegrationID), integration.InvitationsAtNotNil()).Exist(tx.Context())
@@ -274,25 +305,4 @@ func (k stayKey) mailAfter(former string) mail.Kind {
 		return ""
 	}
 	return mail.KeyChanged
-}
-
-// replaceFormer returns which mail with the code is due, or "", see [stayKey.mailAfter]. It cancels a former mail that was not sent yet.
-func replaceFormer(tx *db.Tx, row *ent.Reservation, key stayKey) (mail.Kind, error) {
-	former, err := tx.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ID), entmail.KindIn(string(mail.Key), string(mail.KeyChanged)),
-		entmail.OnceKeyNotNil(), entmail.StateNEQ(string(mail.Canceled))).Order(entmail.ByID(sql.OrderDesc())).First(tx.Context())
-	if ent.IsNotFound(err) {
-		return key.mailAfter(""), nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("find the former mail with a code: %w", err)
-	}
-	kind := key.mailAfter(*former.OnceKey)
-	if kind == "" {
-		return "", nil
-	}
-	canceled, err := mail.Move(tx, former, mail.Waiting, mail.Canceled, nil)
-	if canceled && key.hasPIN {
-		kind = mail.Kind(former.Kind)
-	}
-	return kind, err
 }

@@ -182,9 +182,7 @@ func TestAddressOfGuest(t *testing.T) {
 		p.change("1", "x.1@guest.booking.com", 5*day)
 		want("an agency's", "")
 		p.change("1", "bea@example.com", 5*day)
-		write(p.T, p.d, func(tx *db.Tx) error {
-			return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context())
-		})
+		p.switchOff()
 		want("switched off", "")
 	})
 }
@@ -192,9 +190,7 @@ func TestAddressOfGuest(t *testing.T) {
 // Without invitations, only a guest who checked in here gets a mail.
 func TestKeyIsMailedOnlyWithLeave(t *testing.T) {
 	eachPost(t, func(p *post) {
-		write(p.T, p.d, func(tx *db.Tx) error {
-			return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context())
-		})
+		p.switchOff()
 		p.room("spc_one", "Room 204")
 		stay := p.book("1", "ana@example.com", -time.Hour, started("spc_one"))
 		p.publish()
@@ -222,9 +218,7 @@ func (p *post) pin(reservationID string) string {
 // The app of a guest in house follows a stay that the PMS prolongs, also if no guest is invited.
 func TestSessionOfAProlongedStay(t *testing.T) {
 	eachPost(t, func(p *post) {
-		write(p.T, p.d, func(tx *db.Tx) error {
-			return tx.Integration.UpdateOneID("int_one").ClearInvitationsAt().Exec(tx.Context())
-		})
+		p.switchOff()
 		p.room("spc_one", "Room 204")
 		stay := p.book("1", "ana@example.com", -time.Hour, started("spc_one"))
 		p.publish()

@@ -51,6 +51,12 @@ func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 		if err := l.Store(tx, m.Keys); err != nil {
 			return err
 		}
+		if listsRooms(mail.Kind(row.Kind)) {
+			continue // the sweep that ordered the mail follows these stays
+		}
+		if err := followStay(tx, m.Keys, m.Reservations, l.Stay); err != nil {
+			return err
+		}
 	}
 	if r.profile != nil {
 		if err := r.profile.Store(tx, m.Keys); err != nil {

@@ -5,12 +5,16 @@ import (
 	"strings"
 	"time"
 
+	"latchkey.dev/ent"
+	"latchkey.dev/ent/invitation"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/reservation"
 )
 
-// A row of invitations is added when the arrival of a reservation comes within the horizon, and evaluated when next_at comes or the
-// reservation changes. So no sweep reads reservations that are far away, past or unchanged.
+// A row of invitations is added when the arrival of a reservation comes within the horizon, or when a link or a code is mailed to it, and
+// evaluated when next_at comes or the reservation changes. So no sweep reads reservations that are far away, past or unchanged.
 const (
 	insertInvitations = `INSERT INTO invitations (id, property_id, reservation_id, seen_at, next_at, created_at)
 		SELECT r.id, r.property_id, r.id, r.created_at, $1, $2 FROM `
@@ -28,6 +32,9 @@ const (
 	// findMissed finds the reservations that changed while no process swept.
 	findMissed = `SELECT i.id FROM invitations AS i JOIN reservations AS r ON r.id = i.id
 		WHERE i.id > $1 AND r.updated_at <> i.seen_at AND i.next_at IS NULL ORDER BY i.id LIMIT $2`
+	// insertFollowed adds the row of a stay that a link or a code was mailed to, see followStay.
+	insertFollowed = `INSERT INTO invitations (id, property_id, reservation_id, seen_at, address_mac, next_at, created_at)
+		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING`
 	newestSwitch = `SELECT MAX(invitations_at) FROM integrations`
 )
 
@@ -39,6 +46,24 @@ func reevaluate(tx *db.Tx, propertyID, integrationID string) error {
 	_, err := tx.ExecContext(tx.Context(), reevaluateInvitations, tx.Now(), propertyID, integrationID, propertyID)
 	if err != nil {
 		return fmt.Errorf("evaluate invitations again: %w", err)
+	}
+	return nil
+}
+
+// followStay adds the row of a stay that a link or a code is mailed to, also while the invitations of its integration are off: so its links follow
+// the dates and the state of the stay, and the code follows the booker's address.
+func followStay(tx *db.Tx, keys *keyring.Ring, reservations reservation.Service, stay *ent.Reservation) error {
+	known, err := tx.Invitation.Query().Where(invitation.PropertyID(stay.PropertyID), invitation.ID(stay.ID)).Exist(tx.Context())
+	if err != nil || known {
+		return err
+	}
+	address, err := bookerAddress(tx, reservations, stay)
+	if err != nil {
+		return err
+	}
+	_, err = tx.ExecContext(tx.Context(), insertFollowed, stay.ID, stay.PropertyID, stay.ID, stay.UpdatedAt, addressMAC(keys, stay.PropertyID, address), tx.Now(), tx.Now())
+	if err != nil {
+		return fmt.Errorf("follow a stay: %w", err)
 	}
 	return nil
 }

@@ -9,6 +9,6 @@ import (
 
 func TestStatementsFitTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		dbtest.PrepareAll(t, d, enqueueNear, enqueueMoved, enqueueChanged, findMissed, newestSwitch, reevaluateInvitations, findDepartures, storeSeenBegin+"$2)")
+		dbtest.PrepareAll(t, d, enqueueNear, enqueueMoved, enqueueChanged, insertFollowed, findMissed, newestSwitch, reevaluateInvitations, findDepartures, storeSeenBegin+"$2)")
 	})
 }
