@@ -96,6 +96,27 @@ func TestMailSaysWhenTheCodeWorks(t *testing.T) {
 	}
 }
 
+// The guest of a room without a lock reads where the key is, and a code only if the gates have one.
+func TestMailAboutARoomWithoutALock(t *testing.T) {
+	for name, c := range map[string]struct {
+		codes      []DoorCode
+		has, lacks string
+	}{
+		"without a code":          {nil, "Phone: +351 1", "code works"},
+		"with a code for a gate":  {[]DoorCode{{Digits: "480271"}}, "The code works.", "Phone: +351 1"},
+		"with a gate's other one": {[]DoorCode{{Digits: "480271"}, {Door: "Gate", Digits: "190635"}}, "Your code for Gate", "Phone: +351 1"},
+	} {
+		o := Occasion{Kind: KeyChanged, Confirmed: true, AtDesk: true, Codes: c.codes, DeskPhone: "+351 1", Stays: []OccasionStay{{Room: "Room 305", Link: "https://stay.example/g/l/secret"}}}
+		text, err := Compose("ana@example.com", o.Content())
+		if err != nil || !strings.Contains(text.Text, "Your key waits at the desk.") || !strings.Contains(text.Text, c.has) || strings.Contains(text.Text, c.lacks) {
+			t.Errorf("%s: %s, %v", name, text.Text, err)
+		}
+		if shows := strings.Contains(text.Text, "shows the code too"); shows != (len(c.codes) > 0) {
+			t.Errorf("%s: %s", name, text.Text)
+		}
+	}
+}
+
 func TestHeadersHaveOneLine(t *testing.T) {
 	text, err := Compose("ana@example.com", Content{Subject: "Room\r\nBcc: all@example.com", Property: "A\u2028B"})
 	if err != nil || strings.ContainsAny(text.Subject, "\r\n") || strings.Contains(text.Text, "\u2028") {

@@ -24,7 +24,7 @@ type Occasion struct {
 	Stays     []OccasionStay // Stays is one stay, or the stays of a group
 	Elsewhere int            // how many rooms of the booker's group other mails list
 	Codes     []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates that have another
-	// AtDesk means that the room has no lock: there are no codes, and the guest gets a key from the desk.
+	// AtDesk means that the room has no lock, so that the guest gets a key from the desk. Codes are those of gates then.
 	AtDesk bool
 	// Confirmed means that each lock has confirmed the code.
 	Confirmed bool
@@ -141,7 +141,7 @@ func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	return all
 }
 
-// addCodes adds the PINs of a stay, whether they work already, and where the guest gets help. Without a PIN it adds where the key is.
+// addCodes adds the PINs of a stay, whether they work already, and where the guest gets help. If the room has no lock, it adds where the key is.
 func (o Occasion) addCodes(content *Content) {
 	if o.AtDesk {
 		content.Paragraphs = append(content.Paragraphs, o.Reader.Text(message.Message{Kind: "web.door.noLock"}))
@@ -199,7 +199,7 @@ func (o Occasion) addButtons(content *Content) {
 		}
 		content.Buttons = append(content.Buttons, Button{label, s.Link})
 	}
-	if len(content.Buttons) > 0 && o.Kind.HasPIN() && !o.AtDesk {
+	if len(content.Buttons) > 0 && o.Kind.HasPIN() && len(o.Codes) > 0 {
 		content.Closing = append(content.Closing, o.common("codePage", nil))
 	}
 	switch {
@@ -251,7 +251,7 @@ func (o Occasion) addClosing(content *Content) {
 	if o.Directions != "" {
 		content.Closing = append(content.Closing, o.common("directions", message.Params{"directions": inLine(o.Directions)}))
 	}
-	if o.DeskPhone != "" && (!o.Kind.HasPIN() || o.AtDesk) {
+	if o.DeskPhone != "" && (!o.Kind.HasPIN() || len(o.Codes) == 0) {
 		content.Closing = append(content.Closing, o.common("phone", message.Params{"phone": o.DeskPhone}))
 	}
 }

@@ -368,8 +368,8 @@ func (r *renderer) addCodes(stay *ent.Reservation) error {
 		r.out.wait = keyInterval
 		return nil
 	}
+	r.occasion.AtDesk = isKeyAtDesk(plan)
 	if shown.PIN == "" {
-		r.occasion.AtDesk = isKeyAtDesk(plan)
 		r.out.canceled = !r.occasion.AtDesk || r.occasion.Kind != mail.KeyChanged
 		return nil
 	}
