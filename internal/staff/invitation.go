@@ -62,7 +62,7 @@ func invitationOf(tx *db.Tx, keys *keyring.Ring, row *ent.PersonInvitation) (Inv
 // ListInvitations returns the open invitations of a property, the latest first.
 func ListInvitations(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Invitation, error) {
 	rows, err := view.PersonInvitation.Query().
-		Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMACNotNil(), personinvitation.EndsAtGT(view.Now())).
+		Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMACNotNil(), isOpen(view.Now())).
 		Order(personinvitation.ByID(entsql.OrderDesc())).Limit(maxInvitations).All(view.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list the invitations of a property: %w", err)
@@ -88,7 +88,7 @@ func GetInvitation(view *db.Tx, keys *keyring.Ring, propertyID, invitationID str
 // loadInvitation returns the row of an open invitation of a property, or an error if there is none.
 func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvitation, error) {
 	row, err := tx.PersonInvitation.Query().Where(personinvitation.PropertyID(propertyID), personinvitation.ID(invitationID),
-		personinvitation.EmailMACNotNil(), personinvitation.EndsAtGT(tx.Now())).Only(tx.Context())
+		personinvitation.EmailMACNotNil(), isOpen(tx.Now())).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, errInvitation
 	}
@@ -99,7 +99,7 @@ func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvi
 }
 
 // Invite invites a person to a property. It reports whether the invitation or its link is new: the same invitation by the same caller changes nothing.
-// Another caller gets a new link: the link belongs to the last caller, and ends when that person may no longer give the role.
+// Another caller gets a new link: the link belongs to the last caller, and ends when that person may no longer give the role, or with that token.
 func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (made Invitation, isNew bool, err error) {
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return Invitation{}, false, err
@@ -111,8 +111,8 @@ func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, 
 		return Invitation{}, false, err
 	}
 	same := personinvitation.And(personinvitation.PropertyID(propertyID), personinvitation.EmailMAC(emailMAC(keys, email)))
-	if _, err := tx.PersonInvitation.Delete().Where(same, personinvitation.EndsAtLTE(tx.Now())).Exec(tx.Context()); err != nil {
-		return Invitation{}, false, fmt.Errorf("delete an expired invitation: %w", err)
+	if _, err := tx.PersonInvitation.Delete().Where(same, personinvitation.Not(isOpen(tx.Now()))).Exec(tx.Context()); err != nil {
+		return Invitation{}, false, fmt.Errorf("delete an ended invitation: %w", err)
 	}
 	former, err := tx.PersonInvitation.Query().Where(same).Only(tx.Context())
 	switch {
@@ -148,7 +148,7 @@ func requireNoMember(tx *db.Tx, keys *keyring.Ring, propertyID, email string) er
 // createInvitation stores a new invitation, unless the property has too many open ones.
 func createInvitation(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (Invitation, error) {
 	open, err := tx.PersonInvitation.Query().Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMACNotNil(),
-		personinvitation.EndsAtGT(tx.Now())).Count(tx.Context())
+		isOpen(tx.Now())).Count(tx.Context())
 	if err != nil {
 		return Invitation{}, fmt.Errorf("count the invitations of a property: %w", err)
 	}

@@ -3,7 +3,9 @@ package staff
 import (
 	"fmt"
 	"testing"
+	"time"
 
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 )
@@ -25,6 +27,66 @@ func TestColleagueGetsAnotherLink(t *testing.T) {
 		x.must(x.remove(ada, dan.PersonID))
 		_, err = x.ViewInvitation(x.Context(), second.Secret)
 		x.wantReason("the link of a person who left", err, fault.InvitationNotFound)
+	})
+}
+
+// The links of a token end with it: a thief of a token does not get back in by an invitation of their own.
+func TestLinksEndWithTheirToken(t *testing.T) {
+	each(t, func(x *fixture) {
+		token := func(kind credential.Kind, ttl time.Duration) (made *credential.Row) {
+			x.must(x.write(func(tx *db.Tx) (err error) {
+				made, _, err = credential.Mint(tx, x.Keys, credential.Spec{Kind: kind, PropertyID: hotel, Role: credential.RoleOwner, TTL: ttl})
+				return err
+			}))
+			return made
+		}
+		revoke := func(row *credential.Row) {
+			x.must(x.write(func(tx *db.Tx) error { _, err := credential.Revoke(tx, row.ID); return err }))
+		}
+		script, operator, brief := token(credential.Staff, 0), token(credential.Operator, 0), token(credential.Staff, time.Hour)
+		invite := func(author, email string) (Caller, Invitation) {
+			by := Caller{Role: Owner, Author: author}
+			i, _, err := x.invite(by, email, Manager)
+			x.must(err)
+			return by, i
+		}
+		byScript, bob := invite("staff:"+script.ID, "bob@example.com")
+		_, carl := invite("staff:"+brief.ID, "carl@example.com")
+		_, dan := invite("operator:"+operator.ID, "dan@example.com")
+		bySocket, eve := invite("operator:socket", "eve@example.com")
+		var first OwnerLink
+		x.must(x.write(func(tx *db.Tx) (err error) {
+			first, err = CreateOwnerLink(tx, x.Keys, hotel, "operator:"+operator.ID, traced)
+			return err
+		}))
+		open := func(what string, want int) {
+			x.Helper()
+			list, err := ListInvitations(x.DB.View(x.Context()), x.Keys, hotel)
+			if err != nil || len(list) != want {
+				x.Errorf("%s: %d open invitations, %v, want %d", what, len(list), err, want)
+			}
+		}
+		open("with valid tokens", 4)
+		revoke(script)
+		revoke(operator)
+		x.clock.Advance(time.Hour)
+		for what, i := range map[string]Invitation{"a revoked token": bob, "an expired token": carl, "a revoked token of an operator": dan} {
+			_, err := x.ViewInvitation(x.Context(), i.Secret)
+			x.wantReason("view the link of "+what, err, fault.InvitationNotFound)
+			_, err = x.accept(i.Secret, password, "")
+			x.wantReason("accept by the link of "+what, err, fault.InvitationNotFound)
+		}
+		_, _, err := x.CreateFirstOwner(x.Context(), FirstOwner{Claim: claim("frank@example.com", password), Secret: first.Secret, Name: "Frank"})
+		x.wantReason("the owner's link of a revoked token", err, fault.InvitationNotFound)
+		x.wantReason("a new link", x.write(func(tx *db.Tx) error { _, err := Reinvite(tx, x.Keys, byScript, hotel, bob.ID); return err }), fault.InvitationNotFound)
+		open("without", 1)
+		if _, err := x.accept(eve.Secret, password, ""); err != nil {
+			x.Errorf("an invitation from the socket: %v", err)
+		}
+		next, isNew, err := x.invite(bySocket, "bob@example.com", Manager)
+		if err != nil || !isNew || next.ID == bob.ID {
+			x.Errorf("an invitation after the ended one: %+v, new: %v, %v", next, isNew, err)
+		}
 	})
 }
 

@@ -5,8 +5,11 @@ import (
 	"fmt"
 	"time"
 
+	"entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/personinvitation"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -56,12 +59,23 @@ func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Tra
 	return l, recordAt(tx, keys, propertyID, by, t, audit.Done)
 }
 
+// isOpen selects the links that have not expired. The link of a token ends with the token, which a thief may have used. The text invited_by of a token
+// is "staff:" or "operator:" and the id. The links of a person end in [endInvitationsBy].
+func isOpen(now time.Time) predicate.PersonInvitation {
+	return personinvitation.And(personinvitation.EndsAtGT(now), func(s *sql.Selector) {
+		s.Where(sql.P(func(b *sql.Builder) {
+			b.WriteString(`(invited_by NOT LIKE '%:tok_%' OR EXISTS (SELECT 1 FROM tokens WHERE tokens.id IN (substr(invited_by, 7), substr(invited_by, 10))
+				AND tokens.revoked_at IS NULL AND (tokens.expires_at IS NULL OR tokens.expires_at > `).Arg(now).WriteString(")))")
+		}))
+	})
+}
+
 // findLink returns the valid link with a secret: an invitation, or a link of an owner, which has no address.
 func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitation, error) {
 	if !keyring.IsToken(secret, keyring.PersonLink) {
 		return nil, errLink
 	}
-	row, err := tx.PersonInvitation.Query().Where(personinvitation.MAC(linkMAC(keys, secret)), personinvitation.EndsAtGT(tx.Now())).Only(tx.Context())
+	row, err := tx.PersonInvitation.Query().Where(personinvitation.MAC(linkMAC(keys, secret)), isOpen(tx.Now())).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, errLink
 	}
