@@ -5,10 +5,12 @@ import (
 	"time"
 )
 
-// Names of cookies: stayCookie is followed by the id of a stay and has its session on a guest's device.
+// Names of cookies: stayCookie is followed by the id of a stay and has its session on a guest's device. doorCookie has the QR code by which the
+// guest found that stay, so that the guest can search again after the session.
 // A tablet has its own token and the session of its current guest.
 const (
 	stayCookie  = "lk-stay-"
+	doorCookie  = "lk-door-"
 	kioskCookie = "lk-kiosk"
 	visitCookie = "lk-visit"
 )

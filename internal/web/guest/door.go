@@ -81,6 +81,9 @@ func (s *site) findAtDoor(x *exchange) error {
 	if v.Choices = found.GetData().GetChoices(); len(v.Choices) > 0 {
 		return x.find(http.StatusOK, door.GetData(), v)
 	}
+	if id := found.GetData().GetSession().GetStayId(); cookieID.MatchString(id) {
+		x.SetCookie(doorCookie+id, path, x.site.Now().Add(stayCookieAge))
+	}
 	return x.openSession(found.GetData().GetSession())
 }
 

@@ -3,6 +3,7 @@ package guest
 import (
 	"context"
 	"net/http"
+	"net/url"
 	"strings"
 
 	"latchkey.dev/internal/fault"
@@ -63,7 +64,7 @@ type problemView struct {
 }
 
 // wayOn returns the URL and the label of the link on an error page with this status. Both are "" if there is nowhere to go.
-func (x *exchange) wayOn(status int) (url, label string) {
+func (x *exchange) wayOn(status int) (link, label string) {
 	path := x.R.URL.Path
 	switch {
 	case x.flow.Kiosk || strings.HasPrefix(path, "/k/"):
@@ -74,6 +75,9 @@ func (x *exchange) wayOn(status int) (url, label string) {
 		return "", "" // the URL names no stay, so this device has no other session
 	case status != http.StatusNotFound && (strings.HasPrefix(path, "/g/l/") || strings.HasPrefix(path, "/q/")):
 		return strings.TrimSuffix(path, "/renew"), "web.problem.load"
+	}
+	if door := x.Cookie(doorCookie + x.R.PathValue("id")); door != "" && status == http.StatusNotFound {
+		return "/q/" + url.PathEscape(door), "web.find.title"
 	}
 	if id := x.keptStay(x.R.PathValue("id")); id != "" {
 		return "/g/stays/" + id, "web.problem.stay"

@@ -52,13 +52,19 @@ func (x *exchange) renderEnded(id string) error {
 		return x.Redirect("/g/stays/" + id) // a script cannot show this page itself, so it loads the stay
 	case err != nil:
 		if x.wantsPage() {
-			x.DropCookie(stayCookie + id)
+			x.dropStay(id)
 		}
 		return x.renderGone(http.StatusNotFound, nil, "web.gone")
 	case found.GetData().GetReason() == "canceled":
 		return x.renderGone(http.StatusGone, found.GetData().GetProperty(), "web.canceled")
 	}
 	return x.renderGone(http.StatusGone, found.GetData().GetProperty(), "web.ended")
+}
+
+// dropStay makes the device forget its session of a stay.
+func (x *exchange) dropStay(id string) {
+	x.DropCookie(stayCookie + id)
+	x.DropCookie(doorCookie + id)
 }
 
 // wantsPage reports whether the guest sees the answer. It is false for an event stream and for files that the browser loads for a page.
@@ -369,7 +375,7 @@ func (s *site) endSession(x *exchange) error {
 	if _, err := s.api.Stays.EndSession(x.callContext(), &guestv1.EndSessionRequest{}); err != nil {
 		return err
 	}
-	x.DropCookie(stayCookie + x.flow.Stay.GetId())
+	x.dropStay(x.flow.Stay.GetId())
 	x.W.Header().Set("Clear-Site-Data", `"cache"`) // not the storage, which has the SmartKeys of other stays
 	face := x.flow.Stay.GetProperty()
 	x.flow.Stay = nil // so that the page has no links that need the session
