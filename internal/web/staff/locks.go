@@ -247,7 +247,7 @@ func (s *site) showLocks(x *exchange) error {
 	slices.SortStableFunc(v.Rows, func(a, b lockRow) int {
 		return cmp.Or(cmp.Compare(a.badness(), b.badness()), compareNames(cmp.Or(doorName(a.Lock), a.GetName()), cmp.Or(doorName(b.Lock), b.GetName())))
 	})
-	size := x.pageSize(usualLocks, mostRows)
+	size := x.pageSize(usualLocks, mostFullRows)
 	at, _ := strconv.Atoi(q.Get("page"))
 	at = min(max(at, 0), len(v.Rows))
 	if v.Rows = v.Rows[at:]; len(v.Rows) > size {
@@ -255,7 +255,7 @@ func (s *site) showLocks(x *exchange) error {
 	}
 	p := x.newPage("staff.locks.title")
 	p.Here, p.Data = "locks", v
-	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
+	x.resizable(p, size, mostFullRows, len(v.Rows), v.Next != "")
 	return x.render(http.StatusOK, "locks", p)
 }
 

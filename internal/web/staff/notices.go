@@ -69,7 +69,7 @@ type noticesView struct {
 func (s *site) showNotices(x *exchange) error {
 	q := x.R.URL.Query()
 	all := q.Get("show") == "all"
-	size := x.pageSize(usualRows, mostRows)
+	size := x.pageSize(usualRows, mostFullRows)
 	found, err := s.api.Notices.ListNotices(x.call(), &propertyv1.ListNoticesRequest{PageSize: int32(size), UnreadOnly: !all, MineOnly: !all, PageToken: q.Get("page")})
 	if err != nil {
 		return err
@@ -93,7 +93,7 @@ func (s *site) showNotices(x *exchange) error {
 	}
 	p := x.newPage("staff.notices.title")
 	p.Here, p.Data = "notices", v
-	x.resizable(p, size, mostRows, len(v.Rows), v.Next != "")
+	x.resizable(p, size, mostFullRows, len(v.Rows), v.Next != "")
 	return x.render(http.StatusOK, "notices", p)
 }
 

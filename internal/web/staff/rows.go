@@ -13,10 +13,11 @@ const rowsCookie = "lk-rows"
 // pageSizes are the numbers of rows that a person can choose.
 var pageSizes = []int{25, 50, 100, 200}
 
-// Number of rows of a page without a choice, and the maximum.
+// Number of rows of a page without a choice, and the maximum. Rows with much text have a lower maximum: 200 of them have more than 150 kB.
 const (
-	usualRows = 50
-	mostRows  = 200
+	usualRows    = 50
+	mostRows     = 200
+	mostFullRows = 100
 )
 
 // pageSize returns the number of rows on a page of a list: what the person chose, else usual, and at most most.

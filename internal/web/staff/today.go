@@ -56,9 +56,6 @@ type todayView struct {
 	OfflineURL string              // page of the tablets, "" if the person may not see it or none is offline
 }
 
-// mostOfDay is the maximum number of rows on a page of a day.
-const mostOfDay = 100
-
 // showToday handles the lists of a day: arrivals, guests in house and departures.
 func (s *site) showToday(x *exchange) error { return x.todayPage(http.StatusOK, nil) }
 
@@ -71,7 +68,7 @@ func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	if at < 0 {
 		return x.Redirect("/app/today")
 	}
-	size, needy := x.pageSize(usualRows, mostOfDay), tab == "arrivals" && q.Get("need") == "staff"
+	size, needy := x.pageSize(usualRows, mostFullRows), tab == "arrivals" && q.Get("need") == "staff"
 	found, err := x.site.api.Days.ListDay(x.call(), &propertyv1.ListDayRequest{
 		Date: q.Get("day"), Tab: tabs[at].list, PageSize: int32(size), PageToken: q.Get("page"), NeedsStaffOnly: needy,
 	})
@@ -117,7 +114,7 @@ func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	v.RowKeys = x.rowKeys()
 	slices.SortStableFunc(v.Rows, func(a, b dayRow) int { return cmp.Compare(overLast(a), overLast(b)) })
 	p.Here, p.Data = "today", v
-	x.resizable(p, size, mostOfDay, len(v.Rows), v.Next != "")
+	x.resizable(p, size, mostFullRows, len(v.Rows), v.Next != "")
 	if refuse != nil {
 		refuse(p)
 	}
