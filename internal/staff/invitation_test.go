@@ -24,6 +24,13 @@ func TestColleagueGetsAnotherLink(t *testing.T) {
 		}
 		_, err = x.ViewInvitation(x.Context(), first.Secret)
 		x.wantReason("the former link", err, fault.InvitationNotFound)
+		lower := FrontDesk
+		erin := as(x.member(ada, "erin@example.com", Manager), Manager)
+		third, _, err := x.invite(erin, "carl@example.com", FrontDesk)
+		x.must(err)
+		x.must(x.change(ada, erin.PersonID, AccessChange{Role: &lower}))
+		_, err = x.accept(third.Secret, password, "")
+		x.wantReason("the link of a person with a lower role", err, fault.InvitationNotFound)
 		x.must(x.remove(ada, dan.PersonID))
 		_, err = x.ViewInvitation(x.Context(), second.Secret)
 		x.wantReason("the link of a person who left", err, fault.InvitationNotFound)
