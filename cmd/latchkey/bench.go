@@ -157,7 +157,7 @@ const (
 func (*pagesBench) Help() string {
 	return `value is the p99 of the milliseconds of a page, from the request until its last byte; p50 and p99 are those of all rounds. The floor is a static page of the same size that the same guests open in turn.
 
-With --staff, value is the p99 of the slowest page of the dashboard. The mails to all guests are sent first, which takes two minutes. One person opens each page 100 times per round. Then the PMS sends 200 changes a second for twice the span while a page is live.
+With --staff, value is the p99 of the slowest page of the dashboard. The mails to all guests are sent first, which takes two minutes. One person opens each page 100 times per round, with at most 200 rows in a list. Then the PMS sends 200 changes a second for twice the span while a page is live.
 
 ` + figures
 }

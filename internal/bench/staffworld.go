@@ -134,8 +134,11 @@ func (w *staffWorld) push(ctx context.Context, fields map[string]any) (id string
 	return id, nil
 }
 
-// fill stores reservations, messages and codes.
+// fill stores reservations, messages, codes and forms of guests.
 func (w *staffWorld) fill(ctx context.Context, b StaffPages) error {
+	if err := w.fillRegister(ctx, b.Rooms); err != nil {
+		return err
+	}
 	ids := make([]string, b.Reservations)
 	err := inParallel(ctx, b.Reservations, func(ctx context.Context, n int) (err error) {
 		ids[n], err = w.push(ctx, stayFields(n, b.Rooms))

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 )
 
@@ -39,7 +40,16 @@ func (w *World) JoinAsOwner(ctx context.Context, email string) (*Colleague, erro
 
 // Open opens a page by its path and query, and returns its HTML. It follows redirects: see Path.
 func (c *Colleague) Open(ctx context.Context, path string) (html string, err error) {
-	if err := c.b.open(ctx, c.site+path); err != nil {
+	return c.load(ctx, http.MethodGet, path, nil)
+}
+
+// Post sends a form to a path, and returns the HTML of the page that follows.
+func (c *Colleague) Post(ctx context.Context, path string, form url.Values) (html string, err error) {
+	return c.load(ctx, http.MethodPost, path, form)
+}
+
+func (c *Colleague) load(ctx context.Context, method, path string, form url.Values) (html string, err error) {
+	if err := c.b.load(ctx, method, c.site+path, form); err != nil {
 		return "", err
 	}
 	if strings.HasPrefix(c.b.at.Path, "/app/login") {
