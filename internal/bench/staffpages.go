@@ -113,9 +113,7 @@ func (b StaffPages) result(pages []*staffPage, least []float64, live liveResult)
 	for _, p := range pages {
 		all = append(all, p.took...)
 	}
-	isRegister := func(p *staffPage) bool { return p.pattern == registerPattern }
-	register := pages[slices.IndexFunc(pages, isRegister)]
-	biggest := slices.MaxFunc(slices.DeleteFunc(slices.Clone(pages), isRegister), func(a, b *staffPage) int { return int(1000 * (a.kilobytes - b.kilobytes)) })
+	biggest := slices.MaxFunc(pages, func(a, b *staffPage) int { return int(1000 * (a.kilobytes - b.kilobytes)) })
 	r := &Result{Name: "pages --staff", Unit: "ms", Rounds: b.Rounds, Value: p99(pages[0]), Baseline: quantile(least, 0.99)}
 	r.P50, r.P99, r.BaselineP50, r.BaselineP99 = quantile(all, 0.5), quantile(all, 0.99), quantile(least, 0.5), r.Baseline
 	r.note("pages of the dashboard", float64(len(pages)), "")
@@ -123,7 +121,6 @@ func (b StaffPages) result(pages []*staffPage, least []float64, live liveResult)
 		r.note(p.pattern+", p99", p99(p), "ms")
 	}
 	r.note(biggest.pattern+", the biggest", biggest.kilobytes, "kB")
-	r.note(register.pattern, register.kilobytes, "kB")
 	r.note("changes per second while a page is live", live.changes/b.Span.Seconds(), "")
 	r.note("a fetch of the live page, p99", quantile(live.took, 0.99), "ms")
 	r.note("from the last change until the live page shows it", live.late, "ms")

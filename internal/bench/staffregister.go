@@ -16,10 +16,6 @@ import (
 // staffForms is the number of guests in house who filled in the form of the guest register.
 const staffForms = 200
 
-// registerPattern is the route of the guest register with its forms. The aim for the size of a page does not apply to it: it is one document of
-// all forms of the chosen days, which staff print.
-const registerPattern = "POST /app/register"
-
 // fillRegister makes guests fill in their form, as after a search by the QR code at the door. The PMS starts their stays afterwards.
 func (w *staffWorld) fillRegister(ctx context.Context, rooms int) error {
 	rule := "ES"
@@ -59,5 +55,5 @@ func (w *staffWorld) fillRegister(ctx context.Context, rooms int) error {
 func registerPage() *staffPage {
 	today := time.Now()
 	first, last := today.AddDate(0, 0, -staffNights).Format(time.DateOnly), today.Format(time.DateOnly)
-	return &staffPage{pattern: registerPattern, path: "/app/register", form: url.Values{"firstArrivalOn": {first}, "lastArrivalOn": {last}, "reason": {"benchmark"}}}
+	return &staffPage{pattern: "POST /app/register", path: "/app/register", form: url.Values{"firstArrivalOn": {first}, "lastArrivalOn": {last}, "reason": {"benchmark"}}}
 }

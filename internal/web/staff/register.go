@@ -17,7 +17,10 @@ import (
 // register.
 const registerPath = "/app/register"
 
-// maxRegister is the maximum number of forms on one page or in one file. To read more, the person selects fewer days.
+// registerRows is the number of forms on a page. Each may have a signature, which has some kilobytes.
+const registerRows = 25
+
+// maxRegister is the maximum number of forms in one document, to print or to download. To read more, the person selects fewer days.
 const maxRegister = 1000
 
 // minRegisterReason and maxRegisterReason are the API's limits for the length of the reason.
@@ -44,9 +47,11 @@ type registerView struct {
 	Read     bool // the register was read, so Days has the result
 	Days     []registerDay
 	Count    int
-	Open     bool // all forms are expanded, as on paper
-	Only     bool // only one form is shown
-	TooLarge bool // the days have more forms than a page shows
+	Whole    bool   // Days has all forms of the days
+	Next     string // token of the next page, or ""
+	Open     bool   // all forms of the days are expanded, as on paper
+	Only     bool   // only one form is shown
+	TooLarge bool   // the days have more forms than a document has
 }
 
 // registerInputs returns the form fields of a read: days of arrival, today by default, and the reason.
@@ -85,9 +90,9 @@ func (x *exchange) registerPage(status int, v registerView, wrong func(*page)) e
 	return x.render(status, "register", p)
 }
 
-// readRegister reads the forms of the posted days. If the posted form is invalid, it renders the page with the errors and returns a nil list
-// without an error.
-func (x *exchange) readRegister() (v registerView, list []*propertyv1.RegisterEntry, err error) {
+// readRegister reads the forms of the posted days: those of the posted page, or all. If the posted form is invalid, it renders the page with the
+// errors and returns a nil list without an error.
+func (x *exchange) readRegister(all bool) (v registerView, list []*propertyv1.RegisterEntry, err error) {
 	v = registerView{Inputs: x.registerInputs(), First: x.Value("firstArrivalOn"), Last: x.Value("lastArrivalOn"), Reason: x.Value("reason")}
 	refuse := func(wrong func(*page)) (registerView, []*propertyv1.RegisterEntry, error) {
 		return v, nil, x.registerPage(http.StatusUnprocessableEntity, v, wrong)
@@ -95,11 +100,14 @@ func (x *exchange) readRegister() (v registerView, list []*propertyv1.RegisterEn
 	if n := utf8.RuneCountInString(v.Reason); n < minRegisterReason || n > maxRegisterReason {
 		return refuse(func(p *page) { p.refuseReason("f-reason", "staff.register.why.missing") })
 	}
+	read := &propertyv1.InspectRegisterRequest{FirstArrivalOn: v.First, LastArrivalOn: v.Last, Reason: v.Reason, PageSize: registerRows, PageToken: x.Value("page")}
+	if all {
+		read.PageSize, read.PageToken = 200, ""
+	}
+	first := read.PageToken == ""
 	list = []*propertyv1.RegisterEntry{}
-	for token := ""; len(list) <= maxRegister; {
-		found, err := x.site.api.Register.InspectRegister(x.call(), &propertyv1.InspectRegisterRequest{
-			FirstArrivalOn: v.First, LastArrivalOn: v.Last, Reason: v.Reason, PageSize: 200, PageToken: token,
-		})
+	for len(list) <= maxRegister {
+		found, err := x.site.api.Register.InspectRegister(x.call(), read)
 		if f := x.site.Fault(err); err != nil && f.Kind == fault.Invalid {
 			return refuse(func(p *page) { p.Refuse(f, v.Inputs) })
 		}
@@ -107,25 +115,29 @@ func (x *exchange) readRegister() (v registerView, list []*propertyv1.RegisterEn
 			return v, nil, err
 		}
 		list = append(list, found.GetData().GetList()...)
-		if token = found.GetData().GetNextPageToken(); token == "" {
+		if read.PageToken = found.GetData().GetNextPageToken(); read.PageToken == "" || !all {
 			break
 		}
 	}
 	if v.TooLarge = len(list) > maxRegister; v.TooLarge {
 		list = list[:maxRegister]
 	}
-	v.Read, v.Count = true, len(list)
+	if !all {
+		v.Next = read.PageToken
+	}
+	v.Read, v.Count, v.Whole = true, len(list), first && v.Next == ""
 	return v, list, nil
 }
 
 // listRegister handles the form that shows the register. A posted entry selects one form.
 func (s *site) listRegister(x *exchange) error {
-	v, list, err := x.readRegister()
+	only := x.Value("entry")
+	open := only != "" || x.Value("view") == "open"
+	v, list, err := x.readRegister(open)
 	if err != nil || list == nil {
 		return err
 	}
-	only := x.Value("entry")
-	v.Only, v.Open = only != "", only != "" || x.Value("view") == "open"
+	v.Only, v.Open = only != "", open
 	for _, e := range list {
 		if v.Only && e.GetId() != only {
 			continue
@@ -160,7 +172,7 @@ func (r registerRow) Lacks() (fields []string) {
 
 // downloadRegister handles the download of the register as a CSV file.
 func (s *site) downloadRegister(x *exchange) error {
-	v, list, err := x.readRegister()
+	v, list, err := x.readRegister(true)
 	if err != nil || list == nil {
 		return err
 	}

@@ -1,13 +1,81 @@
 package staff
 
 import (
+	"context"
 	"encoding/csv"
+	"fmt"
+	"net/url"
+	"strconv"
 	"strings"
 	"testing"
 
+	"google.golang.org/grpc"
+
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/staff"
 )
+
+// register is an API with 60 signed forms.
+type register struct{ *fakeAPI }
+
+func (register) InspectRegister(_ context.Context, r *propertyv1.InspectRegisterRequest, _ ...grpc.CallOption) (*propertyv1.InspectRegisterResponse, error) {
+	page := &propertyv1.RegisterPage{}
+	first, _ := strconv.Atoi(r.GetPageToken())
+	for i := first; i < min(first+int(r.GetPageSize()), 60); i++ {
+		page.List = append(page.List, &propertyv1.RegisterEntry{
+			Id: fmt.Sprintf("gst_01jd8vx3a2b4c6d8e0f2g4h%03d", i), Rule: "ES", PmsNumber: fmt.Sprint(10000 + i), Role: "main", ArrivalOn: "2026-11-02", DepartureOn: "2026-11-05", State: "inHouse",
+			Person:       &guestv1.Person{FirstName: "Maximiliana", LastName: fmt.Sprintf("Guest %03d", i), Sex: "F", BirthDate: "1990-01-02", Nationality: "DE", Mobile: "+49 170 1234567", Email: "ana@example.com"},
+			SignatureSvg: strings.Repeat("M12 34L56 78", 200), SignedAt: before(0), EraseAt: before(0),
+			Fields: []string{"firstName", "lastName", "sex", "birthDate", "nationality", "address.street", "address.city", "address.country", "document.type", "document.number"},
+		})
+	}
+	if next := first + len(page.GetList()); next < 60 {
+		page.NextPageToken = fmt.Sprint(next)
+	}
+	return &propertyv1.InspectRegisterResponse{Data: page}, nil
+}
+
+// A page of the register has 25 forms and stays below 150 kB with all their signatures. The document to print has all forms of the days.
+func TestRegisterPages(t *testing.T) {
+	c := register{&fakeAPI{role: staff.Owner}}
+	for _, tt := range []struct {
+		view        url.Values
+		first, last int
+		next        string
+		count       bool
+	}{
+		{nil, 0, 24, "25", false},
+		{url.Values{"page": {"25"}}, 25, 49, "50", false},
+		{url.Values{"page": {"50"}}, 50, 59, "", false},
+		{url.Values{"page": {"25"}, "view": {"open"}}, 0, 59, "", true},
+		{url.Values{"entry": {"gst_01jd8vx3a2b4c6d8e0f2g4h059"}}, 59, 59, "", true},
+	} {
+		form := url.Values{"firstArrivalOn": {"2026-11-02"}, "lastArrivalOn": {"2026-11-02"}, "reason": {"inspection"}}
+		for name, values := range tt.view {
+			form[name] = values
+		}
+		a := serve(t, API{Sessions: c, Properties: c, Register: c}, "/app/register", form)
+		page := a.Body.String()
+		if n := strings.Count(page, `class="card entry"`); n != tt.last-tt.first+1 {
+			t.Errorf("%v: %d forms", tt.view, n)
+		}
+		for _, i := range []int{tt.first, tt.last} {
+			if !strings.Contains(page, fmt.Sprintf("Guest %03d", i)) {
+				t.Errorf("%v: guest %d is missing", tt.view, i)
+			}
+		}
+		if tt.view.Get("view") == "" && len(page) > 150_000 {
+			t.Errorf("%v: %d bytes", tt.view, len(page))
+		}
+		if got := strings.Contains(page, `name="page"`); got != (tt.next != "") || got && !strings.Contains(page, `name="page" value="`+tt.next+`"`) {
+			t.Errorf("%v: a next page: %t", tt.view, got)
+		}
+		if got := strings.Contains(page, "60 forms."); got != tt.count {
+			t.Errorf("%v: the number of forms: %t", tt.view, got)
+		}
+	}
+}
 
 // The file has the columns of the rule, one line a guest, and no cell that a spreadsheet runs.
 func TestRegisterCSV(t *testing.T) {
