@@ -109,8 +109,8 @@ func formerKey(view *db.Tx, row *ent.Reservation) (*ent.Mail, error) {
 	return former, nil
 }
 
-// mayMail reports whether the guest of a stay gets mails without asking for them, though none was sent yet: staff have switched the invitations of the integration on,
-// or the guest has checked in by this service.
+// mayMail reports whether the guest of a stay gets mails without asking for them, though none was sent yet: staff have switched the invitations of
+// the integration on, or the guest has checked in by this service.
 func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 	on, err := tx.Integration.Query().Where(integration.PropertyID(row.PropertyID), integration.ID(row.IntegrationID), integration.InvitationsAtNotNil()).Exist(tx.Context())
 	if err == nil && !on {
