@@ -22,7 +22,7 @@ type reservationsView struct {
 // showReservations handles the search for reservations by name or number, or of one day. Without a query it lists the latest.
 func (s *site) showReservations(x *exchange) error {
 	q := x.R.URL.Query()
-	size := x.pageSize(usualRows, mostRows)
+	size := x.pageSize(usualRows, mostFullRows)
 	v := reservationsView{Query: q.Get("q"), Day: q.Get("day"), All: listURL("/app/reservations", "q", q.Get("q")), Inspects: x.may("inspectRegister")}
 	p, status := x.newPage("staff.area.reservations"), http.StatusOK
 	found, err := s.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Query: v.Query, Date: v.Day, PageSize: int32(size), PageToken: q.Get("page")})
@@ -36,6 +36,6 @@ func (s *site) showReservations(x *exchange) error {
 		v.Next = listURL("/app/reservations", "q", v.Query, "day", v.Day, "page", next)
 	}
 	p.Here, p.Data = "reservations", v
-	x.resizable(p, size, mostRows, len(v.List), v.Next != "")
+	x.resizable(p, size, mostFullRows, len(v.List), v.Next != "")
 	return x.render(status, "reservations", p)
 }

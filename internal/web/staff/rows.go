@@ -13,7 +13,8 @@ const rowsCookie = "lk-rows"
 // pageSizes are the numbers of rows that a person can choose.
 var pageSizes = []int{25, 50, 100, 200}
 
-// Number of rows of a page without a choice, and the maximum. Rows with much text have a lower maximum: 200 of them have more than 150 kB.
+// Number of rows of a page without a choice, and the maximum. Rows with much text, or that take
+// long to load, have a lower maximum: 200 of them have more than 150 kB, or take more than 100 ms.
 const (
 	usualRows    = 50
 	mostRows     = 200
