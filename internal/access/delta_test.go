@@ -72,6 +72,8 @@ func TestEventOfStay(t *testing.T) {
 		{"a lock confirms the code", Delta{HadCode: true, Report: Report{Confirmed: true}}, opens, false, ""},
 		{"another code", Delta{HadCode: true, Updated: []string{"a"}}, opens, false, event.AccessUpdated},
 		{"other dates, and the slots wait", Delta{HadCode: true, Redated: true}, opens, false, event.AccessUpdated},
+		{"from a room without a lock to another one", Delta{Moved: true}, Plan{Status: StatusNone}, false, event.AccessUpdated},
+		{"other dates of a stay without a lock", Delta{Redated: true}, Plan{Status: StatusNone}, false, ""},
 		{"nothing", Delta{HadCode: true}, opens, false, ""},
 	} {
 		if got := c.delta.eventOfStay(c.plan, c.unplaced); got != c.want {

@@ -104,7 +104,7 @@ func (d Delta) eventOfStay(p Plan, unplaced bool) event.Kind {
 		return event.AccessFailed
 	case d.Refused && slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.PIN == slot.Failed }):
 		return event.AccessFailed
-	case d.changesSlots(), d.changesGrant() && d.HadCode:
+	case d.changesSlots(), d.Moved, d.changesGrant() && d.HadCode:
 		return event.AccessUpdated
 	}
 	return ""

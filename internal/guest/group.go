@@ -97,7 +97,7 @@ func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
 
 // findUsesProfile reads whether another room of the booking may have the same booker. The rooms of a booking have the PMS's group or, because some
 // PMSs send none, the agency's number in common. Some PMSs send the same number for every booking without an agency, so only stays at the same
-// time count by the number: former stays of a guest hide no profile.
+// time count by the number: former stays of a guest hide no profile, and neither do those of others without an address.
 func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 	inProperty, ofPMS := entreservation.PropertyID(p.Reservation.PropertyID), entreservation.IntegrationID(p.Reservation.IntegrationID)
 	var common []predicate.Reservation // each term has the columns of an index: SQLite uses none of another shape
@@ -130,17 +130,26 @@ func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if mayShareBooker(own, other) {
+		if mayShareBooker(own, other, haveGroup(p.Reservation, row)) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// mayShareBooker decides whether two rooms of a booking may have the same booker, by the keyed hashes of the bookers' addresses. Unlike in
-// [booking.isTogether], an unknown address counts as the same, and so does a room that is canceled or erased: it may be the booker's own.
-func mayShareBooker(own, other []byte) bool {
-	return len(own) == 0 || len(other) == 0 || bytes.Equal(own, other)
+// haveGroup reports whether two reservations have the same group of the PMS.
+func haveGroup(a, b *ent.Reservation) bool {
+	return a.PmsGroupID != nil && b.PmsGroupID != nil && *a.PmsGroupID != "" && *a.PmsGroupID == *b.PmsGroupID
+}
+
+// mayShareBooker decides whether two rooms may have the same booker, by the keyed hashes of the bookers' addresses. Unlike in [booking.isTogether],
+// an unknown address in the group of the PMS counts as the same, and so does a room that is canceled or erased: it may be the booker's own. Rooms
+// that have only the agency's number in common need the same address.
+func mayShareBooker(own, other []byte, inGroup bool) bool {
+	if len(own) == 0 || len(other) == 0 {
+		return inGroup
+	}
+	return bytes.Equal(own, other)
 }
 
 // bookerMAC returns the keyed hash of the address of a reservation's booker; nil: there is none.

@@ -80,10 +80,12 @@ func TestUsesProfile(t *testing.T) {
 		channel("others2", "C4", "bo@example.com", nil)
 		again := channel("again", "C5", "ana@example.com", nil)
 		h.book(hotel, "again2", "Silva", reservation.ChannelNumber, "C5", reservation.From, "2026-11-24T15:00:00Z", reservation.To, "2026-11-25T11:00:00Z")
+		constant := channel("constant", "0", "ana@example.com", nil)
+		channel("constant2", "0", "", nil)
 		direct := channel("direct", "", "ana@example.com", "")
 		channel("direct2", "", "ana@example.com", "")
 		for id, want := range map[string]bool{
-			alone: true, single: true, company: true, double: false, left: false, unique: true, agency: false, ids: false, others: true, again: true, direct: true,
+			alone: true, single: true, company: true, double: false, left: false, unique: true, agency: false, ids: false, others: true, again: true, constant: true, direct: true,
 		} {
 			p := h.party(id)
 			if got, err := p.UsesProfile(h.db.View(t.Context())); err != nil || got != want {

@@ -119,8 +119,11 @@ func mailIDIn(messageID string) string {
 	return ""
 }
 
-// MayBounce reports whether a mail server may have taken a mail, so that it can come back.
+// MayBounce reports whether a mail server may have taken a mail, so that it can come back. A mail whose address was erased keeps no answer.
 func MayBounce(row *Row) bool {
 	s := State(row.State)
+	if len(row.Address) == 0 {
+		return false
+	}
 	return s == Sent || s == Sending || s == Failed && Failure(row.Failure) == FailedUnanswered
 }

@@ -111,13 +111,14 @@ func TestCleanAnswer(t *testing.T) {
 }
 
 func TestMayBounce(t *testing.T) {
+	to := []byte("sealed")
 	for _, c := range []struct {
 		row  Row
 		want bool
 	}{
-		{Row{State: string(Sent)}, true}, {Row{State: string(Sending)}, true}, {Row{State: string(Failed), Failure: string(FailedUnanswered)}, true},
-		{Row{State: string(Failed), Failure: string(FailedRefused)}, false}, {Row{State: string(Bounced)}, false}, {Row{State: string(Waiting)}, false},
-		{Row{State: string(InBox)}, false}, {Row{State: string(Canceled)}, false},
+		{Row{State: string(Sent), Address: to}, true}, {Row{State: string(Sent)}, false}, {Row{State: string(Sending), Address: to}, true}, {Row{State: string(Failed), Failure: string(FailedUnanswered), Address: to}, true},
+		{Row{State: string(Failed), Failure: string(FailedRefused), Address: to}, false}, {Row{State: string(Bounced), Address: to}, false}, {Row{State: string(Waiting), Address: to}, false},
+		{Row{State: string(InBox), Address: to}, false}, {Row{State: string(Canceled), Address: to}, false},
 	} {
 		if got := MayBounce(&c.row); got != c.want {
 			t.Errorf("%s %s: %v", c.row.State, c.row.Failure, got)

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
@@ -37,13 +38,20 @@ func (p *post) rooms(ids ...string) {
 }
 
 // publish delivers all events to the subscriber.
-func (p *post) publish() {
+func (p *post) publish() { p.publishAfter(0) }
+
+// publishAfter delivers the events after the one with an id to the subscriber, and returns the id of the last one.
+func (p *post) publishAfter(after int64) (last int64) {
 	p.Helper()
-	rows, err := p.d.View(p.Context()).Event.Query().All(p.Context())
+	rows, err := p.d.View(p.Context()).Event.Query().Where(entevent.IDGT(after)).Order(entevent.ByID()).All(p.Context())
 	if err != nil {
 		p.Fatal(err)
 	}
 	write(p.T, p.d, func(tx *db.Tx) error { return p.mails.Subscriber().Apply(tx, rows) })
+	if len(rows) == 0 {
+		return after
+	}
+	return rows[len(rows)-1].ID
 }
 
 func started(roomID string) func(reservation.Patch) {
@@ -89,13 +97,14 @@ func TestMoveToARoomWithoutALock(t *testing.T) {
 		p.room("spc_one", "Room 204")
 		p.rooms("spc_two", "Room 305", "spc_three", "Room 306")
 		p.book("1", "ana@example.com", -time.Hour, started("spc_one"))
-		p.publish()
+		last := p.publishAfter(0)
 		p.clock.Advance(keyPatience)
 		p.deliver()
 		for i, move := range []struct{ roomID, room string }{{"spc_two", "Room 305"}, {"spc_two", "Room 305"}, {"spc_three", "Room 306"}} {
 			p.change("1", "ana@example.com", -time.Hour, started(move.roomID))
-			p.publish()
-			p.publish()
+			former := last
+			last = p.publishAfter(former)
+			p.publishAfter(former)
 			p.clock.Advance(keyPatience)
 			all := p.deliver()
 			want := []int{2, 2, 3}[i]

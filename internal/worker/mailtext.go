@@ -385,10 +385,10 @@ func (r *renderer) addCodes(stay *ent.Reservation) error {
 	return nil
 }
 
-// isConfirmed reports whether the locks of all doors of a plan have confirmed the code.
+// isConfirmed reports whether the locks of all doors of a plan that have a lock have confirmed the code.
 func isConfirmed(plan access.Plan) bool {
 	for _, d := range plan.Doors {
-		if !d.Left && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used {
+		if !d.Left && d.Reason != access.NoLock && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used {
 			return false
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/mail"
 )
 
@@ -50,6 +51,26 @@ func TestIsKeyAtDesk(t *testing.T) {
 		{"after the stay", nil, []access.PlannedDoor{room}, false},
 	} {
 		if got := isKeyAtDesk(access.Plan{Window: c.window, Doors: c.doors}); got != c.want {
+			t.Errorf("%s: %t, want %t", c.what, got, c.want)
+		}
+	}
+}
+
+// A door without a lock confirms nothing, so a code for the gates alone is confirmed without it.
+func TestIsConfirmed(t *testing.T) {
+	proven, sent := access.PlannedDoor{Kind: access.Gate, PIN: slot.Verified}, access.PlannedDoor{PIN: slot.Sent}
+	bare, left := access.PlannedDoor{Reason: access.NoLock}, access.PlannedDoor{Left: true, PIN: slot.Removing}
+	for _, c := range []struct {
+		what  string
+		doors []access.PlannedDoor
+		want  bool
+	}{
+		{"no door", nil, false},
+		{"a lock that has not answered", []access.PlannedDoor{proven, sent}, false},
+		{"all locks, and a former door", []access.PlannedDoor{proven, left}, true},
+		{"a gate, and a room without a lock", []access.PlannedDoor{proven, bare}, true},
+	} {
+		if got := isConfirmed(access.Plan{Doors: c.doors}); got != c.want {
 			t.Errorf("%s: %t, want %t", c.what, got, c.want)
 		}
 	}

@@ -90,8 +90,9 @@ func (x *exchange) registerPage(status int, v registerView, wrong func(*page)) e
 	return x.render(status, "register", p)
 }
 
-// readRegister reads the forms of the posted days: those of the posted page, or all. If the posted form is invalid, it renders the page with the
-// errors and returns a nil list without an error.
+// readRegister reads the forms of the posted days: the posted one, those of the posted page, or all. The API leaves forms without an answer out, so
+// it may return an empty page before the last one. If the posted form is invalid, readRegister renders the page with the errors and returns a nil
+// list without an error.
 func (x *exchange) readRegister(all bool) (v registerView, list []*propertyv1.RegisterEntry, err error) {
 	v = registerView{Inputs: x.registerInputs(), First: x.Value("firstArrivalOn"), Last: x.Value("lastArrivalOn"), Reason: x.Value("reason")}
 	refuse := func(wrong func(*page)) (registerView, []*propertyv1.RegisterEntry, error) {
@@ -104,7 +105,7 @@ func (x *exchange) readRegister(all bool) (v registerView, list []*propertyv1.Re
 	if all {
 		read.PageSize, read.PageToken = 200, ""
 	}
-	first := read.PageToken == ""
+	first, only := read.PageToken == "", x.Value("entry")
 	list = []*propertyv1.RegisterEntry{}
 	for len(list) <= maxRegister {
 		found, err := x.site.api.Register.InspectRegister(x.call(), read)
@@ -114,8 +115,13 @@ func (x *exchange) readRegister(all bool) (v registerView, list []*propertyv1.Re
 		if err != nil {
 			return v, nil, err
 		}
-		list = append(list, found.GetData().GetList()...)
-		if read.PageToken = found.GetData().GetNextPageToken(); read.PageToken == "" || !all {
+		for _, e := range found.GetData().GetList() {
+			if only == "" || e.GetId() == only {
+				list = append(list, e)
+			}
+		}
+		read.PageToken = found.GetData().GetNextPageToken()
+		if read.PageToken == "" || len(list) > 0 && (!all || only != "") {
 			break
 		}
 	}
@@ -139,9 +145,6 @@ func (s *site) listRegister(x *exchange) error {
 	}
 	v.Only, v.Open = only != "", open
 	for _, e := range list {
-		if v.Only && e.GetId() != only {
-			continue
-		}
 		if n := len(v.Days); n == 0 || v.Days[n-1].On != e.GetArrivalOn() {
 			v.Days = append(v.Days, registerDay{On: e.GetArrivalOn()})
 		}

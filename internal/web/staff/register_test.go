@@ -16,13 +16,17 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// register is an API with 60 signed forms.
-type register struct{ *fakeAPI }
+// register is an API with 60 signed forms, after some without an answer, which it leaves out.
+type register struct {
+	*fakeAPI
+	empty int
+}
 
-func (register) InspectRegister(_ context.Context, r *propertyv1.InspectRegisterRequest, _ ...grpc.CallOption) (*propertyv1.InspectRegisterResponse, error) {
+func (c register) InspectRegister(_ context.Context, r *propertyv1.InspectRegisterRequest, _ ...grpc.CallOption) (*propertyv1.InspectRegisterResponse, error) {
 	page := &propertyv1.RegisterPage{}
 	first, _ := strconv.Atoi(r.GetPageToken())
-	for i := first; i < min(first+int(r.GetPageSize()), 60); i++ {
+	next := min(first+int(r.GetPageSize()), c.empty+60)
+	for i := max(first-c.empty, 0); i < next-c.empty; i++ {
 		page.List = append(page.List, &propertyv1.RegisterEntry{
 			Id: fmt.Sprintf("gst_01jd8vx3a2b4c6d8e0f2g4h%03d", i), Rule: "ES", PmsNumber: fmt.Sprint(10000 + i), Role: "main", ArrivalOn: "2026-11-02", DepartureOn: "2026-11-05", State: "inHouse",
 			Person:       &guestv1.Person{FirstName: "Maximiliana", LastName: fmt.Sprintf("Guest %03d", i), Sex: "F", BirthDate: "1990-01-02", Nationality: "DE", Mobile: "+49 170 1234567", Email: "ana@example.com"},
@@ -30,7 +34,7 @@ func (register) InspectRegister(_ context.Context, r *propertyv1.InspectRegister
 			Fields: []string{"firstName", "lastName", "sex", "birthDate", "nationality", "address.street", "address.city", "address.country", "document.type", "document.number"},
 		})
 	}
-	if next := first + len(page.GetList()); next < 60 {
+	if next < c.empty+60 {
 		page.NextPageToken = fmt.Sprint(next)
 	}
 	return &propertyv1.InspectRegisterResponse{Data: page}, nil
@@ -38,19 +42,23 @@ func (register) InspectRegister(_ context.Context, r *propertyv1.InspectRegister
 
 // A page of the register has 25 forms and stays below 150 kB with all their signatures. The document to print has all forms of the days.
 func TestRegisterPages(t *testing.T) {
-	c := register{&fakeAPI{role: staff.Owner}}
+	const part = "These days have more forms than this page."
 	for _, tt := range []struct {
+		empty       int // number of guests without an answer
 		view        url.Values
 		first, last int
 		next        string
-		count       bool
+		count       string
 	}{
-		{nil, 0, 24, "25", false},
-		{url.Values{"page": {"25"}}, 25, 49, "50", false},
-		{url.Values{"page": {"50"}}, 50, 59, "", false},
-		{url.Values{"page": {"25"}, "view": {"open"}}, 0, 59, "", true},
-		{url.Values{"entry": {"gst_01jd8vx3a2b4c6d8e0f2g4h059"}}, 59, 59, "", true},
+		{0, nil, 0, 24, "25", part},
+		{0, url.Values{"page": {"25"}}, 25, 49, "50", part},
+		{0, url.Values{"page": {"50"}}, 50, 59, "", part},
+		{0, url.Values{"page": {"25"}, "view": {"open"}}, 0, 59, "", "60 forms."},
+		{0, url.Values{"entry": {"gst_01jd8vx3a2b4c6d8e0f2g4h059"}}, 59, 59, "", "1 form."},
+		{50, nil, 0, 24, "75", part},
+		{300, url.Values{"view": {"open"}}, 0, 59, "", "60 forms."},
 	} {
+		c := register{&fakeAPI{role: staff.Owner}, tt.empty}
 		form := url.Values{"firstArrivalOn": {"2026-11-02"}, "lastArrivalOn": {"2026-11-02"}, "reason": {"inspection"}}
 		for name, values := range tt.view {
 			form[name] = values
@@ -71,8 +79,8 @@ func TestRegisterPages(t *testing.T) {
 		if got := strings.Contains(page, `name="page"`); got != (tt.next != "") || got && !strings.Contains(page, `name="page" value="`+tt.next+`"`) {
 			t.Errorf("%v: a next page: %t", tt.view, got)
 		}
-		if got := strings.Contains(page, "60 forms."); got != tt.count {
-			t.Errorf("%v: the number of forms: %t", tt.view, got)
+		if !strings.Contains(page, tt.count) || strings.Contains(page, "data-print") != (tt.count != part) {
+			t.Errorf("%v: %q is missing, or the button to print is wrong", tt.view, tt.count)
 		}
 	}
 }
