@@ -58,6 +58,26 @@ func TestOpenMenuIsLive(t *testing.T) {
 	p.Fill("Reason", "")
 	p.Click("Check in without payment Ada Lovelace") // closes the menu
 	p.WaitUntil("what the row missed", `[...document.querySelectorAll("td.stage")].some(e => e.textContent.includes("open 95.00 EUR"))`)
+
+	p.Script(`(real => window.fetch = async (...request) => {
+		const answer = await real(...request), text = answer.text.bind(answer);
+		answer.text = async () => {
+			const body = await text();
+			if (!body.includes("97.00 EUR")) return body;
+			await new Promise(done => document.addEventListener("pointerdown", () => setTimeout(done), { once: true }));
+			setTimeout(() => document.body.append("The page is loaded."));
+			return body;
+		};
+		return answer;
+	})(fetch)`)
+	owe(97)
+	k.Click("Try again")
+	k.WaitText("97.00 EUR")
+	release := p.PressDown("Check in without payment Ada Lovelace")
+	p.WaitText("The page is loaded.")
+	release() // the row changes afterwards: before, the click would be lost
+	p.WaitUntil("the menu", onMenu)
+	p.WaitUntil("the last amount", `document.activeElement.closest("td").textContent.includes("open 97.00 EUR")`)
 }
 
 // From a row of Today, a key leads to the doors of the stay, and another one to its messages. Without a row they do nothing.

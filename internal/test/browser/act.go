@@ -184,12 +184,19 @@ func named(ctx context.Context, name string, roles []string) ([]*accessibility.N
 // Hold presses the button with this name, and releases it when the page shows a text.
 func (p *Page) Hold(name, until string) {
 	p.t.Helper()
+	release := p.PressDown(name)
+	p.WaitText(until)
+	release()
+}
+
+// PressDown presses the button with this name, and returns what releases it.
+func (p *Page) PressDown(name string) (release func()) {
+	p.t.Helper()
 	x, y := p.centre(byName(name, pressable))
 	e := input.DispatchMouseEventParams{Type: input.DispatchMouseEventTypeMousePressed, X: x, Y: y, Button: input.MouseButtonLeft, Buttons: 1, ClickCount: 1}
 	call(p, input.DispatchMouseEvent, e)
-	p.WaitText(until)
 	e.Type, e.Buttons = input.DispatchMouseEventTypeMouseReleased, 0
-	call(p, input.DispatchMouseEvent, e)
+	return func() { call(p, input.DispatchMouseEvent, e) }
 }
 
 // click scrolls to a target and presses its center with the mouse.

@@ -5,6 +5,7 @@ import { refresh } from "./parts";
 
 const answerSeconds = 10;
 const presentSeconds = 30; // after the last use of the page, a person is taken to be there
+const pressSeconds = 5; // a press that ends outside the page may end without an event
 
 export function follow(): void {
   const state = document.querySelector<HTMLElement>("[data-feed]");
@@ -21,6 +22,13 @@ export function follow(): void {
   const reads = document.querySelector("[data-reads]") !== null; // the page marks what a person sees as read
   let used = 0; // when a person last used the page
   let unseen = false; // the last load was for no person
+  let released = Promise.resolve(); // a refresh while a button is pressed would replace the button, and the click would be lost
+  const press = () =>
+    (released = new Promise((done) => {
+      for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => setTimeout(done), { once: true });
+      setTimeout(done, pressSeconds * 1000);
+    }));
+  document.addEventListener("pointerdown", press, { passive: true });
   const renew = () => (state.dataset.page ? location.assign(state.dataset.page) : location.reload());
   const clock = (at: number) =>
     new Date(at).toLocaleTimeString(document.documentElement.lang, { hour: "2-digit", minute: "2-digit", hourCycle: "h23", timeZone: state.dataset.timeZone });
@@ -51,6 +59,7 @@ export function follow(): void {
       // Another person has removed what the page shows. The page of the person who removed it is already on the way.
       if (answer.status === 404 && !sending) return renew();
       if (!answer.ok) throw new Error(answer.statusText);
+      await released;
       refreshing = true;
       left = refresh(page);
       const { of } = page.querySelector<HTMLElement>("[data-feed]")?.dataset ?? {};
