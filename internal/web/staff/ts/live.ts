@@ -23,11 +23,13 @@ export function follow(): void {
   let used = 0; // when a person last used the page
   let unseen = false; // the last load was for no person
   let released = Promise.resolve(); // a refresh while a button is pressed would replace the button, and the click would be lost
+  let release = () => {};
   const press = () =>
     (released = new Promise((done) => {
-      for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => setTimeout(done), { once: true });
+      release = done;
       setTimeout(done, pressSeconds * 1000);
     }));
+  for (const end of ["pointerup", "pointercancel"]) document.addEventListener(end, () => setTimeout(release), { passive: true });
   document.addEventListener("pointerdown", press, { passive: true });
   const renew = () => (state.dataset.page ? location.assign(state.dataset.page) : location.reload());
   const clock = (at: number) =>
