@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/web/staff"
 )
 
@@ -51,6 +52,9 @@ func (b StaffPages) Run(ctx context.Context) (_ *Result, err error) {
 	if b.Rooms < 4*staffNights || b.Reservations < b.Rooms || b.Bridges < 1 || b.Samples < 1 || b.Rounds < 1 || b.Span < time.Second {
 		return nil, errors.New("pages --staff: want at least twelve rooms, a reservation for each, one bridge, one sample, one round and one second")
 	}
+	tuning, stop := context.WithCancel(ctx)
+	defer stop()
+	go server.TuneGarbage(tuning) // as the server command does; the load in this process is one person
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {
 		return nil, err

@@ -105,6 +105,25 @@ func LocksByDoor(tx *db.Tx, propertyID string, doorIDs []string) (map[string]*en
 	return at, nil
 }
 
+// IDsByDoor returns the ids of the locks on some doors of a property, by door id. It omits doors without a lock.
+func IDsByDoor(tx *db.Tx, propertyID string, doorIDs []string) (map[string]string, error) {
+	at := make(map[string]string, len(doorIDs))
+	for chunk := range chunks(doorIDs) {
+		var rows []struct {
+			ID     string
+			DoorID string `json:"door_id"`
+		}
+		q := tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDIn(chunk...))
+		if err := q.Select(entlock.FieldID, entlock.FieldDoorID).Scan(tx.Context(), &rows); err != nil {
+			return nil, err
+		}
+		for _, r := range rows {
+			at[r.DoorID] = r.ID
+		}
+	}
+	return at, nil
+}
+
 // Rename sets a lock's name. Afterwards the lock ignores the name that its bridge suggests.
 func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
 	lk, err := Get(tx, propertyID, lockID)

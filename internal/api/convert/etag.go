@@ -60,13 +60,14 @@ func etagFields(m proto.Message, ignored []string) (fields []protoreflect.FieldD
 	return fields
 }
 
-// fieldBytes encodes one field of a message, for its hash.
+// fieldBytes encodes one field of a message, for its hash. A field that is not set has no bytes.
 func fieldBytes(m proto.Message, f protoreflect.FieldDescriptor) []byte {
 	from := m.ProtoReflect()
-	one := from.New()
-	if from.Has(f) {
-		one.Set(f, from.Get(f))
+	if !from.Has(f) {
+		return nil
 	}
+	one := from.New()
+	one.Set(f, from.Get(f))
 	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(one.Interface())
 	if err != nil {
 		return []byte(err.Error()) // a text that is not UTF-8, which no stored message has

@@ -42,7 +42,7 @@ func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, row
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	locks, err := lock.LocksByDoor(tx, propertyID, ids)
+	locks, err := lock.IDsByDoor(tx, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -54,7 +54,7 @@ func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, row
 	for i, r := range rows {
 		out[i] = &partnerv1.Space{
 			Id: r.ID, Type: r.Type, Name: r.Name, Floor: convert.Text(r.Floor), ParentSpaceId: convert.Text(r.ParentID),
-			IsPrivate: r.IsPrivate, IsActive: r.IsActive, HasLock: locks[r.ID] != nil, PmsSpaceId: convert.Text(theirs[r.ID]),
+			IsPrivate: r.IsPrivate, IsActive: r.IsActive, HasLock: locks[r.ID] != "", PmsSpaceId: convert.Text(theirs[r.ID]),
 		}
 	}
 	return out, nil
@@ -75,13 +75,13 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 	for i, r := range rows {
 		ids[i] = r.ID
 	}
-	locks, err := lock.LocksByDoor(tx, a.PropertyID, ids)
+	locks, err := lock.IDsByDoor(tx, a.PropertyID, ids)
 	if err != nil {
 		return nil, err
 	}
 	list := &partnerv1.GateList{Total: int32(total)}
 	for _, r := range rows {
-		list.List = append(list.List, &partnerv1.Gate{Id: r.ID, Name: r.Name, Floor: convert.Text(r.Floor), HasLock: locks[r.ID] != nil})
+		list.List = append(list.List, &partnerv1.Gate{Id: r.ID, Name: r.Name, Floor: convert.Text(r.Floor), HasLock: locks[r.ID] != ""})
 	}
 	return &partnerv1.ListGatesResponse{Data: list}, nil
 }

@@ -110,7 +110,7 @@ func gateMessages(view *db.Tx, propertyID string, rows ...*space.GateRow) ([]*pr
 	for i, row := range rows {
 		ids[i] = row.ID
 	}
-	locked, err := lock.LocksByDoor(view, propertyID, ids)
+	locked, err := lock.IDsByDoor(view, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -118,9 +118,7 @@ func gateMessages(view *db.Tx, propertyID string, rows ...*space.GateRow) ([]*pr
 	for _, row := range rows {
 		m := bareGate(row)
 		m.Etag = convert.Etag(m, lockField)
-		if lk := locked[row.ID]; lk != nil {
-			m.LockId = &lk.ID
-		}
+		m.LockId = convert.Text(locked[row.ID])
 		list = append(list, m)
 	}
 	return list, nil

@@ -282,7 +282,7 @@ func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*prope
 			beds = append(beds, row.ID)
 		}
 	}
-	locked, err := lock.LocksByDoor(view, propertyID, ids)
+	locked, err := lock.IDsByDoor(view, propertyID, ids)
 	if err != nil {
 		return nil, err
 	}
@@ -295,9 +295,7 @@ func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*prope
 		m := bareSpace(row)
 		m.Etag = convert.Etag(m, lockField)
 		m.ParentName = convert.Text(dorms[row.ID]) // after the etag: a dorm's new name does not change its beds
-		if lk := locked[row.ID]; lk != nil {
-			m.LockId = &lk.ID
-		}
+		m.LockId = convert.Text(locked[row.ID])
 		list = append(list, m)
 	}
 	return list, nil
