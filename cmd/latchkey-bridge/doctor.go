@@ -52,8 +52,8 @@ func printFindings(w io.Writer, findings []agent.Finding) (err error) {
 	return joinErrors(table.Flush(), err)
 }
 
-// checkDriver checks the driver and its locks while no bridge runs. It uses the flags or, without them, the settings of the bridge's last run,
-// which last returns.
+// checkDriver checks the driver and its locks while no bridge runs. It uses the flags or, without them, the settings of the bridge's last
+// run. The parameter last loads those.
 func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) []agent.Finding {
 	h, f := d.driverSettings(last)
 	if f != nil {
@@ -65,8 +65,8 @@ func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) [
 const adviceToGiveDriver = "start the bridge, which stores its settings, or give doctor --driver and the settings as for run. " +
 	"Those of the installed service are in /etc/latchkey-bridge.env, which only root can read"
 
-// driverSettings returns the settings for checkDriver, or a finding with the reason why they are unknown. stored returns the settings of the
-// bridge's last run.
+// driverSettings returns the settings for checkDriver, or a finding with the reason why they are unknown. stored returns the settings of
+// the bridge's last run as JSON, or nil if no bridge ever ran.
 func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agent.Finding) {
 	if d.Driver != "" {
 		return &d.hardware, nil
@@ -98,7 +98,7 @@ func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agen
 	return &h, nil
 }
 
-// checkLocks opens the driver with these settings and checks it and each of its locks.
+// checkLocks opens the driver with these settings, and checks the driver and each of its locks. It does not check simulated locks.
 func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 	f := agent.Finding{What: "driver " + h.Driver}
 	if h.Driver != "zigbee2mqtt" {
@@ -127,7 +127,7 @@ func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 	return out
 }
 
-// checkLock checks one lock by its status from the driver.
+// checkLock asks the driver for the status of a lock, and judges it with examineLock.
 func checkLock(ctx context.Context, l driver.Lock) agent.Finding {
 	s, err := l.Status(ctx)
 	if err != nil {
@@ -139,9 +139,9 @@ func checkLock(ctx context.Context, l driver.Lock) agent.Finding {
 	})
 }
 
-const weakBattery = 20 // percentage at which a battery should be changed
+const weakBattery = 20 // percentage at or below which a battery should be changed
 
-// examineLock judges the state of a lock, which a running bridge or the driver reported.
+// examineLock judges the state of a lock and returns a finding. A running bridge or the driver has reported the state.
 func examineLock(l agent.LockHealth) agent.Finding {
 	f := agent.Finding{What: "lock " + lockTitle(l), OK: true, Detail: l.Model + ", online"}
 	switch {

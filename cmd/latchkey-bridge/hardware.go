@@ -49,19 +49,19 @@ type simulation struct {
 	Script  string            `help:"File with faults of the simulated locks and when they happen, one JSON object per line." type:"path"`
 }
 
-// storedSettings are the driver's settings that the bridge stores for the next run, without passwords.
+// storedSettings are the driver's settings, without passwords, that a running bridge stores for doctor.
 type storedSettings struct {
 	Hardware hardware `json:"hardware"`
 	Password bool     `json:"password"` // true if the password of the broker was given directly, not in a file
 }
 
-// encodeSettings returns the settings of the driver as JSON without passwords, which the bridge stores for doctor.
+// encodeSettings returns the driver's settings as JSON, without passwords. The bridge stores them for doctor.
 func (h *hardware) encodeSettings() ([]byte, error) {
 	return json.Marshal(storedSettings{Hardware: *h, Password: h.MQTT.Password != ""})
 }
 
-// openDriver opens the driver that the flags choose. dir is the bridge's directory. The caller must call the returned function after it has
-// closed the driver, to stop what openDriver started.
+// openDriver opens the driver that the flags choose. dir is the bridge's directory. The returned function stops what openDriver started.
+// The caller must call it after closing the driver.
 func (h *hardware) openDriver(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if h.Driver == "zigbee2mqtt" {
 		d, err := h.MQTT.openDriver(log)

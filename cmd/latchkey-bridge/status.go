@@ -95,7 +95,7 @@ func printHealth(w io.Writer, h agent.Health) error {
 	return table.Flush()
 }
 
-// describeConnection describes the driver's connection to another program, or returns "" if it needs none.
+// describeConnection describes the driver's connection to another program, such as an MQTT broker. It returns "" if the driver needs none.
 func describeConnection(c *agent.ConnectionHealth) string {
 	switch {
 	case c == nil:
@@ -106,7 +106,7 @@ func describeConnection(c *agent.ConnectionHealth) string {
 	return c.Detail + ", since " + formatLocalTime(c.Since)
 }
 
-// unreachable maps the cause of a lost connection to the reason why no lock can be reached, as text.
+// unreachable maps the cause of a lost connection of the driver to text: why no lock can be reached.
 var unreachable = map[string]string{
 	slot.BrokerUnreachable: "no connection to the MQTT broker",
 	slot.GatewayOffline:    "Zigbee2MQTT does not run",
@@ -147,7 +147,8 @@ func lockRow(l agent.LockHealth) []string {
 	return []string{lockTitle(l), l.Model, state, battery, clock, describeCodes(l), failed}
 }
 
-// describeCodes describes how many codes a lock holds, how many slots are empty, and how many are changing, each by their evidence.
+// describeCodes describes the codes of a lock: how many it holds, how many slots are empty, how many codes are changing, and results. Codes
+// are counted by evidence, which is how well it is known that the lock holds them.
 func describeCodes(l agent.LockHealth) string {
 	held := 0
 	for _, n := range l.Codes {
@@ -169,7 +170,8 @@ func describeCodes(l agent.LockHealth) string {
 	return out
 }
 
-// formatCounts formats numbers by their word, such as "3 verified, 1 queued". The empty word becomes "new": the lock has not answered yet.
+// formatCounts formats the number of each word, such as "3 verified, 1 queued". The empty word is shown as "new": the lock has not answered
+// yet.
 func formatCounts[W ~string](of map[W]int) string {
 	var parts []string
 	for _, word := range slices.Sorted(maps.Keys(of)) {

@@ -23,6 +23,7 @@ func (arrivalsCommand) Help() string {
   latchkey arrivals --date 2026-07-01 --bad`
 }
 
+// Run prints the arrivals of a day with what to fix for each, the worst first.
 func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 	return c.asStaff(ctx, io, func(s *session) error {
 		list, err := allPages(func(token string) (*propertyv1.ArrivalList, error) {
@@ -55,10 +56,11 @@ func (s *session) loadZone() (*time.Location, error) {
 	return time.LoadLocation(answer.GetData().GetTimeZone())
 }
 
-// verdicts are the states of arrivals and their text, worst first.
+// verdicts are the server's judgements of arrivals and their text, worst first.
 var verdicts = []struct{ verdict, words string }{{"notReady", "not ready"}, {"atRisk", "at risk"}, {"ready", "ready"}}
 
-// readinessText returns the words for verdict, the server's judgement whether the doors of an arrival will open, and its rank: 0 is the worst.
+// readinessText returns the text for verdict, the server's judgement whether the doors of an arrival will open, and its rank: 0 is the
+// worst.
 func readinessText(verdict string) (words string, rank int) {
 	for i, v := range verdicts {
 		if v.verdict == verdict {
@@ -79,7 +81,7 @@ func worstFirst(list []*propertyv1.Arrival) []*propertyv1.Arrival {
 	return list
 }
 
-// printArrivals prints a row for each arrival, and a further row for each further problem. none is printed if there are no arrivals.
+// printArrivals prints a row for each arrival, and a further row for each further problem of it. Without arrivals it prints the text none.
 func (s *session) printArrivals(zone *time.Location, none string, list []*propertyv1.Arrival) {
 	if len(list) > 0 {
 		s.say("%s, times in %s\n", list[0].GetFrom().AsTime().In(zone).Format("Monday, 2 January 2006"), zone)

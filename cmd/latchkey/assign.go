@@ -8,6 +8,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
+// lockSheet is the format of the file of lock assign --file.
 var lockSheet = sheet{columns: []string{"lock", "door"}, needed: []string{"lock", "door"}, row: "lock", nothing: "nothing was assigned"}
 
 // assignment is the assignment of a lock to a door.
@@ -87,7 +88,8 @@ type partialError struct {
 
 func (e *partialError) Unwrap() error { return e.error }
 
-// failedAt returns the sentence of a partialError: the assignment of a line failed after before others were made.
+// failedAt returns the sentence of a partialError. line is the line of the file whose assignment failed. before is how many assignments had
+// succeeded before it.
 func failedAt(line, before int) string {
 	assigned := fmt.Sprintf("%d locks before it were assigned", before)
 	switch before {
@@ -109,6 +111,6 @@ func (s *session) assignAll(plan []assignment) error {
 		}
 		list.List = append(list.List, answer.GetData())
 	}
-	list.Total = int32(len(list.GetList())) // a file has at most mostRows lines
+	list.Total = int32(len(list.GetList())) // no overflow: a file has at most mostRows lines
 	return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.printLockTable("All locks are already assigned to these doors.", list.GetList()) })
 }

@@ -146,7 +146,7 @@ type pagesBench struct {
 	Profile string        `type:"path" placeholder:"FILE" help:"Write a CPU profile of the last round, with the load."`
 }
 
-// Size of the hotel in the benchmark pages --staff, and how often it opens each page in a round.
+// Size of the hotel in the benchmark pages --staff, and how often a round opens each page.
 const (
 	staffRooms        = 1_000
 	staffReservations = 10_000
@@ -257,7 +257,8 @@ type partCommand struct {
 	Role string `arg:""`
 }
 
-// Run plays one role of a benchmark: it serves the calls of the benchmark on standard input and output, until standard input ends.
+// Run serves the calls of a benchmark on standard input and output until standard input ends. The role names what this process runs, such
+// as a server.
 func (c *partCommand) Run(std *streams) error {
 	out, ok := std.raw.(io.WriteCloser)
 	if !ok {

@@ -27,6 +27,7 @@ func (bridgeCreate) Help() string {
   latchkey bridge create Reception`
 }
 
+// Run creates a bridge and prints its join code.
 func (c *bridgeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateBridge(s, &propertyv1.CreateBridgeRequest{Name: c.Name})

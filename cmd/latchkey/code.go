@@ -53,7 +53,7 @@ func (s *session) allCodes(req *propertyv1.ListCodesRequest) ([]*propertyv1.Code
 	})
 }
 
-// none returns the text for an empty list, which suggests how to create a code.
+// none returns the text to print if the list is empty. It suggests how to create a code.
 func (c *codeList) none() string {
 	switch {
 	case c.Lock != "" || c.Kind == "backup":
@@ -250,7 +250,7 @@ func weekday(name string) int32 {
 	return 0
 }
 
-// hoursText formats weekly hours as readHours reads them.
+// hoursText formats weekly hours like the value of --hours, with semicolons between them. It returns "any" if there are none.
 func hoursText(hours []*propertyv1.WeeklyHours) string {
 	if len(hours) == 0 {
 		return "any"

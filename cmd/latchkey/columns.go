@@ -13,7 +13,8 @@ import (
 
 const (
 	columnGap = 2
-	// leastWrapped is the minimum width of the last column. With less space, the column is printed below the others.
+	// leastWrapped is the minimum width of the last column. With less space, the column is printed below the others, indented by
+	// belowIndent.
 	leastWrapped = 24
 	belowIndent  = 4
 )
@@ -51,7 +52,7 @@ func columnsOf(rows [][]string, width int) []string {
 	for _, w := range widths[:last] {
 		before += w + columnGap
 	}
-	at, below := before, false // offset of the last column
+	at, below := before, false // at: offset of the last column; below: whether it is printed below the others
 	if width > 0 && before+widths[last] > width && width-before < leastWrapped {
 		at, below = belowIndent, true
 	}

@@ -56,7 +56,7 @@ type watchedWriter struct {
 	failed func()
 }
 
-// Write writes to the underlying writer.
+// Write writes to the underlying writer, and calls failed if that returns an error.
 func (l *watchedWriter) Write(p []byte) (int, error) {
 	n, err := l.to.Write(p)
 	if err != nil {
@@ -167,7 +167,7 @@ func (c *demoCommand) writeReady(w *sandbox.World) error {
 	return os.Rename(temp, c.ReadyFile)
 }
 
-// awaitStop waits until the demo is stopped or a part of it fails.
+// awaitStop waits until the demo is stopped, and returns nil, or until a part of the demo fails, and returns the failure.
 func awaitStop(ctx context.Context, w *sandbox.World) error {
 	select {
 	case <-ctx.Done():

@@ -29,8 +29,8 @@ func writeEnvelope(to io.Writer, err error) {
 	_ = e.Encode(map[string]any{"error": asJSON{envelopeOf(err)}})
 }
 
-// envelopeOf converts an error to the format of errors of the REST API. An error of the command itself counts as invalid input, unless it has
-// a reason.
+// envelopeOf converts an error to the format of errors of the REST API. An error that no call to the server caused counts as invalid input,
+// unless it has a reason of its own.
 func envelopeOf(err error) *errorsv1.Error {
 	st := statusOf(err)
 	if st == nil {

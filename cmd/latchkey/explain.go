@@ -12,14 +12,14 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// advice is what the user should do about an error, by gRPC code. It is printed after the server's message.
+// advice maps a gRPC code to what the user should do about the error. It is printed after the server's message.
 var advice = map[codes.Code]string{
 	codes.Unauthenticated: "The token is wrong, expired or revoked, or it is not for this command. Create a new one on the server's machine: latchkey admin token create NAME (operators), latchkey token create (staff).",
 	codes.Unimplemented:   "The server is older than this command line. Use the version that the server runs.",
 	codes.Internal:        "This is a bug in Latchkey. Please report it with the request id. The server's log has details.",
 }
 
-// unanswered is what the user should do if no answer came. The same codes in a server's answer mean something else.
+// unanswered maps a gRPC code to what the user should do if no answer came. In a server's answer, the same codes mean something else.
 var unanswered = map[codes.Code]string{
 	codes.Unavailable:      "Check that the server runs and that the address is right. Its log may say more.",
 	codes.DeadlineExceeded: "The server did not answer in time. Check its log, then try again.",

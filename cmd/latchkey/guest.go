@@ -104,7 +104,7 @@ Example:
   latchkey guest export 4711 > copy.json`
 }
 
-// Run writes a copy of all data about a guest as JSON, to which the guest has a right.
+// Run prints a copy of all data about a guest as JSON. Guests have a legal right to this copy.
 func (c *guestExport) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		x, err := s.findReservation(c.ID)

@@ -23,7 +23,7 @@ func (*healthCommand) Help() string {
 	return "Exit code 0: the server is ready, or degraded but answering calls. Exit code 1: the server is unready, or does not answer. The output says why."
 }
 
-// Run prints the server's answer to /readyz.
+// Run prints the server's answer to /readyz. It fails if the server is unready or does not answer.
 func (c *healthCommand) Run(ctx context.Context, to *streams) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()

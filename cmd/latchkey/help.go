@@ -9,7 +9,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// helpCommand prints the same as --help, and the flags that all commands share.
+// helpCommand prints the same as --help for a command. For the topic "connection" it prints how commands reach a server, with the
+// connection flags that --help leaves out.
 type helpCommand struct {
 	Topic []string `arg:"" optional:"" help:"A command, or \"connection\": how commands reach a server."`
 }

@@ -25,6 +25,7 @@ func (spaceImport) Help() string {
   Bed,Window,2,Dorm B,,`
 }
 
+// Run creates the spaces in a CSV file with one call. If a line is wrong, it creates none.
 func (c *spaceImport) Run(ctx context.Context, r *remote, io *streams) error {
 	records, wrong, err := spaceSheet.readFile(c.File, io)
 	if err != nil {
@@ -43,6 +44,7 @@ func (c *spaceImport) Run(ctx context.Context, r *remote, io *streams) error {
 	return nil
 }
 
+// spaceSheet is the format of the file of space import.
 var spaceSheet = sheet{
 	columns: []string{"type", "name", "floor", "dorm", "private", "beds"}, needed: []string{"type", "name"},
 	row: "space", nothing: "nothing was created",
@@ -54,8 +56,8 @@ var spaceColumns = map[string]string{"parentName": "dorm", "isPrivate": "private
 // types are the types of spaces.
 var types = []string{"Room", "Dorm", "Bed"}
 
-// spacesOf converts the records of a file to spaces; lines has the line number of each. A dorm with beds also yields a space per bed. It adds
-// wrong lines to wrong.
+// spacesOf converts the records of a file to spaces; lines has the line number of each. A dorm with beds also yields a space for each bed.
+// spacesOf adds wrong lines to wrong.
 func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, lines []int) {
 	seen := map[string]int{} // line number by name and dorm
 	add := func(line int, n *propertyv1.NewSpace) {
@@ -126,7 +128,7 @@ type atLines struct {
 	error
 	list    string            // name of the list field in the request
 	columns map[string]string // column name by field name, where the names differ
-	lines   []int
+	lines   []int             // line number of each entry of the list
 }
 
 func (e *atLines) Unwrap() error { return e.error }
@@ -145,8 +147,8 @@ func (e *atLines) of(field string) string {
 	return field
 }
 
-// where returns the beginning of the text of an error about a whole list entry, such as a name in use: its line, or "". The metadata of the
-// error contain the index of the entry.
+// where returns how the text of an error about a whole list entry begins, such as "line 3: " for a name in use. The metadata of the error
+// contain the index of the entry; where returns "" if they do not.
 func (e *atLines) where(info *errdetails.ErrorInfo) string {
 	if i := info.GetMetadata()["index"]; i != "" {
 		return e.of(e.list+"["+i+"]") + " "

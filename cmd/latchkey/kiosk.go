@@ -26,6 +26,7 @@ func (kioskCreate) Help() string {
   latchkey kiosk create Lobby`
 }
 
+// Run creates a kiosk and prints the code that enrols its tablet.
 func (c *kioskCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewKioskServiceClient(s.conn).CreateKiosk(s, &propertyv1.CreateKioskRequest{Name: c.Name})
@@ -36,7 +37,7 @@ func (c *kioskCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// printKioskCode prints the code to type at a check-in tablet before the time until, which makes it the kiosk k.
+// printKioskCode prints the code that enrols a check-in tablet as the kiosk k. Staff type the code at the tablet before the time until.
 func (s *session) printKioskCode(k *propertyv1.Kiosk, code string, until *timestamppb.Timestamp) {
 	s.printSecret("enrolment code", code, "; valid for one tablet, until "+formatTime(until))
 	s.printNextSteps(

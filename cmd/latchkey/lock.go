@@ -58,7 +58,7 @@ func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock
 	})
 }
 
-// none returns the text for an empty list of locks, which depends on the flags.
+// none returns the text to print if the list of locks is empty. It depends on the flags.
 func (c *lockList) none() string {
 	switch {
 	case c.Battery != nil:
@@ -185,6 +185,7 @@ In a file, the first line names the columns, and each other line names a lock an
   Front,Main entrance`
 }
 
+// Run assigns one lock to a door or, with --file, many locks.
 func (c *lockAssign) Run(ctx context.Context, r *remote, io *streams) error {
 	switch {
 	case c.File != "" && c.ID != "":
@@ -228,7 +229,8 @@ func (lockUnlock) Help() string {
 	return `The door opens at most once, within ten seconds of the call, or not at all. The result "unknown" means that no answer came: the door may have opened, or may open until the ten seconds are over. Wait and check the door before you try again.`
 }
 
-// unopenedError returns the error of an unlock command after which the door did not certainly open.
+// unopenedError returns the error of an unlock command whose result is not "opened": the door did not open, or it is unknown whether it
+// did.
 func unopenedError(act *propertyv1.Act) error {
 	why := act.GetReason()
 	if w := whyNot[why]; w != "" {
@@ -251,12 +253,13 @@ func unopenedError(act *propertyv1.Act) error {
 	return fault.New(fault.Precondition, cmp.Or(fault.Reason(act.GetReason()), fault.UnavailableReason), "%s", message)
 }
 
-// whyNot maps the reason why an unlock command did not open the door to the words for it.
+// whyNot maps the reason of a failed unlock command to text.
 var whyNot = map[string]string{
 	"jammed": "the bolt is jammed", "lockOffline": "the lock cannot be reached", "busy": "the lock is busy", "timeout": "the lock did not answer",
 	"unconfirmed": "the lock did not confirm it", "lowPower": "the battery is too low", "unsupported": "the lock cannot be opened remotely",
 }
 
+// Run sends an unlock command to a lock. It fails unless the result is "opened".
 func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).UnlockLock(s, &propertyv1.UnlockLockRequest{Id: c.ID, Reason: c.Reason})

@@ -108,10 +108,11 @@ Example:
   latchkey mail bounce < report.eml`
 }
 
-// maxBounce bounds what is read of a report. The API takes no more.
+// maxBounce is how many bytes of a bounce report are read. The API accepts no more.
 const maxBounce = 512 << 10
 
-// Run reports a bounce. A mail that is longer than the API takes is cut: the report and the header of the returned mail come first.
+// Run sends the server a bounce report: a mail that says that another mail was not delivered. It cuts a report at maxBounce bytes. The
+// parts that the server needs come first: the report itself and the header of the returned mail.
 func (*mailBounce) Run(ctx context.Context, r *remote, in *streams) error {
 	raw, err := io.ReadAll(io.LimitReader(in.in, maxBounce))
 	if err != nil {
@@ -203,6 +204,7 @@ func (mailTest) Help() string {
   latchkey mail test you@example.com`
 }
 
+// Run sends a test mail. It fails if the mail server does not take it.
 func (c *mailTest) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMailServiceClient(s.conn).SendTestMail(s, &propertyv1.SendTestMailRequest{To: c.To})

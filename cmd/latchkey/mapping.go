@@ -89,6 +89,7 @@ func (mappingSuggest) Help() string {
 If a name matches two spaces of the property, there is no suggestion: use latchkey mapping set.`
 }
 
+// Run prints the suggested mappings or, with --apply, makes the server apply them.
 func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if c.Apply {
@@ -115,7 +116,7 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
-// unreadHint returns what to do if the rooms of an integration's partner were never read, otherwise the text otherwise.
+// unreadHint returns a hint to read the partner's spaces if the server never read them. If it did, unreadHint returns the text otherwise.
 func (s *session) unreadHint(integration, otherwise string) (string, error) {
 	answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: integration})
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *session) unreadHint(integration, otherwise string) (string, error) {
 	return "The partner's spaces have not been read yet. Read them: latchkey integration read-spaces " + integration, nil
 }
 
-// apply makes the server map the partner's spaces as it suggests: mapping suggest --apply.
+// apply carries out mapping suggest --apply: the server maps the partner's spaces by its own suggestions.
 func (c *mappingSuggest) apply(s *session) error {
 	answer, err := propertyv1.NewMappingServiceClient(s.conn).ApplySuggestions(s, &propertyv1.ApplySuggestionsRequest{IntegrationId: c.ID, ExactOnly: c.Exact})
 	if err != nil {
@@ -198,8 +199,10 @@ func (mappingImport) Help() string {
   DA-1,Dorm A/1`
 }
 
+// mappingSheet is the format of the file of mapping import.
 var mappingSheet = sheet{columns: []string{"partner", "space"}, needed: []string{"partner", "space"}, row: "mapping", nothing: "nothing was mapped"}
 
+// Run maps the spaces in a CSV file with one call. If a line is wrong, it maps none.
 func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 	records, wrong, err := mappingSheet.readFile(c.File, io)
 	if err != nil {
@@ -230,8 +233,8 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// mappingsOf converts the records of a file to mappings; lines has the line number of each. partner, partners and spaces resolve the names in
-// the file. It adds wrong lines to wrong.
+// mappingsOf converts the records of a file to mappings; lines has the line number of each. partner and partners resolve names of the
+// partner's spaces, and spaces those of the property. mappingsOf adds wrong lines to wrong.
 func mappingsOf(records []record, partner kind, partners, spaces []candidate, wrong *faults) (mappings []*propertyv1.Mapping, lines []int) {
 	lineOf := map[string]int{}
 	for _, r := range records {
@@ -282,7 +285,7 @@ type mappingConflicts struct {
 	All bool   `help:"Include resolved conflicts."`
 }
 
-// Run lists where the mapping and the partner's current spaces disagree, with the cures to choose from.
+// Run lists the conflicts: where the mapping and the partner's current spaces disagree. Each has the cures (possible fixes) to choose from.
 func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		all := &propertyv1.ConflictList{}

@@ -34,7 +34,7 @@ func (s *session) printMappingChange(answer proto.Message, err error, preview *p
 	return s.printAnswer(answer, err, done)
 }
 
-// printUndo prints the command that undoes a change of a mapping; nothing for "".
+// printUndo prints the command that undoes a change of a mapping. It prints nothing if changeID is "".
 func (s *session) printUndo(changeID string) {
 	if changeID != "" {
 		s.say("To undo it: %s", s.withTypedFlags("latchkey mapping undo "+changeID))
@@ -53,6 +53,7 @@ Example:
   latchkey mapping create int_... --dry-run`
 }
 
+// Run creates the spaces that only the partner has, and maps them.
 func (c *mappingCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).CreateMissingSpaces(s, &propertyv1.CreateMissingSpacesRequest{IntegrationId: c.ID, ValidateOnly: c.DryRun})
@@ -160,7 +161,7 @@ func (mappingCure) Help() string {
   latchkey mapping cure cfl_... accept`
 }
 
-// Run ends a conflict between the mapping and the partner's spaces by one of its cures.
+// Run ends a conflict between the mapping and the partner's spaces by one of its cures, the fixes that the server proposes.
 func (c *mappingCure) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if c.Space != "" {

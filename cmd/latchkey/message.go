@@ -39,7 +39,7 @@ func (c *messageList) Run(ctx context.Context, r *remote, out *streams) error {
 		api := propertyv1.NewMessageServiceClient(s.conn)
 		ask := &propertyv1.ListConversationsRequest{UnreadOnly: c.Unread, Query: c.Search, PageSize: c.Limit}
 		answer, err := api.ListConversations(s, ask)
-		for err == nil && len(answer.GetData().GetList()) == 0 && answer.GetData().GetNextPageToken() != "" { // the words are in older messages, or in none
+		for err == nil && len(answer.GetData().GetList()) == 0 && answer.GetData().GetNextPageToken() != "" { // no match on this page
 			ask.PageToken = answer.GetData().GetNextPageToken()
 			answer, err = api.ListConversations(s, ask)
 		}
@@ -59,7 +59,7 @@ func conversationRow(c *propertyv1.Conversation) []string {
 	return []string{c.GetGuestId(), dash(c.GetName()), c.GetPmsNumber(), spaceText(c.GetParentSpaceName(), c.GetSpaceName()), strconv.Itoa(int(c.GetUnread())), formatTime(last.GetSentAt()), last.GetSender(), strings.Join(strings.Fields(last.GetText()), " ")}
 }
 
-// guestArgument names a guest.
+// guestArgument is the argument with which a command names a guest.
 type guestArgument struct {
 	Guest string `arg:"" name:"guest" help:"The id of a guest (gst_...), or the number, id or booker of a reservation: its main guest."`
 }
@@ -87,6 +87,7 @@ func (messageShow) Help() string {
   latchkey message show gst_01jd3k5x9v2m8q4w6z7c1b0nfe`
 }
 
+// Run prints a conversation and marks its messages as read.
 func (c *messageShow) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		guestID, err := c.find(s)
@@ -165,13 +166,14 @@ func (messageWatch) Help() string {
   latchkey message watch`
 }
 
+// Run prints each conversation that gets a new message, until the user interrupts it.
 func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		stream, err := propertyv1.NewMessageServiceClient(s.conn).WatchConversations(ctx, &propertyv1.WatchConversationsRequest{})
 		if err != nil {
 			return err
 		}
-		printed := map[string]int32{} // the last message of each guest
+		printed := map[string]int32{} // number of the last printed message, by guest
 		for {
 			answer, err := stream.Recv()
 			switch {
@@ -181,7 +183,7 @@ func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 				return err
 			}
 			guestID, number := answer.GetData().GetGuestId(), answer.GetData().GetLast().GetNumber()
-			if number <= printed[guestID] { // messages were read
+			if number <= printed[guestID] { // messages were read, and there is no new one
 				continue
 			}
 			printed[guestID] = number

@@ -63,7 +63,7 @@ func (n naming) of(field string) string {
 	return field
 }
 
-// camel matches field names in a message.
+// camel matches words in camel case, such as the names of request fields in an error message.
 var camel = regexp.MustCompile(`\b[a-z]+([A-Z][a-z]*)+\b`)
 
 // in returns a message of the server with the names of request fields replaced by flags and arguments.

@@ -40,6 +40,7 @@ type noticeRead struct {
 	All bool     `help:"All unread notices."`
 }
 
+// Run marks notices as read. It fails if a named notice does not exist.
 func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 	if c.All == (len(c.IDs) > 0) {
 		return errors.New("name some notices, or use --all")

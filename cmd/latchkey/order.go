@@ -8,7 +8,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// sortedSpaces sorts spaces in natural order: 2 before 12, and beds after their dorm.
+// sortedSpaces returns a copy of the spaces in natural order: 2 before 12, and beds after their dorm.
 func sortedSpaces(list []*propertyv1.Space) []*propertyv1.Space {
 	dorms := map[string]string{}
 	for _, sp := range list {

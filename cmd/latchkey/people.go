@@ -20,6 +20,7 @@ type peopleCommands struct {
 	Remove   peopleRemove   `cmd:"" help:"End a person's access to the property, and remove them from the list."`
 }
 
+// Kinds of objects that the people commands accept by id, name or address.
 var (
 	aPerson = kind{"person", []string{"prs_"}, fault.PersonNotFound, "latchkey people list", func(s *session) ([]candidate, error) {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).ListPeople(s, &propertyv1.ListPeopleRequest{})
@@ -135,13 +136,12 @@ func (c *peopleWithdraw) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
-// personArgument names a person.
+// personArgument is the argument with which a command names a person.
 type personArgument struct {
 	ID string `arg:"" name:"person" help:"The person's address, name or id (prs_...)."`
 }
 
-// change sends the request for the person that the argument names, and prints their access. The request has the fields to change; change sets
-// the id.
+// change changes the person that the argument names, and prints their access. request has the fields to change; change sets its id.
 func (a *personArgument) change(ctx context.Context, r *remote, io *streams, request *propertyv1.UpdatePersonRequest) error {
 	return r.asStaffOn(ctx, io, aPerson, &a.ID, func(s *session) error {
 		request.Id = a.ID

@@ -165,7 +165,7 @@ func withResolvedName(k kind, word *string, f func(s *session) error) func(s *se
 	}
 }
 
-// target returns the address that the flags choose, the Unix socket or a host, and whether the connection uses TLS.
+// target returns the address that the flags choose, the Unix socket or a host, and the transport credentials: with or without TLS.
 func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if r.Server == "" {
 		socket := config.Config{DataDir: r.DataDir}.SocketPath()
@@ -216,7 +216,7 @@ func (r *remote) trust() (*tls.Config, error) {
 	return c, nil
 }
 
-// dial prepares the connection to the server. The first call opens it.
+// dial prepares the connection to the server. The first RPC opens it.
 func (s *session) dial() error {
 	target, protection, err := s.target()
 	if err != nil {
@@ -256,7 +256,7 @@ func (s *session) withToken(ctx context.Context, method string) context.Context 
 	return ctx
 }
 
-// tokenMinutes is the lifetime of a staff token, in case its revocation fails.
+// tokenMinutes is the lifetime of a session's staff token. It ends a token whose revocation failed.
 const tokenMinutes = 15
 
 // createSessionToken gives an operator's session access to the property API: on the socket it chooses the property, otherwise it creates a

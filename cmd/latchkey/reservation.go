@@ -140,9 +140,9 @@ func shortTime(zone *time.Location, t time.Time) string {
 	return t.In(zone).Format("2006-01-02 15:04")
 }
 
-// findReservation returns the only reservation that a word on the command line names: by its number, by one of its ids, or by beginnings of the
-// booker's names. It fails if there is none or more than one. The server also finds the stays of a room or a group, which the word does not
-// name: a mistyped number must not lead a command to the stay in the room of that number.
+// findReservation returns the only reservation that a word on the command line names: by its number, by one of its ids, or by beginnings of
+// the booker's names. It fails if there is none or more than one. It ignores stays that the server finds by room or group: a mistyped
+// number must not lead a command to the stay in the room of that number.
 func (s *session) findReservation(word string) (*propertyv1.Reservation, error) {
 	found, more, err := s.loadReservations(&propertyv1.ListReservationsRequest{Query: word}, 1000)
 	if err != nil {
@@ -179,7 +179,7 @@ func hasNumber(x *propertyv1.Reservation, word string) bool {
 	return slices.Contains([]string{x.GetPmsNumber(), x.GetPmsId(), x.GetId()}, word)
 }
 
-// hasName reports whether a text has words, and each begins one of the booker's names.
+// hasName reports whether typed has words, and each word is the beginning of one of the booker's names.
 func hasName(x *propertyv1.Reservation, typed string) bool {
 	words := text.Words(typed)
 	return len(words) > 0 && text.MatchNames(words, text.Words(guestOf(x)))
@@ -195,6 +195,7 @@ func (reservationShow) Help() string {
   latchkey reservation show Lovelace`
 }
 
+// Run prints a reservation, and for each door whether it opens and what to do.
 func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -229,7 +230,7 @@ func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// loadContact returns a reservation that was found, now with the contact of the booker: lists leave it out.
+// loadContact loads a found reservation again, with the contact of the booker, which lists leave out.
 func (s *session) loadContact(found *propertyv1.Reservation) (*propertyv1.Reservation, error) {
 	all, _, err := s.loadReservations(&propertyv1.ListReservationsRequest{Ids: []string{found.GetId()}}, 1)
 	if err != nil || len(all) == 0 {
@@ -289,7 +290,7 @@ func (s *session) printExplanation(e *partnerv1.Explanation) {
 	s.printSteps("Nothing has happened yet.", e.GetSteps())
 }
 
-// verdictWords are the texts for whether a door opens.
+// verdictWords maps the server's verdict about a door to its text. Other verdicts are printed unchanged.
 var verdictWords = map[string]string{"opensAt": "opens from", "doesNotOpen": "does not open"}
 
 // printExplainedDoors prints a table of the doors of a stay: whether each opens, and what to do.

@@ -21,9 +21,9 @@ type candidate struct {
 // kind is a kind of object, such as lock, that commands accept by id or name.
 type kind struct {
 	noun     string
-	prefixes []string // prefixes of ids; none if another system chose the ids, so that an id can equal another object's name
-	reason   fault.Reason
-	listing  string // command that lists the objects
+	prefixes []string     // prefixes of ids; none if another system chose the ids, so that an id can equal another object's name
+	reason   fault.Reason // reason of the error if no object matches
+	listing  string       // command that lists the objects
 	list     func(s *session) ([]candidate, error)
 }
 
@@ -129,6 +129,7 @@ func (s *session) resolveAll(k kind, words []string) error {
 	return s.resolve(k, at...)
 }
 
+// Kinds of objects that commands accept by id or name.
 var (
 	aLock = kind{"lock", []string{"lck_"}, fault.LockNotFound, "latchkey lock list", func(s *session) ([]candidate, error) {
 		list, err := s.allLocks(&propertyv1.ListLocksRequest{})
@@ -190,8 +191,7 @@ var (
 	}}
 )
 
-// tokenKind returns the kind of object for tokens, which are found by id or name among those that list returns. listing is the command that
-// prints them.
+// tokenKind returns the kind for tokens. list loads the tokens to choose from; listing is the command that prints them.
 func tokenKind(listing string, list func(s *session) (*adminv1.TokenList, error)) kind {
 	return kind{"token", []string{"tok_"}, fault.TokenNotFound, listing, func(s *session) ([]candidate, error) {
 		tokens, err := list(s)
@@ -236,8 +236,8 @@ func spaceCandidates(list []*propertyv1.Space) []candidate {
 	})
 }
 
-// resolveApp replaces the name of a partner app by its id. With a staff token it leaves the word unchanged, which must then be an id, because
-// only operators can list apps.
+// resolveApp replaces the name of a partner app by its id. With a staff token it does nothing, because only operators can list apps: the
+// word must then be an id.
 func (s *session) resolveApp(app *string) error {
 	if strings.HasPrefix(s.Token, "lkp_") {
 		return nil

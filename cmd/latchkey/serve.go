@@ -94,7 +94,7 @@ func (c *serveCommand) next() string {
 	return c.typed("latchkey property create \"Hostel Miramar\" --time-zone Europe/Lisbon")
 }
 
-// typed returns a command with the flag that it needs to address this server.
+// typed returns a command with --data-dir, if it needs the flag to find this server.
 func (c *serveCommand) typed(command string) string {
 	if here, err := filepath.Abs(config.Default().DataDir); err != nil || here != c.DataDir {
 		command += fmt.Sprintf(" --data-dir %q", c.DataDir)

@@ -36,6 +36,7 @@ const (
 	maxCodeUses = 50
 )
 
+// Run prints a space, the guests in it now, and what happened at its door since yesterday.
 func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aSpace, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).GetSpace(s, &propertyv1.GetSpaceRequest{Id: c.ID})
@@ -78,7 +79,7 @@ func (c *spaceShow) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// opening is an opening or a refusal at a door, as a step in the explanation of a stay. number is that of the reservation.
+// opening is an opening or a refusal at a door: a step in the explanation of a stay. number is the number of its reservation.
 type opening struct {
 	number string
 	step   *partnerv1.ExplainedStep
@@ -123,8 +124,8 @@ func (s *session) loadOpenings(door string, zone *time.Location) (all []opening,
 	return all, more, nil
 }
 
-// usesSince returns those of some uses of codes, or remote unlocks, that happened at or after a time. more is whether the server may have
-// further ones, because it returns only a limited number.
+// usesSince returns the uses of codes, or the remote unlocks, that happened at since or later. more is whether the server may have further
+// ones, because it returns only a limited number.
 func usesSince[U interface{ GetAt() *timestamppb.Timestamp }](uses []U, since time.Time) (recent []U, more bool) {
 	for _, u := range uses {
 		if !u.GetAt().AsTime().Before(since) {
@@ -178,7 +179,7 @@ func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, 
 	slices.SortStableFunc(lines, func(a, b line) int { return b.at.Compare(a.at) })
 	var rows [][]string
 	for i := 0; i < len(lines); {
-		last := i // last row of equal successive rows, such as wrong PINs
+		last := i // index of the last of equal successive rows, such as wrong PINs
 		for last+1 < len(lines) && slices.Equal(lines[last+1].row[1:], lines[i].row[1:]) {
 			last++
 		}

@@ -22,6 +22,7 @@ func (reservationExtend) Help() string {
   latchkey reservation extend Lovelace --until "2026-07-01 09:00" --reason "waits for the taxi"`
 }
 
+// Run extends the access of a guest in house beyond the planned end of the stay.
 func (c *reservationExtend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)

@@ -57,6 +57,7 @@ func (c *testStayStart) Run(ctx context.Context, r *remote, io *streams) error {
 
 type testStayCheckIn struct{}
 
+// Run checks the guest of the test stay in, in place of the PMS.
 func (*testStayCheckIn) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewTestStayServiceClient(s.conn).CheckInTestStay(s, &propertyv1.CheckInTestStayRequest{})

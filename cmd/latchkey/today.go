@@ -27,6 +27,7 @@ func (todayCommand) Help() string {
   latchkey today --rooms`
 }
 
+// Run prints one list of a day (arrivals, guests in house or departures) or, with --rooms, the arrivals by room.
 func (c *todayCommand) Run(ctx context.Context, io *streams) error {
 	if c.Rooms && c.Tab != "arrivals" {
 		return fmt.Errorf("--rooms counts arrivals only: leave %s out", c.Tab)

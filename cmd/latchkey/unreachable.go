@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// tlsProblem is why a command and a server cannot agree on TLS.
+// tlsProblem is why a command and a server cannot agree on TLS. The empty value means that the connection failed for another reason.
 type tlsProblem string
 
 const (
@@ -24,7 +24,8 @@ const (
 	otherwiseFailed tlsProblem = ""
 )
 
-// tlsProblemOf derives from the text of a connection error why TLS failed. serverSpeaksTLS is called only if the text leaves this open.
+// tlsProblemOf derives from the text of a connection error why TLS failed. It calls serverSpeaksTLS, which asks the server, only if the
+// text leaves this open.
 func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	switch {
 	case strings.Contains(text, "certificate signed by unknown authority"), strings.Contains(text, "certificate is not trusted"):

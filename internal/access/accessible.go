@@ -8,15 +8,15 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// DoorAccess is a door that a grant opens, with the row of its lock. If the grant has no space, Lock does not show
-// whether the bridge is connected.
+// DoorAccess is a door that a grant (the access of one stay) opens, with the row of its lock.
 type DoorAccess struct {
 	Door
 	Row *ent.Lock
 }
 
-// AccessibleDoors lists the doors with locks that a grant opens now, in the order of the plan and without doors of
-// inactive spaces. A SmartKey of the grant opens the same doors.
+// AccessibleDoors lists the doors with locks that a grant opens, in the order of the plan and without doors of inactive
+// spaces. A grant whose window has not begun has its doors already; an ended grant has none. A SmartKey of the grant
+// opens the same doors.
 func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	if !isLive(g) {
 		return nil, nil

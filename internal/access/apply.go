@@ -38,8 +38,8 @@ func (run *Run) execute(s Step) error {
 	return run.clearCode(slotByID(run.codes, s.SlotID))
 }
 
-// assignFreedSlots gives slots to waiting reservations that this run freed immediately, because their codes had not
-// been sent to the lock. No evidence will arrive for these slots.
+// assignFreedSlots gives waiting reservations the slots that this run has freed at once, because their codes were never
+// sent to the lock. No report of a bridge about these slots will follow that could do it later.
 func (run *Run) assignFreedSlots() error {
 	freed := run.freed
 	run.freed = nil
@@ -102,7 +102,7 @@ func (run *Run) changeCode(doorID string, h *installedSlot) error {
 	return nil
 }
 
-// clearCode marks a code to be removed from its lock. It counts a slot that is free at once for
+// clearCode marks a code to be removed from its lock. A slot that is free at once is counted in run.freed, for
 // [Run.assignFreedSlots].
 func (run *Run) clearCode(h *installedSlot) error {
 	if !h.Present {
@@ -126,7 +126,7 @@ func (run *Run) clearCode(h *installedSlot) error {
 	return nil
 }
 
-// lockOf returns the lock of a code, which may not be loaded yet.
+// lockOf returns the lock of a code. It reads the lock from the database if the run has not loaded it.
 func (run *Run) lockOf(h *installedSlot) (*ent.Lock, error) {
 	if f := run.locks[h.LockID]; f.lock != nil {
 		return f.lock, nil
@@ -134,7 +134,8 @@ func (run *Run) lockOf(h *installedSlot) (*ent.Lock, error) {
 	return lock.Get(run.Tx, run.PropertyID, h.LockID)
 }
 
-// RefreshEvidence updates the evidence of slots whose time windows begin or end without a report.
+// RefreshEvidence updates the evidence of the holder's slots: the begin or end of a window changes it without a report
+// of a bridge.
 func (run *Run) RefreshEvidence() error {
 	for i := range run.codes {
 		h := &run.codes[i]
@@ -154,12 +155,12 @@ func (run *Run) RefreshEvidence() error {
 	return nil
 }
 
-// IsRemoved reports whether no lock holds a code of the holder, as far as the evidence proves.
+// IsRemoved reports whether it is proven that no lock holds a code of the holder.
 func (run *Run) IsRemoved() bool {
 	return !slices.ContainsFunc(run.codes, func(h installedSlot) bool { return h.Present || h.Evidence != slot.Removed })
 }
 
-// MissesDoor reports whether the holder has no slot on a lock of one of its doors.
+// MissesDoor reports whether there is a door of the holder on whose lock the holder has no usable slot.
 func (run *Run) MissesDoor() bool {
 	return slices.ContainsFunc(run.doors, func(d Door) bool {
 		return d.takesCode() && !slices.ContainsFunc(run.codes, func(h installedSlot) bool {

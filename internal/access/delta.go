@@ -13,7 +13,7 @@ type Snapshot struct {
 	Live     bool   // Live means that the grant has not ended
 	SpaceID  string
 	Window   Window
-	Redraws  int
+	Redraws  int  // Redraws counts the replaced PINs, see [Holder]
 	Released bool // Released means that no lock holds a code
 	PINs     []PIN
 	Codes    []SlotCode
@@ -41,9 +41,9 @@ type Delta struct {
 	Released bool     // Released means that the last lock confirmed that it holds no code
 	HadCode  bool     // HadCode means that a lock had a desired code before
 	NewPINs  []PIN    // NewPINs are the generated PINs
-	Added    []string // Added are the doors that get a code
-	Updated  []string // Updated are the doors whose code gets another PIN or window
-	Removed  []string // Removed are the doors that lose a code
+	Added    []string // Added are the ids of the doors that get a code
+	Updated  []string // Updated are the ids of the doors whose code gets another PIN or window
+	Removed  []string // Removed are the ids of the doors that lose a code
 }
 
 // Diff returns what changed between two moments of a run. r is the report of a lock that caused the run, if one did.

@@ -58,6 +58,7 @@ type Plan struct {
 	Reasons []string
 }
 
+// PlannedDoor is what a plan says about one door.
 type PlannedDoor struct {
 	ID, Name       string
 	Parent         string // Parent is the name of the dorm of a bed, or ""
@@ -65,7 +66,7 @@ type PlannedDoor struct {
 	PIN            slot.Evidence
 	SmartKey       slot.Evidence
 	Reason         string
-	Left           bool      // Left means that the reservation may not open the door, but has or had a code or SmartKey there
+	Left           bool      // Left means that the reservation has no right to the door, but has or had a code or SmartKey there
 	MayBeInstalled bool      // see [SlotCode]
 	ConfirmedAt    time.Time // ConfirmedAt is when the lock confirmed that it holds the PIN, or zero
 	former         bool      // former means that a code from before the last change may open the door
@@ -96,7 +97,7 @@ type Facts struct {
 	Doubt     string // Doubt is why the reservation may mean another space
 	Unplaced  string // Unplaced is why the reservation has no space, or that the space is inactive
 	Doors     []Door
-	Codes     []SlotCode         // Codes are the codes of the grant after the steps
+	Codes     []SlotCode         // Codes are the codes of the grant after the steps of [Reconcile]
 	Older     []SlotCode         // Older are the codes of earlier grants of the reservation
 	GrantedAt time.Time          // GrantedAt is when the grant was created
 	OwnPIN    map[string]bool    // OwnPIN are the doors with a separate PIN
@@ -164,7 +165,8 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 	return out
 }
 
-// describeClosed completes the plan out of a door that the guest may not open now, or whose lock can hold no code.
+// describeClosed fills in out, the plan for a door that the guest has no right to open now, or that is inactive or has
+// no lock.
 func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	h, has := f.likeliestCode(d.ID)
 	planned := !has && out.Reason == "" && f.Right.Reason == NotCheckedIn
@@ -188,7 +190,7 @@ func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	}
 }
 
-// describeOpen completes the plan out of a door with a lock that the guest may open. h is the desired code of the
+// describeOpen fills in out, the plan for a door with a lock that the guest may open. h is the desired code of the
 // door, if has is set.
 func (f Facts) describeOpen(out *PlannedDoor, d Door, h SlotCode, has bool) {
 	out.SmartKey = f.keyOpen(d)
@@ -199,7 +201,7 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h SlotCode, has bool) {
 		out.PIN, out.Reason = slot.Failed, lock.SlotsFull
 	default:
 		out.PIN, out.Reason, out.ConfirmedAt = h.Evidence, f.doorReason(d, h), h.Confirmed
-		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // the bridge has received the code but not written it yet
+		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // Sent: the bridge has not written the code yet
 		out.former = h.Former
 		out.stuck = h.Former && (d.Lock.unreachable() != "" || h.Evidence == slot.Failed)
 		out.changing = f.hasUnconfirmedChange(h)
@@ -286,8 +288,8 @@ func refusalReason(result string) string {
 	return LockRefused
 }
 
-// formerDoors lists the doors, by id, that the guest may not open but that the reservation's codes or SmartKeys may
-// open. For an ended reservation it includes doors whose codes are removed.
+// formerDoors lists, ordered by id, the doors that the guest may no longer open, but that codes or SmartKeys of the
+// reservation possibly still open. For an ended reservation it includes doors whose codes are removed.
 func (f Facts) formerDoors() []PlannedDoor {
 	var ids []string
 	for _, h := range f.allCodes() {

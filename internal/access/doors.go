@@ -49,9 +49,9 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 // isPrivate reports whether a space is for one reservation at a time. A bed is private even in a shared dorm.
 func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
-// loadDoors returns the doors of a space: the room or bed, the dorm of a bed, and the gates for its guests; and all
-// locks that it found on them and on other gates. A guest may pass a gate only if the room or bed has a lock, unless
-// gatesAlone is set.
+// loadDoors returns the doors of a space: the room or bed, the dorm of a bed, and the gates (shared doors) for its
+// guests. It also returns all locks that it found on them and on other gates. A guest may pass a gate only if the room
+// or bed has a lock, unless gatesAlone is set.
 func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []installedLock, error) {
 	if p.Space == nil {
 		return nil, nil, nil
@@ -156,8 +156,8 @@ func serves(g gateRow, p space.Place) bool {
 	return len(g.spaceIDs) == 0 || slices.Contains(g.spaceIDs, p.Space.ID) || p.Parent != nil && slices.Contains(g.spaceIDs, p.Parent.ID)
 }
 
-// plannedDoors returns the doors that a plan mentions. It omits a bed without a lock in a dorm with a lock, a dorm
-// without a lock around a bed with a lock, and all gates if neither bed nor room can be opened, unless gatesAlone is
+// plannedDoors returns the doors that a plan mentions: those with a lock. If neither the room or bed nor its dorm has a
+// lock, the room or bed is mentioned without one. Gates are omitted if no other door takes a code, unless gatesAlone is
 // set.
 func plannedDoors(doors []Door, gatesAlone bool) []Door {
 	locked, opens := false, gatesAlone

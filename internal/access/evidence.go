@@ -21,16 +21,17 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Reconciler reconciles grants and codes with their locks in one transaction.
+// Reconciler sets, changes and clears the codes on locks, in one transaction, until they match the grants (the access
+// of stays) and the other codes.
 type Reconciler struct {
 	Tx   *db.Tx
 	Keys *keyring.Ring
 	Log  *slog.Logger // Log is nil to discard messages
 }
 
-// ApplyEvidence reconciles the grants whose slots changed, and those that wait for a freed slot. The server calls it
-// with the changes of each report of a bridge. reconcileCode reconciles a slot that belongs to a staff, one-time or
-// backup code.
+// ApplyEvidence handles the slot changes in a report of a bridge. It compares each grant (the access of one stay) that
+// has a changed slot with its locks again, and gives freed slots to grants that wait for one. It calls reconcileCode
+// for a slot of a staff, one-time or backup code.
 func ApplyEvidence(rec Reconciler, changed []lock.EvidenceChange, reconcileCode func(c lock.EvidenceChange) error) error {
 	seen, freed := map[string]bool{}, map[string]int{}
 	for _, c := range changed {
@@ -63,7 +64,7 @@ func ApplyEvidence(rec Reconciler, changed []lock.EvidenceChange, reconcileCode 
 	return nil
 }
 
-// appendVerified records the event that a code was verified for the first time, if the change is that.
+// appendVerified records an event if a code is verified for the first time.
 func (rec Reconciler) appendVerified(c lock.EvidenceChange) error {
 	if c.After != slot.Verified || c.Before == slot.Verified || c.Before == slot.Used {
 		return nil
@@ -136,8 +137,8 @@ func (rec Reconciler) assignFreeSlots(propertyID, lockID string, freed int) erro
 	return nil
 }
 
-// reconcileIfOpens reconciles a waiting grant if it may open a door. full means that the lock on the door has no free
-// slot for it, so that other waiting grants need not be tried.
+// reconcileIfOpens reconciles a grant (the access of a stay) that waits for a slot, if it opens a door. full means that
+// the lock on the door has no free slot for it, so that other waiting grants need not be tried.
 func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, err error) {
 	doors, err := AccessibleDoors(rec.Tx, g)
 	if err != nil || !slices.ContainsFunc(doors, func(d DoorAccess) bool { return d.ID == doorID }) {
@@ -147,8 +148,9 @@ func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, 
 	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == lock.SlotsFull }), err
 }
 
-// grantsForDoor returns conditions for the grants that may open a door: those of its space and its beds, or at a gate
-// those of the spaces it serves. No condition, at a gate that serves all spaces, selects every grant.
+// grantsForDoor returns conditions for the grants (the access of stays) that can open a door: those of its space and
+// its beds, or at a gate those of the spaces it serves. For a gate that serves all spaces it returns no condition,
+// which selects every grant.
 func (rec Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Grant, error) {
 	within := []string{doorID}
 	gate, err := rec.Tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.ID(doorID)).Only(rec.Tx.Context())

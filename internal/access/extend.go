@@ -19,8 +19,8 @@ func (s Stay) End(r Rules) time.Time {
 	return planned
 }
 
-// ExtensionProblem returns an error if staff may not extend the access of a stay until a time. An extension replaces
-// the one before.
+// ExtensionProblem returns why staff cannot extend the access of a stay until a time, or nil if they can. An extension
+// replaces an earlier one.
 func ExtensionProblem(s Stay, r Rules, until, now time.Time) error {
 	wrong := func(message string) error {
 		return fault.Fields(fault.Field{Path: "until", Reason: fault.OutOfRange, Message: message})

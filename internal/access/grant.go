@@ -32,7 +32,8 @@ func (run *stayRun) applyRight() error {
 	return nil
 }
 
-// endedByTime reports whether a grant ended because its window ended, not because the PMS ended the reservation.
+// endedByTime reports whether a grant (the access of a stay) ended because its window ended, not because the PMS ended
+// the reservation.
 func endedByTime(g *ent.Grant) bool {
 	return g != nil && g.EndedAt != nil && g.EndReason == WindowPast
 }
@@ -69,7 +70,8 @@ func (run *stayRun) ensureStayPINs() error {
 	return run.storePINs(pinID)
 }
 
-// storePINs stores the PIN of a grant, and inserts a new grant.
+// storePINs stores in the grant pinID, the id of its shared PIN, and how many PINs were replaced. A new grant is
+// inserted.
 func (run *stayRun) storePINs(pinID string) error {
 	g := run.grant
 	if run.isNew() {
@@ -135,14 +137,15 @@ func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	}
 }
 
-// takesOver reports whether the grant has takes priority at a private door over another grant that leaves the door and
-// got its space at leaverPlaced: it got the space later, or moved into it. A check-in to a space that another
-// reservation occupies shares the space: it does not end the other's access.
+// takesOver reports whether a grant (has) takes a private door from another grant, which is leaving the door and got
+// its present space at leaverPlaced. It does if it got its own space no earlier than that, or moved into it from
+// another space. A check-in to an occupied space shares the space: it does not end the access of the reservation that
+// is there.
 func takesOver(has *ent.Grant, leaverPlaced time.Time) bool {
 	return !has.PlacedAt.Before(leaverPlaced) || has.FromSpaceID != "" && has.FromSpaceID != has.SpaceID
 }
 
-// endGrant ends the grant with the reason of the present right, and makes its SmartKeys invalid.
+// endGrant ends the grant, stores why the reservation has no access any more, and makes its SmartKeys invalid.
 func (run *stayRun) endGrant() error {
 	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndedAt(run.Tx.Now()).SetEndReason(run.Right.Reason).
 		ClearOpenKey().AddKeyGeneration(1))
@@ -153,7 +156,8 @@ func (run *stayRun) setEndReason() error {
 	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndReason(run.Right.Reason))
 }
 
-// releaseIfRemoved deletes PINs that no lock can hold any more: replaced PINs, and the PINs of an ended grant.
+// releaseIfRemoved deletes PINs that no lock can hold any more: replaced PINs, and the PINs of an ended grant. It marks
+// an ended grant as released once all its codes are removed.
 func (run *stayRun) releaseIfRemoved() error {
 	if isLive(run.grant) {
 		return run.ReleaseRetiredPINs()
@@ -179,8 +183,8 @@ func (run *stayRun) releaseIfRemoved() error {
 	return run.save(u)
 }
 
-// ReservationsOf returns the reservation id of each of some grants, by grant id. It omits ids that are no grants of
-// the property.
+// ReservationsOf returns the reservation id of each of some grants (the access of stays), by grant id. It omits ids
+// that are no grants of the property.
 func ReservationsOf(view *db.Tx, propertyID string, grantIDs []string) (map[string]string, error) {
 	grants, err := view.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.IDIn(grantIDs...)).All(view.Context())
 	stays := make(map[string]string, len(grants))

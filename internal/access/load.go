@@ -96,8 +96,8 @@ func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
 // maxGrants limits the grants that one run loads. Locks have slots for far fewer grants of one reservation.
 const maxGrants = 1000
 
-// loadGrants returns the latest grant of a reservation, or nil, and its earlier grants whose codes may still be on a
-// lock. The open grant counts as the latest, even if another server's clock gave it an earlier time.
+// loadGrants returns the latest grant (period of access) of a reservation, or nil, and its earlier grants whose codes
+// can still be on a lock. The open grant counts as the latest, even if another server's clock gave it an earlier time.
 func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
 	rows, err := tx.Grant.Read(tx.Context(), `property_id = $1 AND reservation_id = $2
 		ORDER BY CASE WHEN released_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT $3`, propertyID, reservationID, maxGrants)
@@ -264,7 +264,7 @@ func (run *Run) markTakenOver() error {
 	return nil
 }
 
-// describe loads what else the plan depends on, and returns the plan.
+// describe adds to f what else the plan depends on, and returns the plan.
 func (run *stayRun) describe(f Facts) (Plan, error) {
 	f.Codes, f.GrantedAt = slotCodes(run.codes), run.grant.CreatedAt
 	older, err := run.codesOfOlderGrants()
@@ -320,7 +320,8 @@ func (run *stayRun) sharesSpace() (bool, error) {
 	return n, nil
 }
 
-// departingGrants lists the open grants for another space that still have a code on the door of this grant's space.
+// departingGrants lists the open grants of stays that are in another space, or in none, but still have a code on the
+// door of this stay's space.
 func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 	ids, err := run.Tx.Slot.Query().Where(entslot.PropertyID(run.PropertyID), entslot.DoorID(run.SpaceID), entslot.Present(true),
 		entslot.GrantIDNEQ(run.ID)).Select(entslot.FieldGrantID).Strings(run.Tx.Context())
@@ -331,8 +332,8 @@ func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 		entgrant.SpaceIDNEQ(run.SpaceID)).Order(entgrant.ByID()).All(run.Tx.Context())
 }
 
-// formerDoors loads doors that the reservation no longer has, by id: the doors of the codes held, and others by id. A
-// door with a desired code has its lock.
+// formerDoors loads the doors that the reservation no longer has, by id: those of the codes in held, and those whose
+// ids are in others. A door gets its Lock only if a code is desired on it.
 func (run *stayRun) formerDoors(held []SlotCode, others []string) (map[string]Door, error) {
 	ids := others
 	for _, h := range held {

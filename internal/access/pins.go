@@ -149,8 +149,8 @@ func (c *pinSet) fits(d Door) (bool, error) {
 // errNoPIN means that the locks accept no PIN that is free.
 var errNoPIN = errors.New("no PIN is possible")
 
-// pinLength returns the number of digits of a PIN for these doors. With the setting 0 it is the longest if nothing
-// slows guessing at a door, else the shortest.
+// pinLength returns the number of digits of a PIN for these doors: the property's setting. If that is 0, it is
+// pin.Longest if nothing slows guessing at one of the doors, else pin.Shortest.
 func pinLength(setting int, doors []Door) int {
 	switch {
 	case setting > 0:
@@ -181,7 +181,7 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	return p, nil
 }
 
-// reserve stores a PIN with its digits code. taken is true, and nothing is stored, if another PIN of the property has
+// reserve stores a PIN with its digits code. It returns true, and stores nothing, if another PIN of the property has
 // the same digits.
 func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
 	ctx := c.Tx.Context()
@@ -292,7 +292,7 @@ func (run *Run) ReleaseRetiredPINs() error {
 	return run.DeletePINs(entpin.Retired(true))
 }
 
-// DeletePINs deletes the PINs of the holder that match which, so that their digits can be used again.
+// DeletePINs deletes the PINs of the holder, or only those that match which, so that their digits can be used again.
 func (run *Run) DeletePINs(which ...predicate.Pin) error {
 	which = append(which, entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID))
 	if _, err := run.Tx.Pin.Delete().Where(which...).Exec(run.Tx.Context()); err != nil {

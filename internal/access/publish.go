@@ -123,7 +123,8 @@ func eventBody(reservationID string, p Plan) map[string]any {
 	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": append([]string{}, p.Reasons...)}
 }
 
-// reasonNotices are the notices about the reasons in a plan for which a door does not open that should.
+// reasonNotices has, for each reason in a plan why a door does not open although it should, the kind of the notice
+// about it.
 var reasonNotices = map[string]notice.Kind{
 	WindowInFuture: notice.WindowInFuture, SpaceShared: notice.SpaceShared, FormerCode: notice.FormerCode, LockJammed: notice.LockJammed,
 	PINNotPossible: notice.PINNotPossible, LockRefused: notice.LockRefused, DuplicateOnLock: notice.DuplicateOnLock,

@@ -8,17 +8,19 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
+// Kind is the kind of a door.
 type Kind string
 
 const (
 	Room Kind = "room"
 	Bed  Kind = "bed"
-	Gate Kind = "gate"
+	Gate Kind = "gate" // a door that several spaces share, such as the front door
 )
 
 // None is the evidence if no code is planned. It extends the values of slot.Evidence.
 const None slot.Evidence = "none"
 
+// Door is a door that a stay or code opens: a room, a bed, a dorm or a gate.
 type Door struct {
 	ID, Name string
 	Parent   string // Parent is the name of the dorm of a bed, or ""
@@ -66,7 +68,7 @@ type SlotCode struct {
 	Later       slot.Windows
 	PIN         string // PIN is the id of the code's PIN
 	Evidence    slot.Evidence
-	Result      string    // Result is the lock's last answer
+	Result      string    // Result is the lock's last answer, a slot.Result
 	ReadBack    bool      // ReadBack means that the slots of the lock can be read
 	LockMoved   bool      // LockMoved means that the lock is no longer on this door
 	LockDoorID  string    // LockDoorID is the door that the lock is on now, or DoorID if it is on none
@@ -129,6 +131,7 @@ type Step struct {
 	SlotID string // SlotID is set for Change and Clear
 }
 
+// Task is the input of [Reconcile].
 type Task struct {
 	Right  Right
 	Placed bool // Placed means that the reservation has a space at the property

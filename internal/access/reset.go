@@ -16,6 +16,7 @@ type StayPINs struct {
 	Gates []GatePIN
 }
 
+// GatePIN is the PIN that opens a gate, a door that several spaces share.
 type GatePIN struct {
 	ID, Name, PIN string
 }
@@ -149,8 +150,8 @@ func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (fail
 	return failed, err
 }
 
-// resetPIN retires the PINs of all doors except gates with a separate PIN, and returns whether there were any. The
-// next reconciliation generates new PINs.
+// resetPIN retires the PINs of all doors except the separate PINs of gates, and reports whether the reservation had a
+// PIN. The next reconciliation generates new PINs.
 func (run *stayRun) resetPIN() (bool, error) {
 	own := run.mainDoor()
 	if run.pins.pinAt(own) == nil || own == "" {

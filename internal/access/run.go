@@ -24,10 +24,10 @@ type Holder struct {
 //	load       the doors, the codes on their locks and the PINs of a holder → Run
 //	decide     what the holder may open now                                → Right
 //	reconcile  how the locks differ from that                              → []Step
-//	apply      carry out the steps                                         → Held
+//	apply      carry out the steps                                         → []SlotCode
 //	describe   what each door does now                                     → Plan
 //
-// Events and notices follow from the Plan and from the [Delta] between the two ends of the run. A stay takes the stages in
+// Events and notices follow from the Plan and from the [Delta] between the start and the end of the run. A stay takes the stages in
 // stayRun, other codes take them in package access/code.
 type Run struct {
 	Reconciler
@@ -71,7 +71,7 @@ func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	return plan, err
 }
 
-// ShowPlace is [Show], and returns the space of the reservation too, which the plan is about.
+// ShowPlace is [Show], and also returns the space of the reservation.
 func ShowPlace(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, space.Place, error) {
 	run, err := Reconciler{Tx: tx, Keys: keys}.loadStay(s, r)
 	if err != nil {

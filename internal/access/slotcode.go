@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// installedSlot is a code on a lock with its slot's row.
+// installedSlot is a code on a lock, with the row of its slot (a numbered place for a code).
 type installedSlot struct {
 	SlotCode
 	row *ent.Slot
@@ -37,7 +37,8 @@ func (o *installedSlot) set(s *ent.Slot) {
 	}
 }
 
-// setLock sets which door the slot's lock f is on now, and whether the lock can be reached.
+// setLock sets which door the slot's lock is on now, and whether the lock can be reached. f is that lock, or empty if
+// it is unknown.
 func (h *SlotCode) setLock(f installedLock, now time.Time) {
 	h.LockDoorID, h.LockMoved = h.DoorID, true
 	if f.lock == nil {

@@ -21,7 +21,8 @@ type Token struct {
 	Gone        bool // Gone means that all tokens have expired, or that the bridge confirmed the status list that revokes them
 }
 
-// keyLadder orders the evidence for SmartKeys at a lock that the guest may open, from weakest to strongest.
+// keyLadder orders the evidence (how much is proven) for SmartKeys at a lock that the guest may open, from weakest to
+// strongest.
 var keyLadder = []slot.Evidence{slot.Planned, slot.Sent, slot.Accepted, slot.Verified, slot.Used}
 
 // rung returns how much is proven of a phone's tokens at a lock, as an index in keyLadder.
@@ -99,8 +100,8 @@ func (f Facts) keyOpen(d Door) slot.Evidence {
 	return KeyEvidence(f.tokensAt(d))
 }
 
-// keyClosed returns the evidence for SmartKeys at a door that the guest may not open now. had means that a code of the
-// reservation is or was on the door, planned that the door will open after the check-in.
+// keyClosed returns the evidence for SmartKeys at a door that the guest has no right to open now. had means that a code
+// of the reservation is or was on the door, planned means that the door will open after the check-in.
 func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 	tokens := f.tokensAt(d)
 	left := RemainingKeyEvidence(tokens)

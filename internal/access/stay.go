@@ -45,10 +45,10 @@ type Stay struct {
 // Rules are the property's settings on which access depends.
 type Rules struct {
 	Zone       *time.Location
-	EarlyIn    time.Duration
-	LateOut    time.Duration
-	PINLength  int
-	GatesAlone bool
+	EarlyIn    time.Duration // EarlyIn is how long before the booked arrival codes open
+	LateOut    time.Duration // LateOut is how long after the booked departure codes open
+	PINLength  int           // PINLength is the number of digits; 0: see pinLength
+	GatesAlone bool          // GatesAlone means that gates open even if the room has no lock
 }
 
 // Window is the time in which a code opens a door.

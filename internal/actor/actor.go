@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Kind is the area an actor's credential belongs to. A credential of one area opens no other.
+// Kind is the area of the API to which the credential of an actor belongs. A credential is not valid in another area.
 type Kind string
 
 const (
@@ -52,7 +52,7 @@ type Actor struct {
 	TokenID       string       // of the credential used, never its secret
 	ReservationID string       // of a guest's session
 	GuestID       string       // of a companion's session; empty: the session acts for the whole party
-	ProfileID     string       // of a guest's session for a kept profile, which belongs to no stay; empty otherwise
+	ProfileID     string       // of a session for a profile, which a guest keeps for later stays, and for no stay; else empty
 	Origin        string       // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
 	HandedBy      string       // of a device to which another session handed the stay: the id of that session
 	UsedAt        time.Time    // of a session: its last use, as stored
@@ -70,8 +70,8 @@ type SecondFactor struct {
 // StepUpWithin is how long a confirmed second factor, or a sign-in, counts for calls that need it again.
 const StepUpWithin = 15 * time.Minute
 
-// Suffices reports whether a person may make a call that needs a recent confirmation of the second factor. A person without a second factor
-// may.
+// Suffices reports whether a person may make a call that needs a recent confirmation of the second factor. It returns true for a person
+// without a second factor.
 func (f SecondFactor) Suffices(now time.Time) bool {
 	return !f.Enrolled || !f.ConfirmedAt.IsZero() && now.Sub(f.ConfirmedAt) < StepUpWithin
 }

@@ -60,7 +60,7 @@ type Bridge struct {
 	ready      atomic.Bool // true when locks, workers and doorkeeper are loaded
 
 	clockSkew atomic.Pointer[time.Duration] // this clock minus the server's clock; nil: not measured since the start
-	minSkew   atomic.Int64                  // lower bound of the clock's error according to the last greeting
+	minSkew   atomic.Int64                  // lower bound of clockSkew according to the last Hello and its answer
 
 	mu           sync.Mutex
 	id           identity
@@ -222,7 +222,8 @@ func (b *Bridge) identity() identity {
 	return b.id
 }
 
-// setEpoch records the epoch e of a session that has begun. 0 means that the session has ended, or could not begin, because of reason.
+// setEpoch records that a session with the epoch e has begun. If e is 0, it records that the session has ended, or could not begin, because
+// of reason.
 func (b *Bridge) setEpoch(e uint64, reason error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -310,9 +311,9 @@ func (b *Bridge) newEntry(e driver.Event) journalEntry {
 // maxSkewCreep is how much one message can increase the measured clock difference. See measureSkew.
 const maxSkewCreep = 10 * time.Millisecond
 
-// measureSkew updates the difference between this clock and the server's from theirs, a time in a message. The delay of a message makes this
-// clock look fast, so the smallest difference counts; it may rise slowly, because clocks drift. greeting is the time from Hello to its answer,
-// which bounds the delay; 0 for any other message.
+// measureSkew updates the difference between this clock and the server's clock. theirs is the server's time in a message. The delay of a
+// message makes this clock look fast, so the smallest difference counts; it may rise slowly, because clocks drift. For the answer to Hello,
+// greeting is the time since Hello, which bounds the delay; for any other message it is 0.
 func (b *Bridge) measureSkew(theirs time.Time, greeting time.Duration) {
 	if theirs.IsZero() {
 		return

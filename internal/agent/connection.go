@@ -13,8 +13,8 @@ const (
 	updateDelay    = 100 * time.Millisecond // the wait before status reads, so that several signals of a returning broker cause one read
 )
 
-// findLocks returns the locks of the driver. It retries until a driver that connects to another program knows them; any other driver is asked
-// once.
+// findLocks returns the locks of the driver. It asks a [driver.Remote], which connects to another program, until it knows its locks, and
+// any other driver once.
 func (b *Bridge) findLocks(ctx context.Context) ([]driver.Lock, error) {
 	_, remote := b.cfg.Driver.(driver.Remote)
 	for {

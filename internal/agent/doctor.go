@@ -143,6 +143,7 @@ func examinePermissions(what, path string, forbidden fs.FileMode, fix string) Fi
 	return f
 }
 
+// examineSession checks whether the running bridge has a session with the server.
 func examineSession(h Health) Finding {
 	if h.Epoch != 0 {
 		return Finding{What: "session", OK: true, Detail: "with " + h.Service + " since " + h.Since.Local().Format(time.DateTime)}
@@ -159,6 +160,7 @@ func examineSession(h Health) Finding {
 	return f
 }
 
+// examineClock checks how far the running bridge's clock is from the server's.
 func examineClock(h Health) Finding {
 	f := Finding{What: "clock", OK: true, Detail: fmt.Sprintf("%s, %v from the server's", h.ClockQuality, h.ClockOffset.Round(time.Millisecond))}
 	switch {

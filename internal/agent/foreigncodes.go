@@ -19,8 +19,8 @@ const (
 
 // searchRound is the progress of the search for foreign codes on one lock.
 type searchRound struct {
-	next      uint32 // next slot to read
-	notBefore time.Time
+	next      uint32    // next slot to read
+	notBefore time.Time // no slot is read before this time
 }
 
 // searchForeignCodes searches all locks, until ctx ends, for codes that the server did not set. To save batteries it reads one slot of each
@@ -44,8 +44,8 @@ func (b *Bridge) searchForeignCodes(ctx context.Context) {
 	}
 }
 
-// searchSlot makes the next step of the search at a lock: it reads one slot that the server does not use, and records whether the slot holds
-// a code. r is the progress. If the slot cannot be read now, the next round reads it.
+// searchSlot makes the next step of the search at a lock: it reads one slot that the server does not use, and records whether the slot
+// holds a code. r is the progress. A slot whose read fails is skipped until the next complete search.
 func (b *Bridge) searchSlot(ctx context.Context, l driver.Lock, r *searchRound) {
 	caps, now := l.Capabilities(), b.clock.Now()
 	status := b.outbox.lastStatus(l.Address())

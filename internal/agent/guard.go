@@ -28,7 +28,7 @@ const (
 
 // guardRecord is what the bridge stores about wrong PINs at one lock.
 type guardRecord struct {
-	Strikes     keypad.Strikes `json:"strikes"`
+	Strikes     keypad.Strikes `json:"strikes"`              // Strikes counts the wrong PINs
 	PausedUntil time.Time      `json:"pausedUntil,omitzero"` // PausedUntil is when the lock ends the keypad's pause; if the lock did not answer, the pause is only possible
 	Lockout     slot.Lockout   `json:"lockout"`              // Lockout is the lockout as last read back; zero: unknown
 	CheckedAt   time.Time      `json:"checkedAt,omitzero"`   // CheckedAt is when the lock last answered about its lockout
@@ -93,8 +93,8 @@ func (g *guard) run(ctx context.Context) error {
 	}
 }
 
-// withRadio waits for the lock's radio, at most turn, and then makes the call do, at most lockoutCallTimeout. It answers Busy if the radio did
-// not become free.
+// withRadio waits for the lock's radio, at most turn, and then runs do, a call to the lock, for at most lockoutCallTimeout. It answers Busy
+// if the radio did not become free.
 func (g *guard) withRadio(ctx context.Context, turn time.Duration, do func(context.Context) driver.Answer) driver.Answer {
 	waiting, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()

@@ -60,8 +60,9 @@ func (b *Bridge) runLink(ctx context.Context) {
 	}
 }
 
-// retryAfter returns the wait before the next connection. err is why the last session ended; attempt counts the connections since the last
-// session that lasted. The wait is an exponential backoff with full jitter, unless the server requested a time or refused the bridge.
+// retryAfter returns the wait before the next connection. err is why the last session ended; attempt counts the attempts since the last
+// session that lasted for healthy. The wait is an exponential backoff with full jitter, unless the server requested a time, refused the
+// bridge or replaced its session.
 func (p linkTimings) retryAfter(err error, attempt int) time.Duration {
 	var d *drainError
 	if errors.As(err, &d) {

@@ -8,7 +8,7 @@ import (
 )
 
 // clockSlack is how far a lock's clock may drift before the bridge sets its codes again with corrected windows, which uses battery.
-// Validity windows are shortened by clockSlack at both ends.
+// Corrected windows are shortened by clockSlack at both ends.
 const clockSlack = 5 * time.Second
 
 // lockClock tracks the clock of a lock that enforces validity windows by itself. Only times that are sent to the lock are in the lock's
@@ -74,8 +74,8 @@ func shiftWindows(l slot.Lock, by time.Duration) slot.Lock {
 	return l
 }
 
-// windowInLockTime converts a validity window to the time of a lock whose clock is ahead by offset. It rounds inwards to multiples of step, in
-// which the lock stores times. A zero time means no limit and stays zero.
+// windowInLockTime converts a validity window to the time of a lock whose clock is ahead by offset. It rounds inwards to multiples of step,
+// in which the lock stores times. It does not change a window if offset is at most clockSlack. A zero time means no limit and stays zero.
 func windowInLockTime(from, to time.Time, offset, step time.Duration) (time.Time, time.Time) {
 	if offset.Abs() <= clockSlack {
 		return from, to

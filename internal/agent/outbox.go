@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// outbox holds the reports for the server. Its size is bounded, because it keeps only the newest report for each slot, status and command.
-// Without a session it collects nothing, because the next Hello compares everything.
+// outbox holds the reports for the server. Its size is bounded, because it keeps only the newest report about each slot, lock status and
+// command. Without a session it collects nothing, because the next Hello compares everything.
 type outbox struct {
 	mu       sync.Mutex
 	isOpen   bool
@@ -235,7 +235,7 @@ func (o *outbox) generationAt(address string, number uint32, at time.Time) uint6
 type lockReport struct {
 	address  string
 	observed map[uint32]slot.Observed
-	status   *lockStatus
+	status   *lockStatus     // nil: unchanged
 	foreign  map[uint32]bool // by slot: whether an unmanaged slot holds a code
 }
 

@@ -18,8 +18,8 @@ func (s *session) renewAt() time.Time {
 	return s.leaf.NotAfter.Add(-s.leaf.NotAfter.Sub(s.leaf.NotBefore) / 3)
 }
 
-// renewInBackground renews the certificate, at most once per session. If it fails, the next session tries again; a third of the
-// certificate's lifetime and ninety days remain for that.
+// renewInBackground renews the certificate, at most once per session. If it fails, the next session tries again: a third of the
+// certificate's lifetime remains for that, and ninety days after its end.
 func (s *session) renewInBackground(ctx context.Context) {
 	if s.renewing {
 		return

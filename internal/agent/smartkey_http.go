@@ -129,7 +129,7 @@ func (b *budget) spend(now time.Time, burst, perMinute float64) bool {
 }
 
 // allow reports whether the client at the address remote, IP:port, may make a call, and counts the call. IPv6 clients count by network. If
-// there are too many budgets, it forgets clients that have not called for a minute.
+// there are too many budgets, it forgets clients that have not called for a minute, and refuses new clients if that is not enough.
 func (d *localServer) allow(remote string, now time.Time) bool {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {

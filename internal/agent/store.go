@@ -159,10 +159,10 @@ type identity struct {
 	Certificate    []byte `json:"certificate"` // Certificate is X.509 in DER
 	Key            []byte `json:"key"`         // Key is the certificate's private key, PKCS #8
 	CA             []byte `json:"ca"`          // CA is X.509 in DER
-	SealKey        []byte `json:"sealKey"`     // SealKey is an HPKE private key
+	SealKey        []byte `json:"sealKey"`     // SealKey is the HPKE private key that decrypts PINs
 	ConnectAddress string `json:"connectAddress"`
 	ServerName     string `json:"serverName"`
-	// Site and KeySet are needed to verify SmartKeys from the start: see docs/smartkey.md.
+	// Site, KeySet and List are needed to verify SmartKeys from the start: see docs/smartkey.md.
 	Site   string `json:"site,omitempty"`
 	KeySet []byte `json:"keySet,omitempty"`
 	List   []byte `json:"list,omitempty"`
@@ -174,7 +174,7 @@ var (
 	errNotEnrolled = errors.New("this bridge is not enrolled: ask staff for a join code and run latchkey-bridge enroll")
 )
 
-// checkStored returns why a directory has no readable store. It creates no files.
+// checkStored returns an error that says why a directory has no readable store, or nil. It creates no files.
 func checkStored(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, storeFile))
 	switch {
@@ -207,8 +207,8 @@ func (s *store) identity() (id identity, err error) {
 	return id, err
 }
 
-// resetTo deletes everything except the new identity, because the server treats a newly enrolled bridge as empty and expects its event
-// sequence to start at 1.
+// resetTo replaces the identity and deletes everything else except the driver's settings. The server treats a newly enrolled bridge as
+// empty and expects its event sequence to start at 1.
 func (s *store) resetTo(id identity) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		for _, name := range [][]byte{locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket, guardsBucket} {

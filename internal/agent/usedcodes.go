@@ -17,7 +17,7 @@ type codeUse struct {
 	done  chan string // channel for the id of the one-time code that the opening used up, or ""
 }
 
-// entries returns the journal entry to store with the use; none for the zero codeUse, which means that no code was used.
+// entries returns the journal entry to store with the use. It returns none for the zero codeUse, which is no use of a code.
 func (e codeUse) entries() []journalEntry {
 	if e.done == nil {
 		return nil

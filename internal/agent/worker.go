@@ -43,12 +43,12 @@ type lockWorker struct {
 	lifetime      time.Duration // longest time after which an operation can still take effect, according to the driver
 	state         slot.Lock
 	inbox         chan []slot.Event
-	uses          chan codeUse
-	results       chan slot.Event
-	sessionOpened chan struct{} // signal that a session with the server has begun
-	reconnected   chan struct{} // signal that the lock is reachable again and any slot may have changed
-	slotsAltered  chan struct{} // signal that unknown slots were changed at the lock
-	busy          bool          // a call to the lock is running
+	uses          chan codeUse    // openings with a code
+	results       chan slot.Event // results of calls to the lock
+	sessionOpened chan struct{}   // signal that a session with the server has begun
+	reconnected   chan struct{}   // signal that the lock is reachable again and any slot may have changed
+	slotsAltered  chan struct{}   // signal that unknown slots were changed at the lock
+	busy          bool            // a call to the lock is running
 	timer         *time.Timer
 	read          map[uint32]time.Time // when each slot was last read in this run
 	backoff       backoff
@@ -142,7 +142,8 @@ func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 	return ev
 }
 
-// slotsToVerify returns an event for each slot to read again: those that should hold a code, and whose last read is at least older ago.
+// slotsToVerify returns an event for each slot to read again: those that hold a code, as far as the bridge knows, and whose last read is at
+// least older ago.
 func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
 	now := w.bridge.clock.Now()
 	for _, s := range w.state.Slots {

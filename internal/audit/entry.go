@@ -17,13 +17,13 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Outcome says what became of a call.
+// Outcome says how a call ended.
 type Outcome string
 
 const (
 	Done    Outcome = "done"
-	Refused Outcome = "refused" // the caller may not, or the request was wrong
-	Failed  Outcome = "failed"  // the service could not
+	Refused Outcome = "refused" // the caller lacks the right, or the request was wrong
+	Failed  Outcome = "failed"  // an error of the service
 )
 
 // Record describes a call. It has no personal data and no secret: subjects are ids of the service.
@@ -52,7 +52,8 @@ const (
 	maxReason   = 500
 )
 
-// Append adds an entry to the log of a property, in the transaction of the change that it records.
+// Append adds an entry to the log of a property, in the transaction of the change that it records. It cuts the subjects
+// and the reason to their limits.
 func Append(tx *db.Tx, keys *keyring.Ring, r Record) error {
 	h, err := loadHead(tx, keys, r.PropertyID)
 	if err != nil {
@@ -97,7 +98,7 @@ func entryOf(row *ent.AuditEntry) Entry {
 	}
 }
 
-// Filter selects entries of the log. An empty field selects all.
+// Filter selects entries of the log. An empty field matches all.
 type Filter struct {
 	Actor    string    // kind and id of the caller
 	Action   string    // a service and its method, such as LockService/UnlockLock, or a service alone
@@ -122,8 +123,8 @@ func (f Filter) predicates() (conditions []predicate.AuditEntry) {
 	return conditions
 }
 
-// List returns entries of a property that f selects, the latest first: at most limit before an entry; 0: from the last one. An entry that cannot
-// be decoded is in the list, damaged.
+// List returns up to limit entries of a property that f selects, the latest first. They have numbers below before; 0 begins with the last
+// entry. An entry that cannot be decoded is listed with Damaged set.
 func List(view *db.Tx, propertyID string, f Filter, before int64, limit int) ([]Entry, error) {
 	q := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID)).Where(f.predicates()...)
 	if before > 0 {
@@ -141,8 +142,8 @@ func List(view *db.Tx, propertyID string, f Filter, before int64, limit int) ([]
 	return entries, nil
 }
 
-// listSingly lists the entries of q one by one, after reading them together failed with failure. Entries that cannot be decoded are in the
-// list, damaged.
+// listSingly reads the entries of q one by one, after reading them together failed with the error failure. Entries that cannot be decoded
+// are listed with Damaged set.
 func listSingly(view *db.Tx, propertyID string, q *ent.AuditEntryQuery, failure error) (entries []Entry, err error) {
 	var numbers []int64
 	if view.Context().Err() != nil || q.Select(auditentry.FieldSeq).Scan(view.Context(), &numbers) != nil {
@@ -161,7 +162,7 @@ func listSingly(view *db.Tx, propertyID string, q *ent.AuditEntryQuery, failure 
 	return entries, nil
 }
 
-// firstRunes cuts a text to its first characters, at most a number.
+// firstRunes cuts a text to at most most characters.
 func firstRunes(s string, most int) string {
 	if utf8.RuneCountInString(s) <= most {
 		return s

@@ -22,10 +22,10 @@ type head struct {
 	hash       []byte
 	cut        int64 // the last entry that was deleted because of its age; 0: none
 	cutHash    []byte
-	damaged    bool // the stored row was changed by something else than this package
+	damaged    bool // the stored row was changed by another program than this server
 }
 
-// Begin stores the head of a new property's log, so that a log whose entries are all deleted does not look like one without entries.
+// Begin stores the head of a new property's log. Without it, a log whose entries were all deleted would look like a new one.
 func Begin(tx *db.Tx, keys *keyring.Ring, propertyID string) error {
 	return emptyHead(propertyID).store(tx, keys)
 }
@@ -49,11 +49,11 @@ func loadHead(tx *db.Tx, keys *keyring.Ring, propertyID string) (head, error) {
 	return h, nil
 }
 
-// headsSince is when [Begin] was introduced. The log of a property that is older began with its first entry.
+// headsSince is when [Begin] was introduced. An older property has no head before its first entry.
 var headsSince = time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
 
-// replaceHead returns the head of a property for which none is stored: a damaged one after the last entry, because the stored head was deleted,
-// or an empty one for an older property without entries.
+// replaceHead returns a head for a property that has none stored: a damaged one after the last entry, because the stored head was deleted.
+// An older property without entries gets an empty head, which is not damaged.
 func replaceHead(tx *db.Tx, propertyID string) (head, error) {
 	h := emptyHead(propertyID)
 	last, err := List(tx, propertyID, Filter{}, 0, 1)
@@ -69,12 +69,12 @@ func replaceHead(tx *db.Tx, propertyID string) (head, error) {
 	return h, nil
 }
 
-// mac returns the keyed hash that proves that this package stored the head.
+// mac returns the keyed hash that proves that this server stored the head.
 func (h head) mac(keys *keyring.Ring) []byte {
 	return keys.MAC("auditHead", h.propertyID, strconv.FormatInt(h.seq, 10), string(h.hash), strconv.FormatInt(h.cut, 10), string(h.cutHash))
 }
 
-// store stores the head. A damaged head stays damaged: the log goes on, and [Verify] finds the damage.
+// store stores the head. A damaged head stays damaged: entries are still appended, and [Verify] reports the damage.
 func (h head) store(tx *db.Tx, keys *keyring.Ring) error {
 	mac := h.mac(keys)
 	if h.damaged {

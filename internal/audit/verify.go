@@ -14,7 +14,7 @@ import (
 type Problem string
 
 const (
-	Changed  Problem = "changed"  // an entry, or its place, is not what was stored
+	Changed  Problem = "changed"  // an entry was changed or moved
 	Missing  Problem = "missing"  // an entry was deleted
 	HeadLost Problem = "headLost" // the record of the last entry was changed or deleted
 )
@@ -22,7 +22,7 @@ const (
 // Report is the result of verifying a part of a chain.
 type Report struct {
 	First, Last int64 // the chain's first and last entry; First is 0 if it has none
-	Verified    int   // entries of this part
+	Verified    int   // the number of verified entries of this part
 	Next        int64 // where the next part begins; 0: the chain was verified to its end
 	Problem     Problem
 	At          int64 // the entry with the problem
@@ -31,7 +31,8 @@ type Report struct {
 // verifyBatch is how many entries one statement reads.
 const verifyBatch = 500
 
-// Verify verifies at most limit entries of a property, from an entry on; 0: from the first one. It stops at the first problem.
+// Verify verifies at most limit entries of a property, from the entry with the number from on; 0 begins with the first one. It stops at the
+// first problem.
 func Verify(view *db.Tx, keys *keyring.Ring, propertyID string, from int64, limit int) (Report, error) {
 	h, err := loadHead(view, keys, propertyID)
 	if err != nil {
@@ -93,8 +94,8 @@ func check(keys *keyring.Ring, e Entry, expected int64, previous []byte) Problem
 	return ""
 }
 
-// checkEnd finds entries that do not belong to the chain: after the head, or before the first entry. Only a change of the database outside of
-// this package adds such entries.
+// checkEnd finds entries that do not belong to the chain: after the head, or before the first entry. Only a change of the database by
+// another program adds such entries.
 func (r Report) checkEnd(view *db.Tx, propertyID string, h head) (Report, error) {
 	rows, err := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID), auditentry.Or(auditentry.SeqGT(h.seq), auditentry.SeqLTE(h.cut))).
 		Order(auditentry.BySeq()).Limit(1).All(view.Context())
@@ -116,8 +117,8 @@ func (r Report) found(p Problem, at int64) Report {
 	return r
 }
 
-// readToDamage is read for entries that may be undecodable, because a value was changed in the database. It returns the entries before the
-// first such entry, and its number in damaged; 0: all can be decoded.
+// readToDamage is [read] that stops at an entry that cannot be decoded, because a value was changed in the database. It returns the entries
+// before that entry, and the number of that entry in damaged; 0 if all can be decoded.
 func readToDamage(view *db.Tx, propertyID string, from, to int64, limit int) (entries []Entry, damaged int64, err error) {
 	if entries, err = read(view, propertyID, from, to, limit); err == nil || view.Context().Err() != nil {
 		return entries, 0, err

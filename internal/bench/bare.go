@@ -24,7 +24,7 @@ import (
 )
 
 // bareServer is the baseline of the fleet benchmark: a gRPC server with the TLS, options and messages of the product's listener for
-// bridges, which decides and stores nothing.
+// bridges. It decides and stores nothing.
 type bareServer struct {
 	lockv1.UnimplementedBridgeServiceServer
 	grpc    *grpc.Server
@@ -37,12 +37,14 @@ type bareServer struct {
 	streams map[string]*bareStream // streams by the boot id of their bridge
 }
 
+// bareStream is the stream of one simulated bridge. done gets the id of each reported unlock command.
 type bareStream struct {
 	stream grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]
-	mu     sync.Mutex // mutex for sending and for one unlock command at a time
+	mu     sync.Mutex // mutex for sending
 	done   chan string
 }
 
+// bareName is the DNS name in the server's certificate.
 const bareName = "bare.bench"
 
 // newBareServer starts a bareServer on a free port, with a CA of its own.
@@ -144,7 +146,7 @@ func (b *bareStream) send(m *lockv1.ConnectResponse) error {
 	return b.stream.Send(m)
 }
 
-// sendUnlock sends an unlock command to the bridge with a boot id and waits for its report.
+// sendUnlock sends an unlock command to the bridge with the boot id boot, and waits for its report.
 func (s *bareServer) sendUnlock(ctx context.Context, boot string) error {
 	s.mu.Lock()
 	b := s.streams[boot]
@@ -184,13 +186,13 @@ type barePart struct {
 // actMethod is the RPC that sends an unlock command through the bareServer.
 const actMethod = "/latchkey.bench/Act"
 
-// Bare is the addresses of a bareServer.
+// Bare has what other processes need of a bareServer: the address for unlock commands, and a ticket (address and credentials) per bridge.
 type Bare struct {
 	Front   string
 	Tickets []ticket
 }
 
-// methods implements role.
+// methods implements role: it returns the calls that the coordinating process can make to this process.
 func (p *barePart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start)})
 }

@@ -56,12 +56,12 @@ func (r *Result) atMost(what string, value, aim float64) {
 	r.Checks = append(r.Checks, Check{what, round(value), round(aim), false, value <= aim})
 }
 
-// note adds a measured number to the result that has no aim.
+// note adds a measured number that has no aim to the result.
 func (r *Result) note(what string, value float64, unit string) {
 	r.Notes = append(r.Notes, Note{what, round(value), unit})
 }
 
-// finish computes the ratio and rounds all numbers.
+// finish computes the ratio, rounds all numbers and sets the number of cores.
 func (r *Result) finish() *Result {
 	r.Ratio = round(ratio(r.Value, r.Baseline))
 	for _, f := range []*float64{&r.Value, &r.Baseline, &r.P50, &r.P99, &r.BaselineP50, &r.BaselineP99} {

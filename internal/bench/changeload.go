@@ -28,7 +28,7 @@ type changeLoad struct {
 	last atomic.Int64 // counter from which new reservations get their number
 }
 
-// change is a new reservation, or a change of an existing one.
+// change is a new reservation, or a change of an existing one. Its room and arrival follow from number. nights is the length of the stay.
 type change struct {
 	id     string
 	number int64
@@ -78,8 +78,8 @@ func (d *changeLoad) run(ctx context.Context, span time.Duration) (loadResult, e
 	return b, nil
 }
 
-// nextChange returns a random change. Every second one changes an existing reservation: a stored one, or one in own, which has the
-// numbers of the client's new reservations.
+// nextChange returns a random change. About half of the changes are of an existing reservation: a stored one or, if stored is 0, one that
+// this client has made. own has the numbers of the client's new reservations; nextChange adds to it.
 func (d *changeLoad) nextChange(own *[]int64) change {
 	c := change{nights: 1 + rand.IntN(20)}
 	if rand.IntN(2) == 0 {

@@ -20,7 +20,7 @@ import (
 // cutStreams is how long a stream of messages lasts before its client cuts it and connects again.
 const cutStreams = 17 * time.Second
 
-// chat is one guest's side of a conversation. It checks the numbers of the messages that the stream of an open page delivers.
+// chat is one guest's side of a conversation. It checks the numbers of the messages that the stream of the guest's open page delivers.
 type chat struct {
 	v      *sandbox.Visitor
 	bed    int
@@ -126,7 +126,8 @@ func (d *frontDesk) serve(ctx context.Context) error {
 	return nil
 }
 
-// follow answers messages until the stream ends, which has the context cut. Calls that answer have ctx. It always returns an error.
+// follow opens a stream with the context cut, and answers messages until the stream ends. The answers use ctx, so that the end of cut does
+// not stop them. follow always returns an error: why the stream ended.
 func (d *frontDesk) follow(ctx, cut context.Context) error {
 	stream, err := d.messages.WatchConversations(cut, &propertyv1.WatchConversationsRequest{})
 	if err != nil {
@@ -192,8 +193,8 @@ func (d *frontDesk) received(bed int) numbering {
 	return numbering{}
 }
 
-// waitForAnswers waits until every guest's phone has the answer to each question, at most for the duration most. A conversation then has
-// twice as many messages as questions.
+// waitForAnswers waits until every guest's phone has the answer to each question, at most for the duration most. A timeout is not an error.
+// A complete conversation has twice as many messages as questions.
 func waitForAnswers(ctx context.Context, chats []*chat, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

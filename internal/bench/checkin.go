@@ -161,7 +161,7 @@ func newGuestWorld(ctx context.Context, dir string, dorms int) (_ *sandbox.World
 	return w, func() error { return errors.Join(w.Close(), log.Close()) }, nil
 }
 
-// static is a server of one page that is always the same.
+// static is a server of one page that is always the same, with a client for it.
 type static struct {
 	server *http.Server
 	url    string

@@ -13,8 +13,8 @@ import (
 
 // Sizes of the commits of a check-in. The product's own commits change the same number of pages.
 const (
-	serverPages = 16 // number of 4 KiB pages that the check-in to a room with a gate changes in SQLite
-	bridgeBytes = 700
+	serverPages = 16  // number of 4 KiB pages that the check-in to a room with a gate changes in SQLite
+	bridgeBytes = 700 // size of the record that the bridge stores for a new code
 )
 
 // commitBaseline measures the baseline of a check-in: a durable commit on each side and a round trip on a stream between them.
@@ -54,7 +54,7 @@ func newCommits(ctx context.Context, dir string) (_ *commitBaseline, err error) 
 	return c, err
 }
 
-// baselineTimes are the times of one round in milliseconds: in total and by step.
+// baselineTimes are the times of one round in milliseconds: in total, and by step (server, stream, bridge).
 type baselineTimes struct {
 	all   []float64
 	parts map[string][]float64

@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/sandbox"
 )
 
-// Converge measures how long a change takes until the API reports that the locks have been read back with the new code.
+// Converge measures how long a change takes until the API reports that the bridge has read the new code back from the locks.
 type Converge struct {
 	Stays   int           // Stays is the number of measured stays, each with a check-in and a change of dates
 	Beside  time.Duration // interval between changes of other stays at the same bridge
@@ -91,8 +91,8 @@ type convergeWorld struct {
 	conn  *grpc.ClientConn
 
 	checkIn, dates []float64 // times in milliseconds
-	reading        []float64
-	atOnce         int
+	reading        []float64 // duration of each poll in milliseconds
+	atOnce         int       // number of changes of dates that the first poll reports as verified
 }
 
 // open starts a sandbox in dir.
@@ -153,8 +153,8 @@ func newStay(id string, place [2]string, nights int) map[string]any {
 // dateIn returns the date after a number of nights from today.
 func dateIn(nights int) string { return time.Now().AddDate(0, 0, nights).Format(time.DateOnly) }
 
-// measureStay checks guest n in, moves the end of the stay, and checks the guest out. It records the times if keep is set; a warm-up does
-// not.
+// measureStay checks guest n in, moves the end of the stay, and checks the guest out. It records the times if keep is set; keep is false
+// for a warm-up.
 func (f *convergeWorld) measureStay(ctx context.Context, n int, keep bool) error {
 	id := fmt.Sprintf("C-%d", n)
 	if _, err := f.push(ctx, id, newStay(id, spacesOfPMS[0], 2)); err != nil {

@@ -199,8 +199,8 @@ type movingBridges struct {
 	all      sync.WaitGroup
 }
 
-// pickServer returns the index of the server to which a bridge connects next: the first, until it stops. Then it is a random one, as the
-// DNS name of the bridges has both addresses, or the other if that does not listen, as gRPC does.
+// pickServer returns the index of the server to which a bridge connects next. Before the stop it is the first. Then it is a random one,
+// because the DNS name of the bridges has both addresses. If that one does not listen, it is the other, as with gRPC.
 func (m *movingBridges) pickServer(ctx context.Context) int {
 	if !m.draining.Load() {
 		return 0

@@ -79,8 +79,8 @@ func copyTemplates(d *sql.DB, count int) error {
 	return nil
 }
 
-// storeDerivedRows stores what the server would have stored for old reservations: change entries with ids below all new ones, and arrival
-// checks spread over time.
+// storeDerivedRows stores the rows that the server would have written for old reservations: entries in the list of changes, with ids below
+// all new ones, and arrival checks spread over time.
 func storeDerivedRows(d *sql.DB) error {
 	if _, err := d.Exec(`INSERT INTO reservation_changes (id, property_id, integration_id, reservation_id, changed_at)
 		SELECT -row_number() OVER (), property_id, integration_id, id, updated_at FROM reservations WHERE pms_id LIKE 'old-%'`); err != nil {
@@ -130,7 +130,7 @@ type storedKeys struct{ d *sql.DB }
 
 var errReadOnly = errors.New("the benchmark makes no keys")
 
-// LoadKey implements keyring.Store.
+// LoadKey returns the encrypted key with an id, or nil if there is none.
 func (s storedKeys) LoadKey(ctx context.Context, id string) (sealed []byte, err error) {
 	err = s.d.QueryRowContext(ctx, "SELECT sealed FROM property_keys WHERE id = ?", id).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -139,7 +139,7 @@ func (s storedKeys) LoadKey(ctx context.Context, id string) (sealed []byte, err 
 	return sealed, err
 }
 
-// KeyIDs implements keyring.Store.
+// KeyIDs returns the ids of all keys.
 func (s storedKeys) KeyIDs(ctx context.Context) (ids []string, err error) {
 	rows, err := s.d.QueryContext(ctx, "SELECT id FROM property_keys")
 	if err != nil {

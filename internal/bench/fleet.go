@@ -37,11 +37,11 @@ const warmUpBridges = 50
 type fleet struct {
 	*part
 	simFleet           *simFleet
-	act                func(context.Context) error
+	act                func(context.Context) error // sends an unlock command to a random bridge or lock
 	conn               *grpc.ClientConn
-	kilobytesPerStream float64 // resident memory per stream
-	took               []float64
-	p99                []float64
+	kilobytesPerStream float64   // resident memory per stream
+	took               []float64 // duration of each unlock command in milliseconds
+	p99                []float64 // p99 of each round, in milliseconds
 }
 
 // Run measures the server's memory per idle bridge, and the round trip of an unlock command while all bridges are connected.
@@ -87,7 +87,7 @@ func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return b.result(baseline, product, median(commits)), nil
 }
 
-// result summarizes what was measured. commit is the median time of a durable commit.
+// result summarizes what was measured. commit is the p99 of a durable commit in milliseconds, as the median of the rounds.
 func (b Fleet) result(baseline, product *fleet, commit float64) *Result {
 	r := &Result{Name: "fleet", Unit: "kB/bridge", Rounds: b.Rounds, Value: product.kilobytesPerStream, Baseline: baseline.kilobytesPerStream}
 	r.P50, r.P99 = quantile(product.took, 0.5), median(product.p99)
@@ -117,7 +117,7 @@ func (f *fleet) connectBridges(ctx context.Context, tickets []ticket) error {
 	return err
 }
 
-// residentMemory returns the server's resident memory after a heartbeat on every stream and a garbage collection.
+// residentMemory returns the server's resident memory in bytes, after a heartbeat on every stream and a garbage collection.
 func (f *fleet) residentMemory(ctx context.Context) (int64, error) {
 	select {
 	case <-time.After(heartbeatInterval + time.Second):
@@ -132,7 +132,7 @@ func (f *fleet) residentMemory(ctx context.Context) (int64, error) {
 	return u.Resident, err
 }
 
-// measure sends unlock commands one after the other, and records their times if keep is set; a warm-up does not.
+// measure sends unlock commands one after the other. It records their times if keep is set; keep is false for a warm-up.
 func (f *fleet) measure(ctx context.Context, acts int, keep bool) error {
 	var took []float64
 	for range acts {

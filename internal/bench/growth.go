@@ -19,12 +19,12 @@ const idleSpan = 2 * heartbeatInterval
 
 // bridgeCost is the cost of one bridge in a fleet.
 type bridgeCost struct {
-	kilobyte float64
+	kilobyte float64   // server memory per idle bridge
 	cpu      float64   // server CPU time per idle bridge, in microseconds per second
 	acts     []float64 // duration of each unlock command in milliseconds
 }
 
-// Run measures with few and then with many bridges, each on a new server.
+// Run measures with few and then with many bridges. Each measurement has a new server.
 func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
 	if b.Few <= warmUpBridges || b.Many <= b.Few || b.Acts < 1 {
 		return nil, fmt.Errorf("fleet --growth: want more than %d bridges, then more than those, and at least one act", warmUpBridges)
@@ -43,6 +43,7 @@ func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
 	return b.result(few, many), nil
 }
 
+// result compares the cost of a bridge in the two fleets.
 func (b Growth) result(few, many bridgeCost) *Result {
 	r := &Result{Name: "fleet --growth", Unit: "kB/bridge", Rounds: 1, Value: many.kilobyte}
 	r.P50, r.P99 = median(many.acts), quantile(many.acts, 0.99)

@@ -146,7 +146,7 @@ func (Hostel) checkIn(ctx context.Context, v *sandbox.Visitor) (float64, error) 
 	return milliseconds(time.Since(pressed)), err
 }
 
-// hostelTimes are measured milliseconds, and the conversations of the guests who have checked in.
+// hostelTimes has measured times in milliseconds, and the conversations of the guests who have checked in.
 type hostelTimes struct {
 	pages, polls, checkIns, messages []float64
 	chats                            []*chat

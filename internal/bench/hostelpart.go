@@ -21,7 +21,7 @@ type hostelPart struct {
 	done  func() error
 }
 
-// methods implements role.
+// methods implements role: it returns the calls that the coordinating process can make to this process.
 func (p *hostelPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "Book": decodeArgs(p.Book), "Peak": decodeArgs(p.Peak)})
 }

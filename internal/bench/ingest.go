@@ -24,13 +24,13 @@ type Ingest struct {
 type site struct {
 	*part
 	*changeLoad
-	rates []float64
-	took  []float64
+	rates []float64 // changes per second of each round
+	took  []float64 // duration of each call in milliseconds
 	costs []float64 // server CPU time per call in microseconds
 }
 
-// Run measures calls of which half store new reservations and half change existing ones. Each change is durable when it is answered. The
-// baseline is the same call, answered before the handler.
+// Run measures calls. Half of them store a new reservation, and half change an existing one. Each change is durable when it is answered.
+// The baseline is the same call, but an interceptor answers it before the handler.
 func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Rows < 0 || b.Span <= 0 || b.Rounds < 1 || b.Clients < 1 {
 		return nil, errors.New("ingest: want at least one round, one client and a part of a second, and not fewer than 0 rows")
@@ -100,7 +100,8 @@ func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *si
 	return s, nil
 }
 
-// storeReservations stores the template reservations through the API, and then copies of them with the numbers 1 to rows.
+// storeReservations stores the template reservations through the API. Then it calls Fill, which stores rows copies of them in total,
+// numbered from 1, directly in the database.
 func (s *site) storeReservations(ctx context.Context, rows int) error {
 	for n := range templateCount {
 		if err := s.send(ctx, 0, change{id: fmt.Sprintf("%s%d", templatePrefix, n), number: int64(n), nights: 1}); err != nil {
@@ -114,8 +115,8 @@ func (s *site) storeReservations(ctx context.Context, rows int) error {
 // end stops the clients and the server.
 func (s *site) end() error { return errors.Join(s.changeLoad.close(), s.part.stop()) }
 
-// measure runs the clients for the duration span. It records the results if keep is set; a warm-up does not. profile is the file for a
-// CPU profile, or "".
+// measure runs the clients for the duration span. It records the results if keep is set; keep is false for a warm-up. profile is the file
+// for a CPU profile, or "".
 func (s *site) measure(ctx context.Context, span time.Duration, keep bool, profile string) (err error) {
 	var before, after Use
 	if err := s.call(ctx, "Usage", None{}, &before); err != nil {
@@ -140,8 +141,8 @@ func (s *site) measure(ctx context.Context, span time.Duration, keep bool, profi
 	return nil
 }
 
-// result compares the measurements. baseline is without the work of the handler, empty is of an empty database, and full is of one with stored
-// reservations, or nil.
+// result compares the measurements. baseline has the calls without the work of the handler, empty those to a server that began with an
+// empty database, and full those to one with stored reservations. full is nil if there is no such server.
 func (b Ingest) result(baseline, empty, full *site) *Result {
 	r := &Result{Name: "ingest", Unit: "changes/s", Rounds: b.Rounds, Value: median(empty.rates), Baseline: median(baseline.rates)}
 	aim := 0.4

@@ -162,7 +162,8 @@ func (p *latencyWorld) push(ctx context.Context, id string, fields map[string]an
 	return err
 }
 
-// awaitStatus waits until every door of a stay has the status, so that no work is left when the next stay begins.
+// awaitStatus waits until the access plan of a stay has the status and the codes at all its doors are verified or removed. Then no work is
+// left when the next stay begins.
 func (p *latencyWorld) awaitStatus(ctx context.Context, id, status string) error {
 	return p.world.Await(ctx, "the locks of "+id+" settle", func(ctx context.Context) (bool, error) {
 		a, err := p.world.PMS.Do(ctx, http.MethodGet, "/v1/reservations/find?extend=access&pmsId="+id, nil)
@@ -206,7 +207,7 @@ type watchedDriver struct {
 	changes chan<- lockChange
 }
 
-// Locks implements driver.Driver. It wraps the watched lock.
+// Locks returns the locks of the wrapped driver. It replaces the watched lock by a watchedLock.
 func (d watchedDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	all, err := d.Driver.Locks(ctx)
 	for i, l := range all {
@@ -217,12 +218,13 @@ func (d watchedDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	return all, err
 }
 
+// watchedLock is a lock that reports when it gets or loses a code.
 type watchedLock struct {
 	driver.Lock
 	changes chan<- lockChange
 }
 
-// report reports the change of a successful operation and returns its answer a. code is true if the lock got a code.
+// report reports a successful operation to changes, and returns its answer a. code is true if the lock got a code.
 func (l watchedLock) report(a driver.Answer, code bool) driver.Answer {
 	if a.Result == slot.OK {
 		l.changes <- lockChange{code, time.Now()}
@@ -230,12 +232,12 @@ func (l watchedLock) report(a driver.Answer, code bool) driver.Answer {
 	return a
 }
 
-// Set implements driver.Lock.
+// Set sets a code at the wrapped lock, and reports that the lock got one.
 func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	return l.report(l.Lock.Set(ctx, s), true)
 }
 
-// Clear implements driver.Lock.
+// Clear clears a slot of the wrapped lock, and reports that the lock lost its code.
 func (l watchedLock) Clear(ctx context.Context, number uint32) driver.Answer {
 	return l.report(l.Lock.Clear(ctx, number), false)
 }

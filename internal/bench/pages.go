@@ -98,8 +98,8 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// browse lets every guest open a page and the static page in turn, with pauses, for a round. open opens the page for a guest and turn,
-// the static page at odd turns. browse returns the milliseconds of each page.
+// browse lets every guest open a page and the static page in turn, with pauses, for a round. It calls open for each guest and turn; open
+// opens the static page at odd turns. browse returns the milliseconds of each page.
 func (b Pages) browse(ctx context.Context, open func(ctx context.Context, guest, turn int) (float64, error)) (pages, static []float64, errs error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Span+30*time.Second)
 	defer cancel()

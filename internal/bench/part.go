@@ -75,7 +75,7 @@ func (p *part) stop() error {
 	return p.command.Wait()
 }
 
-// RunPart is the main function of a process that a benchmark has started. It serves the calls of the role with a name until in ends.
+// RunPart is the main function of a process that a benchmark has started. name is its role. RunPart serves calls until in ends.
 func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	roles := map[string]func() role{
 		"world":  func() role { return &worldPart{} },
@@ -97,7 +97,8 @@ func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	return p.methods().serveCalls(in, out)
 }
 
-// role is what a process of a benchmark does, such as running a server.
+// role is what a process of a benchmark does, such as running a server. methods returns the calls that the coordinating process can make;
+// Close stops what the role runs.
 type role interface {
 	methods() methods
 	Close() error

@@ -16,7 +16,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// Restart measures how many bridges reconnect after a crash of the server.
+// Restart measures how soon the bridges reconnect after a crash of the server.
 type Restart struct {
 	Bridges int
 	Away    time.Duration // Away is how long no server runs
@@ -157,7 +157,7 @@ func ownCPU() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// measureMemory connects every bridge once and measures the server's memory per bridge.
+// measureMemory connects every bridge once and returns the server's memory per bridge in kilobytes.
 func (b Restart) measureMemory(ctx context.Context, s *restartableServer, tickets []ticket) (float64, error) {
 	for i := range tickets {
 		tickets[i].Address = *s.bridge.Load()
@@ -228,7 +228,7 @@ func (b Restart) restart(ctx context.Context, s *restartableServer, o *owner, r 
 type returningBridges struct {
 	served     *restartableServer
 	kills      atomic.Int64   // number of times the server was killed
-	welcomedAt []atomic.Int64 // by bridge: nanoseconds of its last Welcome; the lowest bit is that of kills at that time
+	welcomedAt []atomic.Int64 // by bridge: twice the nanoseconds of its last Welcome, plus the lowest bit that kills had then
 	all        sync.WaitGroup
 }
 

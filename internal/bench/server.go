@@ -24,7 +24,7 @@ type serverPart struct {
 	failed error
 }
 
-// methods implements role.
+// methods implements role: it returns the calls that the coordinating process can make to this process.
 func (p *serverPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "StartNode": decodeArgs(p.StartNode), "Stop": decodeArgs(p.Stop)})
 }
@@ -34,7 +34,7 @@ func (p *serverPart) Start(dir string, out *Addresses) error {
 	return p.start(dir, serverConfig(dir), out)
 }
 
-// Node is one of several servers on one database.
+// Node has the settings of one of several servers on one database. Key is the path of the key file.
 type Node struct {
 	Dir, Database, NATS, Key string
 	Drain                    time.Duration

@@ -20,17 +20,17 @@ import (
 // ticket is the address and credentials of a simulated bridge. The exported fields are sent between the processes of a benchmark.
 type ticket struct {
 	Address    string
-	Boot       string
+	Boot       string // Boot is the id that the bridge sends in its Hello
 	ServerName string
 	Cert       []byte // Cert is X.509 in DER
 	Key        []byte // Key is PKCS #8
 	CA         []byte // CA is X.509 in DER
-	Locks      int
+	Locks      int    // Locks is the number of locks of the bridge
 
 	tls *tls.Config
 }
 
-// encodeTLS encodes the TLS configuration into the exported fields, which can be sent to another process.
+// encodeTLS copies the certificates and the key into the exported fields, so that the ticket can be sent to another process.
 func (t *ticket) encodeTLS(ca *x509.Certificate) (err error) {
 	cert := t.tls.Certificates[0]
 	t.Cert, t.CA = cert.Certificate[0], ca.Raw
@@ -38,7 +38,7 @@ func (t *ticket) encodeTLS(ca *x509.Certificate) (err error) {
 	return err
 }
 
-// decodeTLS decodes the TLS configuration from the exported fields. pool contains the CA.
+// decodeTLS sets the TLS configuration from the exported fields. pool contains the CA.
 func (t *ticket) decodeTLS(pool *x509.CertPool) error {
 	key, err := x509.ParsePKCS8PrivateKey(t.Key)
 	if err != nil {
@@ -63,7 +63,7 @@ type simBridge struct {
 	epoch uint64
 }
 
-// connectBridge opens the stream of a bridge and waits for Welcome.
+// connectBridge opens the stream of a bridge and waits for Welcome. If the server is stopping, the error is a *reconnectLater.
 func connectBridge(ctx context.Context, t ticket) (_ *simBridge, err error) {
 	r := &simBridge{ended: make(chan struct{})}
 	r.conn, err = grpc.NewClient(t.Address, grpc.WithTransportCredentials(credentials.NewTLS(t.tls)),

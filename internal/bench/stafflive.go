@@ -13,7 +13,7 @@ import (
 
 // liveResult is what was measured on an open page while the PMS sent changes.
 type liveResult struct {
-	changes, fetches float64
+	changes, fetches float64   // numbers of changes sent, and of page loads meanwhile
 	took             []float64 // milliseconds of each fetch
 	missed           float64   // stays that the page shows in a state that is not their last
 	late             float64   // milliseconds from the last change until the page shows it
@@ -26,7 +26,7 @@ const changesPerSecond = 200
 var livePattern = regexp.MustCompile(`Live (\d+)-(\d+)`)
 
 // follow opens the page of the day and loads it again after each announcement of a change, as the page's script does. Meanwhile the PMS
-// changes the names of today's arrivals.
+// changes the names of today's arrivals. follow returns when the page shows the last change, or 5 s after the last announcement.
 func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -117,7 +117,7 @@ func (b StaffPages) change(ctx context.Context, w *staffWorld) (map[int]int, err
 	return last, err
 }
 
-// changePart is the share of change that one of several connections sends; part is the number of the connection.
+// changePart sends the part of change that belongs to one of several connections. part is the connection's number, from 0.
 func (b StaffPages) changePart(ctx context.Context, w *staffWorld, part int) (map[int]int, error) {
 	last := map[int]int{}
 	arrivals := (b.Rooms + staffNights - 1) / staffNights

@@ -160,8 +160,8 @@ func (w *staffWorld) chooseRows(ctx context.Context, rows string) error {
 	return err
 }
 
-// pages opens every page of the dashboard once and returns them with their sizes, and the guest register with the forms of today and the days
-// before. If a path needs an id, it uses the first link on the parent page.
+// pages opens every page of the dashboard once and returns them with their sizes. It adds the guest register with the forms of today and
+// the days before. If a path needs an id, it uses the first link on the parent page.
 func (w *staffWorld) pages(ctx context.Context) (pages []*staffPage, err error) {
 	for _, r := range staff.Routes() {
 		pattern, ok := strings.CutPrefix(r.Pattern, "GET ")
@@ -190,7 +190,7 @@ func (w *staffWorld) pages(ctx context.Context) (pages []*staffPage, err error) 
 	return append(pages, register), err
 }
 
-// examples has the page with a link to a given page, if that page is not the parent in the path.
+// examples maps the beginning of a path to the page that links to it, where that is not the parent page in the path.
 var examples = map[string]string{"/app/spaces/rooms/": "/app/spaces", "/app/spaces/changes?": "/app/spaces"}
 
 // example returns a path that matches the pattern of a route, or "" if it needs an id and no page links to one.

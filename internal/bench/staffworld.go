@@ -39,7 +39,7 @@ func newStaffWorld(ctx context.Context, dir string, b StaffPages) (_ *staffWorld
 	if err != nil {
 		return nil, err
 	}
-	o.SweepsEvery = time.Minute // the play page of the sandbox would have them each second
+	o.SweepsEvery = time.Minute // with the play page, the sandbox would otherwise sweep each second
 	w := &staffWorld{fleet: newSimFleet(), done: log.Close}
 	defer func() {
 		if err != nil {
@@ -65,7 +65,7 @@ func newStaffWorld(ctx context.Context, dir string, b StaffPages) (_ *staffWorld
 	return w, err
 }
 
-// connectBridges connects simulated bridges and assigns their locks to the further rooms.
+// connectBridges connects simulated bridges and assigns their locks to the rooms that sandbox.Config.Rooms adds.
 func (w *staffWorld) connectBridges(ctx context.Context, bridges, rooms int) error {
 	o := &owner{token: w.StaffToken}
 	if err := o.enrolBridges(ctx, w.conn, bridges); err != nil {
@@ -165,7 +165,7 @@ func (w *staffWorld) fill(ctx context.Context, b StaffPages) error {
 // behind matches the metrics that are at least 1 while the server is behind with its background work.
 var behind = regexp.MustCompile(`(?m)^latchkey_installation_(?:events_waiting|jobs_late_seconds|mails_waiting) [^0]`)
 
-// mostSettling is longer than a mail waits for a code that no lock confirms.
+// mostSettling limits the wait in settle. It is longer than a mail waits for a code that no lock confirms.
 const mostSettling = 5 * time.Minute
 
 // settle waits until the server has done what follows from filling the hotel, such as the mails to the hundreds of guests who check in at
@@ -185,7 +185,7 @@ func (w *staffWorld) settle(ctx context.Context) error {
 	}
 }
 
-// metrics returns what the server tells a Prometheus server.
+// metrics returns the server's metrics in the text format of Prometheus.
 func (w *staffWorld) metrics(ctx context.Context) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.Server.OpsAddr()+"/metrics", nil)
 	if err != nil {

@@ -43,7 +43,7 @@ func serverConfig(dir string) config.Config {
 	return c
 }
 
-// serverOptions returns options that make a server log to a file in dir.
+// serverOptions returns options that make a server log to a file in dir, and the file. The caller must close it.
 func serverOptions(dir string) (server.Options, *os.File, error) {
 	f, err := os.Create(filepath.Join(dir, "server.log"))
 	if err != nil {
@@ -53,7 +53,7 @@ func serverOptions(dir string) (server.Options, *os.File, error) {
 	return server.Options{Logger: logger, Version: "bench"}, f, err
 }
 
-// methods implements role.
+// methods implements role: it returns the calls that the coordinating process can make to this process.
 func (p *worldPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "Idle": decodeArgs(p.Idle), "Fill": decodeArgs(p.Fill)})
 }

@@ -127,8 +127,8 @@ func RevokeAll(tx *db.Tx, propertyID string) error {
 		ClearJoinMAC().ClearJoinExpiresAt().Exec(tx.Context())
 }
 
-// markOffline stores change, after which the session of the bridge was must end, and ends the session. why is the offline reason. It calls
-// lost if the bridge had a session or was moving to another node.
+// markOffline saves change, an update of the bridge's row that makes its session invalid, and ends the session. was is the row before, why
+// the offline reason. It calls lost if the bridge had a session or was moving to another node.
 func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost Lost, change *ent.BridgeUpdateOne) (*ent.Bridge, error) {
 	if was.Online {
 		change.SetLinkAt(tx.Now())

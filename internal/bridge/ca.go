@@ -155,7 +155,8 @@ func (ca *CA) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der, ca.cert.Raw}, PrivateKey: key, Leaf: leaf}, err
 }
 
-// bridgeCertificate signs a certificate in DER with which a bridge authenticates itself, for its key public, valid for 30 days from now.
+// bridgeCertificate signs the certificate, in DER, with which a bridge authenticates itself. It is for the bridge's public key and valid
+// for 30 days from now.
 func (ca *CA) bridgeCertificate(propertyID, bridgeID string, public crypto.PublicKey, now time.Time) ([]byte, error) {
 	return ca.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: bridgeID}, URIs: []*url.URL{Identity{propertyID, bridgeID}.url()},
@@ -163,7 +164,7 @@ func (ca *CA) bridgeCertificate(propertyID, bridgeID string, public crypto.Publi
 	}, public, now)
 }
 
-// sign completes the template with a serial number and the validity of a certificate, and returns the certificate for the key public in DER.
+// sign adds a serial number and the validity to the template, and returns the certificate for a public key in DER.
 func (ca *CA) sign(template *x509.Certificate, public crypto.PublicKey, now time.Time) ([]byte, error) {
 	template.SerialNumber = newSerial()
 	template.NotBefore, template.NotAfter = now.Add(-backdate), now.Add(certificateLife)

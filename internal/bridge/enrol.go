@@ -33,8 +33,9 @@ type EnrolmentRequest struct {
 // errJoinCode does not name the exact cause, because a join code is a secret and must not be guessable step by step.
 var errJoinCode = fault.New(fault.Invalid, fault.JoinCodeInvalid, "the join code is not valid: mistyped, used, replaced, or older than an hour; ask for a new one")
 
-// Enrol makes the caller, who shows a join code, the bridge that the code was created for, and returns its certificate. The bridge's previous
-// certificate, session and event sequence become invalid. Its locks stay. lost is called if the bridge had a session.
+// Enrol makes the caller, who shows a join code, the bridge that the code was created for, and returns its certificate. The bridge's
+// previous certificate and session become invalid, and its event sequence starts again. Its locks stay. lost is called if the bridge
+// had a session or was moving to another node.
 func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost Lost) (*Enrolment, error) {
 	csr, err := parseRequest(a.CertificateRequest)
 	if err != nil {
@@ -69,9 +70,9 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost Lost)
 	return &Enrolment{Bridge: next, Certificate: der}, err
 }
 
-// RenewCertificate issues the next certificate of the bridge who. request is for the same key or a new one. shown is the hash of the key in
-// the caller's present certificate. The old key stays valid until the bridge uses the new one, so that a lost answer does not lock the bridge
-// out.
+// RenewCertificate issues the next certificate of the bridge that who names. request is a PKCS #10 request for the same key or a new one,
+// shown the hash of the key in the caller's present certificate. The old key stays valid until the bridge uses the new one, so that a lost
+// answer does not lock the bridge out.
 func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []byte) (*Enrolment, error) {
 	csr, err := parseRequest(request)
 	if err != nil {

@@ -57,7 +57,7 @@ func Advance(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.B
 	return br, now, err
 }
 
-// orSuperseded returns the error of a conditional update that changed no row: err, or ErrSuperseded if the query itself succeeded.
+// orSuperseded returns the error of a conditional update that changed no row: err, or ErrSuperseded if err is nil.
 func orSuperseded(err error) error {
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func CurrentEpoch(tx *db.Tx, bridgeID string) (epoch int64, revoked bool, err er
 // maxBootID is the maximum length of a stored boot id in bytes.
 const maxBootID = 31
 
-// updateBootHistory adds the boot id of a new session to record, which holds the last two boot ids, the newer first, separated by a space.
+// updateBootHistory adds the boot id of a new session to record, which holds the last two boot ids, the newer first, separated by a blank.
 // returned is true if boot equals the older one, which means that two machines share one identity.
 func updateBootHistory(record, boot string) (next string, returned bool) {
 	boot = strings.ReplaceAll(boot, " ", "_")

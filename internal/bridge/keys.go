@@ -7,9 +7,10 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// Changed is the topic of changes that the node with a bridge's session must send on. A key is the id of the bridge if its row changed; or
-// the id, a space and the id of a lock whose desired slots changed; or the id, a space and [KeysChanged]. Notifications between nodes may
-// be lost: the digest at the next connect and a periodic check find what was missed. They carry no PINs and no permissions.
+// Changed is the topic of changes that the node with a bridge's session must send on. A key is "BRIDGE" if the row of that bridge changed,
+// "BRIDGE LOCK" if the desired slots of a lock changed, or "BRIDGE keys" (see [KeysChanged]); BRIDGE and LOCK are ids. Notifications
+// between nodes may be lost: the digest at the next connect and a periodic check find what was missed. They carry no PINs and no
+// permissions.
 const Changed db.Topic = "bridge.changed"
 
 // KeysChanged is used in a key of [Changed] in place of a lock's id: the property's SmartKey issuer keys, status list or door rules have

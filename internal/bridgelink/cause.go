@@ -11,20 +11,21 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// cause is the reason why a session ends. The Goodbye message carries its text to the bridge.
+// cause is the reason why a session ends. The Goodbye message carries its text to the bridge. A function that returns the empty cause lets
+// the session continue.
 type cause string
 
 const (
 	superseded   cause = "superseded"
 	revoked      cause = "revoked"
-	outOfOrder   cause = "outOfOrder"
-	tooSlow      cause = "tooSlow"
+	outOfOrder   cause = "outOfOrder" // the bridge broke the protocol
+	tooSlow      cause = "tooSlow"    // a Hello or a send took too long
 	shuttingDown cause = "shuttingDown"
 	noHeartbeat  cause = "noHeartbeat"
 	disconnected cause = "disconnected"
 	storeFailed  cause = "storeFailed"
 	panicked     cause = "panicked"
-	crowded      cause = "crowded"
+	crowded      cause = "crowded" // too many sessions are being opened
 )
 
 // Error implements error. A cause is used as an error when the decoder of a stream panics.

@@ -23,11 +23,11 @@ const ProtocolVersion = 1
 
 // Limits of one session and of one node's queues.
 const (
-	maxOutbox   = 64
-	maxCommands = 32 // commands that wait to be claimed or for their result
-	maxBatch    = 256
+	maxOutbox   = 64  // messages to the bridge that are not being sent yet
+	maxCommands = 32  // commands that wait to be claimed or for their result
+	maxBatch    = 256 // events in one message
 	maxRechecks = 256
-	maxMessage  = 1 << 20
+	maxMessage  = 1 << 20 // bytes of one message
 )
 
 // Config is what a Node needs. OnEvidence may be nil.

@@ -26,8 +26,8 @@ type queuedTLS struct {
 	limiter *limiter
 }
 
-// newQueuedTLS returns TLS credentials whose handshakes wait for handshakes, the limiter. A handshake enters the queue only when the
-// client's first message is complete, so that a slow or silent client does not block others.
+// newQueuedTLS returns TLS credentials that wait for the limiter handshakes. A handshake enters the queue only when the client's first
+// message is complete, so that a slow or silent client does not block others.
 func newQueuedTLS(config *tls.Config, handshakes *limiter) queuedTLS {
 	config = config.Clone()
 	config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {

@@ -29,10 +29,10 @@ type mailbox struct {
 	dirty    map[string]struct{} // ids of locks whose desired slots changed
 	commands []*command
 	newest   map[string]int64 // newest generation of each lock in the database, for the comparison with what was sent; nil: no comparison is due
-	cause    cause
-	drainAt  time.Time
-	epoch    int64 // epoch of the session; 0 until the session is open
-	minEpoch int64 // a session below this epoch is superseded
+	cause    cause            // why the session must end; empty: it continues
+	drainAt  time.Time        // see setDrainAt; zero: the session does not drain
+	epoch    int64            // epoch of the session; 0 until the session is open
+	minEpoch int64            // a session below this epoch is superseded
 }
 
 // notify wakes the goroutine of the session, which then looks for work in the mailbox.
@@ -140,7 +140,7 @@ type outgoing struct {
 type outbox struct {
 	queue    []outgoing
 	sending  bool
-	lastMove atomic.Int64 // Unix nanoseconds when the sender last finished a message or started
+	lastMove atomic.Int64 // when the sender goroutine last finished a message, or its start before the first; Unix nanoseconds
 	sent     chan error   // channel for the result of the sender goroutine
 }
 
@@ -197,7 +197,8 @@ func (o *command) setRemaining(act *lockv1.Act, now time.Time) bool {
 	return true
 }
 
-// stalledFor returns how long ago the sender goroutine last finished a message or started; 0 if none runs.
+// stalledFor returns how long ago the sender goroutine last finished a message, or how long ago it started if it finished none. It returns
+// 0 if the goroutine does not run.
 func (o *outbox) stalledFor(now time.Time) time.Duration {
 	if !o.sending {
 		return 0

@@ -240,8 +240,9 @@ func (n *Node) sweepDeadNodes(ctx context.Context) {
 	n.whileSteady(ctx, "marking bridges offline that did not reconnect", lock.MarkDrainedBridgesLost)
 }
 
-// whileSteady stores a change only if the database is steady before the change and at its end. A change that began before an outage can
-// wait through it, and would then run before the other nodes have recorded their bridges. what completes the log message "... failed".
+// whileSteady stores a change only if the database has answered without an outage for a while (see uptime), before the change and at its
+// end. A change that began before an outage can wait through it, and would then run before the other nodes have recorded their bridges.
+// what completes the log message "... failed".
 func (n *Node) whileSteady(ctx context.Context, what string, fn func(*db.Tx) error) {
 	steady := func() bool { return n.uptime.isSteady(time.Now(), n.cfg.timings.outage, n.cfg.timings.outageGrace) }
 	if !steady() {
@@ -290,7 +291,7 @@ func (a *uptime) isSteady(now time.Time, outage, grace time.Duration) bool {
 	return now.Sub(a.lastAnswer) <= outage && now.Sub(a.since) >= grace
 }
 
-// endRevoked ends the sessions of bridges that were revoked or enrolled again. It catches lost notifications.
+// endRevoked ends the sessions of bridges that were revoked in the last ten minutes. It catches lost notifications.
 func (n *Node) endRevoked(ctx context.Context) {
 	ids, err := bridge.RevokedSince(n.cfg.DB.View(ctx), n.cfg.Clock.Now().Add(-10*time.Minute))
 	if err != nil {

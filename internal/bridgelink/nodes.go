@@ -14,7 +14,7 @@ import (
 
 // Subjects of the message bus between nodes. A message carries only ids; the receiver reads the database.
 const (
-	wakeSubject = "latchkey.bridge.wake" // payload of wakeSubject: name of the sending node, a space, and a key of bridge.Changed
+	wakeSubject = "latchkey.bridge.wake" // payload of wakeSubject: name of the sending node, a blank, and a key of bridge.Changed
 	nodeSubject = "latchkey.node."       // prefix of a subject; the name of the receiving node follows
 )
 
@@ -39,15 +39,16 @@ type nodeResponse struct {
 	unsent   bool         // unsent means that the command was not sent and never will be
 }
 
+// Values of nodeResponse.Why.
 const (
-	notHere = "notHere"
+	notHere = "notHere" // the node has no open session of the bridge
 	leaving = "leaving" // the bridge was asked to move to another node
 	busy    = "busy"
-	refused = "refused"
-	offline = "offline" // "offline" is used only as a metrics label
+	refused = "refused" // there was no result in time, or the session could not send the command
+	offline = "offline" // used only as a metrics label
 
-	tooLate         = "late"            // "late" means that the command's deadline has passed
-	nodeUnreachable = "nodeUnreachable" // "nodeUnreachable" means that this node is not connected to NATS
+	tooLate         = "late"            // used only as a metrics label: the command's deadline has passed
+	nodeUnreachable = "nodeUnreachable" // this node is not connected to NATS
 )
 
 // Notify notifies the sessions of a bridge on all nodes that something changed. key is a key of [bridge.Changed]. Other nodes get the

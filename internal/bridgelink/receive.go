@@ -70,8 +70,8 @@ func hasValidName(m *lockv1.ConnectRequest) bool {
 	return true
 }
 
-// notifyEvidence passes changes of the evidence about slots to the OnEvidence function of [Config], inside tx. It returns err unchanged if it is
-// not nil.
+// notifyEvidence passes changes of the evidence about slots to the OnEvidence function of [Config], inside tx. If err is not nil, it does
+// nothing and returns err.
 func (s *session) notifyEvidence(tx *db.Tx, changes []lock.EvidenceChange, err error) error {
 	if err != nil || len(changes) == 0 {
 		return err
@@ -96,7 +96,8 @@ func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
 	return why
 }
 
-// onLockReport stores the bridge's report about a lock. All slots of a lock that is new in this session are sent next.
+// onLockReport stores the bridge's report about a lock. All slots of a lock that is new in this session are sent next. It returns a cause
+// if the session must end.
 func (s *session) onLockReport(r *lockv1.LockReport) cause {
 	report := decodeLockReport(r)
 	var locks []lock.LockRef
@@ -120,7 +121,7 @@ func (s *session) onEvents(b *lockv1.EventBatch) cause {
 	}
 	var storedUpTo int64
 	why := s.write("events", func(tx *db.Tx) error {
-		batch := decodeEvents(b) // each retry of the transaction decodes the events again, because Claim modifies them
+		batch := decodeEvents(b) // each retry of the transaction decodes the events again, because AttributeToPhones modifies them
 		if err := mobilekey.AttributeToPhones(tx, s.open.PropertyID, batch); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func signal(c chan struct{}) {
 }
 
 // onReconnect runs when the bus is connected again. It resyncs this node and asks other nodes to resync, because both sides have lost
-// notifications. Unless last, it repeats this a little later, when the NATS servers know each other's subscriptions.
+// notifications. Unless last is true, it runs again a little later, when the NATS servers know each other's subscriptions.
 func (n *Node) onReconnect(ctx context.Context, last bool) {
 	if err := n.cfg.Bus.Publish(resyncSubject, []byte(n.cfg.Name)); err != nil {
 		n.counters.lostWakes.Inc()
@@ -115,7 +115,7 @@ func (b *mailbox) takeNewest() map[string]int64 {
 	return newest
 }
 
-// markBehind marks the locks dirty of which a newer generation exists than was sent, according to the last resync.
+// markBehind marks those locks dirty that, according to the last resync, have a newer generation than was sent.
 func (s *session) markBehind() {
 	for id, generation := range s.mailbox.takeNewest() {
 		if c, ok := s.cursors[id]; ok && generation > c.generation {

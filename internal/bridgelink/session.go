@@ -336,7 +336,8 @@ func (s *session) enqueueDrain(d time.Duration) {
 	s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: after}}})
 }
 
-// goodbye sends the cause to the bridge, if it helps the bridge, waits a short time until it is sent, and returns the cause.
+// goodbye sends Goodbye with the cause to the bridge, unless the cause is of no use to it. It waits a short time until that is sent, and
+// returns the cause.
 func (s *session) goodbye(why cause) cause {
 	switch why {
 	case superseded, revoked, outOfOrder, shuttingDown, crowded:

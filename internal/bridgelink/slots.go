@@ -97,8 +97,8 @@ func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.Desired
 	}
 }
 
-// enqueueLock queues the message with the slots of a lock: with all, a snapshot that replaces all slots on the bridge, otherwise the
-// changes.
+// enqueueLock queues the message with the slots of a lock. If all is true, it is a snapshot that replaces all slots on the bridge;
+// otherwise it has the changes.
 func (s *session) enqueueLock(id string, all bool, desired []lock.DesiredSlot) {
 	c := s.cursors[id]
 	slots := make([]*lockv1.DesiredSlot, 0, len(desired))

@@ -29,7 +29,7 @@ var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door'
 // keyState records which issuer keys and status list the bridge has, according to what was sent and what the bridge reported.
 type keyState struct {
 	supported           bool
-	version, listNumber uint64
+	version, listNumber uint64               // versions that the bridge has when it has received all that was sent
 	reported            bridge.InstalledKeys // versions in the bridge's last report
 	published           bridge.InstalledKeys // published versions when they were last sent to the bridge
 	lastUnpublished     bridge.InstalledKeys // last reported versions that were higher than any published version

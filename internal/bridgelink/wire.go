@@ -80,8 +80,7 @@ func observations(r *lockv1.SlotReport) []lock.Observation {
 	return out
 }
 
-// unmanagedSlots converts a report on slots that the service does not use. The result is true for a slot with a code, false for an empty
-// one.
+// unmanagedSlots converts a report on slots that the service does not use. The result has, by slot number, whether the slot holds a code.
 func unmanagedSlots(m *lockv1.UnmanagedSlots) map[int]bool {
 	out := map[int]bool{}
 	for occupied, slots := range map[bool][]uint32{true: m.Occupied, false: m.Empty} {
@@ -101,7 +100,7 @@ func parseResult(s string) slot.Result {
 	return ""
 }
 
-// decodeEvents converts a batch of events from a bridge.
+// decodeEvents converts a batch of events from a bridge. It skips an event whose sequence or generation is too large to store.
 func decodeEvents(b *lockv1.EventBatch) []lock.LockEvent {
 	out := make([]lock.LockEvent, 0, len(b.Events))
 	for _, e := range b.Events {

@@ -1,6 +1,6 @@
-// Package bus carries wake-ups between the parts and nodes of an installation, and requests to the node that a bridge is
-// connected to. It uses NATS: embedded in the process without a socket, or a cluster by URL, with the same behaviour.
-// Messages are hints: they have no authority, contain no PIN, token or personal data, and may get lost.
+// Package bus carries wake-ups ("look into the database") between the parts and nodes of an installation, and requests to the node to which
+// a bridge is connected. It uses NATS: embedded in the process without a socket, or a cluster by URL, with the same behaviour. Messages are
+// hints: they have no authority, contain no PIN, token or personal data, and may get lost.
 package bus
 
 import (
@@ -40,8 +40,8 @@ const (
 type Config struct {
 	URL         string // nats://, tls:// or ws:// addresses, separated by commas; empty: the embedded server
 	Credentials string // file with user JWT and seed
-	CAFile      string // certificates to trust instead of the system's
-	CertFile    string // client certificate and its key
+	CAFile      string // file with the certificates to trust instead of the system's
+	CertFile    string // files of the client certificate and its key
 	KeyFile     string
 	Name        string // of this node, shown in NATS tools
 	Logger      *slog.Logger
@@ -137,7 +137,7 @@ func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 				b.log.Warn("bus disconnected", "error", err)
 			}
 		}),
-		nats.ConnectHandler(func(*nats.Conn) { b.onConnected() }), // after Open, if no server was there
+		nats.ConnectHandler(func(*nats.Conn) { b.onConnected() }), // called after Open, if Open reached no server
 		nats.ReconnectHandler(func(*nats.Conn) {
 			b.metrics.reconnects.Inc()
 			b.onConnected()
@@ -229,8 +229,9 @@ func (b *Bus) Subscribe(subject string, f func(Message)) (stop func(), err error
 	return b.subscribe(subject, func(m *nats.Msg) { f(Message{m.Subject, m.Data}) })
 }
 
-// Respond answers each request on the subject with f, many concurrently, until the returned stop is called. f's ctx ends when
-// the bus is closed. f's error reaches the requester as a [RemoteError], so it must not contain secrets.
+// Respond answers each request on the subject with f, up to maxResponding concurrently, until the returned stop is called. It refuses
+// further requests. f's ctx ends when the bus is closed. f's error reaches the requester as a [RemoteError], so it must not contain
+// secrets.
 func (b *Bus) Respond(subject string, f func(ctx context.Context, m Message) ([]byte, error)) (stop func(), err error) {
 	slots := make(chan struct{}, maxResponding)
 	return b.subscribe(subject, func(m *nats.Msg) {
@@ -350,7 +351,7 @@ func (b *Bus) Connected() bool { return b.conn.IsConnected() }
 func (b *Bus) Close() error {
 	b.cancel()
 	if err := b.conn.Drain(); err != nil {
-		b.conn.Close() // not connected: there is nothing to wait for
+		b.conn.Close() // Drain fails if not connected: there is nothing to wait for
 	}
 	<-b.closed
 	b.answering.Wait()

@@ -12,13 +12,13 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// Sources of an answer.
+// Sources of a stored answer to getCheckInStatus.
 const (
-	fromPMS         = "pms"             // getCheckInStatus answered, or failed to
+	fromPMS         = "pms"             // getCheckInStatus was called, and answered or failed
 	fromReservation = "reservationData" // getCheckInStatus is not registered
 )
 
-// answerOf returns a stored answer to getCheckInStatus, or nil if the PMS was not asked yet.
+// answerOf converts a stored answer to getCheckInStatus. It returns nil if the PMS was not asked yet.
 func answerOf(a schema.StatusAnswer) *Answer {
 	if a.At == "" {
 		return nil
@@ -57,8 +57,8 @@ func isAfter(a schema.StatusAnswer, t time.Time) bool {
 	return err == nil && at.After(t)
 }
 
-// outcomeOf returns the state of an attempt after a checkIn call that returned err. Without a usable answer the attempt stays open, because
-// its effect is not known: it is repeated under the same key.
+// outcomeOf returns the state of an attempt after a checkIn call that returned err. Without a usable answer the attempt stays
+// AttemptCalling, because its effect is not known: the call is repeated under the same key.
 func outcomeOf(err error) AttemptState {
 	switch {
 	case err == nil:
@@ -108,8 +108,8 @@ func callOf(err error) string {
 
 const maxCallID = 128
 
-// mergeAnswer completes a new answer with what only the earlier ones know: whether the room was ready, if the PMS fails now; when the PMS last
-// answered; and since when each reason lasts.
+// mergeAnswer completes a new answer with what only the earlier ones have: whether the room was ready, if the PMS fails now; when the PMS
+// last answered without an error; and since when each reason has lasted.
 func mergeAnswer(before, a schema.StatusAnswer) schema.StatusAnswer {
 	a.GoodAt = before.GoodAt
 	switch {

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/money"
 )
 
-// Brief is where a check-in is, in short.
+// Brief is a short form of a check-in, for lists.
 type Brief struct {
 	Stage        Stage
 	Stops        []StopReason
@@ -21,13 +21,13 @@ type Brief struct {
 	BeganAt      time.Time     // BeganAt is when the guest began at the property, or zero
 }
 
-// Briefs returns the check-ins of reservations of one property, in their order. Only check-ins under way are read in full, so that a list
-// of a day needs few statements.
+// Briefs returns the check-ins of reservations of one property, in the order of rows. Only check-ins that guests have begun are read in
+// full, so that a list of a day needs few statements.
 func (s *Service) Briefs(view *db.Tx, property *ent.Property, rows []*ent.Reservation) ([]Brief, error) {
 	return s.BriefsUpTo(view, property, rows, len(rows))
 }
 
-// BriefsUpTo is like Briefs, but reads at most a number of check-ins in full, because each of them takes several statements. The Stage of a
+// BriefsUpTo is like Briefs, but reads no more than most check-ins in full, because each of them takes several statements. The Stage of a
 // check-in that it did not read is empty.
 func (s *Service) BriefsUpTo(view *db.Tx, property *ent.Property, rows []*ent.Reservation, most int) ([]Brief, error) {
 	zone, err := clock.Zone(property.TimeZone)
@@ -55,7 +55,8 @@ func (s *Service) BriefsUpTo(view *db.Tx, property *ent.Property, rows []*ent.Re
 	return out, nil
 }
 
-// brief returns one check-in. stay is what is stored about it, or nil. most is how many check-ins may still be read in full.
+// brief returns one check-in. stay is what is stored about it, or nil. most is how many check-ins may still be read in full; brief counts
+// it down.
 func (s *Service) brief(view *db.Tx, row *ent.Reservation, stay *ent.Stay, zone *time.Location, most *int) (Brief, error) {
 	now := view.Now()
 	f := Facts{Now: now, Reservation: ReservationFacts{

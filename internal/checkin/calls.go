@@ -54,7 +54,7 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 	})
 }
 
-// retry calls checkIn again under the key of the attempt. by is the guest who pressed; its zero value: staff asked for it.
+// retry calls checkIn again under the key of the attempt. by is the guest who pressed, or its zero value if staff asked for it.
 func (s *Service) retry(ctx context.Context, k Key, by actor.Actor) (View, error) {
 	v, err := s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		if r.claimRetry(tx.Now(), true); !r.claimed || by.ID == "" {
@@ -72,13 +72,13 @@ func (s *Service) retry(ctx context.Context, k Key, by actor.Actor) (View, error
 	return s.call(ctx, k, v)
 }
 
-// passesTo reports whether the right to the code passes from the session that pressed to the guest who repeats the call. A person who knows
-// a number and a name must not take the code from a guest whom the PMS may have checked in already.
+// passesTo reports whether the right to see the code passes from the session that pressed to the guest who repeats the call. A person who
+// knows a number and a name must not take the code from a guest whom the PMS may have checked in already.
 //
 //	the guest who repeats    the session that pressed    it passes
-//	came by a mail           any                         yes
-//	rests on two facts       has ended                   yes: the guest left the kiosk and goes on by phone
-//	rests on two facts       goes on                     no
+//	has a mailed link        any                         yes
+//	knows two facts only     has ended                   yes: the guest left the kiosk and goes on by phone
+//	knows two facts only     goes on                     no
 func passesTo(tx *db.Tx, pressed string, by actor.Actor) (bool, error) {
 	if by.Origin == guest.OriginMail {
 		return true, nil
@@ -87,8 +87,8 @@ func passesTo(tx *db.Tx, pressed string, by actor.Actor) (bool, error) {
 	return !goesOn, err
 }
 
-// call calls checkIn for the attempt of a check-in and stores the result. The check-in is as the transaction that claimed the call left it,
-// so the reservation was confirmed then.
+// call calls checkIn for the attempt of a check-in and stores the result. v is the check-in after the transaction that claimed the call, so
+// the reservation was confirmed then.
 func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
 	if err := s.testPoint("before checkIn"); err != nil {
 		return View{}, err
@@ -117,7 +117,8 @@ func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
 	return s.writeCall(ctx, k, partner.CheckIn, failure, func(r *record, now time.Time) { r.storeOutcome(a, now, failure, sealed) })
 }
 
-// storeOutcome records the result of a call. A late result of an earlier call under the key counts only if it is definite.
+// storeOutcome records the result of a call. The late result of an earlier call under the same key counts only if it is definite (accepted
+// or refused).
 func (r *record) storeOutcome(a Attempt, now time.Time, failure error, sealed []byte) {
 	state := outcomeOf(failure)
 	if r.stay.AttemptKey != a.Key || r.stay.AttemptState != string(AttemptCalling) || state == AttemptCalling && r.stay.Attempts != a.Calls {
@@ -134,8 +135,8 @@ func (r *record) storeOutcome(a Attempt, now time.Time, failure error, sealed []
 	r.stay.Refusal = refusalOf(now, state, failure, sealed)
 }
 
-// writeCall is write for the result of a call to the endpoint action. It also records whether the endpoint works; failure is the error of the
-// call.
+// writeCall is like write, for the result of a call to the endpoint action. It also records whether the endpoint works. failure is the
+// error of the call.
 func (s *Service) writeCall(ctx context.Context, k Key, action string, failure error, change func(r *record, now time.Time)) (View, error) {
 	return s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		change(r, tx.Now())
@@ -156,7 +157,8 @@ func healthOf(failure error) partner.Failure {
 	return partner.FailureOf(failure, f.Message, "")
 }
 
-// isAboutOneGuest reports whether the PMS refuses one guest: with a status 4xx, or with a readable error in an answer 2xx.
+// isAboutOneGuest reports whether the PMS refuses only this guest: with a status 4xx except 401 and 403, or with a readable error in an
+// answer 2xx.
 func isAboutOneGuest(f *fault.Fault, status int) bool {
 	switch status / 100 {
 	case 2:
@@ -167,7 +169,7 @@ func isAboutOneGuest(f *fault.Fault, status int) bool {
 	return false
 }
 
-// testPoint interrupts the service at a point, in tests.
+// testPoint simulates a crash at a named point, in tests. Otherwise it does nothing.
 func (s *Service) testPoint(point string) error {
 	if s.interrupt == nil {
 		return nil

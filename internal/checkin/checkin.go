@@ -26,7 +26,7 @@ const (
 	MetaMessage = "partnerMessage"
 	// MetaNotCalled marks the error of a call that was not made, for example because the circuit breaker was open.
 	MetaNotCalled = "notCalled"
-	// MetaUnreadable marks the error of an answer that exceeds the limits and whose status says nothing about the effect of the call.
+	// MetaUnreadable marks the error of an answer that exceeds the limits. Its status does not tell whether the call had an effect.
 	MetaUnreadable = "unreadable"
 	// MetaCall is the webhook-id of the call.
 	MetaCall = "partnerCall"
@@ -38,8 +38,7 @@ const (
 var ErrNotRegistered = fault.New(fault.Precondition, EndpointNotRegistered,
 	"the partner has not registered this endpoint; it does so with PATCH /v1/endpoints")
 
-// PMS is the property management system of one integration. Every error of it blocks the
-// guest, except [ErrNotRegistered].
+// PMS is the property management system of one integration. Each of its errors stops the guest's check-in, except [ErrNotRegistered].
 type PMS interface {
 	// CheckInStatus asks for the money owed and the present state of the room. reservationID is the PMS's own id of
 	// the reservation (pmsMeta.id).
@@ -55,8 +54,8 @@ type Status struct {
 	RoomReady bool
 }
 
-// Disclosure is the body of a checkIn call, in the JSON of the message CheckInRequest of latchkey.pms.v1. A check-in stores it in this form,
-// and a test of package server compares the fields of both. With only ReservationID set it discloses nothing about the guest.
+// Disclosure is the body of a checkIn call, in the JSON of the message CheckInRequest of latchkey.pms.v1. It is stored in this form, and a
+// test of package server compares the fields of both. With only ReservationID set it discloses nothing about the guest.
 type Disclosure struct {
 	ReservationID string   `json:"reservationId"` // ReservationID is pmsMeta.id
 	MainCustomer  *Person  `json:"mainCustomer,omitempty"`

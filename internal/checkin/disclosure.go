@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/guest/rule"
 )
 
-// disclosure returns the body of a checkIn call, and for the ledger which data of which guests it discloses. Callers use it only after the
-// guest pressed "check in now" at the property.
+// disclosure returns the body of a checkIn call, and which data of which guests it discloses, for the ledger that guests read. Callers use
+// it only after the guest pressed "check in now" at the property.
 func (r *record) disclosure() (Disclosure, []guest.Disclosed) {
 	d := Disclosure{ReservationID: r.reservation.PmsID}
 	var disclosed []guest.Disclosed
@@ -38,8 +38,8 @@ func (r *record) disclosure() (Disclosure, []guest.Disclosed) {
 // bodyPurpose returns the purpose with which the body of a checkIn call is sealed.
 func bodyPurpose(stayID string) string { return "checkIn/" + stayID }
 
-// sealBody stores the body of a claimed call and records what it discloses, in the transaction that claims the call: a call without an
-// answer may have arrived. Later calls under the same key send this body, also if guests changed their answers since.
+// sealBody stores the encrypted body of a claimed call and records what it discloses. It does so in the transaction that claims the call,
+// because a call without an answer may have arrived. Later calls under the same key send this body, even if guests changed their answers.
 func (s *Service) sealBody(tx *db.Tx, r *record) error {
 	body, disclosed := r.disclosure()
 	raw, err := json.Marshal(body)
@@ -64,7 +64,7 @@ func (s *Service) openBody(ctx context.Context, stay *ent.Stay) (body Disclosure
 	return body, nil
 }
 
-// PersonOf converts answers to the person of the PMS's contract. Answers without a field in the contract are left out.
+// PersonOf converts answers to a person of the PMS's API. Answers without a field there are left out.
 func PersonOf(a rule.Answers) Person {
 	p := Person{
 		FirstName: a[rule.FirstName], LastName: a[rule.LastName], SecondLastName: a[rule.SecondLastName], Sex: a[rule.Sex], Kinship: a[rule.Kinship],
@@ -82,7 +82,7 @@ func PersonOf(a rule.Answers) Person {
 	return p
 }
 
-// addDocument adds the identity document of a guest in the field that the contract has for its kind.
+// addDocument adds the identity document of a guest in the field for its kind.
 func (p *Person) addDocument(a rule.Answers) {
 	number := &Document{Number: a[rule.DocumentNumber]}
 	details := DocumentDetails{

@@ -15,7 +15,7 @@ import (
 // CanceledRetention is how long the answers of guests are kept after their stay was canceled.
 const CanceledRetention = 30 * 24 * time.Hour
 
-// EraseCanceled deletes what guests left at stays that were canceled before a time: the guests with their answers, what the check-in
+// EraseCanceled deletes the data of guests of stays that were canceled before a time: the guests with their answers, what the check-in
 // stored, and the mails. It covers at most limit stays and limit mails, and returns the larger number.
 func EraseCanceled(tx *db.Tx, before time.Time, limit int) (int, error) {
 	found, err := findCanceledStays(tx, before, limit)

@@ -25,7 +25,7 @@ const (
 // errorTextPurpose returns the purpose with which the text of a PMS's error is sealed.
 func errorTextPurpose(reservationID string) string { return "checkIn.errorText/" + reservationID }
 
-// sealErrorText seals the text of an error of the PMS, because it may name the guest. Without a text it returns nil.
+// sealErrorText encrypts the PMS's text of an error, because it may name the guest. Without a text it returns nil.
 func (s *Service) sealErrorText(ctx context.Context, k Key, failure error) ([]byte, error) {
 	f, ok := fault.Of(failure)
 	if !ok {

@@ -18,7 +18,7 @@ const (
 	IdentityCheck  Stage = "identityCheck"  // a member of staff compares face and document
 	Signature      Stage = "signature"      // the law wants a signature
 	HouseRules     Stage = "houseRules"     // the guest accepts the house rules
-	Stopped        Stage = "stopped"        // see the stops
+	Stopped        Stage = "stopped"        // see Step.Stops
 	Ready          Stage = "ready"          // the guest may press "check in now"
 	Calling        Stage = "calling"        // checkIn is being called
 	Waiting        Stage = "waiting"        // the PMS accepted; its change to started has not arrived
@@ -27,10 +27,10 @@ const (
 	Ended          Stage = "ended"          // the stay is over or canceled
 )
 
-// StopReason is why a check-in does not go on. The values are those of the API.
+// StopReason is why a check-in does not continue. The values are those of the API.
 type StopReason string
 
-// Reasons of stops that the list of all reasons of the API has.
+// Stops whose reason is also an error reason of the API.
 const (
 	StopOwing        StopReason = "owing"
 	StopRoomNotReady StopReason = "roomNotReady"
@@ -49,7 +49,7 @@ const (
 	StopNoAnswer           StopReason = "noAnswer" // it is not known whether the PMS checked the guest in
 )
 
-// AttemptState is the state of the latest checkIn call.
+// AttemptState is the state of the latest checkIn call to the PMS.
 type AttemptState string
 
 const (
@@ -60,7 +60,7 @@ const (
 	AttemptAtDesk   AttemptState = "atDesk"  // checkIn is not registered
 )
 
-// Facts are all that decides about a check-in.
+// Facts are everything that decides about a check-in: the input of [Next].
 type Facts struct {
 	Now         time.Time
 	Reservation ReservationFacts
@@ -112,18 +112,18 @@ type Answer struct {
 	Failure       StopReason // StopPartnerError, StopPartnerUnavailable, or empty
 }
 
-// Attempt is the latest checkIn call. Its key is stored before the call.
+// Attempt is the latest checkIn call to the PMS. Its Idempotency-Key is stored before the call.
 type Attempt struct {
 	Key    string
 	State  AttemptState
 	Calls  int
 	At     time.Time // At is when the latest call was begun
-	Failed bool      // Failed means that the latest call left no usable answer; false while it runs
+	Failed bool      // Failed means that the latest call ended without a usable answer; false while it runs
 	// AcceptedAt is when the PMS accepted, or zero.
 	AcceptedAt time.Time
 }
 
-// Clearance says that staff cleared or refused a stage.
+// Clearance is a decision of staff: a stage is cleared or refused, or an amount is waived.
 type Clearance struct {
 	Stage   Stage
 	Refused bool
@@ -131,7 +131,7 @@ type Clearance struct {
 	Stored  schema.ClearedStage
 }
 
-// OwingWaived is the stage of a decision of staff that an amount is paid otherwise, or later.
+// OwingWaived is the stage of a clearance by which staff waive an amount for the check-in: it is paid in another way, or later.
 const OwingWaived Stage = "owing"
 
 // OwingRule says whether guests who still owe money may check in.
@@ -143,18 +143,19 @@ const (
 	OwingThreshold OwingRule = "threshold" // an amount above the threshold blocks
 )
 
-// Policy says whether an unpaid amount stops the check-in.
+// Policy is the property's rule about unpaid amounts at the check-in.
 type Policy struct {
 	Owing     OwingRule
 	Threshold int64 // in minor units of the currency that is owed
 }
 
-// Blocks reports whether an amount holds the check-in back.
+// Blocks reports whether an unpaid amount stops the check-in.
 func (p Policy) Blocks(owing money.Amount) bool {
 	return p.rule() != OwingAllowed && owing.Minor > p.Limit(owing.Currency).Minor
 }
 
-// Limit returns the largest amount that does not hold the check-in back, unless the rule allows every amount.
+// Limit returns the largest unpaid amount in a currency that does not stop the check-in. It has no meaning for [OwingAllowed], which
+// accepts every amount.
 func (p Policy) Limit(currency string) money.Amount {
 	limit := money.Amount{Currency: currency}
 	if p.rule() == OwingThreshold {
@@ -163,7 +164,7 @@ func (p Policy) Limit(currency string) money.Amount {
 	return limit
 }
 
-// rule returns the rule, which is [OwingBlocks] if it is unknown.
+// rule returns the rule about money owed, which is [OwingBlocks] if it is unknown.
 func (p Policy) rule() OwingRule {
 	if p.Owing == OwingAllowed || p.Owing == OwingThreshold {
 		return p.Owing

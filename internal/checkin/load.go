@@ -22,7 +22,7 @@ type Key struct {
 type record struct {
 	*guest.Party
 	stay        *ent.Stay // stay has no id if no row is stored
-	stored      ent.Stay  // stored is stay as stored
+	stored      ent.Stay  // stored is a copy of stay as it was loaded
 	reservation *ent.Reservation
 	zone        *time.Location
 	complete    bool // complete means that there is a row for each guest of the party
@@ -41,7 +41,7 @@ func (s *Service) load(view *db.Tx, k Key) (*record, error) {
 	return newRecord(party, complete)
 }
 
-// loadForChange is load for a transaction that changes the check-in. It stores the stay and its guests if they are missing.
+// loadForChange is like load, for a transaction that changes the check-in. It stores the stay and its guests if they are missing.
 func (s *Service) loadForChange(tx *db.Tx, k Key) (*record, error) {
 	party, err := guest.LoadParty(tx, s.Keys, k.PropertyID, k.ReservationID)
 	if err != nil {
@@ -65,12 +65,12 @@ func newRecord(party *guest.Party, complete bool) (*record, error) {
 	return r, nil
 }
 
-// policy returns the rule of the property for an unpaid amount.
+// policy returns the property's rule about unpaid amounts.
 func (r *record) policy() Policy {
 	return Policy{Owing: OwingRule(r.Property.OwingPolicy), Threshold: r.Property.OwingThresholdMinor}
 }
 
-// facts returns the input of [Next] at a moment: the reservation, the guests, the settings and the answers of the PMS.
+// facts returns the input of [Next] at a time: the reservation, the guests, the settings and the answer of the PMS.
 func (r *record) facts(now time.Time) Facts {
 	f := Facts{
 		Now: now,
@@ -97,9 +97,9 @@ func (r *record) facts(now time.Time) Facts {
 	return f
 }
 
-// clearances returns the decisions of staff, of all that are stored, that count for an arrival on a day in a zone. A stage that was cleared on an
-// earlier day is open again, because the PMS has moved the stay since and the law wants the stage at the arrival. A refusal, a waived amount and
-// what the PMS cleared by starting the stay do not end.
+// clearances returns those of the stored decisions of staff that count for an arrival on a day in a zone. A stage that was cleared on an
+// earlier day is open again: the PMS moved the stay afterwards, and the law wants the stage at the arrival. Refusals, waived amounts and
+// what the PMS cleared by starting the stay always count.
 func clearances(stored []schema.ClearedStage, arrivalOn string, zone *time.Location) (out []Clearance) {
 	for _, c := range stored {
 		cleared := Clearance{Stage: Stage(c.Stage), Refused: c.Refused != "", Stored: c}
@@ -108,7 +108,7 @@ func clearances(stored []schema.ClearedStage, arrivalOn string, zone *time.Locat
 		case cleared.Stage == OwingWaived:
 			cleared.Waived = &money.Amount{Minor: c.OwingMinor, Currency: c.OwingCurrency}
 		case early && !cleared.Refused && c.By != clearedByPMS:
-			out = slices.DeleteFunc(out, func(former Clearance) bool { return former.Stage == cleared.Stage }) // it took back an earlier refusal
+			out = slices.DeleteFunc(out, func(former Clearance) bool { return former.Stage == cleared.Stage }) // the clearance took back an earlier refusal
 			continue
 		}
 		out = append(out, cleared)
@@ -148,7 +148,7 @@ func amount(minor *int64, currency *string) *money.Amount {
 	return a
 }
 
-// party returns what the rules need to know about the guests. Before the form is opened, guests have no row.
+// party returns what [Next] needs to know about the guests. Until the form is opened, guests have no row and count as missing.
 func (r *record) party() PartyFacts {
 	p := PartyFacts{MissingGuestIDs: r.Incomplete(), MinorAlone: r.complete && r.IsMinorAlone(), Signs: r.NeedsSignature(), Unsigned: r.Unsigned()}
 	if !r.complete {

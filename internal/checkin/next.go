@@ -13,7 +13,7 @@ const (
 	askInterval = 2 * time.Minute  // while the room is not ready or the PMS does not answer
 	askOften    = 24 * time.Hour   // how long after the guest began the PMS is asked every askInterval
 	rareRetry   = 30 * time.Minute // the interval after askOften: of questions, and of calls under one key
-	callTimeout = 30 * time.Second // after this time a call that left no result was interrupted by a crash
+	callTimeout = 30 * time.Second // a call without a result after this time was interrupted by a crash
 	lateAfter   = time.Minute      // after this time without the change that follows the PMS's acceptance, staff are notified
 	maxRetry    = 2 * time.Minute  // the longest wait between two calls under one key
 	firstRetry  = 5 * time.Second
@@ -47,7 +47,7 @@ type Step struct {
 	CanComplete bool
 }
 
-// Next decides where a check-in is and what happens next.
+// Next decides which stage a check-in is in, what stops it, and what happens next.
 func Next(f Facts) Step {
 	if stage := f.beforeOrAfter(); stage != "" {
 		if stage == AtDesk {
@@ -71,11 +71,11 @@ func Next(f Facts) Step {
 	return f.nextBeforeCall()
 }
 
-// begun reports whether the guest has begun the check-in for the present dates. A beginning from before the day of arrival does not count: the
-// PMS has moved the stay since.
+// begun reports whether the guest has begun the check-in for the present dates. A beginning before the day of arrival does not count: the
+// PMS moved the stay afterwards.
 func (f Facts) begun() bool { return !f.BeganAt.IsZero() && f.BeganOn >= f.Reservation.ArrivalOn }
 
-// beforeOrAfter returns the stage of a reservation that is not in self check-in now, or "".
+// beforeOrAfter returns the stage of a reservation for which no check-in can go on now, or "" if one can.
 func (f Facts) beforeOrAfter() Stage {
 	r := f.Reservation
 	switch {
@@ -91,7 +91,8 @@ func (f Facts) beforeOrAfter() Stage {
 	return ""
 }
 
-// nextOfCall decides about a checkIn call that was begun and whose effect is not known.
+// nextOfCall decides about a checkIn call whose effect is not known. It waits while the call runs (stage Calling), or until the retry after
+// a failed call is due (stage Stopped). Then it repeats the call under the same key.
 func (f Facts) nextOfCall() Step {
 	s := Step{Stage: Calling, At: f.Attempt.At.Add(callTimeout)}
 	if f.Attempt.Failed {
@@ -106,7 +107,7 @@ func (f Facts) nextOfCall() Step {
 	return s
 }
 
-// retryDelay returns the wait after the latest call under one key.
+// retryDelay returns the wait between the latest checkIn call and its retry under the same key.
 func (f Facts) retryDelay() time.Duration {
 	if f.Attempt.At.After(f.BeganAt.Add(askOften)) {
 		return rareRetry
@@ -118,7 +119,7 @@ func (f Facts) retryDelay() time.Duration {
 	return min(d, maxRetry)
 }
 
-// askDelay returns the wait after the latest answer to getCheckInStatus.
+// askDelay returns the wait between the latest answer to getCheckInStatus and the next question.
 func (f Facts) askDelay() time.Duration {
 	if f.Answer.At.After(f.BeganAt.Add(askOften)) {
 		return rareRetry
@@ -126,8 +127,8 @@ func (f Facts) askDelay() time.Duration {
 	return askInterval
 }
 
-// firstAsk returns the step of a check-in that has begun and has no answer of the PMS. The request that began it asks the PMS; if no answer
-// comes within callTimeout, a crash interrupted it and the sweep asks.
+// firstAsk returns the step of a check-in that has begun and has no answer of the PMS yet. The request that began it asks the PMS. If no
+// answer comes within callTimeout, a crash interrupted that request, and the sweep asks.
 func (f Facts) firstAsk() Step {
 	s := Step{Stage: NotStarted, Do: DoAsk, At: f.BeganAt.Add(callTimeout)}
 	if f.Now.Before(s.At) {
@@ -136,7 +137,7 @@ func (f Facts) firstAsk() Step {
 	return s
 }
 
-// nextBeforeCall decides about a check-in for which checkIn has not been called.
+// nextBeforeCall decides about a check-in without a running or accepted checkIn call.
 func (f Facts) nextBeforeCall() Step {
 	if f.Answer == nil {
 		return f.firstAsk()
@@ -160,7 +161,7 @@ func (f Facts) nextBeforeCall() Step {
 	return s
 }
 
-// guestStage returns the first stage that the guest, or staff, still have to finish, whatever the PMS answers.
+// guestStage returns the first stage that the guest or staff still have to finish, without regard to the PMS's answer.
 func (f Facts) guestStage() Stage {
 	switch {
 	case len(f.Party.MissingGuestIDs) > 0:
@@ -185,12 +186,12 @@ func (f Facts) wants(stage Stage) bool {
 	return f.Rules.IdentityCheck != "none"
 }
 
-// isOpen reports whether a stage of the law waits: for staff, or for a signature on a screen.
+// isOpen reports whether a stage of the law is not done: it waits for staff, or for a signature on a screen.
 func (f Facts) isOpen(stage Stage) bool {
 	return f.wants(stage) && f.clearance(stage) == nil && !(stage == Signature && f.Rules.Signature == guest.Drawn && len(f.Party.Unsigned) == 0)
 }
 
-// ToSign returns the guests who still have to sign on a screen: none after staff have decided about the signature.
+// ToSign returns the guests who still have to sign on a screen. After staff have decided about the signature it returns none.
 func (f Facts) ToSign() []string {
 	if !f.isOpen(Signature) {
 		return nil
@@ -214,7 +215,7 @@ func (f Facts) waives(owing money.Amount) bool {
 	return c != nil && c.Waived.Currency == owing.Currency && owing.Minor <= c.Waived.Minor
 }
 
-// stops returns what holds the check-in back before checkIn may be called.
+// stops returns what stops the check-in before checkIn may be called.
 func (f Facts) stops() []Stop {
 	var out []Stop
 	switch a := f.Answer; {
@@ -250,8 +251,8 @@ func (f Facts) stops() []Stop {
 	return out
 }
 
-// nextAsk decides whether and when to ask the PMS again without an action of the guest. If the PMS's last answer stops the check-in and the PMS
-// has changed the reservation since that answer, nextAsk asks at once. It compares the change with the answer, not with the clock, which may have
+// nextAsk decides whether and when to ask the PMS again without an action of the guest. If the last answer stops the check-in and the PMS
+// has changed the reservation since, it asks at once. It compares the versions of the reservation and not times, because the clock may have
 // been set back. While the room is not ready or the PMS does not answer, it asks every askInterval, and after a day less often.
 func (f Facts) nextAsk(stops []Stop) (Action, time.Time) {
 	held := slices.ContainsFunc(stops, func(s Stop) bool { return s.Reason.isOfAnswer() })
@@ -268,7 +269,7 @@ func (f Facts) nextAsk(stops []Stop) (Action, time.Time) {
 	return DoAsk, due
 }
 
-// isOfAnswer reports whether the answer to getCheckInStatus is the reason.
+// isOfAnswer reports whether the reason comes from the PMS's answer to getCheckInStatus.
 func (r StopReason) isOfAnswer() bool {
 	switch r {
 	case StopOwing, StopRoomNotReady, StopPartnerError, StopPartnerUnavailable:

@@ -23,7 +23,7 @@ var stopNotices = map[StopReason]notice.Kind{
 	StopCheckInRefused: notice.CheckInRefused, StopAtDesk: notice.CheckInAtDesk, StopNoAnswer: notice.CheckInNoAnswer,
 }
 
-// mailInterval is the time in which staff get one mail about a kind of stop of a stay, if the stop comes and goes.
+// mailInterval is the time in which staff get at most one mail about a kind of stop of a stay, even if the stop comes and goes.
 const mailInterval = time.Hour
 
 // notify adds notices and events about new stops, and resolves the notices of stops that are over. open has the kinds of notices that are open
@@ -95,7 +95,7 @@ func (r *record) openNotices(tx *db.Tx) (open []notice.Kind, err error) {
 	return open, nil
 }
 
-// notifyStaff adds a notice, and mails it to the property's staff if mailed is set.
+// notifyStaff adds a notice. If mailed is true, it also mails the notice to the property's staff.
 func (s *Service) notifyStaff(tx *db.Tx, n notice.Notice, mailed bool) error {
 	if err := notice.Add(tx, n); err != nil || !mailed {
 		return err
@@ -103,7 +103,7 @@ func (s *Service) notifyStaff(tx *db.Tx, n notice.Notice, mailed bool) error {
 	return s.orderMail(tx, mail.Mail{PropertyID: n.PropertyID, Kind: mail.Staff, ReservationID: n.Subject, Params: mail.StaffParams(n.Kind.Message(n.Params))})
 }
 
-// reasonOf returns the reason of a stop that a kind of notice is about, or "".
+// reasonOf returns the stop reason of a kind of notice, or "".
 func reasonOf(kind notice.Kind) StopReason {
 	for reason, k := range stopNotices {
 		if k == kind {
@@ -123,7 +123,7 @@ func isRecent(tx *db.Tx, n notice.Notice, interval time.Duration) (bool, error) 
 	return recent, nil
 }
 
-// notice returns a notice about the check-in that is open until it is resolved.
+// notice returns a notice about the check-in that stays open until it is resolved.
 func (r *record) notice(kind notice.Kind, params message.Params) notice.Notice {
 	return notice.Notice{PropertyID: r.stay.PropertyID, Kind: kind, Params: params, Subject: r.stay.ReservationID, OnceKey: r.noticeKey(kind)}
 }
@@ -134,7 +134,7 @@ func (r *record) noticeKey(kind notice.Kind) string { return kind.Key(r.stay.Res
 // params returns the parameters of the texts about this stay.
 func (r *record) params() message.Params { return message.Params{"number": r.reservation.PmsNumber} }
 
-// stopParams returns the parameters of a notice. All are strings, because the notice is mailed too.
+// stopParams returns the parameters of the notice about a stop. All are strings, because the notice is mailed too.
 func (r *record) stopParams(stop Stop) message.Params {
 	p := r.params()
 	switch stop.Reason {
@@ -158,10 +158,11 @@ func (stop Stop) Message() message.Message {
 	return m
 }
 
-// MailsWhenReady reports whether a guest with an address is mailed when the room is ready. A guest is mailed once for each beginning.
+// MailsWhenReady reports whether the guest will get a mail when the room is ready. Each time a guest begins the check-in, one such mail is
+// sent.
 func (v View) MailsWhenReady() bool { return v.Row.RoomReadyMailedAt == nil }
 
-// helpInterval is the time in which repeated calls for help make one notice.
+// helpInterval is the time in which repeated requests for help make one notice.
 const helpInterval = 5 * time.Minute
 
 // RequestHelp notifies staff that a guest asks for help.
@@ -172,7 +173,7 @@ func (s *Service) RequestHelp(ctx context.Context, k Key) error {
 			return err
 		}
 		n := r.notice(notice.CheckInHelp, r.params())
-		n.OnceKey = "" // each call for help is a notice of its own
+		n.OnceKey = "" // each request for help is a notice of its own
 		recent, err := isRecent(tx, n, helpInterval)
 		if err != nil || recent {
 			return err

@@ -21,8 +21,8 @@ func (s *Service) Evaluate(ctx context.Context, k Key) (integrationID string, er
 	return v.record.reservation.IntegrationID, nil
 }
 
-// EvaluateChange stores, in the transaction that changes the form, what follows for a check-in that has begun and not ended. It makes no
-// call.
+// EvaluateChange evaluates a check-in in the transaction that changes the form, if the check-in has begun and not ended. It makes no call
+// to the PMS.
 func (s *Service) EvaluateChange(tx *db.Tx, k Key) error {
 	stay, err := guest.LoadStay(tx, k.PropertyID, k.ReservationID)
 	if err != nil || stay == nil || stay.BeganAt == nil || stay.EndedBy != "" {
@@ -32,7 +32,7 @@ func (s *Service) EvaluateChange(tx *db.Tx, k Key) error {
 	return err
 }
 
-// callIsDue reports whether the next step is a call to the PMS.
+// callIsDue reports whether the next step is a call to the PMS, getCheckInStatus or checkIn.
 func (v View) callIsDue() bool { return v.Do == DoAsk || v.Do == DoCall }
 
 // Resume evaluates a check-in without the guest, and makes the call that is due.

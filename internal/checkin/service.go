@@ -23,13 +23,14 @@ type Service struct {
 	PMS    func(ctx context.Context, propertyID, integrationID string) (PMS, error)
 	Queue  *jobs.Queue
 	Log    *slog.Logger
-	Starts *Starts // Starts, if not nil, makes a press wait for the PMS to start the stay
+	Starts *Starts // Starts, if not nil, makes "check in now" wait for the PMS to start the stay
 
 	turns     turns
-	interrupt func(point string) error // interrupt is a crash at a point between two steps, in tests
+	interrupt func(point string) error // interrupt simulates a crash between two steps, in tests
 }
 
-// WithDB returns the service on another database, such as that of a lease. Its budget for the presses of a stay is its own: sweeps do not press.
+// WithDB returns a copy of the service that uses another database handle, such as that of a lease. It has its own limits of presses: only
+// guests press, not sweeps.
 func (s *Service) WithDB(d *db.DB) *Service {
 	return &Service{DB: d, Keys: s.Keys, PMS: s.PMS, Queue: s.Queue, Log: s.Log, Starts: s.Starts, interrupt: s.interrupt}
 }
@@ -43,8 +44,8 @@ type View struct {
 	record *record
 }
 
-// NextAsk returns when the service asks or calls the PMS again by itself, or zero. The stored NextAskAt is not the same: it also schedules the
-// evaluation at the departure, which calls no PMS.
+// NextAsk returns when the service calls the PMS again by itself, or zero. The stored NextAskAt differs: it also schedules the evaluation
+// at the departure, which calls no PMS.
 func (v View) NextAsk() time.Time {
 	if v.Stage != Stopped {
 		return time.Time{}
@@ -52,10 +53,10 @@ func (v View) NextAsk() time.Time {
 	return v.At
 }
 
-// Row is what is stored about a check-in. Its id is empty if nothing is.
+// Row is what is stored about a check-in. Its id is empty if nothing is stored.
 type Row = ent.Stay
 
-// view returns the check-in with the decision about it at a moment.
+// view returns the check-in and the decision about it at a time.
 func (r *record) view(now time.Time) View {
 	f := r.facts(now)
 	return View{Step: Next(f), Facts: f, Row: r.stay, People: r.Party, record: r}
@@ -70,7 +71,7 @@ func (s *Service) Get(view *db.Tx, k Key) (View, error) {
 	return r.view(view.Now()), nil
 }
 
-// Read is Get in a view of its own.
+// Read is Get with a database view of its own.
 func (s *Service) Read(ctx context.Context, k Key) (v View, err error) {
 	err = s.DB.ViewShared(ctx, func(view *db.Tx) error {
 		v, err = s.Get(view, k)
@@ -114,8 +115,8 @@ func (s *Service) Start(ctx context.Context, a actor.Actor) (View, error) {
 	return s.inTurn(ctx, k, a, func() (View, error) { return s.ask(ctx, k, v, "") })
 }
 
-// begin records that the guest begins the check-in, in a session of an origin. It forgets a beginning and a call from before the PMS moved the
-// stay to a later day.
+// begin records that the guest begins the check-in. origin is that of the session. It clears what an earlier beginning and call left, from
+// before the PMS moved the stay to a later day.
 func (r *record) begin(origin string, now time.Time) {
 	r.stay.BeganBy, r.stay.BeganAt, r.stay.Answer, r.stay.RoomReadyMailedAt = origin, &now, schema.StatusAnswer{}, nil
 	r.forgetAttempt()
@@ -191,12 +192,12 @@ func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
 	return s.complete(context.WithoutCancel(ctx), k, a)
 }
 
-// complete is Complete without the wait for the start of the stay.
+// complete is Complete without the wait for the PMS to start the stay.
 func (s *Service) complete(ctx context.Context, k Key, a actor.Actor) (View, error) {
 	return s.inTurn(ctx, k, a, func() (View, error) { return s.completeInTurn(ctx, k, a) })
 }
 
-// completeInTurn asks the PMS, and then to check the guest in. No other call about the same stay runs meanwhile.
+// completeInTurn asks the PMS, and then to check the guest in. The caller has made sure that no other call about the stay runs.
 func (s *Service) completeInTurn(ctx context.Context, k Key, a actor.Actor) (View, error) {
 	v, err := s.Read(ctx, k)
 	switch {
@@ -210,7 +211,7 @@ func (s *Service) completeInTurn(ctx context.Context, k Key, a actor.Actor) (Vie
 	return s.press(ctx, k, v, a.ID)
 }
 
-// press asks the PMS for a guest who wants to check in now, and then to check the guest in. session is the guest's.
+// press is a guest's press of "check in now": it asks the PMS, and then to check the guest in. session is the guest's.
 func (s *Service) press(ctx context.Context, k Key, v View, session string) (View, error) {
 	v, err := s.ask(ctx, k, v, session)
 	if err != nil || !v.record.claimed {
@@ -219,8 +220,8 @@ func (s *Service) press(ctx context.Context, k Key, v View, session string) (Vie
 	return s.call(ctx, k, v)
 }
 
-// claim begins a new attempt if nothing but the call is left. It decides on the reservation that its transaction reads, so that
-// a started reservation is never called.
+// claim begins a new attempt to call checkIn if nothing else is open. It decides on the reservation that its own transaction reads, so
+// checkIn is never called for a started reservation.
 func (r *record) claim(now time.Time, session string) {
 	f := r.facts(now)
 	if f.Attempt.State == AttemptCalling || f.Attempt.State == AttemptAccepted {
@@ -235,8 +236,8 @@ func (r *record) claim(now time.Time, session string) {
 	r.stay.AttemptSession = session
 }
 
-// claimRetry begins another call under the key of an attempt whose effect is not known. Without a press, it waits until the call
-// is due.
+// claimRetry begins another call under the key of an attempt whose effect is not known, if the retry is due. If a person pressed, it does
+// not wait until then.
 func (r *record) claimRetry(now time.Time, pressed bool) {
 	f := r.facts(now)
 	step := Next(f)

@@ -61,8 +61,8 @@ func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, er
 	return f, err
 }
 
-// ClearStage records that a member of staff cleared a stage of the law, or refused it with a reason. A clearance before the day of arrival would not
-// count, so it is refused.
+// ClearStage records that a member of staff cleared a stage of the law, or refused it: refused is the reason, or "". It returns an error if
+// the stage is cleared before the day of arrival, because that would not count.
 func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		f := r.facts(tx.Now())
@@ -85,8 +85,8 @@ func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) 
 	})
 }
 
-// WaiveOwing records that a member of staff lets the guest check in although an amount is owed. seen is the amount that the member of staff saw,
-// such as "20.00 EUR": if the PMS has changed it since, nothing is waived. Nothing else that stops a check-in can be waived.
+// WaiveOwing records that a member of staff lets the guest check in although an amount is owed. seen is the amount that was shown, such as
+// "20.00 EUR". If the PMS has changed the amount, WaiveOwing returns an error and waives nothing. No other stop can be waived.
 func (s *Service) WaiveOwing(tx *db.Tx, k Key, by, seen string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		var owing *money.Amount
@@ -117,8 +117,8 @@ func (s *Service) AskAgainAsStaff(ctx context.Context, k Key) (View, error) {
 	return s.askAgain(context.WithoutCancel(ctx), k, actor.Actor{})
 }
 
-// EndCall ends a checkIn call whose effect is not known, because a member of staff saw at the PMS that the guest is not checked in.
-// The guest's next press calls under another key.
+// EndCall ends a checkIn call whose effect is not known, because a member of staff saw in the PMS that the guest is not checked in. The
+// guest's next press calls checkIn under a new key.
 func (s *Service) EndCall(tx *db.Tx, k Key, by string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		unanswered := func(stop Stop) bool { return stop.Reason == StopNoAnswer }

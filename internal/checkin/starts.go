@@ -9,15 +9,16 @@ import (
 	"latchkey.dev/internal/actor"
 )
 
-// Starts wakes the presses of this process that wait until the PMS starts a stay. It is safe for concurrent use.
+// Starts wakes requests of this process that wait until the PMS starts a stay, after the guest pressed "check in now". It is safe for
+// concurrent use.
 type Starts struct {
-	Wait time.Duration // Wait is how long a press waits
+	Wait time.Duration // Wait is how long a request waits at most
 
 	mu      sync.Mutex
 	waiting map[string][]chan struct{} // waiting has the channels by the id of the reservation
 }
 
-// expect registers a wait for the start of a stay. started is closed when the stay starts, and forget ends the wait.
+// expect registers a wait for the start of a stay. started is closed when the stay starts. The caller calls forget to end the wait.
 func (s *Starts) expect(reservationID string) (started <-chan struct{}, forget func()) {
 	c := make(chan struct{})
 	s.mu.Lock()
@@ -36,7 +37,7 @@ func (s *Starts) expect(reservationID string) (started <-chan struct{}, forget f
 	}
 }
 
-// Notify wakes the presses that wait for the start of a stay. It does not block.
+// Notify wakes the requests that wait for the start of a stay. It does not block.
 func (s *Starts) Notify(reservationID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -46,8 +47,8 @@ func (s *Starts) Notify(reservationID string) {
 	delete(s.waiting, reservationID)
 }
 
-// completeAndWait is complete, and then waits a moment for the PMS to start the stay, so that the answer to the press brings the PIN. Most
-// PMSs start it at once. If another process stores the change, this one is not notified, and finds it when the wait ends.
+// completeAndWait is complete, and then waits for the PMS to start the stay, so that the response already has the PIN. Most PMSs start it
+// at once. If another process stores the change, this one is not notified, and reads it when the wait ends.
 func (s *Service) completeAndWait(ctx context.Context, k Key, a actor.Actor) (View, error) {
 	started, forget := s.Starts.expect(k.ReservationID) // before the call, so that no change is missed
 	defer forget()

@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// write changes a check-in in one transaction. Afterwards it evaluates the check-in again, and stores what follows.
+// write changes a check-in in one transaction, evaluates it again, and stores the result of both.
 func (s *Service) write(ctx context.Context, k Key, change func(r *record, now time.Time)) (View, error) {
 	return s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		change(r, tx.Now())
@@ -26,7 +26,7 @@ func (s *Service) write(ctx context.Context, k Key, change func(r *record, now t
 	})
 }
 
-// writeTx is write for a change that also needs the transaction.
+// writeTx is like write, for a change that needs the transaction.
 func (s *Service) writeTx(ctx context.Context, k Key, change func(tx *db.Tx, r *record) error) (v View, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		v, err = s.applyChange(tx, k, change)
@@ -35,7 +35,7 @@ func (s *Service) writeTx(ctx context.Context, k Key, change func(tx *db.Tx, r *
 	return v, err
 }
 
-// applyChange changes a check-in inside a transaction, decides about it again and stores the result.
+// applyChange changes a check-in in the caller's transaction, evaluates it again, and stores the result of both.
 func (s *Service) applyChange(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) error) (View, error) {
 	r, err := s.loadForChange(tx, k)
 	if err != nil {
@@ -58,14 +58,14 @@ func (s *Service) applyChange(tx *db.Tx, k Key, change func(tx *db.Tx, r *record
 	return r.view(tx.Now()), nil
 }
 
-// storeAnswer stores a new answer of the PMS, and remembers whether it made the room ready.
+// storeAnswer stores a new answer of the PMS, and records in r whether the room has become ready.
 func (r *record) storeAnswer(a schema.StatusAnswer) {
 	before := r.stay.Answer.RoomReady
 	r.stay.Answer = mergeAnswer(r.stay.Answer, a)
 	r.roomBecameReady = before != nil && !*before && r.stay.Answer.RoomReady != nil && *r.stay.Answer.RoomReady
 }
 
-// orderRoomReadyMail orders the mail about the room, once for each beginning.
+// orderRoomReadyMail orders the mail that the room is ready, once each time the guest begins the check-in.
 func (s *Service) orderRoomReadyMail(tx *db.Tx, r *record) error {
 	if !r.roomBecameReady || r.stay.RoomReadyMailedAt != nil {
 		return nil
@@ -77,8 +77,8 @@ func (s *Service) orderRoomReadyMail(tx *db.Tx, r *record) error {
 	})
 }
 
-// endLinksIfCanceled ends the links and sessions of a stay when it is canceled. Mails of the stay that were not sent yet are dropped when they
-// are due.
+// endLinksIfCanceled ends the links and sessions of a stay when it is canceled. Its mails that were not sent yet are canceled when they are
+// due.
 func endLinksIfCanceled(tx *db.Tx, r *record) error {
 	if r.stay.EndedBy != endedByCanceled || r.stored.EndedBy == endedByCanceled {
 		return nil
@@ -94,17 +94,17 @@ func (s *Service) orderMail(tx *db.Tx, m mail.Mail) error {
 	return nil
 }
 
-// What led to the end of a check-in: the values of by in the event checkIn.completed.
+// Who ended a check-in. The first two are the values of by in the event checkIn.completed.
 const (
 	endedByGuest    = "guest" // the PMS started the stay after this service called checkIn
-	endedByPMS      = "pms"   // the desk started the stay
+	endedByPMS      = "pms"   // the desk started the stay, or the stay is over
 	endedByCanceled = "canceled"
 )
 
 // clearedByPMS is who cleared the stages that were open when the PMS started the stay.
 const clearedByPMS = "pms"
 
-// storeDecision decides about the check-in and stores the consequences: the end, the stages that the PMS cleared, the next evaluation and the
+// storeDecision evaluates the check-in and stores what follows: its end, the stages that the PMS cleared, the next evaluation, events and
 // notices.
 func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	now := tx.Now()
@@ -157,7 +157,7 @@ func (r *record) isInHouse(step Step, now time.Time) bool {
 	return step.Stage == CheckedIn && now.Before(r.reservation.ToAt)
 }
 
-// appendEvents records that the check-in began, or that the PMS started the stay of a guest who had begun.
+// appendEvents appends the events that the check-in began, or that the PMS started the stay of a guest who had begun.
 func (r *record) appendEvents(tx *db.Tx, step Step) error {
 	began := r.stay.BeganAt != nil && (r.stored.BeganAt == nil || !r.stored.BeganAt.Equal(*r.stay.BeganAt))
 	if began {
@@ -175,7 +175,7 @@ func (r *record) appendEvents(tx *db.Tx, step Step) error {
 	return r.appendEvent(tx, event.CheckInCompleted, "by", r.stay.EndedBy)
 }
 
-// appendEvent records an event for partners with one fact besides the reservation.
+// appendEvent appends an event for partners with one fact besides the reservation.
 func (r *record) appendEvent(tx *db.Tx, kind event.Kind, name, value string) error {
 	return event.Append(tx, event.Event{
 		PropertyID: r.stay.PropertyID, Subject: r.stay.ReservationID, Kind: kind,
@@ -183,7 +183,7 @@ func (r *record) appendEvent(tx *db.Tx, kind event.Kind, name, value string) err
 	})
 }
 
-// reopen begins again after the PMS took back a check-in, a check-out or a cancelation.
+// reopen clears an ended check-in, so that it can begin again, after the PMS took back a check-in, a check-out or a cancelation.
 func (r *record) reopen() {
 	if r.stay.EndedBy == "" || r.reservation.State != "confirmed" {
 		return
@@ -194,8 +194,8 @@ func (r *record) reopen() {
 	r.forgetAttempt()
 }
 
-// end records the end of the check-in, and the stages that were open when the PMS started the stay. A stage opens with the check-in, which the guest
-// begins: a stay that the desk starts before has no open stage, with or without answers in the form.
+// end records the end of the check-in, and which stages were open when the PMS started the stay. Stages open when the guest begins the
+// check-in. A stay that the desk starts before that has no open stage, with or without answers in the form.
 func (r *record) end(f Facts, step Step, now time.Time) {
 	switch {
 	case r.reservation.State == "canceled":
@@ -218,7 +218,7 @@ func (r *record) end(f Facts, step Step, now time.Time) {
 	}
 }
 
-// save stores the columns of the check-in that changed.
+// save stores the row of the check-in if it differs from stored, the row as it was loaded.
 func save(tx *db.Tx, row *ent.Stay, stored ent.Stay) error {
 	if reflect.DeepEqual(*row, stored) {
 		return nil
@@ -258,8 +258,8 @@ func save(tx *db.Tx, row *ent.Stay, stored ent.Stay) error {
 	return nil
 }
 
-// Due lists check-ins of all properties that must be evaluated without the guest: the PMS has changed the reservation since, or
-// their next question or call is due. Of the latter, each integration gets its turn, so that one with many does not fill the list.
+// Due lists check-ins of all properties that must be evaluated without the guest: the PMS has changed the reservation (changed), or the
+// next question or call is due (due). In due the integrations take turns, so that one with many check-ins does not fill the list.
 func Due(view *db.Tx, limit int) (changed, due []Key, err error) {
 	if changed, err = listKeys(view, selectChanged, limit); err != nil {
 		return nil, nil, fmt.Errorf("find check-ins whose reservation changed: %w", err)
@@ -281,14 +281,14 @@ const selectDue = `SELECT property_id, reservation_id FROM (
 		FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id WHERE s.next_ask_at IS NOT NULL AND s.next_ask_at <= $1
 	) AS due ORDER BY turn, next_ask_at LIMIT $2`
 
-// listKeys runs a query for check-ins, which selects the property's id and the reservation's.
+// listKeys runs a query that selects the ids of the property and the reservation of check-ins.
 func listKeys(view *db.Tx, query string, args ...any) ([]Key, error) {
 	return db.ReadList(view, func(k *Key) []any { return []any{&k.PropertyID, &k.ReservationID} }, query, args...)
 }
 
-// selectCanceledStays and selectCanceledMails find what guests left at canceled stays, whatever the state before the cancelation. A stay of
-// guests who had arrived is found only after its official forms are in the guest register. A mail that also lists a room that is not canceled
-// is kept with that room, and a mail about the cancelation for a retention of its own.
+// selectCanceledStays and selectCanceledMails find the data of guests at canceled stays, whatever the state before the cancelation. A stay
+// of guests who had arrived is found only after its official forms are in the guest register. A mail that also lists a room that is not
+// canceled is kept with that room. A mail about the cancelation is kept for its own retention.
 const (
 	selectCanceledStays = `SELECT r.property_id, r.id FROM reservations AS r WHERE r.canceled_at <= $1 AND NOT (r.arrived_at IS NOT NULL AND EXISTS (
 			SELECT 1 FROM guests AS f WHERE f.reservation_id = r.id AND f.property_id = r.property_id AND f.erase_at IS NULL AND f.law <> '')) AND (

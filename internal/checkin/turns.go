@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/guest"
 )
 
-// Limits of presses. Few requests at a time call a PMS for all guests of a property. Without limits, one person with a booking number and a
-// name could hold up all other guests.
+// Limits of presses (requests from a guest's button that call the PMS). Only a few calls to a PMS run at once for all guests of a property.
+// Without limits, one person with a booking number and a name could hold up all other guests.
 const (
 	pressBurst  = 10
 	pressEvery  = 6 * time.Second
@@ -22,22 +22,22 @@ const (
 	keptBudgets = 1000        // how many budgets are kept before the full ones are forgotten
 )
 
-// turns lets one press of a stay at a time call the PMS, and bounds how many do. A press is a request from a button of the guest. It is safe for
-// concurrent use.
+// turns lets one press of a stay at a time call the PMS, and limits how many presses there are. It is safe for concurrent use.
 type turns struct {
 	mu      sync.Mutex
 	stays   map[string]*turn
 	budgets map[string]*rate.Limiter
 }
 
+// turn is the lock of one stay, with the number of requests that use it or wait for it.
 type turn struct {
 	free  chan struct{} // has an element unless a press calls the PMS
 	users int
 }
 
-// budgetOf names the budget of a session's presses. A link of a mail has its own. A stranger who knows two facts can have any number of sessions,
-// so those of one stay share a budget: one for QR codes, and one for kiosks with the phones that took the stay there. So a person from
-// afar spends neither the budget of a guest with a link nor that of a guest at the property.
+// budgetOf returns the name of the budget from which a session's presses are taken. A session of a mailed link has its own. A stranger who
+// knows two facts can open any number of sessions, so these share budgets: one of a stay for QR codes, and one for kiosks with the phones
+// that took the stay there. So a person from afar spends neither the budget of a guest with a link nor that of a guest at the property.
 func budgetOf(a actor.Actor) string {
 	switch {
 	case a.Origin == guest.OriginMail:
@@ -67,7 +67,7 @@ func (t *turns) spend(a actor.Actor, now time.Time) bool {
 	return budget.AllowN(now, 1)
 }
 
-// join returns the turn of a stay, and creates it if there is none. It counts the caller as a user of the turn. The caller must call leave
+// join returns the turn of a stay, and counts the caller as its user. It creates the turn if there is none. The caller must call leave
 // afterwards.
 func (t *turns) join(reservationID string) *turn {
 	t.mu.Lock()
@@ -85,7 +85,7 @@ func (t *turns) join(reservationID string) *turn {
 	return own
 }
 
-// leave ends the use of a turn that join returned, and forgets the turn after its last user.
+// leave ends the use of a turn that join returned. It deletes the turn after its last user.
 func (t *turns) leave(reservationID string, own *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -94,8 +94,8 @@ func (t *turns) leave(reservationID string, own *turn) {
 	}
 }
 
-// inTurn runs what a press does at the PMS when no other press of the stay does. A press that finds another one under way for too long
-// returns the check-in unchanged: its page follows it.
+// inTurn runs do, a press's calls to the PMS, when no other press of the stay runs. If another one runs for longer than turnWait, it
+// returns the check-in unchanged: the page follows that press. It returns an error if the budget is spent.
 func (s *Service) inTurn(ctx context.Context, k Key, a actor.Actor, do func() (View, error)) (View, error) {
 	if !s.turns.spend(a, s.DB.Clock().Now()) {
 		return View{}, fault.New(fault.Exhausted, fault.TooManyAttempts, "the PMS was asked too often about this stay; try again in a few seconds").Retry(pressEvery)

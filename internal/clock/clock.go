@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Clock shows the current time.
+// Clock returns the current time.
 type Clock interface {
 	Now() time.Time
 }

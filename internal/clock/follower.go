@@ -27,7 +27,7 @@ func (f *Follower) Now() time.Time {
 func (f *Follower) timeAt(at time.Time) time.Time { return f.base.Add(at.Sub(f.at)).UTC() }
 
 // Measured records a measurement: the reference showed a time at some moment between asked and answered, which are times of [time.Now]. The
-// follower is adjusted only if it is wrong by more than the measurement's uncertainty.
+// follower is adjusted only if it is off by more than the uncertainty of the measurement, half of answered - asked.
 func (f *Follower) Measured(reference, asked, answered time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -38,7 +38,7 @@ func (f *Follower) Measured(reference, asked, answered time.Time) {
 	}
 }
 
-// Ahead returns a clock that always shows the time of another clock plus an offset, such as the clock of a lock that is wrong.
+// Ahead returns a clock that always shows the time of another clock plus an offset, such as the wrong clock of a lock.
 func Ahead(of Clock, by time.Duration) Clock { return ahead{of, by} }
 
 type ahead struct {

@@ -45,7 +45,7 @@ func InstantAt(date time.Time, minutes int, zone *time.Location, last bool) time
 			return t
 		}
 	}
-	change, _ := before.In(zone).ZoneBounds() // by the old clock, a time that a clock change skipped lies after the change
+	change, _ := before.In(zone).ZoneBounds() // before uses the old offset, by which a skipped time is just after the change
 	return change.UTC()
 }
 

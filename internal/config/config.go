@@ -201,10 +201,10 @@ func (c Config) Validate() error {
 	if c.KeepEvents < 30*24*time.Hour {
 		fail("--keep-events must be at least 30d")
 	}
-	// Everything that still needs a stay ends before: access, tokens, PINs, jobs, and answers under an Idempotency-Key.
 	if c.KeepAudit < 365*24*time.Hour {
 		fail("--keep-audit must be at least 365d")
 	}
+	// Everything that needs a stay ends within this time: access, tokens, PINs, jobs, and stored answers of an Idempotency-Key.
 	if c.KeepStays < 30*24*time.Hour {
 		fail("--keep-stays must be at least 30d")
 	}

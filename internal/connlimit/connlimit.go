@@ -17,8 +17,8 @@ type Config struct {
 	Total int
 	// Exempt are networks whose connections count only towards Total, such as those of proxies.
 	Exempt []netip.Prefix
-	// EvictSilent makes room for a new connection that would be refused: it closes the oldest connection that has sent
-	// nothing, of the same address if that is at its limit, otherwise of any address.
+	// EvictSilent makes room for a new connection that would be refused: it closes the oldest connection whose client has sent nothing.
+	// That is one of the same address if the address is at its limit, otherwise one of any address.
 	EvictSilent bool
 	// Refused is called for each connection that is refused or evicted. It may be nil.
 	Refused func(from netip.Addr)
@@ -116,7 +116,7 @@ func (l *listener) limitKey(from netip.Addr) netip.Prefix {
 	return Network(from)
 }
 
-// isWithinLimits reports whether one more connection from the network is allowed. The caller holds l.mu, as for the functions below.
+// isWithinLimits reports whether one more connection from the network is allowed. The caller holds l.mu, also for the next four methods.
 func (l *listener) isWithinLimits(from netip.Prefix) bool {
 	return !l.isAtLimit(from) && (l.cfg.Total == 0 || l.all < l.cfg.Total)
 }

@@ -1,4 +1,4 @@
-// Package conversation keeps the messages between guests and their property. Each guest of a stay has one conversation with the property.
+// Package conversation stores the messages between guests and their property. Each guest of a stay has one conversation with the property.
 // Its messages are numbered, sealed with the property's key, and deleted with the guest.
 package conversation
 
@@ -40,7 +40,7 @@ type Key struct{ PropertyID, ReservationID, GuestID string }
 // Message is one message of a conversation.
 type Message struct {
 	Key
-	Number int // the place in the conversation, from 1, without gaps; after a deletion it continues
+	Number int // the position in the conversation, from 1, without gaps; after a deletion the numbers continue
 	Sender Side
 	Author string // the name of the member of staff who wrote it, or empty
 	Text   string
@@ -48,10 +48,11 @@ type Message struct {
 	ReadAt *time.Time // when the other side read it
 }
 
-// Changed is the topic of conversations with a new message, or one that was read. Its key is that of [Key.Topic].
+// Changed is the topic of notifications inside the process that a conversation has a new message, or that one was read. Its keys are from
+// [Key.Topic].
 const Changed db.Topic = "conversation.changed"
 
-// Topic returns the key of [Changed].
+// Topic returns the key under which changes of the conversation are notified, see [Changed].
 func (k Key) Topic() string { return k.PropertyID + " " + k.ReservationID + " " + k.GuestID }
 
 // notifyChanged wakes the watchers of a conversation when the transaction is committed.
@@ -60,7 +61,7 @@ func notifyChanged(tx *db.Tx, k Key) {
 	watch.Notify(tx, k.PropertyID, watch.Messages, k.GuestID)
 }
 
-// ParseTopic returns the conversation of a key of [Changed].
+// ParseTopic returns the conversation of a key from [Key.Topic], and false for any other text.
 func ParseTopic(key string) (k Key, ok bool) {
 	parts := strings.Split(key, " ")
 	if len(parts) != 3 {
@@ -69,13 +70,14 @@ func ParseTopic(key string) (k Key, ok bool) {
 	return Key{parts[0], parts[1], parts[2]}, true
 }
 
-// The bounds of a conversation. A guest who reaches the second one is far beyond what staff can answer.
+// Limits of a conversation: messages of one side within an hour, and messages in all. The second is far more than staff can answer.
 const (
 	maxInAnHour = 60
 	maxMessages = 2000
 )
 
-// Send stores a message, and marks what the sender received before it as read. The result has the number and the time of the message.
+// Send stores a message, and marks all earlier messages that the sender received as read. The result has the number and the time of the
+// message.
 func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	if m.Text = strings.TrimSpace(m.Text); m.Text == "" {
 		return Message{}, fault.Fields(fault.Field{Path: "text", Reason: fault.Required, Message: "write a text"})
@@ -100,7 +102,7 @@ func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	return m, nil
 }
 
-// checkBounds returns an error if the conversation is full, or the sender has sent too much within an hour.
+// checkBounds returns an error if the conversation is full, or the sender has sent too many messages within an hour.
 func checkBounds(tx *db.Tx, m Message) error {
 	of := tx.Message.Query().Where(entmessage.PropertyID(m.PropertyID), entmessage.GuestID(m.GuestID))
 	all, err := of.Clone().Aggregate(ent.Count()).Int(tx.Context())
@@ -119,7 +121,7 @@ func checkBounds(tx *db.Tx, m Message) error {
 	return nil
 }
 
-// Read marks the messages that a side received, up to a number, as read.
+// Read marks the messages to one side (by) as read, up to a number.
 func Read(tx *db.Tx, k Key, by Side, number int) error {
 	n, err := tx.Message.Update().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())),
 		entmessage.NumberLTE(number), entmessage.ReadAtIsNil()).SetReadAt(tx.Now()).Save(tx.Context())
@@ -136,7 +138,7 @@ func Read(tx *db.Tx, k Key, by Side, number int) error {
 	return nil
 }
 
-// Unread returns the number of messages of a conversation that a side received and has not read.
+// Unread returns how many messages of a conversation to one side (by) are not read.
 func Unread(view *db.Tx, k Key, by Side) (int, error) {
 	n, err := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())), entmessage.ReadAtIsNil()).Aggregate(ent.Count()).Int(view.Context())
 	if err != nil {
@@ -157,5 +159,5 @@ func open(ctx context.Context, keys *keyring.Ring, row *ent.Message) (Message, e
 	}, nil
 }
 
-// purpose binds a sealed text to its message.
+// purpose returns the purpose with which a message is sealed: it binds the sealed text to the message's id.
 func purpose(messageID string) string { return "message/" + messageID }

@@ -2,10 +2,10 @@ package conversation
 
 import "sync"
 
-// maxChanged bounds the conversations that a watcher of a property is behind with. Beyond it the watcher reads all again.
+// maxChanged limits the changed conversations that a watcher of a property collects. With more, the watcher reads all conversations again.
 const maxChanged = 500
 
-// Feed wakes those who watch conversations. A wake-up carries no message: the watcher reads what is stored.
+// Feed wakes the watchers of conversations. A wake-up carries no message: the watcher reads what is stored.
 type Feed struct {
 	closed   chan struct{}
 	mu       sync.Mutex
@@ -17,7 +17,7 @@ func NewFeed() *Feed {
 	return &Feed{closed: make(chan struct{}), watchers: map[string]map[*Watcher]struct{}{}}
 }
 
-// Close ends all watching, because the service stops. It is called once.
+// Close ends all watching, because the service stops. It must be called at most once.
 func (f *Feed) Close() { close(f.closed) }
 
 // Closed returns a channel that is closed when the service stops.
@@ -29,7 +29,7 @@ type Watcher struct {
 	of      string
 	woken   chan struct{}
 	changed map[string]struct{} // the guests whose conversations changed
-	all     bool                // too many changed to name them
+	all     bool                // more than maxChanged conversations changed
 }
 
 // WatchGuest watches the conversation of a guest. The caller stops the watcher.
@@ -38,7 +38,7 @@ func (f *Feed) WatchGuest(guestID string) *Watcher { return f.watch(guestID) }
 // WatchProperty watches all conversations of a property. The caller stops the watcher.
 func (f *Feed) WatchProperty(propertyID string) *Watcher { return f.watch(propertyID) }
 
-// watch registers a watcher of a guest or a property.
+// watch registers a watcher. of is the id of a guest or a property.
 func (f *Feed) watch(of string) *Watcher {
 	w := &Watcher{feed: f, of: of, woken: make(chan struct{}, 1), changed: map[string]struct{}{}}
 	f.mu.Lock()
@@ -63,7 +63,8 @@ func (w *Watcher) Stop() {
 // Woken returns a channel that receives a value after a change. [Watcher.Changed] returns what has changed.
 func (w *Watcher) Woken() <-chan struct{} { return w.woken }
 
-// Changed returns the guests whose conversations have changed since the last call, and whether others may have too.
+// Changed returns the guests whose conversations have changed since the last call. all means that those of other guests may have changed
+// too.
 func (w *Watcher) Changed() (guests []string, all bool) {
 	w.feed.mu.Lock()
 	defer w.feed.mu.Unlock()

@@ -21,14 +21,14 @@ type Page struct {
 
 var errPageToken = fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
 
-// List returns messages of a conversation after a number, in their order, at most limit, and whether there are more.
+// List returns at most limit messages of a conversation with numbers above after, the oldest first, and whether there are more.
 func List(view *db.Tx, keys *keyring.Ring, k Key, after, limit int) (list []Message, more bool, err error) {
 	list, next, err := ListPage(view, keys, k, Page{After: after, Size: limit})
 	return list, next != "", err
 }
 
-// ListPage returns a page of the messages of a conversation, and the token of the page that follows. The token is empty on the last page. It is
-// the number of the last message on the page, so messages that are sent meanwhile move no other message to another page.
+// ListPage returns a page of the messages of a conversation, and the token of the next page, or "" on the last page. The token is the
+// number of the last message on the page, so a message that is sent between two calls does not shift the pages.
 func ListPage(view *db.Tx, keys *keyring.Ring, k Key, p Page) (list []Message, next string, err error) {
 	query := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.NumberGT(p.After))
 	if p.Token != "" {

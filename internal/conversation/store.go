@@ -23,20 +23,20 @@ func storeMessage(tx *db.Tx, messageID string, m Message, sealed []byte) (*ent.M
 	return row, nil
 }
 
-// insertMessage stores a message with the next number of its conversation, which may have been deleted before. If two transactions choose the same
-// number, PostgreSQL makes one of them run again.
+// insertMessage stores a message with the next number of its conversation. If all messages of it were deleted, the numbers continue after
+// the last one. If two transactions choose the same number, PostgreSQL makes one of them run again.
 const insertMessage = `INSERT INTO messages (id, property_id, reservation_id, guest_id, number, sender, author, text, created_at, mailed)
 	VALUES ($1, $2, $3, $4, (SELECT COALESCE(MAX(number), (SELECT deleted_messages FROM guests WHERE id = $5 AND property_id = $6), 0) + 1
 	FROM messages WHERE property_id = $7 AND guest_id = $8), $9, $10, $11, $12, FALSE)
 	ON CONFLICT (guest_id, number) DO NOTHING`
 
-// findUnread finds messages before a time that were not read and not announced by a mail. The ids of messages ascend with time, so the oldest
-// conversations come first.
+// findUnread finds unread messages from before a time that no mail has announced, by conversation and sender. The ids of messages ascend
+// with time, so the oldest conversations come first.
 const findUnread = `SELECT property_id, reservation_id, guest_id, sender, MIN(id), MAX(number) FROM messages
 	WHERE read_at IS NULL AND NOT mailed AND created_at <= $1 GROUP BY property_id, reservation_id, guest_id, sender HAVING MIN(id) > $2 ORDER BY MIN(id) LIMIT $3`
 
-// ListUnread returns the conversations of all properties with a message from before a time that was not read and not mailed. after is the last
-// one of the previous page, or zero.
+// ListUnread returns the conversations of all properties with a message from before a time that was neither read nor mailed. after is the
+// last result of the previous page, or zero.
 func ListUnread(view *db.Tx, before time.Time, after UnreadMessages, limit int) ([]UnreadMessages, error) {
 	out, err := db.ReadList(view, func(u *UnreadMessages) []any {
 		return []any{&u.PropertyID, &u.ReservationID, &u.GuestID, &u.Sender, &u.First, &u.Number}
@@ -47,7 +47,8 @@ func ListUnread(view *db.Tx, before time.Time, after UnreadMessages, limit int) 
 	return out, nil
 }
 
-// selectLatest returns the statement that selects the latest message of each conversation that a search without words lists, the latest first.
+// selectLatest returns the statement that selects the latest message of each conversation, the latest first, for a search without words.
+// With UnreadOnly it selects the latest unread message of each guest.
 func selectLatest(s Search) string {
 	unread := func(string) string { return "" }
 	if s.UnreadOnly {
@@ -65,8 +66,8 @@ const selectEnded = `SELECT m.property_id, m.reservation_id, m.guest_id, m.numbe
 	WHERE m.property_id = $1 AND m.created_at < $2 AND r.property_id = $3 AND r.to_at < $4 AND NOT EXISTS
 	(SELECT 1 FROM messages AS later WHERE later.guest_id = m.guest_id AND later.number > m.number AND later.property_id = m.property_id)`
 
-// selectAllEnded selects all conversations to delete, the oldest last message first; selectOneEnded checks that one of them still is among
-// them.
+// selectAllEnded selects all conversations to delete, the oldest last message first. selectOneEnded checks that one of them is still to be
+// deleted.
 const (
 	selectAllEnded = selectEnded + ` ORDER BY m.created_at LIMIT $5`
 	selectOneEnded = selectEnded + ` AND m.guest_id = $5`
@@ -82,13 +83,13 @@ func ListEnded(view *db.Tx, propertyID string, before time.Time, limit int) ([]K
 	return ended, nil
 }
 
-// columns returns where a row of selectEnded is read to: the key and, in last, the number of its last message.
+// columns returns the destinations of a row of selectEnded: the fields of the key, and last for the number of the last message.
 func (k *Key) columns(last *int) []any {
 	return []any{&k.PropertyID, &k.ReservationID, &k.GuestID, last}
 }
 
-// DeleteEnded deletes a conversation that [ListEnded] returned for the same time, unless it has grown or its stay was prolonged since. The guest
-// keeps the last number, so that the cursor of a client never goes back.
+// DeleteEnded deletes a conversation that [ListEnded] returned for the same time, unless it has a new message or its stay was prolonged
+// meanwhile. The last number is stored with the guest, so that numbers, which clients use as cursors, never go back.
 func DeleteEnded(tx *db.Tx, k Key, before time.Time) error {
 	var last int
 	still, err := tx.ReadOne(selectOneEnded, []any{k.PropertyID, before, k.PropertyID, before, k.GuestID}, k.columns(&last)...)

@@ -18,7 +18,8 @@ type Summary struct {
 	Unread int // messages of the guest that the property has not read
 }
 
-// Limits of a search in the texts. They are sealed, so no index finds their words. The next page goes on where a search stopped.
+// Limits of a search in the texts. The texts are sealed, so no index finds their words, and each message is decrypted. The next page
+// continues where a search stopped.
 const (
 	searched      = 5000 // messages of one page
 	searchedAtOne = 500  // messages of one query
@@ -32,8 +33,8 @@ type Search struct {
 	Limit      int
 }
 
-// Find returns the conversations of a property that a search selects, the latest message first, and the place at which the next page begins,
-// or "".
+// Find returns the conversations of a property that a search selects, the latest message first. next is the Before of the next page, or ""
+// if there is none.
 func Find(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (out []Summary, next string, err error) {
 	s.Query = strings.Join(text.Words(s.Query), " ")
 	var guests []string
@@ -57,7 +58,7 @@ func Find(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (out []S
 	return out, next, nil
 }
 
-// findLatest returns the guests of a page of conversations by their latest message, and the place at which the next page begins, or "".
+// findLatest returns the guests of a page of conversations, ordered by their latest message, and the Before of the next page, or "".
 func findLatest(view *db.Tx, propertyID string, s Search) (guests []string, next string, err error) {
 	type latest struct{ guestID, id string }
 	rows, err := db.ReadList(view, func(l *latest) []any { return []any{&l.guestID, &l.id} }, selectLatest(s), propertyID, propertyID, s.Before, s.Before, s.Limit)
@@ -73,8 +74,8 @@ func findLatest(view *db.Tx, propertyID string, s Search) (guests []string, next
 	return guests, next, nil
 }
 
-// findByText returns the guests of a page of conversations by their latest message with the words of a search, and the place at which the next
-// page begins, or "".
+// findByText returns the guests of a page of conversations, ordered by their latest message with the words of a search, and the Before of
+// the next page, or "".
 func findByText(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (guests []string, next string, err error) {
 	seen := map[string]bool{} // guests of this page, and of the pages before
 	next = s.Before
@@ -114,7 +115,7 @@ func findByText(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (g
 	return guests, next, nil
 }
 
-// before selects the messages before one with an id; "": all.
+// before selects the messages that are older than the one with an id; "" selects all.
 func before(messageID string) []predicate.Message {
 	if messageID == "" {
 		return nil
@@ -122,7 +123,7 @@ func before(messageID string) []predicate.Message {
 	return []predicate.Message{entmessage.IDLT(messageID)}
 }
 
-// read returns at most limit messages of a property, the latest first: those that the search may find.
+// read returns at most limit messages of a property that match which and can be found by the search, the latest first.
 func (s Search) read(view *db.Tx, propertyID string, which []predicate.Message, limit int) ([]*ent.Message, error) {
 	q := view.Message.Query().Where(entmessage.PropertyID(propertyID)).Where(which...).Order(ent.Desc(entmessage.FieldID)).Limit(limit)
 	if s.UnreadOnly {

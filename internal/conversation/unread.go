@@ -11,7 +11,7 @@ import (
 // NoticeKey identifies the notice about a conversation.
 func NoticeKey(k Key) string { return notice.MessageUnread.Key(k.GuestID) }
 
-// UnreadMessages are the messages of one side of a conversation that the other side has not read.
+// UnreadMessages are messages of one side of a conversation that the other side has not read and no mail has announced.
 type UnreadMessages struct {
 	Key
 	Sender Side
@@ -19,7 +19,7 @@ type UnreadMessages struct {
 	Number int    // of the last one
 }
 
-// MarkMailed records that a mail announces the messages of one side, up to the last one.
+// MarkMailed records that a mail announces the messages of u.Sender up to u.Number.
 func MarkMailed(tx *db.Tx, u UnreadMessages) error {
 	err := tx.Message.Update().Where(entmessage.PropertyID(u.PropertyID), entmessage.GuestID(u.GuestID), entmessage.Sender(string(u.Sender)), entmessage.NumberLTE(u.Number)).
 		SetMailed(true).Exec(tx.Context())
@@ -29,5 +29,5 @@ func MarkMailed(tx *db.Tx, u UnreadMessages) error {
 	return nil
 }
 
-// resolveNotice ends the notice about the messages of a guest, which staff have read.
+// resolveNotice closes the notice about unread messages of a guest, because staff have read them.
 func resolveNotice(tx *db.Tx, k Key) error { return notice.Resolve(tx, k.PropertyID, NoticeKey(k)) }

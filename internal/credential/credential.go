@@ -42,7 +42,7 @@ var kinds = map[Kind]struct {
 	Session:  {keyring.OperatorSession, 20},
 }
 
-// Of returns the kind of a token by its form, without a look into the database. It returns false for anything that is mistyped or not a token.
+// Of returns the kind of a token by its form alone, without a query. It returns false for a text that is mistyped or not a token.
 func Of(secret string) (Kind, bool) {
 	drawn, ok := keyring.ParseToken(secret)
 	if !ok {
@@ -61,8 +61,8 @@ func Refused() error {
 	return fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
 }
 
-// Spec describes a token to create. Its ids say what it gives access to: an access token has an integration with its
-// app and property, a client token an app, a staff token a property.
+// Spec describes a token to create. Its ids are of what the token gives access to: an access token has an integration
+// with its app and property, a client token an app, a staff token a property.
 type Spec struct {
 	Kind          Kind
 	Name          string
@@ -74,8 +74,8 @@ type Spec struct {
 	TTL           time.Duration // zero: it never expires
 }
 
-// owner returns the selection of all tokens that belong to the same app, integration or property, whose number is limited and which a rotation
-// ends.
+// owner selects all tokens of the same kind and owner: an app, integration, property or parent token. The number of these tokens is
+// limited, and a rotation ends them.
 func (s Spec) owner() predicate.Token {
 	is := func(column, id string) predicate.Token {
 		if id == "" {
@@ -87,7 +87,7 @@ func (s Spec) owner() predicate.Token {
 		is(token.FieldIntegrationID, s.IntegrationID), is(token.FieldAppID, s.AppID), is(token.FieldParentID, s.ParentID))
 }
 
-// isValid returns the selection of the tokens that are neither revoked nor expired at a time.
+// isValid selects the tokens that are neither revoked nor expired at a time.
 func isValid(now time.Time) predicate.Token {
 	return token.And(token.RevokedAtIsNil(), token.Or(token.ExpiresAtIsNil(), token.ExpiresAtGT(now)))
 }
@@ -95,7 +95,7 @@ func isValid(now time.Time) predicate.Token {
 // Row is a credential as stored.
 type Row = ent.Token
 
-// Mint creates a token and returns its secret, which is not stored.
+// Mint creates a token, and returns its row and its secret; only a hash of the secret is stored.
 func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	ctx := tx.Context()
 	held, err := tx.Token.Query().Where(s.owner(), isValid(tx.Now())).Count(ctx)
@@ -130,7 +130,7 @@ func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	return row, secret, nil
 }
 
-// Rotate creates a token and ends all other tokens of the same owner, immediately or after the overlap.
+// Rotate creates a token, and ends all other tokens of the same owner after the overlap; 0 ends them immediately.
 func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.Token, string, error) {
 	if _, err := End(tx, overlap, s.owner()); err != nil {
 		return nil, "", err
@@ -138,7 +138,8 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.
 	return Mint(tx, keys, s)
 }
 
-// End ends the selected valid tokens, immediately or after a time unless they expire earlier, and returns how many.
+// End ends the valid tokens that match which, and returns their number. If after is 0, it revokes them; otherwise they
+// expire after that time, unless they expire earlier.
 func End(tx *db.Tx, after time.Duration, which ...predicate.Token) (int, error) {
 	update := tx.Token.Update().Where(which...).Where(isValid(tx.Now()))
 	if after > 0 {
@@ -154,8 +155,8 @@ func End(tx *db.Tx, after time.Duration, which ...predicate.Token) (int, error) 
 	return n, nil
 }
 
-// Revoke revokes one token immediately and returns it. It is not an error if the token has already ended. The selection
-// must contain the kind and the tenant.
+// Revoke revokes one token immediately and returns it. It is not an error if the token has already ended. which must
+// contain the kind and the tenant (the property), or a caller could revoke another tenant's token.
 func Revoke(tx *db.Tx, tokenID string, which ...predicate.Token) (*ent.Token, error) {
 	row, err := tx.Token.Query().Where(token.ID(tokenID)).Where(which...).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -174,16 +175,16 @@ func Revoke(tx *db.Tx, tokenID string, which ...predicate.Token) (*ent.Token, er
 	return row, nil
 }
 
-// List returns the selected valid tokens, oldest first, without their secrets.
+// List returns the valid tokens that match which, oldest first.
 func List(tx *db.Tx, now time.Time, which ...predicate.Token) ([]*ent.Token, error) {
 	return tx.Token.Query().Where(which...).Where(isValid(now)).Order(token.ByCreatedAt(), token.ByID()).Limit(2000).All(tx.Context())
 }
 
-// Retention is how long a revoked or expired token is still listed.
+// Retention is how long a token is kept after it was revoked or has expired.
 const Retention = 30 * 24 * time.Hour
 
-// Sweep deletes tokens that ended before a time, at most a given number, and returns how many. Staff tokens live for
-// minutes, so many of them accumulate.
+// Sweep deletes up to most tokens that ended before a time, and returns their number. Staff tokens live for minutes, so
+// many of them accumulate.
 func Sweep(tx *db.Tx, before time.Time, most int) (int, error) {
 	ids, err := tx.Token.Query().Where(token.Or(token.RevokedAtLT(before), token.ExpiresAtLT(before))).Limit(most).IDs(tx.Context())
 	if err != nil {

@@ -22,8 +22,8 @@ const (
 	usedInterval = time.Minute
 )
 
-// OpenSession opens a session of the operator who has an operator token, and returns the secret of the session. The session ends at the latest when
-// the token ends. If the token has too many sessions, the oldest one ends.
+// OpenSession opens a session with an operator token, and returns the session's row and secret. The session ends at the latest when the
+// token ends. If the token has too many sessions, the oldest one ends.
 func OpenSession(tx *db.Tx, keys *keyring.Ring, operatorToken, device string) (*ent.Token, string, error) {
 	parent, err := Find(tx, keys, Operator, operatorToken)
 	if err != nil {
@@ -59,10 +59,11 @@ func AuthenticateSession(view *db.Tx, keys *keyring.Ring, secret string) (actor.
 	return a, nil
 }
 
-// NeedsUsed reports whether the last use of the operator's session of a call has to be stored again.
+// NeedsUsed reports whether the stored time of last use of an operator's session is so old that the call must store a
+// new one.
 func NeedsUsed(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
-// MarkUsed stores that the operator's session of a call was used, which extends it.
+// MarkUsed stores that the operator's session of a call was used now. This extends the session.
 func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	if _, err := tx.Token.Update().Where(session(a), isValid(tx.Now())).SetExpiresAt(tx.Now().Add(sessionIdle)).Save(tx.Context()); err != nil {
 		return fmt.Errorf("store the last use of a session: %w", err)

@@ -57,8 +57,8 @@ const sessionPrefix = actor.SessionName + " of "
 // maxSession is the maximum lifetime of a session token.
 const maxSession = time.Hour
 
-// CreateSession creates a staff token for one command of an operator. Changes made with it are attributed to the
-// operator, because the token itself soon disappears from lists.
+// CreateSession creates a short-lived staff token for one command of an operator. Changes made with it are attributed
+// to the operator, because the token itself soon disappears from lists.
 func CreateSession(tx *db.Tx, keys *keyring.Ring, propertyID, operator, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if ttl <= 0 || ttl > maxSession {
 		return nil, "", fault.Fields(fault.Field{Path: "ttlMinutes", Reason: fault.OutOfRange, Message: fmt.Sprintf("must be 1 to %.0f for a token with the name %q; use another name for a longer one", maxSession.Minutes(), actor.SessionName)})
@@ -127,8 +127,8 @@ func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Ring, secret stri
 	return a, nil
 }
 
-// OfSocket returns the caller on the operators' socket, who acts as an owner of a property. The socket is proof enough, because it also makes
-// tokens for every property. No token is stored, so an operator can look things up while the disk is full.
+// OfSocket returns the actor of a call on the operators' Unix socket, with the role of an owner of the property. The call needs no token,
+// because the socket can create tokens for every property. No token is stored, so an operator can look things up while the disk is full.
 func OfSocket(tx *db.Tx, propertyID string) (actor.Actor, error) {
 	if err := requireProperty(tx.Context(), tx.Property, propertyID); err != nil {
 		return actor.Actor{}, err

@@ -45,6 +45,7 @@ type changes struct {
 	wasRolledBack atomic.Bool   // wasRolledBack means that the last transaction was rolled back
 }
 
+// cachedValue is a cached value, with the version that its tables had when it was read.
 type cachedValue struct {
 	version tableVersion
 	value   any
@@ -120,7 +121,8 @@ func (c *changes) versionOf(tables []string) tableVersion {
 	return m
 }
 
-// find returns the cached value with a key if its tables still had the same version, which is now, when it was read.
+// find returns the cached value of key. It returns false if there is none, or if its tables have changed since it was read. now is the
+// present version of the tables.
 func (c *changes) find(key any, now tableVersion) (any, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -138,8 +140,8 @@ func (c *changes) keep(key any, now tableVersion, value any) {
 	c.known[key] = cachedValue{now, value}
 }
 
-// connector opens connections. The writer's connection is watched by changes, and runs a checkpoint itself only when the
-// checkpointer does not keep up.
+// connector opens connections. changes watches the writer's connection, and is nil for all others. The writer runs a checkpoint itself only
+// when the checkpointer does not keep up.
 type connector struct {
 	dsn     string
 	changes *changes
@@ -152,7 +154,7 @@ func (c connector) Connect(context.Context) (driver.Conn, error) { return c.Driv
 // hooks.
 func (c connector) Driver() driver.Driver {
 	return &sqlite3.SQLiteDriver{ConnectHook: func(conn *sqlite3.SQLiteConn) error {
-		// Savepoints keep their journal in memory: a change of more than 16 pages would create a temporary file.
+		// Keep the journals of savepoints in memory. Otherwise a change of more than 16 pages creates a temporary file.
 		pragmas := "PRAGMA temp_store = MEMORY"
 		if c.changes != nil {
 			c.changes.watch(conn)

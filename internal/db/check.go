@@ -20,7 +20,7 @@ func (d *DB) Check(ctx context.Context) error {
 	return d.storageState.check(func() error { return d.probe(ctx) })
 }
 
-// storageState holds the last storage error that a change met.
+// storageState holds the last storage error with which a change failed.
 type storageState struct {
 	fault  atomic.Pointer[fault.Fault]
 	mu     sync.Mutex // mu is held during a probe
@@ -70,7 +70,7 @@ func (d *DB) probe(ctx context.Context) error {
 		return err
 	}
 	err := d.engine.write(ctx, func(tx *Tx) error {
-		if err := remove(tx); err != nil { // delete the row of a probe that could not delete it
+		if err := remove(tx); err != nil { // delete the row that an earlier probe failed to delete
 			return err
 		}
 		return tx.Secret.Create().SetID(d.storageState.row).SetSealed(filler).Exec(tx.Context())

@@ -17,7 +17,7 @@ const (
 	logPages = 8192
 	// logMax is the length at which the writer itself runs a checkpoint, because the checkpointer does not keep up.
 	logMax = 8 * logPages
-	// logRemainder is the number of pages whose checkpoint the writer may wait for.
+	// logRemainder is the most pages that may be left for the last copy, for which the writer waits.
 	logRemainder = 512
 	// logCheckInterval is the shortest time between two checks of the length.
 	logCheckInterval = 20 * time.Millisecond

@@ -18,7 +18,7 @@ import (
 // slowestAnswer is the longest round trip for which a measurement of the database's clock is accepted.
 const slowestAnswer = time.Second
 
-// newFollower returns the clock that follows a PostgreSQL database, nil for SQLite or with a configured clock.
+// newFollower returns the clock that follows a PostgreSQL database. It returns nil for SQLite, or if a clock is configured.
 func newFollower(cfg Config) *clock.Follower {
 	if cfg.Clock != nil || strings.HasPrefix(cfg.URL, "sqlite:") {
 		return nil
@@ -50,8 +50,9 @@ func (d *DB) SyncClock(ctx context.Context) (ahead time.Duration, err error) {
 
 var errSlowAnswer = errors.New("the database answered too slowly to tell its time")
 
-// DatabaseNow asks the database for its time. Use it to write and judge whether other processes are alive: a following clock
-// may be wrong for a while after its machine was suspended. Use [Tx.Now] for everything else.
+// DatabaseNow asks the database for its time. Use it to record that this process is alive, and to decide whether others are: a
+// [clock.Follower] may be wrong for a while after its machine was suspended. Use [Tx.Now] for everything else. In a View, DatabaseNow
+// returns Now.
 func (t *Tx) DatabaseNow() (now time.Time, err error) {
 	if !t.follows {
 		return t.now, nil

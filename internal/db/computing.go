@@ -14,7 +14,7 @@ var errComputes = errors.New("db: a closure of Write computes for too long while
 // computingLimit is the CPU time in nanoseconds that a closure may use between two statements. 0 means no limit.
 var computingLimit atomic.Int64
 
-// computingReport receives the violations.
+// computingReport is called with each violation of the limit.
 var computingReport atomic.Pointer[func(error)]
 
 // LimitComputing is for tests. From now on a Write fails and report is called if its closure uses more CPU time than limit between two
@@ -24,7 +24,7 @@ func LimitComputing(limit time.Duration, report func(error)) {
 	computingLimit.Store(int64(limit))
 }
 
-// computing measures the CPU time of a closure between its statements. A nil *computing measures nothing.
+// computing measures the CPU time of a closure of Write between its statements. A nil *computing measures nothing.
 type computing struct {
 	limit  time.Duration
 	since  time.Duration // since is the CPU time of the thread after the last statement

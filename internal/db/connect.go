@@ -34,8 +34,8 @@ func applyDefaults(c *pgx.ConnConfig) {
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: keepAlive}).DialContext
 }
 
-// afterConnect prepares a new session: it reads times in UTC. It makes the server end the session if the client vanishes, or if a
-// transaction is idle for longer than inTransaction, because the row locks of the transaction would block other nodes.
+// afterConnect prepares a new session, so that times are read in UTC. The server ends the session if the client vanishes, or if a
+// transaction is idle for longer than inTransaction: the row locks of the transaction would block other nodes.
 func afterConnect(ctx context.Context, c *pgx.Conn, inTransaction time.Duration) error {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
@@ -70,7 +70,7 @@ func Set(ctx context.Context, c *pgx.Conn, settings ...string) error {
 func seconds(d time.Duration) string      { return strconv.Itoa(int(d / time.Second)) }
 func milliseconds(d time.Duration) string { return strconv.Itoa(int(d / time.Millisecond)) }
 
-// host is one server of a URL that may name several. tls lists the ways to encrypt the connection, in the order to try.
+// host is one server of a URL that may name several. tls lists the TLS configurations to try, in order; nil: no TLS.
 type host struct {
 	name string
 	port uint16

@@ -78,7 +78,7 @@ type engine interface {
 // ErrClosed is returned by Write after Close.
 var ErrClosed = fault.New(fault.Unavailable, fault.UnavailableReason, "the server is shutting down; try again on another").Retry(time.Second)
 
-// errBusy is returned by Write if QueueSize callers already wait.
+// errBusy is returned by Write if QueueSize callers already wait, and on PostgreSQL also if no connection is free before WriteTimeout.
 var errBusy = fault.New(fault.Unavailable, fault.UnavailableReason, "too many changes are waiting to be stored; try again shortly").Retry(time.Second)
 
 // errNested is returned by a Write inside a Write, which would deadlock.
@@ -174,9 +174,8 @@ func (d *DB) View(ctx context.Context) *Tx {
 	return &Tx{Client: d.read, ctx: ctx, short: short, now: d.cfg.Clock.Now().UTC().Truncate(time.Microsecond)}
 }
 
-// Write runs fn in a transaction. If it returns nil, the commit is durable. If it returns an error, nothing was stored,
-// with one exception: if the connection to PostgreSQL is lost during the commit, the change may be stored, and the message
-// of the error says so.
+// Write runs fn in a transaction. If Write returns nil, the commit is durable. If it returns an error, nothing was stored, with one
+// exception: if the connection to PostgreSQL is lost during the commit, the change may be stored, and the message of the error says so.
 //
 // fn may run more than once, so it must have no side effects except through the transaction and [Tx.Notify]. It must query
 // only through tx, under tx.Context(), and must not wait for anything else. If ctx ends before fn starts, Write returns
@@ -194,8 +193,8 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	return d.cfg.Around(ctx, func(ctx context.Context) error { return d.writeOnce(ctx, fn) })
 }
 
-// writeOnce is Write without the function Around of [Config]. It converts storage errors to faults, records them for [DB.Check], and after
-// the commit notifies the subscribers.
+// writeOnce is Write without the wrapper [Config].Around. It converts storage errors to faults and records them for [DB.Check]. After the
+// commit it notifies the subscribers.
 func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 	var last *Tx // last is the committed transaction, if Write succeeds
 	err := Explain(d.engine.write(ctx, func(tx *Tx) error {
@@ -217,8 +216,8 @@ func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 	return err
 }
 
-// Fenced returns a second handle of the database. Its Write first runs check in the transaction, and stores nothing if check fails.
-// It protects work that only one process may do: another process may have taken over the lease while this one hung.
+// Fenced returns a second handle of the database, whose Write first runs check in the transaction and stores nothing if check fails. It
+// protects work that only the holder of a lease may do: if this process hangs, another one takes over the lease.
 func (d *DB) Fenced(check func(tx *Tx) error) *DB {
 	fenced := *d
 	fenced.fence = check

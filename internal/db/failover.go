@@ -41,8 +41,9 @@ func closeWithTimeout(ctx context.Context, conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// watch pings the server until ctx ends, because a host that hangs or vanishes sends no error. It uses conn, which leads to the host at,
-// and connects again after a failure. If the database has moved or hangs, it closes the pool's connections, on which queries would wait.
+// watch pings the server until ctx ends, because a host that hangs or vanishes sends no error. conn is its connection, and at the host of
+// conn. After a failure it connects again. If the database has moved or hangs, it closes the pool's connections, on which queries would
+// wait.
 func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 	defer close(p.watchDone)
 	for clock.Sleep(ctx, p.every) {

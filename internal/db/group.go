@@ -29,7 +29,7 @@ type group struct {
 	clock   clock.Clock
 	log     *slog.Logger
 
-	mu     sync.RWMutex // mu guards closed against a send on the closed queue
+	mu     sync.RWMutex // mu guards closed, so that no caller sends on the closed queue
 	closed bool
 	queue  chan *ticket
 	done   chan struct{}
@@ -54,8 +54,8 @@ type ticket struct {
 	tx    *Tx              // tx is the transaction of the last run
 }
 
-// transaction is a transaction of the writer. Its own statements run on the connection, because sql.Tx starts a goroutine to
-// watch each query.
+// transaction is a transaction of the writer. The writer's own statements, such as SAVEPOINT, run on conn, because sql.Tx starts a
+// goroutine to watch each query.
 type transaction struct {
 	sql  *sql.Tx
 	conn *sql.Conn
@@ -206,8 +206,8 @@ func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
 	return members, tx.commit()
 }
 
-// rerunSingly runs the tickets again in one transaction, and those queued meanwhile. Each has its own savepoint, so that a failing ticket
-// does not affect the others. It returns all tickets that belong to the transaction.
+// rerunSingly runs the tickets of a failed batch again in one transaction, with the tickets that were queued meanwhile. Each has its own
+// savepoint, so that a failing ticket does not affect the others. It returns all tickets that belong to the transaction.
 func (g *group) rerunSingly(members []*ticket) ([]*ticket, error) {
 	tx, err := g.begin()
 	if err != nil {
@@ -229,7 +229,7 @@ func (g *group) rerunSingly(members []*ticket) ([]*ticket, error) {
 	return members, tx.commit()
 }
 
-// turn makes the caller of t run its closure in tx, waits for it, and reports whether it failed.
+// turn makes the caller of t run its closure in tx, waits for the closure, and reports whether it failed.
 func (g *group) turn(tx transaction, t *ticket) (failed bool) {
 	t.err = nil
 	t.turn <- tx
@@ -237,9 +237,9 @@ func (g *group) turn(tx transaction, t *ticket) (failed bool) {
 	return t.err != nil || t.state.Load() == gone
 }
 
-// next returns the next ticket whose caller still waits, or nil if the queue is empty or the transaction, which began at begun and has
-// have changes, is full. It does not block, but yields the processor once, so that more callers can join: a shared commit costs less per
-// change.
+// next returns the next ticket whose caller still waits, or nil if the queue is empty or the transaction is full. The transaction began at
+// begun and has have changes so far. It does not block, but yields the processor once, so that more callers can join: a shared commit costs
+// less per change.
 func (g *group) next(have int, begun time.Time) *ticket {
 	yielded := false
 	for have < groupMax && time.Since(begun) < groupSpan {

@@ -46,7 +46,7 @@ type BackupInfo struct {
 }
 
 // copyNote is the suffix of the file next to the database that records the last copy. The record is not in the database, because the
-// command that makes the copy may not write to a database that a server uses.
+// command that makes the copy must not write to a database that a server uses.
 const copyNote = ".backup.json"
 
 // recordCopy records the size and time of a complete copy in the file next to the database, for [DB.LastCopy].

@@ -261,7 +261,7 @@ func (p *postgres) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 	})
 }
 
-// inTx runs fn in a transaction. It commits if fn returns nil, and otherwise rolls back.
+// inTx runs fn in a transaction, which it commits if fn returns nil and otherwise rolls back.
 func inTx(ctx context.Context, pool *sql.DB, fn func(*sql.Tx) error) error {
 	tx, err := pool.BeginTx(ctx, nil)
 	if err != nil {

@@ -19,8 +19,8 @@ type notice struct {
 	key   string // key identifies what changed
 }
 
-// Notify tells the subscribers of a topic after the commit which key changed. Each key is notified once per
-// transaction, and not at all if the transaction or the enclosing savepoint is rolled back.
+// Notify calls the subscribers of topic after the commit, with key, which names what changed. They are called once per key and transaction,
+// and not at all if the transaction or the enclosing savepoint is rolled back.
 func (t *Tx) Notify(topic Topic, key string) {
 	if n := (notice{topic, key}); !slices.Contains(t.notices, n) {
 		t.notices = append(t.notices, n)

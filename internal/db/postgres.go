@@ -93,7 +93,7 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 	return p, nil
 }
 
-// minVersion is the oldest supported PostgreSQL: idle_session_timeout came with 14.
+// minVersion is the oldest supported PostgreSQL: version 14 added idle_session_timeout, which the lease uses.
 const minVersion = 14
 
 // checkVersion returns an error if the server's PostgreSQL is older than minVersion.
@@ -214,9 +214,9 @@ func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool,
 	return err != nil && (tx.conn.retry.Load() || isSerialization(err) || isHidden(err) && !tx.conn.failed.Load()), err
 }
 
-// isHidden recognises the error that follows a failed statement whose error was never read, because its rows were
-// closed early. ent reads only one row after each UpdateOne, and PostgreSQL may report a serialization conflict after
-// that row.
+// isHidden recognises the error that a transaction returns after a failed statement if the error of that statement was never read, because
+// its rows were closed early. ent reads only one row after each UpdateOne, and PostgreSQL may report a serialization conflict after that
+// row.
 func isHidden(err error) bool {
 	var e *pgconn.PgError
 	return errors.Is(err, pgx.ErrTxCommitRollback) || errors.As(err, &e) && e.Code == "25P02"

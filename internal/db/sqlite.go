@@ -29,7 +29,7 @@ const (
 
 type sqlite struct {
 	path         string
-	file         *os.File // file is closed after the pools: POSIX drops SQLite's locks on a file when the process closes any descriptor of the file
+	file         *os.File // file is for fsync. Close it after the pools: closing any descriptor of a file drops SQLite's POSIX locks
 	writer       *sql.DB
 	readers      *sql.DB
 	shared       *sql.DB // shared has the connections of ViewShared; a statement on readers inside a ViewShared never waits for these

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Statistics for SQLite of indexes that begin with the property. An installation has few properties with many rows
+// Assumed row counts, for SQLite's statistics of indexes that begin with property_id. An installation has few properties with many rows
 // each.
 const (
 	rowsInTable    = 1_000_000

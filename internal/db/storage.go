@@ -54,7 +54,7 @@ func isOneOf(f *fault.Fault, list ...*fault.Fault) bool {
 // has a fault, unchanged.
 func Explain(err error) error { return explain(err, errDisconnected) }
 
-// explain is Explain, except that it returns the fault lost if the connection was lost.
+// explain is [Explain], but converts the loss of the connection to the fault lost.
 func explain(err error, lost *fault.Fault) error {
 	if err == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/ent"
 )
 
-// Tx is a running transaction. Its queries fail after the closure has returned.
+// Tx is a running transaction of [DB.Write], or a read-only [DB.View]. The queries of a transaction fail after its closure has returned.
 type Tx struct {
 	*ent.Client
 	ctx     context.Context
@@ -184,9 +184,9 @@ var (
 	errConflict = errors.New("db: the change conflicts with another one and must run again")
 )
 
-// txConn refuses queries after the closure has returned, or after SQLite has rolled the transaction back by itself,
-// because each further statement would be a transaction of its own. It records a serialization failure of PostgreSQL
-// even if the closure hides the error.
+// txConn runs the statements of a transaction. It refuses them after the closure has returned, or after SQLite has rolled the transaction
+// back by itself: each further statement would be a transaction of its own. It records a serialization failure of PostgreSQL even if the
+// closure hides the error.
 type txConn struct {
 	entsql.ExecQuerier
 	change  context.Context // change ends at the deadline of the transaction
@@ -194,11 +194,11 @@ type txConn struct {
 	changes *changes        // changes is nil on PostgreSQL
 	ended   atomic.Bool
 	retry   atomic.Bool
-	failed  atomic.Bool // failed means that a statement failed outside a savepoint that was rolled back
+	failed  atomic.Bool // failed means that a statement failed, unless its savepoint was rolled back
 	wrote   atomic.Bool // wrote means that a statement may have changed rows
 
 	computing *computing
-	marks     []string // marks are those of the statements that changed rows, for a [ChangeWatcher]
+	marks     []string // marks are what a [ChangeWatcher] of a test returned for statements
 }
 
 // usable returns an error if the transaction has ended or must be repeated.
@@ -215,8 +215,8 @@ func (c *txConn) usable() error {
 }
 
 // within returns the context for the next statement, or an error if the change is past its deadline or cannot continue. On SQLite the
-// context is never cancelled: an interrupted statement would roll back all changes of the group, and watching a context costs as much as
-// a statement. So a slow statement holds the writer until it ends: callers that wait leave at their own deadlines, and above QueueSize
+// context is never cancelled: an interrupted statement would roll back all changes of the group, and watching a context costs as much as a
+// statement. So a slow statement blocks the writer until it ends. Callers that wait give up at their own deadlines, and above QueueSize
 // they are refused at once. The caller must close the rows of a query, because the writer waits for them.
 func (c *txConn) within(ctx context.Context) (context.Context, error) {
 	if err := cmp.Or(c.usable(), c.change.Err(), ctx.Err()); err != nil {

@@ -7,7 +7,8 @@ import (
 
 // ChangeWatcher receives what a change did. It is for tests that check the notifications of changes.
 type ChangeWatcher struct {
-	// Changed is called after a statement that changed rows, on the goroutine that ran it. It returns a mark of the statement, or "".
+	// Changed is called after a statement that changed rows, on the goroutine that ran it. It returns a mark, any text to pass to
+	// Committed, or "".
 	Changed func(statement string) (mark string)
 	// Committed is called after a commit with the marks of the change, and the keys of which it notified the subscribers, by topic.
 	Committed func(marks []string, notified map[Topic][]string)

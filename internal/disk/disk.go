@@ -24,8 +24,8 @@ func OwnAs(f *os.File, like string) error {
 	return f.Chown(int(owner.Uid), int(owner.Gid))
 }
 
-// InheritOwner gives the open file f, if root runs this process, the owner of the directory or file at the path like. The server, which runs
-// as that owner, must be able to open it. Files that other users create stay theirs.
+// InheritOwner gives the open file f, if root runs this process, the owner of the directory or file at the path like. The server, which
+// runs as that owner, must be able to open it. If another user runs this process, the file keeps its owner.
 func InheritOwner(f *os.File, like string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -34,7 +34,7 @@ func InheritOwner(f *os.File, like string) error {
 }
 
 // Replace gives the file at path the content atomically: a crash leaves the old or the new content. Only the owner of the file at the path
-// like can read it. Replace fails if this process may not give a file to that owner.
+// like can read it. Replace fails if this process has no right to give a file to that owner.
 func Replace(path string, content []byte, like string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // CreateTemp creates the file with mode 0600
 	if err != nil {

@@ -14,20 +14,21 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
+// Event is something that happened to its subject, to be stored by [Append].
 type Event struct {
 	PropertyID string
-	Subject    string // Subject is the id of the reservation, lock or integration
+	Subject    string // Subject is the id of the reservation, lock, bridge or integration, or an [InternalSubject]
 	Kind       Kind
 	Body       map[string]any // Body has no PIN, no token and no personal data
-	OccurredAt time.Time      // OccurredAt is now if zero
-	GrantID    string         // GrantID is the access grant, if that is not the subject
+	OccurredAt time.Time      // OccurredAt is when it happened; zero: now
+	GrantID    string         // GrantID is the access grant that it concerns, or empty
 }
 
-// Appended is the topic of new events that webhooks may deliver. Its key is empty.
+// Appended is the topic of new events for subscribers, all except [Kind.Internal] ones. Its key is empty.
 const Appended db.Topic = "event.appended"
 
-// Append stores an event in the transaction of the change that it reports, and notifies the webhooks and the open
-// streams of staff after the commit.
+// Append stores an event in the transaction of the change that it reports. After the commit it notifies the dispatcher, which delivers
+// events to subscribers, and the open streams of staff.
 func Append(tx *db.Tx, e Event) error {
 	if e.OccurredAt.IsZero() {
 		e.OccurredAt = tx.Now()
@@ -57,12 +58,11 @@ func Append(tx *db.Tx, e Event) error {
 	return nil
 }
 
-// topics are the topics of the subjects of events, by the prefix of their ids.
+// topics has the topic of the streams of staff for each kind of subject, by the prefix of its ids.
 var topics = map[string]watch.Topic{id.Reservation: watch.Reservations, id.Lock: watch.Locks, id.Bridge: watch.Bridges, id.Integration: watch.Spaces}
 
-// notifyWatchers notifies the open streams of staff that the subject of the event changed. It omits events that a
-// person only read something: a page that reads the data again after each notification would notify itself without
-// end.
+// notifyWatchers notifies the open streams of staff that the subject of the event changed. It ignores events that record only that a person
+// read something: a page that reads the data again after each notification would notify itself without end.
 func (e Event) notifyWatchers(tx *db.Tx) {
 	if slices.Contains(reads, e.Kind) {
 		return

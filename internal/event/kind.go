@@ -2,7 +2,7 @@ package event
 
 import "slices"
 
-// Kind is the kind of an event. The values are those of the webhooks.
+// Kind is the kind of an event. Webhooks send its value.
 type Kind string
 
 const (
@@ -36,9 +36,8 @@ var Kinds = []Kind{
 	PreCheckInCompleted, CheckInStarted, CheckInBlocked, CheckInCompleted,
 }
 
-// Internal kinds record steps inside the service. They serve to explain a reservation and are not delivered to
-// webhooks. Their subject is [InternalSubject] of an id, so that the sequence numbers of subjects that partners see have no
-// gaps.
+// Internal kinds record steps inside the service. They serve to explain a reservation and are not delivered to webhooks. Their subject is
+// the [InternalSubject] of an id, so that the sequence numbers of subjects that partners see have no gaps.
 const (
 	ReservationChanged Kind = "reservation.changed" // the PMS changed a reservation in a way that affects access
 	CredentialChanged  Kind = "credential.changed"  // the evidence that a code works on a lock has changed

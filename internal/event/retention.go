@@ -15,9 +15,9 @@ import (
 // deleted, so that a failing subscriber does not fill the database.
 const UndeliveredGrace = 30 * 24 * time.Hour
 
-// Forget deletes old events. It reads limit events, by id after a cursor, and deletes those from before a time that
-// all subscribers have received, or that are older by UndeliveredGrace. It keeps the last event of each subject, which
-// determines the next sequence number. It returns the next cursor, 0 at the end.
+// Forget deletes old events. It reads limit events whose ids follow after. Of those stored before a time, it deletes the ones that all
+// subscribers except webhooks have received, and the ones that are older by UndeliveredGrace. It keeps the last event of each subject,
+// which determines the next sequence number. It returns the id to pass as after next, or 0 at the end.
 func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) {
 	page, err := tx.Event.Query().Where(event.IDGT(after)).Order(event.ByID()).Limit(limit).
 		Select(event.FieldID, event.FieldCreatedAt, event.FieldPosition).All(tx.Context())
@@ -32,7 +32,7 @@ func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) 
 	next := int64(0)
 	for i, e := range page {
 		if !e.CreatedAt.Before(before) {
-			break // all later events are newer
+			break // all following events are newer
 		}
 		if e.Position != nil && (*e.Position <= received || e.CreatedAt.Before(before.Add(-UndeliveredGrace))) {
 			old = append(old, e.ID)

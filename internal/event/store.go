@@ -52,9 +52,9 @@ const (
 	oldestEvent = `SELECT e.created_at%s ORDER BY e.position LIMIT 1`
 )
 
-// Positions order events for their subscribers. Ids cannot order them: on PostgreSQL a transaction may commit after
-// another with higher ids, and a subscriber that has passed these ids would miss its events. The dispatcher assigns
-// positions to committed events, in the order of the subject within each subject.
+// Positions order events for their subscribers. Ids cannot order them: on PostgreSQL a transaction may commit after another with higher
+// ids, and a subscriber that has passed these ids would miss its events. The dispatcher assigns positions to committed events. Events of
+// one subject keep the order of their sequence numbers.
 
 // ErrMoved means that another dispatcher moved the cursor or assigned the positions meanwhile.
 var ErrMoved = errors.New("another dispatcher delivers events at the same time")
@@ -71,9 +71,9 @@ type NewEvent struct {
 	Kind Kind
 }
 
-// Unpositioned returns up to limit committed events that have no position yet, oldest first, and the position after
-// which theirs begin. That is at least the time in microseconds, so that the position of a deleted event is not
-// assigned again: a subscriber that has received the deleted event would skip the new one.
+// Unpositioned returns up to limit committed events that have no position yet, oldest first, and last, the position after which their
+// positions begin. last is at least the time in microseconds since 1970, so that the position of a deleted event is not assigned again: a
+// subscriber that has received the deleted event would skip the new one.
 func Unpositioned(view *db.Tx, limit int) (events []NewEvent, last int64, err error) {
 	events, err = db.ReadList(view, func(e *NewEvent) []any { return []any{&e.ID, &e.Kind} }, selectUnpositioned, limit)
 	if err == nil && len(events) > 0 {
@@ -86,8 +86,8 @@ func Unpositioned(view *db.Tx, limit int) (events []NewEvent, last int64, err er
 	return events, last, nil
 }
 
-// AssignPositions gives events the positions after last, in their order; see [Unpositioned]. It reads only these
-// events, so that it conflicts with no transaction that appends events.
+// AssignPositions gives the events, in their order, the positions after last; both come from [Unpositioned]. It reads only these events, so
+// that it conflicts with no transaction that appends events.
 func AssignPositions(tx *db.Tx, events []NewEvent, last int64) error {
 	var values strings.Builder
 	for i, e := range events {
@@ -102,7 +102,7 @@ type Cursor struct {
 	Subscriber string
 	Subject    string // Subject is empty for the main cursor, which covers all subjects except those that failed and have their own cursor
 	Position   int64
-	Attempts   int       // Attempts counts failed deliveries after the position
+	Attempts   int       // Attempts counts the failed deliveries of the event after the position
 	RetryAt    time.Time // RetryAt is when to retry a subject whose delivery failed
 	WebhookID  *string   // WebhookID is set if the subscriber is a webhook
 	PropertyID string    // PropertyID, if not empty, is the only property whose events the subscriber receives
@@ -143,8 +143,8 @@ func subscribe(tx *db.Tx, subscriber string, webhookID any) error {
 	return nil
 }
 
-// RemoveUnknown deletes the cursors of subscribers that are not among known, those of this version of the program, and
-// that have received no event for a long time. In a rolling upgrade, an older node does not know the subscribers of a
+// RemoveUnknown deletes the cursors of subscribers that are not among known, the subscribers of this version of the program. It keeps those
+// that have fallen behind by less than UndeliveredGrace, because in a rolling upgrade an older node does not know the subscribers of a
 // newer one. The cursors of a webhook are deleted with the webhook instead.
 func RemoveUnknown(tx *db.Tx, known []string) error {
 	args := []any{tx.Now().Add(-UndeliveredGrace)}
@@ -160,8 +160,8 @@ func RemoveUnknown(tx *db.Tx, known []string) error {
 	return nil
 }
 
-// After returns up to limit events that a subscriber has not received, in order: those after the cursor c. If c is the
-// cursor of one failing subject, the events end at the position of main, the subscriber's main cursor.
+// After returns up to limit events that a subscriber has not received, in order: those after the cursor c. main is the subscriber's main
+// cursor. If c is the cursor of one failing subject, the events end at the position of main.
 func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
 	q := view.Event.Query().Where(event.PositionGT(max(c.Position, 0)), inPositionIndex)
 	if main.PropertyID != "" {
@@ -181,7 +181,7 @@ func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
 // query with its condition.
 func inPositionIndex(s *entsql.Selector) { s.Where(entsql.ExprP("position > 0")) }
 
-// Failure is a failed delivery of the events of one subject.
+// Failure is a failed delivery to a subscriber of the events of one subject.
 type Failure struct {
 	Subject string
 	After   int64 // After is the position before the first of these events
@@ -197,8 +197,8 @@ func (f Failure) reason() string {
 	return string(fault.InternalError)
 }
 
-// Move sets the cursor of a subscriber to a later position, after the events up to there were received. It returns
-// ErrMoved if another dispatcher has moved the cursor.
+// Move sets the cursor of a subscriber to a later position, because the subscriber has received the events up to there. It returns ErrMoved
+// if another dispatcher has moved the cursor.
 func Move(tx *db.Tx, c *Cursor, position int64) error {
 	return execExactly(tx, 1, "move a cursor", moveCursor, position, c.ID, c.Position)
 }
@@ -214,8 +214,8 @@ func Postpone(tx *db.Tx, c *Cursor, f Failure) error {
 	return execExactly(tx, 1, "postpone a subject", postponeCursor, f.RetryAt, f.reason(), c.ID, c.Attempts)
 }
 
-// Release deletes the cursor of a subject that no longer fails, unless the main cursor has passed further events of
-// the subject.
+// Release deletes the cursor of a subject that no longer fails. It returns ErrMoved if main has moved meanwhile, because it may have passed
+// further events of the subject.
 func Release(tx *db.Tx, c, main *Cursor) error {
 	if err := Move(tx, main, main.Position); err != nil {
 		return err

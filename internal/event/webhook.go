@@ -40,7 +40,7 @@ func WebhookCursors(view *db.Tx, propertyID, webhookID string) ([]*Cursor, error
 // maxBacklog bounds how many events are counted.
 const maxBacklog = 10_000
 
-// Backlog is what a webhook has not received.
+// Backlog describes the events that a webhook has not received.
 type Backlog struct {
 	Waiting  int        // Waiting counts events up to maxBacklog
 	Since    *time.Time // Since is the time of the oldest of them
@@ -69,7 +69,7 @@ func WebhookBacklog(view *db.Tx, propertyID, webhookID string, kinds []string) (
 	return b, err
 }
 
-// add counts the events of some kinds that from selects, with its parameters args, into the backlog.
+// add adds events to the backlog: those of the kinds, or of every kind, that the FROM clause from selects with the parameters args.
 func (b *Backlog) add(view *db.Tx, kinds []string, from string, args ...any) error {
 	if len(kinds) > 0 {
 		marks := make([]string, len(kinds))

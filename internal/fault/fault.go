@@ -20,8 +20,8 @@ const (
 	Denied                       // the caller is authenticated but not allowed
 	NotFound                     // the object does not exist for this tenant
 	Exists                       // the object exists already or is being created
-	Aborted                      // a concurrent change won
-	Precondition                 // the current state does not allow it
+	Aborted                      // a concurrent change was stored first
+	Precondition                 // the current state of the object does not allow the call
 	Exhausted                    // a limit is reached
 	Unavailable                  // a dependency is not available; try again
 	Deadline                     // the deadline passed

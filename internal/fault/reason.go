@@ -1,8 +1,7 @@
 package fault
 
-// Reason is a stable camelCase identifier that programs may act on. The enum latchkey.errors.v1.Reason describes each value.
-// Packages checkin, space, lock and access define the reasons that they decide. A constant that would have the name of a Kind ends in
-// Reason.
+// Reason is a stable camelCase identifier that programs may act on. The enum latchkey.errors.v1.Reason describes each value. Packages
+// checkin, space, lock and access define further reasons of their own. A constant that would have the name of a Kind ends in Reason.
 type Reason string
 
 // Reasons why a call is refused.

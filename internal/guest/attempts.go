@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/throttle"
 )
 
-// newCounter returns a counter of a property without failures. Its id is a keyed hash of what it counts.
+// newCounter returns a counter of failed attempts at a property, with no failures yet. Its id is a keyed hash of what it counts.
 func newCounter(keys *keyring.Ring, l throttle.Limit, what ...string) throttle.Counter {
 	return throttle.Counter{Limit: l, ID: hex.EncodeToString(keys.MAC("attempts", what...))}
 }
@@ -71,9 +71,9 @@ func CountFound(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	return counters[0].Count, storeCounters(tx, propertyID, counters)
 }
 
-// numbers returns the keys of the limit of a booking: the typed number, and the other numbers of the reservations in rows that have it, so
-// that a booking with two numbers has one limit. An unknown number gets a limit too, and a second key, so that neither an answer nor its time
-// shows whether the number exists. No typed number has a space after [reservation.FoldNumber].
+// numbers returns the keys under which the failures of a booking are counted: the typed number, and all other numbers of the reservations
+// in rows. So a booking with two numbers has one limit. An unknown number is counted too, under two keys like a known one, so that neither
+// the response nor its time shows whether the number exists. The second key has blanks, which no number has after [reservation.FoldNumber].
 func (q Search) numbers(rows []*ent.Reservation) []string {
 	typed := reservation.FoldNumber(q.Number)
 	out := []string{typed}
@@ -105,8 +105,8 @@ func loadCounters(tx *db.Tx, propertyID string, counters []throttle.Counter) err
 	return nil
 }
 
-// recordFailure counts a failed search, in the database so that a restart forgets nothing. Staff are notified once in each period
-// in which searches begin to wait.
+// recordFailure counts a failed search. The count is in the database, so a restart of the server does not clear it. Staff get a notice when
+// a counter begins to delay searches, once in each of its periods.
 func (q Search) recordFailure(tx *db.Tx, counters []throttle.Counter) error {
 	slows := false
 	for i, c := range counters {
@@ -122,8 +122,8 @@ func (q Search) recordFailure(tx *db.Tx, counters []throttle.Counter) error {
 	})
 }
 
-// refund takes back from the source the failures that it had with this number before its search found the stay, so that a guest who mistypes
-// does not slow the next guest. counters are from [Search.countersOf].
+// refund subtracts from the failures of the source those that it had with this number before its search found the stay. So a guest who
+// mistypes does not slow the next guest. counters are from [Search.countersOf].
 func (q Search) refund(tx *db.Tx, counters []throttle.Counter) error {
 	source, returned := &counters[0], &counters[1]
 	if returned.Count == 0 {
@@ -148,7 +148,7 @@ func storeCounters(tx *db.Tx, propertyID string, counters []throttle.Counter) er
 	return nil
 }
 
-// tooManyAttempts returns the error of a search that must wait, with the wait in words and as a retry time.
+// tooManyAttempts returns the error of a search that must wait. It has the wait in words and as the time after which to retry.
 func tooManyAttempts(wait time.Duration) error {
 	return fault.New(fault.Exhausted, fault.TooManyAttempts, "too many searches failed; try again in %s, or go to the desk", roughly(wait)).Retry(wait)
 }

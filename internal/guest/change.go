@@ -37,7 +37,8 @@ func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) 
 	return loadTrustedParty(tx, keys, a)
 }
 
-// loadPartyOfStay is loadOwnParty for a change that makes sense only until the check-out.
+// loadPartyOfStay is loadOwnParty for a change that makes sense only during the stay. It returns errStayEnded after the check-out or a
+// cancelation.
 func loadPartyOfStay(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	p, err := loadOwnParty(tx, keys, a)
 	if err == nil && p.hasEnded() {
@@ -46,8 +47,8 @@ func loadPartyOfStay(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, erro
 	return p, err
 }
 
-// loadTrustedParty returns the party for a change by any guest of it. It refuses a session that found the booking by two facts, once the PMS
-// has checked the guest in; see [Party.Trusts].
+// loadTrustedParty returns the party for a change by any of its guests. Once the PMS has checked the guest in, it refuses a session that
+// found the booking by two facts (booking number and family name): see [Party.Trusts].
 func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
 	if err == nil && !p.Trusts(a) {
@@ -70,15 +71,15 @@ func (p *Party) hasEnded() bool {
 	return state == access.Processed || state == access.Canceled
 }
 
-// Limits of the party that a session may name if it rests on two facts, a booking number and a family name: a family in a room for which the
-// PMS sent no number, or a few people more than the PMS named. More is a mistake, or a stranger who fills the property's list of guests.
+// Limits of the party size that a session may enter if it knows only two facts, a booking number and a family name. alwaysAllowed is for a
+// family in a room for which the PMS sent no number. allowedMore is how many people more than the PMS sent are accepted. More is a mistake,
+// or a stranger who fills the property's list of guests.
 const (
 	alwaysAllowed = 8
 	allowedMore   = 4
 )
 
-// maxParty returns how many people a session may name that knows only a booking number and a family name. The present number is always
-// allowed.
+// maxParty returns the largest party that a session of two facts may enter. The present size is always allowed.
 func (p *Party) maxParty() int {
 	adults, children := PartySize(nil, p.Reservation)
 	return max(alwaysAllowed, adults+children+allowedMore, p.Adults+p.Children)
@@ -102,8 +103,9 @@ func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int
 	return recordCompletion(tx, keys, a)
 }
 
-// RemoveCompanion deletes a companion with all answers, and the addresses of the mails to the companion. The party that the guest names gets
-// smaller by one. After the check-in it deletes no companion who has answered on a link of their own, because that guest may be in the room.
+// RemoveCompanion deletes a companion with all answers, and the addresses of the mails to the companion. The size of the party becomes
+// smaller by one. After the check-in it returns errAnswered for a companion who has answered on a link of their own: that guest may be in
+// the room.
 func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -127,7 +129,8 @@ func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID strin
 	return SetParty(tx, keys, a, max(adults, 0), max(children, 0))
 }
 
-// loadCompanion loads a companion for a change by the main guest. A link of a companion leads to the PIN, so two facts are not enough.
+// loadCompanion loads the party and one companion for a change by the main guest. It needs a session of a mailed link: a companion's link
+// leads to the PIN, so two facts are not enough.
 func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) (*Party, Member, error) {
 	if a.Origin != OriginMail {
 		return nil, Member{}, errMailOnly
@@ -157,9 +160,9 @@ func deleteGuest(tx *db.Tx, m Member) error {
 	return deleteGuests(tx, m.Row.PropertyID, m.Row)
 }
 
-// InviteCompanion stores the address of a companion, to which the caller mails a link; "" if the main guest passes one on: see
-// [CreateCompanionLink]. The former link of the companion ends, and with it the devices that it brought in, unless the new one goes to the same
-// address. A minor's link needs a main guest whose date of birth is known, and is that of an adult.
+// InviteCompanion stores the address to which the caller mails a companion's link. address is "" if the main guest passes the link on: see
+// [CreateCompanionLink]. The companion's former link ends. The devices that opened it lose access, unless the address is the same. A minor
+// can be invited only if the main guest is an adult whose date of birth is known.
 func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, address string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {

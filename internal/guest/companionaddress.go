@@ -13,9 +13,9 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// CompanionAddress returns the address to which the mails of a companion go, or "". It is what the companion typed on a link of their own, as
-// long as the link works, or the address to which the companion's link was mailed. An address that the main guest typed into the
-// companion's form does not count: the mails have links with which their reader acts as the companion.
+// CompanionAddress returns the address to which the mails of a companion go, or "". It is the address that the companion typed on a link of
+// their own, as long as such a link works; otherwise the one to which the companion's link was mailed. An address that the main guest typed
+// into the companion's form does not count: the mails have links with which their reader acts as the companion.
 func CompanionAddress(view *db.Tx, keys *keyring.Ring, g *Row) (string, error) {
 	answered, err := openPerson(view.Context(), keys, g)
 	if err != nil || answered.MailTo == nil {
@@ -57,8 +57,9 @@ func (p person) companionAddresses() (all []string) {
 	return all
 }
 
-// companionMailTo returns the mail address to store with m, a copy of the form's guest with new answers. A companion who types an address on
-// their own link gives a new one; an address that another person typed does not count. Other guests keep theirs.
+// companionMailTo returns the mail address to store with m, a copy of the form's guest with new answers. A companion who types an address
+// on their own link replaces the stored one. An address that another person types does not count. An empty field removes the stored one.
+// The main guest keeps theirs.
 func (f Form) companionMailTo(m Member) *mailTo {
 	address := m.Answers[rule.Email]
 	switch {
@@ -72,8 +73,8 @@ func (f Form) companionMailTo(m Member) *mailTo {
 	return m.mailTo
 }
 
-// endCompanionAddress ends the links that were mailed to the address which a companion gave and has now replaced, and the companion's devices of
-// mailed links except the caller's: it may have been mistyped.
+// endCompanionAddress ends the links that were mailed to an address which a companion gave and has now replaced: it may have been mistyped.
+// It also ends the companion's sessions, except the caller's.
 func endCompanionAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, former, present Member) error {
 	if former.Row.Role != Companion || former.mailTo == nil || strings.EqualFold(former.mailTo.Address, former.invitedTo) ||
 		present.mailTo != nil && strings.EqualFold(former.mailTo.Address, present.mailTo.Address) {

@@ -12,7 +12,7 @@ import (
 )
 
 // RecordCompletion records, once, that the party has given every required answer. If an answer becomes missing, the next completion is
-// recorded again. A party whose data were erased completes nothing.
+// recorded again. For a party whose data were erased it does nothing.
 func (p *Party) RecordCompletion(tx *db.Tx) error {
 	if p.Reservation.ErasedAt != nil {
 		return nil
@@ -42,7 +42,7 @@ func (p *Party) RecordCompletion(tx *db.Tx) error {
 	})
 }
 
-// recordCompletion is [Party.RecordCompletion] after a change of the party. It reads the party again, because the answers of one guest
+// recordCompletion calls [Party.RecordCompletion] after a change of the party. It reads the party again, because the answers of one guest
 // decide what is asked of another.
 func recordCompletion(tx *db.Tx, keys *keyring.Ring, a actor.Actor) error {
 	watch.Notify(tx, a.PropertyID, watch.Reservations, a.ReservationID)

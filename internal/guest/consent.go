@@ -24,7 +24,8 @@ var (
 	errMinorShares    = fault.New(fault.Denied, fault.NotYourConsent, "an adult main guest decides what is shared of a minor: ask them, or the desk")
 )
 
-// mayShare returns why a session may not decide what is shared of a guest, or nil.
+// mayShare returns why a session is not allowed to decide what is shared of a guest, or nil. nothing is true if the decision is to share
+// nothing.
 //
 //	session                      guest                         may decide
 //	a companion's                the companion, an adult       yes
@@ -34,7 +35,7 @@ var (
 //	the main guest's, an adult   a minor, see [age.isWard]     yes
 //	the main guest's, a minor    a minor                       no
 //	the main guest's             another companion             no
-//	resting on two facts         as above, if all that was said of the guest was said in this session: it may be a stranger's
+//	of two facts                 as above, if all answers of the guest are from this session: it may be a stranger's
 func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
 	if a.Origin != OriginMail {
 		if m.Row.SharingSetAt != nil && m.Row.SharingSession != a.ID || len(m.answersOf(a.ID)) < len(m.Answers) {
@@ -55,12 +56,12 @@ func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
 	return nil
 }
 
-// MayShare reports whether a session may decide what is shared of a guest.
+// MayShare reports whether a session may decide that data of a guest are shared.
 func (p *Party) MayShare(a actor.Actor, m Member) bool {
 	return p.Trusts(a) && p.mayShare(a, m, false) == nil
 }
 
-// answersOf returns the answers that were given in a session.
+// answersOf returns the answers that were given in the session with an id.
 func (m Member) answersOf(session string) rule.Answers {
 	out := rule.Answers{}
 	for field, value := range m.Answers {
@@ -71,7 +72,7 @@ func (m Member) answersOf(session string) rule.Answers {
 	return out
 }
 
-// callerMember returns the guest whose session it is: the companion, or else the main guest.
+// callerMember returns the guest who uses a session: the companion, or else the main guest.
 func (p *Party) callerMember(a actor.Actor) Member { return p.Visible(a)[0] }
 
 // SharingChoice is a guest's choice of the groups of fields that the PMS may get. An empty GuestID means the caller.
@@ -80,9 +81,9 @@ type SharingChoice struct {
 	Groups  []string
 }
 
-// SetSharing stores what the PMS may get of guests, and whether the property keeps the main guest's answers for the next stay, if the
-// first choice is the main guest's. Only a session from a mail to the booker changes what is kept: it has proved that the booker's address
-// is the guest's. If one choice is refused, none is stored.
+// SetSharing stores what the PMS may get of guests. If the first choice is the main guest's, it also stores whether to keep a profile: the
+// main guest's answers, for the next stay. Only a session from a mail to the booker changes that, because it has proved that the booker's
+// address is the guest's. If one choice is refused, none is stored.
 func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices ...SharingChoice) error {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
@@ -110,12 +111,12 @@ func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices
 		return nil
 	}
 	if !keep && !p.Stay.KeepProfile {
-		return nil // the switch was off before: what an earlier stay keeps stays
+		return nil // the choice was off before: a profile of an earlier stay is not deleted
 	}
 	return p.keepProfile(tx, keys, keep)
 }
 
-// storeSharing stores choices of guests, with one statement for those that are alike.
+// storeSharing stores the choices of guests, with one statement for all guests who share the same groups.
 func (p *Party) storeSharing(tx *db.Tx, a actor.Actor, of []Member, choices []SharingChoice) error {
 	session := a.ID
 	if a.Origin == OriginMail {
@@ -137,7 +138,8 @@ func (p *Party) storeSharing(tx *db.Tx, a actor.Actor, of []Member, choices []Sh
 	return nil
 }
 
-// keepProfile stores whether the property keeps the main guest's answers, and keeps or deletes them, if the stay uses a profile.
+// keepProfile stores whether the property keeps the main guest's answers, and saves or deletes the profile. It does nothing if the stay
+// uses no profile: see [Party.UsesProfile].
 func (p *Party) keepProfile(tx *db.Tx, keys *keyring.Ring, keep bool) error {
 	uses, err := p.UsesProfile(tx)
 	if err != nil || !uses {

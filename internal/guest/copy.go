@@ -16,7 +16,7 @@ import (
 
 // The functions of this file collect the data of which a guest gets a copy on request.
 
-// VisibleAnswers returns the answers of a guest that a session sees.
+// VisibleAnswers returns those answers of a guest that a session may read.
 func (p *Party) VisibleAnswers(a actor.Actor, m Member) (rule.Answers, error) {
 	form, err := p.FormOf(a, m.Row.ID)
 	if err != nil {
@@ -31,17 +31,17 @@ func (p *Party) VisibleAnswers(a actor.Actor, m Member) (rule.Answers, error) {
 	return out, nil
 }
 
-// MayExport returns why a session gets no copy of its guest's data, or nil: the rule is that of an erasure.
+// MayExport returns why a session gets no copy of its guest's data, or nil. The rule is the same as for an erasure.
 func MayExport(a actor.Actor) error {
 	_, err := mayErase(a)
 	return err
 }
 
-// ActsAs reports whether a session is that of a guest, and not of the main guest for a companion.
+// ActsAs reports whether a session is a guest's own. It is false for the main guest who acts for a companion.
 func ActsAs(a actor.Actor, g *Row) bool { return callerOf(a, g) == theGuest }
 
-// SessionGuests returns the guest for whom each session of a party was opened, by session: "" is the main guest. It has ended sessions too, until they
-// are deleted.
+// SessionGuests returns the id of the guest of each session of a party, by session id; "" is the main guest. Ended sessions are included
+// until they are deleted.
 func (p *Party) SessionGuests(view *db.Tx) (map[string]string, error) {
 	rows, err := view.GuestSession.Query().Where(guestsession.PropertyID(p.Reservation.PropertyID), guestsession.ReservationID(p.Reservation.ID)).
 		Select(guestsession.FieldID, guestsession.FieldGuestID).All(view.Context())
@@ -77,8 +77,8 @@ func RegisteredForm(view *db.Tx, keys *keyring.Ring, g *Row) (*Entry, error) {
 	return &e, err
 }
 
-// KeptProfile returns what the property keeps of the main guest for the next stay, and when it was last saved or offered; nil: nothing, or the
-// stay uses no profile.
+// KeptProfile returns the profile (the main guest's answers that the property keeps for the next stay), and when it was last saved or
+// offered. It returns nil if there is none or the stay uses none.
 func (p *Party) KeptProfile(view *db.Tx, keys *keyring.Ring) (rule.Answers, time.Time, error) {
 	if uses, err := p.UsesProfile(view); err != nil || !uses {
 		return nil, time.Time{}, err

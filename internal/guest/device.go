@@ -16,7 +16,7 @@ import (
 // maxDevices bounds the sessions that a list shows. The bound of sessions for each guest is far below it.
 const maxDevices = 100
 
-// usedInterval is how often the last use of a session is stored at most.
+// usedInterval is the shortest time between two updates of a session's last use.
 const usedInterval = 5 * time.Minute
 
 var errDeviceNotFound = fault.New(fault.NotFound, fault.DeviceNotFound, "no such session acts for this guest: it ended, or it is another guest's; list the devices again")
@@ -24,10 +24,10 @@ var errDeviceNotFound = fault.New(fault.NotFound, fault.DeviceNotFound, "no such
 // Device is a session as stored.
 type Device = ent.GuestSession
 
-// NeedsUse reports whether a call with the guest's session should store a new time of use: the stored one is old enough.
+// NeedsUse reports whether a call should store a new time of use for its session: the stored one is old enough.
 func NeedsUse(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
-// MarkUsed stores that a session is used. It prolongs the session of a guest who goes on at a tablet, up to longestKioskSession.
+// MarkUsed stores that a session is used now. It also prolongs a session on a tablet, up to longestKioskSession.
 func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	row, err := tx.GuestSession.Query().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -51,8 +51,9 @@ func atKiosk(a actor.Actor) bool {
 	return a.Origin != OriginMail && a.Origin != OriginDoor && a.HandedBy == ""
 }
 
-// ownDevices selects the sessions that a caller lists and ends. A session that rests on two facts is a stranger's, as far as known: it
-// sees only itself. The link of the mail to the booker also sees the sessions that rest on two facts.
+// ownDevices selects the sessions that a caller may list and end. A session of two facts (booking number and family name) may be a
+// stranger's: it sees only itself. A session of a mailed link sees all sessions of its guest. The main guest's also sees those of two
+// facts.
 func ownDevices(a actor.Actor) []predicate.GuestSession {
 	if a.Origin != OriginMail {
 		return []predicate.GuestSession{guestsession.ID(a.ID)}
@@ -60,12 +61,12 @@ func ownDevices(a actor.Actor) []predicate.GuestSession {
 	return []predicate.GuestSession{guestsession.ReservationID(a.ReservationID), guestsession.GuestID(a.GuestID)}
 }
 
-// ListOwnDevices returns the sessions that act for a caller, the latest used first.
+// ListOwnDevices returns the active sessions that a caller may list, the latest used first.
 func ListOwnDevices(view *db.Tx, a actor.Actor) ([]*Device, error) {
 	return listDevices(view, a.PropertyID, ownDevices(a)...)
 }
 
-// ListDevices returns the sessions of a reservation, the latest used first.
+// ListDevices returns the active sessions of a reservation, the latest used first.
 func ListDevices(view *db.Tx, propertyID, reservationID string) ([]*Device, error) {
 	if _, err := loadReservation(view, propertyID, reservationID); err != nil {
 		return nil, err
@@ -73,7 +74,7 @@ func ListDevices(view *db.Tx, propertyID, reservationID string) ([]*Device, erro
 	return listDevices(view, propertyID, guestsession.ReservationID(reservationID))
 }
 
-// listDevices returns the active sessions that which selects, the latest used first.
+// listDevices returns the active sessions that match which, the latest used first, at most maxDevices.
 func listDevices(view *db.Tx, propertyID string, which ...predicate.GuestSession) ([]*Device, error) {
 	rows, err := view.GuestSession.Query().Where(active(view, propertyID, which)...).
 		Order(ent.Desc(guestsession.FieldUsedAt), ent.Desc(guestsession.FieldID)).Limit(maxDevices).All(view.Context())
@@ -83,17 +84,17 @@ func listDevices(view *db.Tx, propertyID string, which ...predicate.GuestSession
 	return rows, nil
 }
 
-// active limits the selection which to the sessions of a property that are neither revoked nor expired.
+// active returns which with more conditions: the sessions are of the property, not revoked and not expired.
 func active(view *db.Tx, propertyID string, which []predicate.GuestSession) []predicate.GuestSession {
 	return append(slices.Clone(which), guestsession.PropertyID(propertyID), guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(view.Now()))
 }
 
-// EndOwnDevice ends one of the sessions that act for a caller.
+// EndOwnDevice ends one of the sessions that a caller may end.
 func EndOwnDevice(tx *db.Tx, a actor.Actor, sessionID string) error {
 	return endDevice(tx, a.PropertyID, append(ownDevices(a), guestsession.ID(sessionID))...)
 }
 
-// EndOtherDevices ends the sessions that act for a caller, but not the caller's.
+// EndOtherDevices ends all sessions that a caller may end, except the caller's own.
 func EndOtherDevices(tx *db.Tx, a actor.Actor) error {
 	return endSessions(tx, a.PropertyID, append(ownDevices(a), guestsession.IDNEQ(a.ID))...)
 }
@@ -103,7 +104,7 @@ func EndDevice(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	return endDevice(tx, propertyID, guestsession.ReservationID(reservationID), guestsession.ID(sessionID))
 }
 
-// endDevice ends the sessions that which selects. It returns errDeviceNotFound if none of them is active.
+// endDevice ends the sessions that match which. It returns errDeviceNotFound if none of them is active.
 func endDevice(tx *db.Tx, propertyID string, which ...predicate.GuestSession) error {
 	found, err := tx.GuestSession.Query().Where(active(tx, propertyID, which)...).Exist(tx.Context())
 	if err != nil {

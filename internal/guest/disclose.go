@@ -11,7 +11,7 @@ type Sharing struct {
 	CheckingIn bool     // the party checks in now: it is at the property and has pressed the button
 	Staying    bool     // the PMS has checked the party in, and the stay with its late check-out is not over
 	Decided    bool     // this guest has said what to share, or an adult has for a minor
-	Shared     []string // the groups that were named then
+	Shared     []string // the groups that were chosen then
 	Mandatory  []string // the groups that the property marks mandatory
 	// Answers are those that the decision covers.
 	Answers rule.Answers
@@ -37,8 +37,8 @@ func (p *Party) SharingOf(m Member) Sharing {
 	return s
 }
 
-// Disclose returns the answers that the PMS may get, and the groups in which it gets one. Everything else stays here, also what only the
-// law asks.
+// Disclose returns the answers that the PMS may get, and the groups with at least one such answer. All other answers stay here, also those
+// that only the law asks.
 func (s Sharing) Disclose() (out rule.Answers, groups []rule.Group) {
 	given, out := s.Answers.WithoutNone(), rule.Answers{}
 	for _, group := range s.Groups() {

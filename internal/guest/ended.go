@@ -6,7 +6,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Ending is what ended a session before its time.
+// Ending is what ended a session before it expired.
 type Ending string
 
 const (
@@ -16,7 +16,8 @@ const (
 
 var errNotEnded = fault.New(fault.NotFound, fault.StayNotFound, "the token is unknown or expired, or its session has not ended")
 
-// PropertyOfCanceledLink returns the property of a link that ended because the PMS canceled the stay. Other links are not found.
+// PropertyOfCanceledLink returns the property of a link that ended because the PMS canceled the stay. For any other link it returns
+// errLinkNotFound.
 func PropertyOfCanceledLink(view *db.Tx, keys *keyring.Ring, secret string) (propertyID string, err error) {
 	if !keyring.IsToken(secret, keyring.GuestLink) {
 		return "", errLinkNotFound
@@ -28,7 +29,8 @@ func PropertyOfCanceledLink(view *db.Tx, keys *keyring.Ring, secret string) (pro
 	return propertyID, err
 }
 
-// PropertyOfEndedSession returns the property of a session that was ended, and by what. Sessions that go on or have expired are not found.
+// PropertyOfEndedSession returns the property of a session that was ended early, and by what. For a session that is active or has expired
+// it returns errNotEnded.
 func PropertyOfEndedSession(view *db.Tx, keys *keyring.Ring, token string) (propertyID string, by Ending, err error) {
 	if !keyring.IsToken(token, keyring.SessionToken) {
 		return "", "", errNotEnded

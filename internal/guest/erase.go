@@ -18,9 +18,9 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// Erase erases the data of a request whose time has come, all in this transaction: a server that is killed has erased everything or nothing.
-// The official forms of guests who arrived go to the guest register first. It reports whether the erasure is done: the stay may have been
-// prolonged.
+// Erase erases the data of a request whose time has come, all in this transaction: a server that is killed has erased everything or
+// nothing. The official forms of guests who arrived go to the guest register first. done is false if the time has not come: the stay may
+// have been prolonged.
 func Erase(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) (done bool, err error) {
 	p, _, err := ViewParty(tx, keys, row.PropertyID, row.ReservationID)
 	if fault.Has(err, fault.ReservationNotFound) { // it was removed with all its data
@@ -68,7 +68,8 @@ func finishErasure(tx *db.Tx, row *ErasureRow, law string, keptUntil *time.Time)
 	return nil
 }
 
-// eraseParty erases a whole party. The booking may have got more rooms since the request, so that the profile is kept: the receipt says so.
+// eraseParty erases a whole party. If the stay no longer uses a profile, because the booking got more rooms since the request, the profile
+// is kept. The receipt says so.
 func (p *Party) eraseParty(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) error {
 	uses, err := p.UsesProfile(tx)
 	if err != nil {
@@ -78,8 +79,8 @@ func (p *Party) eraseParty(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) error
 	return p.eraseAll(tx, keys, row.KeepProfile)
 }
 
-// eraseAll erases what is stored about a party and its booker, and what the property keeps for the next stay unless the guest keeps it. What is
-// left of the reservation are its dates, its rooms and the PMS's ids.
+// eraseAll erases what is stored about a party and its booker, and the profile for the next stay unless keepProfile is set. Of the
+// reservation it leaves the dates, the rooms and the PMS's ids.
 func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring, keepProfile bool) error {
 	if !keepProfile {
 		if err := p.deleteProfile(tx, keys); err != nil {
@@ -99,7 +100,7 @@ func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring, keepProfile bool) error 
 	return reservation.Service{Keys: keys}.EraseBooker(tx, p.Reservation)
 }
 
-// eraseCompanion erases what is stored about one companion. The party keeps its size, so that a guest without data takes the place.
+// eraseCompanion erases what is stored about one companion. The party keeps its size: a guest without data takes the companion's place.
 func (p *Party) eraseCompanion(tx *db.Tx, guestID string) error {
 	propertyID := p.Reservation.PropertyID
 	for _, m := range p.Members {
@@ -145,7 +146,8 @@ func execAll(tx *db.Tx, all ...interface {
 	return nil
 }
 
-// PendingErasures returns, by reservation, when the oldest erasure was requested that is not done. Reservations without one are missing.
+// PendingErasures returns when the oldest pending erasure of each reservation was requested, by reservation. Reservations without one are
+// missing.
 func PendingErasures(view *db.Tx, propertyID string, reservationIDs []string) (map[string]time.Time, error) {
 	rows, err := view.Erasure.Query().Where(enterasure.PropertyID(propertyID), enterasure.ReservationIDIn(reservationIDs...), enterasure.FinishedAtIsNil()).All(view.Context())
 	if err != nil {

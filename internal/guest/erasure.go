@@ -17,18 +17,18 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// An erasure is requested by the guest, or by staff for the guest. A sweep confirms it by mail and does it: see [Erase].
+// An erasure is requested by the guest, or by staff for the guest. A background sweep confirms it by mail and carries it out: see [Erase].
 
 const (
 	// erasureWithin is how long after the request, or after the end of the access, data are erased at the latest.
 	erasureWithin = 24 * time.Hour
-	// erasureAlert is when, after the begin of erasureWithin, staff are notified of an erasure that is not done.
+	// erasureAlert is how long after the start of erasureWithin staff are notified of an erasure that is not done.
 	erasureAlert = 20 * time.Hour
 	// ErasureRetention is how long the proof of an erasure is kept.
 	ErasureRetention = 3 * 365 * 24 * time.Hour
 )
 
-// ByTheGuest is the requester of an erasure who is not staff. Staff are recorded by name.
+// ByTheGuest is recorded as the requester if the guest requests the erasure. Staff are recorded by name.
 const ByTheGuest = "guest"
 
 var (
@@ -39,14 +39,14 @@ var (
 // ErasureRow is an erasure as stored.
 type ErasureRow = ent.Erasure
 
-// Erasure is how far an erasure is.
+// Erasure is the state of an erasure that was requested, or what a request would do.
 type Erasure struct {
 	Row       *ErasureRow // nil: none was requested
 	GuestID   string      // a companion; empty: the whole party and the booker
 	DueAt     time.Time   // zero after it is done
-	AfterStay bool
-	Law       string    // the country rule under which official forms are kept, or empty
-	KeptUntil time.Time // when the last of them is erased, or zero
+	AfterStay bool        // the 24 hours begin at the end of the access, which is still to come
+	Law       string      // the country rule under which official forms are kept, or empty
+	KeptUntil time.Time   // when the last of them is erased, or zero
 	Zone      *time.Location
 }
 
@@ -58,7 +58,7 @@ func (e Erasure) KeptOn() string {
 	return e.KeptUntil.In(e.Zone).Add(-time.Nanosecond).Format(time.DateOnly)
 }
 
-// Receipt returns the secret that shows how far the erasure is, or "".
+// Receipt returns the secret with which a person reads the state of the erasure, or "" if none was requested.
 func (e Erasure) Receipt(keys *keyring.Ring) string {
 	if e.Row == nil {
 		return ""
@@ -66,11 +66,12 @@ func (e Erasure) Receipt(keys *keyring.Ring) string {
 	return receiptOf(keys, e.Row.ID)
 }
 
-// receiptOf returns the secret with which a person reads how far an erasure is.
+// receiptOf derives the secret of a receipt from the id of the erasure.
 func receiptOf(keys *keyring.Ring, erasureID string) string {
 	return keys.DeriveToken(keyring.Receipt, erasureID)
 }
 
+// receiptMAC returns the keyed hash under which the secret of a receipt is stored and found.
 func receiptMAC(keys *keyring.Ring, receipt string) []byte {
 	return keys.MAC("erasureReceipt", receipt)
 }
@@ -78,7 +79,8 @@ func receiptMAC(keys *keyring.Ring, receipt string) []byte {
 // covers reports whether an erasure of a companion, or of the whole party if guestID is empty, covers a guest.
 func covers(guestID string, m Member) bool { return guestID == "" || m.Row.ID == guestID }
 
-// keptForms returns the country rule that makes the property keep official forms after an erasure, and until when.
+// keptForms returns the country rule that makes the property keep official forms after an erasure, and until when; "" and zero: none is
+// kept.
 func (p *Party) keptForms(guestID string) (law string, until time.Time) {
 	for _, f := range p.officialForms() {
 		if covers(guestID, f.guest) && f.inRegister && len(f.answers) > 0 && f.eraseAt.After(until) {
@@ -88,8 +90,8 @@ func (p *Party) keptForms(guestID string) (law string, until time.Time) {
 	return law, until
 }
 
-// mayErase returns whose data a session may erase and export: a companion their own, and the main guest with the link of the mail those of the
-// whole party. A person who knows two facts may be a stranger.
+// mayErase returns whose data a session may erase and export: a companion's own, or "" for the whole party. It refuses a session of two
+// facts, because its user may be a stranger.
 func mayErase(a actor.Actor) (guestID string, err error) {
 	if a.Origin != OriginMail {
 		return "", errMailLinkOnly
@@ -97,7 +99,7 @@ func mayErase(a actor.Actor) (guestID string, err error) {
 	return a.GuestID, nil
 }
 
-// ErasureOf returns how far the erasure of a session's data is, or what a request would do.
+// ErasureOf returns the state of the pending erasure of a session's data, or what a request would do now.
 func ErasureOf(view *db.Tx, p *Party, a actor.Actor) (Erasure, error) {
 	guestID, err := mayErase(a)
 	if err != nil {
@@ -122,7 +124,7 @@ func (p *Party) erasure(row *ErasureRow, guestID string, now time.Time) Erasure 
 	return e
 }
 
-// pendingErasure returns the erasure of a stay that is not done, or nil.
+// pendingErasure returns the erasure of a companion's data that is not done, or nil. guestID is empty for the whole party.
 func pendingErasure(view *db.Tx, propertyID, reservationID, guestID string) (*ErasureRow, error) {
 	row, err := view.Erasure.Query().Where(enterasure.PropertyID(propertyID), enterasure.ReservationID(reservationID),
 		enterasure.GuestID(guestID), enterasure.FinishedAtIsNil()).Only(view.Context())
@@ -161,8 +163,8 @@ func ErasureOfMail(view *db.Tx, keys *keyring.Ring, propertyID, reservationID, m
 	return &e, err
 }
 
-// RequestErasure requests the erasure of a session's data. A repeated request changes nothing. keepProfile excepts what the property keeps of the
-// main guest for the next stay.
+// RequestErasure requests the erasure of a session's data. A repeated request changes nothing. keepProfile excludes the answers that the
+// property keeps for the main guest's next stay.
 func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keepProfile bool) (Erasure, error) {
 	guestID, err := mayErase(a)
 	if err != nil {
@@ -173,7 +175,7 @@ func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keepProfile bo
 	})
 }
 
-// RequestErasureFor requests the erasure of the data of a companion, or of a whole party if guestID is empty. by is who requests it.
+// RequestErasureFor requests the erasure of the data of a companion, or of a whole party if guestID is empty. by names the member of staff.
 func RequestErasureFor(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID, guestID, by string) (Erasure, error) {
 	return requestErasure(tx, keys, ErasureRow{PropertyID: propertyID, ReservationID: reservationID, GuestID: guestID, RequestedBy: by})
 }
@@ -234,7 +236,7 @@ func WithdrawErasure(tx *db.Tx, a actor.Actor) error {
 	return nil
 }
 
-// FindReceipt returns how far the erasure with a receipt is.
+// FindReceipt returns the state of the erasure that has a receipt, or errReceiptNotFound.
 func FindReceipt(view *db.Tx, keys *keyring.Ring, receipt string) (Erasure, error) {
 	if !keyring.IsToken(receipt, keyring.Receipt) {
 		return Erasure{}, errReceiptNotFound
@@ -249,7 +251,7 @@ func FindReceipt(view *db.Tx, keys *keyring.Ring, receipt string) (Erasure, erro
 	return DescribeErasure(view, keys, row)
 }
 
-// DescribeErasure returns how far a stored erasure is.
+// DescribeErasure returns the state of a stored erasure, done or not.
 func DescribeErasure(view *db.Tx, keys *keyring.Ring, row *ErasureRow) (Erasure, error) {
 	if row.FinishedAt == nil {
 		p, _, err := ViewParty(view, keys, row.PropertyID, row.ReservationID)
@@ -304,7 +306,8 @@ func ListErasures(view *db.Tx, keys *keyring.Ring, propertyID string, page Erasu
 	return out, nil
 }
 
-// ListPendingErasures returns erasures of all properties that are not done, by id and after a cursor.
+// ListPendingErasures returns erasures of all properties that are not done, in the order of their ids. after is the last id of the former
+// page.
 func ListPendingErasures(view *db.Tx, after string, limit int) ([]*ErasureRow, error) {
 	rows, err := view.Erasure.Query().Where(enterasure.FinishedAtIsNil(), enterasure.IDGT(after)).Order(enterasure.ByID()).Limit(limit).All(view.Context())
 	if err != nil {
@@ -313,7 +316,7 @@ func ListPendingErasures(view *db.Tx, after string, limit int) ([]*ErasureRow, e
 	return rows, nil
 }
 
-// AcknowledgeErasure records the mail that acknowledges an erasure, or that no address is known for one.
+// AcknowledgeErasure records the mail that confirms an erasure. mailID is "" if no address is known.
 func AcknowledgeErasure(tx *db.Tx, row *ErasureRow, mailID string) error {
 	err := tx.Erasure.Update().Where(enterasure.PropertyID(row.PropertyID), enterasure.ID(row.ID)).SetMailID(mailID).SetConfirmedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
@@ -322,8 +325,8 @@ func AcknowledgeErasure(tx *db.Tx, row *ErasureRow, mailID string) error {
 	return nil
 }
 
-// DeleteErasures deletes proofs of erasures that were done before a time and whose official forms are erased, at most limit, and returns
-// their number.
+// DeleteErasures deletes proofs of erasures that were done more than ErasureRetention before a time, if the kept official forms are erased
+// by then too. It deletes at most limit and returns their number.
 func DeleteErasures(tx *db.Tx, before time.Time, limit int) (int, error) {
 	done := before.Add(-ErasureRetention)
 	ids, err := tx.Erasure.Query().Where(enterasure.FinishedAtLT(done), enterasure.Or(enterasure.KeptUntilIsNil(), enterasure.KeptUntilLT(before))).

@@ -21,13 +21,14 @@ type ErasureFacts struct {
 // ErasurePlan is when data are erased.
 type ErasurePlan struct {
 	From      time.Time // the 24 hours begin
-	AfterStay bool      // because the stay ends then
+	AfterStay bool      // From is the end of the access, which is still to come
 }
 
 // DueAt is when the data are erased at the latest.
 func (p ErasurePlan) DueAt() time.Time { return p.From.Add(erasureWithin) }
 
-// PlanErasure decides when data are erased. A guest in house needs the key and the way to the desk, and the law wants their answers.
+// PlanErasure decides when data are erased. A guest in house still needs the key and the contact to the desk, and the law requires their
+// answers.
 //
 //	the guests                                        the 24 hours begin
 //	have not checked in, canceled, or checked out     at the request
@@ -41,12 +42,13 @@ func PlanErasure(f ErasureFacts) ErasurePlan {
 	return ErasurePlan{From: f.End, AfterStay: f.Now.Before(f.End)}
 }
 
-// planErasure plans the erasure of a party's data that was requested at a time.
+// planErasure plans the erasure of a party's data. requestedAt is when it was requested.
 func (p *Party) planErasure(requestedAt, now time.Time) ErasurePlan {
 	return planErasure(p.Reservation, p.Property, p.Stay, requestedAt, now)
 }
 
-// planErasure plans an erasure without the guests' answers, which may be unreadable. stay is nil if nothing is stored about the stay.
+// planErasure plans an erasure without decrypting the guests' answers, which may be unreadable. stay is nil if nothing is stored about the
+// stay.
 func planErasure(reserved *ent.Reservation, in *ent.Property, stay *ent.Stay, requestedAt, now time.Time) ErasurePlan {
 	of := access.Stay{To: reserved.ToAt}
 	if reserved.ExtendedTo != nil {
@@ -62,8 +64,8 @@ func planErasure(reserved *ent.Reservation, in *ent.Property, stay *ent.Stay, re
 	return PlanErasure(f)
 }
 
-// LateErasure returns by when an erasure must be done, and whether that is so soon that staff must know. It reads no answers: they may be why
-// the erasure fails.
+// LateErasure returns by when an erasure must be done, and late if staff must be notified because that is near or over. It decrypts no
+// answers: unreadable ones may be why the erasure fails.
 func LateErasure(view *db.Tx, row *ErasureRow) (dueAt time.Time, late bool, err error) {
 	reserved, err := loadReservation(view, row.PropertyID, row.ReservationID)
 	if err != nil {

@@ -22,8 +22,8 @@ import (
 	"latchkey.dev/internal/throttle"
 )
 
-// Lifetimes of the sessions that two facts give. That at a kiosk counts from its last use, because a family needs a while for its answers. That of
-// a phone lasts longer once it has checked the guest in: see [Prolong].
+// Lifetimes of sessions that two facts (number and name) open. A session at a kiosk ends kioskSession after its last use, because a family
+// needs a while for its answers. A session on a phone lasts longer once it has checked the guest in: see [Prolong].
 const (
 	kioskSession        = 10 * time.Minute
 	longestKioskSession = time.Hour
@@ -35,20 +35,21 @@ type Search struct {
 	PropertyID string
 	Number     string // pmsNumber or channelNumber
 	FamilyName string // of the booker or of a guest
-	Choice     string // one of the choices of a former answer
+	Choice     string // the ID of the [Choice] that the guest picked, or empty
 	KioskID    string // empty: a search from a QR code
 	Address    string // of the client, for a search from a QR code
 	Device     string // what the client says it is, for a search from a QR code
 	Place      string // name of the kiosk or of the QR code, for staff
 }
 
-// Choice is one of several stays that match. The days and the number are empty if the rest differs from all others.
+// Choice is one of several stays that match. The days are set only if room and initials are the same as those of another choice, and the
+// number only if the days are the same too.
 type Choice struct {
 	ID, SpaceName, Initials  string
 	FromDate, ToDate, Number string
 }
 
-// Found is the result of a search.
+// Found is the result of a search: a session if one stay matches, or choices if several do.
 type Found struct {
 	Session   *Session
 	Choices   []Choice
@@ -57,16 +58,16 @@ type Found struct {
 
 var errStayNotFound = fault.New(fault.NotFound, fault.StayNotFound, "no stay has this number and this family name; check both, or ask the desk")
 
-// Matches are the stays that a search matches, read before it is counted.
+// Matches is what [Search.Match] found, before [Find] counts the search.
 type Matches struct {
-	wait    time.Duration // the search has to wait, so it compared nothing
+	wait    time.Duration // above 0: the search has to wait, so it compared nothing
 	numbers []string      // what the search is counted against: the typed number and the other numbers of its stays
 	stays   []*ent.Reservation
 	choices []Choice
 }
 
-// Match finds the stays that a search matches. It changes nothing and decrypts and compares persons, so it runs outside of the write that
-// counts the search: see [Find].
+// Match finds the stays that a search matches. It changes nothing. It decrypts and compares many persons, so it runs outside of the write
+// transaction that counts the search: see [Find].
 func (q Search) Match(view *db.Tx, keys *keyring.Ring) (Matches, error) {
 	rows, err := q.withNumber(view)
 	if err != nil {
@@ -96,8 +97,8 @@ func (q Search) Match(view *db.Tx, keys *keyring.Ring) (Matches, error) {
 	return m, err
 }
 
-// choicesOf returns what a guest whose search matched several stays sees to pick one: the initials of its booker and the room, and if these are
-// the same as of another stay, the days, and then the number.
+// choicesOf returns what a guest sees to pick one of several matching stays: the initials of the booker and the room. Stays that look the
+// same also show the days. If these are the same too, they show the number.
 func choicesOf(view *db.Tx, found []match, stays []*ent.Reservation) ([]Choice, error) {
 	places, err := reservation.PlacesOf(view, stays)
 	if err != nil {
@@ -125,7 +126,7 @@ func choicesOf(view *db.Tx, found []match, stays []*ent.Reservation) ([]Choice, 
 	return choices, nil
 }
 
-// forEachAlike calls f with the index of each choice that looks like another one.
+// forEachAlike calls f with the index of each choice that looks the same as another one.
 func forEachAlike(choices []Choice, f func(i int)) {
 	looks := make([]Choice, len(choices))
 	times := map[Choice]int{}
@@ -141,8 +142,8 @@ func forEachAlike(choices []Choice, f func(i int)) {
 	}
 }
 
-// Find counts a search that failed, and creates a session for one that matches one stay. refused is why nothing was found; a transaction
-// that refuses must be committed all the same, because it counts the attempt.
+// Find counts a search that failed, and creates a session if exactly one stay matches. refused is the error for the guest if nothing was
+// found. The caller must commit the transaction also then, because it counts the attempt.
 func Find(tx *db.Tx, keys *keyring.Ring, q Search, m Matches) (found Found, refused, err error) {
 	counters, err := q.countersOf(tx, keys, m.numbers)
 	if err != nil {
@@ -194,11 +195,11 @@ func numberSpellings(number string) []string {
 	return slices.Compact(out)
 }
 
-// umlauts are how German and Nordic letters are written without them.
+// umlauts replaces German and Nordic letters by their usual spelling without them, such as ae for ä.
 var umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "ae", "Ö", "oe", "Ü", "ue", "ø", "oe", "Ø", "oe", "å", "aa", "Å", "aa")
 
-// foldName returns the comparable forms of a name. Case, accents, spaces, hyphens and apostrophes do not count. Nothing is comparable
-// to a name without letters.
+// foldName returns the comparable forms of a name. Case, accents, spaces, hyphens and apostrophes do not count. A name without letters has
+// no form, so no name equals it.
 func foldName(name string) []string {
 	var out []string
 	for _, spelling := range []string{name, umlauts.Replace(norm.NFC.String(name))} {
@@ -228,7 +229,7 @@ func initial(name string) string {
 	return string(unicode.ToUpper(first)) + "."
 }
 
-// shownNumber returns what staff see of a number that was tried. Text without a digit may be a name, so it is not shown.
+// shownNumber returns how staff see a number that was typed in a failed search. Text without a digit may be a name, so it is not shown.
 func shownNumber(number string) string {
 	if !strings.ContainsFunc(number, unicode.IsDigit) {
 		return "?"

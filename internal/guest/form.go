@@ -27,7 +27,7 @@ type Form struct {
 
 	law    *rule.Rule
 	viewer actor.Actor
-	ward   bool
+	ward   bool // an adult decides for the guest, see [age.isWard]
 	names  bool // the session may read the names
 }
 
@@ -42,9 +42,9 @@ func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
 	return Form{Member: m, Asks: asks, MinSteps: least, MaxSteps: most, law: p.Law(), viewer: a, ward: p.isWard(m), names: p.Trusts(a)}, nil
 }
 
-// Value returns the answer to a field. It returns withheld if the answer was given in another session and the caller's session
-// rests on two facts only: a person who knows a number and a name must not read the rest, nor the names after the check-in. Withheld from
-// the main guest is also what an adult companion answered on a link of their own.
+// Value returns the answer to a field. withheld means that the session must not read it. A session of two facts (booking number and family
+// name) reads only answers that it gave itself, and the names until the check-in. The main guest does not read what a companion answered on
+// a link of their own, unless an adult decides for that companion.
 func (f Form) Value(field rule.Field) (value string, withheld bool) {
 	value = f.Member.Answers[field]
 	switch {
@@ -56,8 +56,8 @@ func (f Form) Value(field rule.Field) (value string, withheld bool) {
 	return value, false
 }
 
-// LockedBy returns how the present answer to a field was given, if that keeps the session from changing it. It returns "" if the session may
-// change it.
+// LockedBy returns how the present answer to a field was given if this forbids the session to change it, and "" if the session may change
+// it.
 func (f Form) LockedBy(field rule.Field) AnsweredBy {
 	given := f.Member.answeredBy(field)
 	if f.Member.Answers[field] == "" || callerOf(f.viewer, f.Member.Row).mayChange(given) {
@@ -69,14 +69,14 @@ func (f Form) LockedBy(field rule.Field) AnsweredBy {
 // IsMissing reports whether a required answer is missing.
 func (f Form) IsMissing(a rule.Ask) bool { return a.Required && f.Member.Answers[a.Field] == "" }
 
-// problemReasons has the reason of a wrong field for each problem of an answer.
+// problemReasons maps each problem of an answer to the reason in the API's error.
 var problemReasons = map[rule.Problem]fault.Reason{
 	rule.TooLong: fault.TooLong, rule.NotADate: fault.NotADate, rule.NotPossible: fault.NotPossible, rule.NotACountry: fault.NotACountry,
 	rule.NotAnOption: fault.NotAnOption, rule.NotAnAddress: fault.NotAnAddress, rule.NotAPhone: fault.NotAPhone, rule.BadCharacter: fault.BadCharacter,
 }
 
-// SaveStep stores the answers of one step of a form. If an answer is wrong it stores none and names every wrong field. After the stay it stores
-// nothing: the official form is complete, and the answers wait only for their deletion.
+// SaveStep stores the answers of one step of a form. If an answer is wrong it stores none, and the error names every wrong field. After the
+// stay it returns errStayEnded: the official form is complete, and the answers only wait for their deletion.
 func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step rule.Step, answers map[string]string) (*Party, error) {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
@@ -105,7 +105,7 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 	return p, recordCompletion(tx, keys, a)
 }
 
-// unknownStep returns the error of a step that the form does not have. It names those that it has.
+// unknownStep returns the error of a step that the form does not have. The error lists the steps of the form.
 func unknownStep(form Form) error {
 	var steps []string
 	for _, ask := range form.Asks {
@@ -185,7 +185,7 @@ func (f Form) setAnswer(m Member, field rule.Field, answer string, days rule.Day
 	return nil
 }
 
-// checkLockedAnswers returns an error if m, a copy of the form's guest with other answers, lost an answer that the session may not change.
+// checkLockedAnswers returns an error if m, a copy of the form's guest with other answers, lost an answer that the session must not change.
 func (f Form) checkLockedAnswers(m Member) error {
 	for field := range f.Member.Answers {
 		if m.Answers[field] != "" {
@@ -214,6 +214,7 @@ func dropUnasked(m Member, asks []rule.Ask) {
 	}
 }
 
+// answerPath returns the path of an answer in the API's errors.
 func answerPath(f rule.Field) string { return "answers." + string(f) }
 
 // hasField reports whether a list of errors contains one of a field.
@@ -221,7 +222,7 @@ func hasField(wrong []fault.Field, f rule.Field) bool {
 	return slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == answerPath(f) })
 }
 
-// save stores the answers of a guest. A signature of other answers is erased.
+// save stores the answers of a guest. It erases a signature of other answers.
 func (p *Party) save(tx *db.Tx, keys *keyring.Ring, a actor.Actor, m Member) error {
 	if m.SignedAt = p.signedAt(m); m.SignedAt.IsZero() {
 		m.signature = nil
@@ -254,7 +255,7 @@ func (p *Party) save(tx *db.Tx, keys *keyring.Ring, a actor.Actor, m Member) err
 // Settings are a property's rules of self check-in, with their defaults.
 type Settings = property.CheckInSettings
 
-// ruleSettings returns the settings as the rules need them.
+// ruleSettings converts the settings for package rule. An unknown country rule counts as the one that asks nothing.
 func ruleSettings(s *Settings) rule.Settings {
 	law, ok := rule.Find(s.Rule)
 	if !ok {

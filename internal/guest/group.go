@@ -18,13 +18,13 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// maxGroupRooms bounds the rooms of a group that its booker reads, and maxGroupRead the reservations of the PMS's group among which they are.
+// maxGroupRooms limits the rooms of a group that its booker sees. maxGroupRead limits the reservations that are read to find them.
 const (
 	maxGroupRooms = 100
 	maxGroupRead  = 1000
 )
 
-// RoomState is how far a room of a group is.
+// RoomState is how far the check-in of one room of a group is.
 type RoomState string
 
 const (
@@ -34,7 +34,7 @@ const (
 	RoomEnded     RoomState = "ended"
 )
 
-// GroupRoom is one room of a group, without anything about its guests but their number.
+// GroupRoom is one room of a group. Of its guests it has only how many there are, and how many have completed their form.
 type GroupRoom struct {
 	SpaceName, ParentName string
 	FromDate              string
@@ -46,11 +46,11 @@ type GroupRoom struct {
 // booking says to which booker's group a reservation belongs.
 type booking struct {
 	PropertyID, IntegrationID, GroupID string
-	Address                            []byte // the keyed hash of the booker's; nil: there is none
+	Address                            []byte // the keyed hash of the booker's mail address; nil: there is none
 	Shown                              bool   // the reservation is neither canceled nor erased
 }
 
-// isTogether decides whether the booker of one reservation reads how far another is.
+// isTogether decides whether the booker of one reservation sees how far the check-in of another is.
 //
 //	the other reservation                              is read
 //	same property, PMS, group and booker's address     yes
@@ -62,13 +62,13 @@ func (b booking) isTogether(other booking) bool {
 		len(b.Address) > 0 && bytes.Equal(b.Address, other.Address) && other.Shown
 }
 
-// mayReadGroup decides whether a session reads the group: that of the main guest by a mailed link. Two facts may be known to others, and a
-// companion is a guest of one room.
+// mayReadGroup decides whether a session reads the group. Only the main guest with a mailed link may: two facts may be known to others, and
+// a companion is a guest of one room.
 func mayReadGroup(a actor.Actor) bool {
 	return a.Kind == actor.Guest && a.GuestID == "" && a.Origin == OriginMail
 }
 
-// bookingOf returns by what a reservation is compared with others of its booker: property, PMS, group and the booker's address.
+// bookingOf returns what identifies the booker's group of a reservation: property, PMS, group and the booker's address.
 func bookingOf(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) (booking, error) {
 	b := booking{PropertyID: r.PropertyID, IntegrationID: r.IntegrationID, Shown: r.State != string(access.Canceled) && r.ErasedAt == nil}
 	if r.PmsGroupID != nil {
@@ -82,8 +82,9 @@ func bookingOf(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) (booking, er
 	return b, err
 }
 
-// UsesProfile reports whether the property keeps answers of the main guest for the next stay. A profile is the booker's, so a stay uses none if
-// its main guest may be another person: the booker passes the links to the other rooms of a booking on. The answer is read once for a party.
+// UsesProfile reports whether the property keeps answers of the main guest (a profile) for the next stay. A profile is the booker's. A stay
+// uses none if its main guest may be another person, because a booker of several rooms passes the links of the other rooms on. The result
+// is cached.
 func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
 	if p.usesProfile == nil {
 		uses, err := p.findUsesProfile(view)
@@ -95,12 +96,12 @@ func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
 	return *p.usesProfile, nil
 }
 
-// findUsesProfile reads whether another room of the booking may have the same booker. The rooms of a booking have the PMS's group or, because some
-// PMSs send none, the agency's number in common. Some PMSs send the same number for every booking without an agency, so only stays at the same
-// time count by the number: former stays of a guest hide no profile, and neither do those of others without an address.
+// findUsesProfile returns false if another room of the booking may have the same booker. The rooms of a booking share the PMS's group or,
+// because some PMSs send none, the agency's number. Some PMSs send the same number for every booking without an agency, so only stays at
+// the same time count by the number. Earlier stays of the guest, and stays of others without an address, then do not matter.
 func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 	inProperty, ofPMS := entreservation.PropertyID(p.Reservation.PropertyID), entreservation.IntegrationID(p.Reservation.IntegrationID)
-	var common []predicate.Reservation // each term has the columns of an index: SQLite uses none of another shape
+	var common []predicate.Reservation // each term has exactly the columns of an index, so that SQLite uses it
 	if group := p.Reservation.PmsGroupID; group != nil && *group != "" {
 		common = append(common, entreservation.And(ofPMS, entreservation.PmsGroupID(*group)))
 	}
@@ -137,14 +138,15 @@ func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 	return true, nil
 }
 
-// haveGroup reports whether two reservations have the same group of the PMS.
+// haveGroup reports whether the PMS put two reservations into the same group.
 func haveGroup(a, b *ent.Reservation) bool {
 	return a.PmsGroupID != nil && b.PmsGroupID != nil && *a.PmsGroupID != "" && *a.PmsGroupID == *b.PmsGroupID
 }
 
-// mayShareBooker decides whether two rooms may have the same booker, by the keyed hashes of the bookers' addresses. Unlike in [booking.isTogether],
-// an unknown address in the group of the PMS counts as the same, and so does a room that is canceled or erased: it may be the booker's own. Rooms
-// that have only the agency's number in common need the same address.
+// mayShareBooker decides whether two rooms may have the same booker. own and other are the keyed hashes of the bookers' addresses; nil: not
+// known, or erased. inGroup means that the PMS put both rooms into one group. Then an unknown address counts as the same, unlike in
+// [booking.isTogether]. Otherwise the rooms share only the agency's number, and both addresses must be known and equal. Canceled rooms
+// count too.
 func mayShareBooker(own, other []byte, inGroup bool) bool {
 	if len(own) == 0 || len(other) == 0 {
 		return inGroup
@@ -189,8 +191,8 @@ func groupOf(view *db.Tx, keys *keyring.Ring, own *ent.Reservation) ([]*ent.Rese
 	return together, nil
 }
 
-// CountGroup returns the number of rooms that the booker of a session's stay booked together. It is 0 if this is the only room, or the session
-// may not read the group.
+// CountGroup returns the number of rooms that the booker of a session's stay booked together. It is 0 if this is the only room, or if the
+// session must not read the group.
 func (p *Party) CountGroup(view *db.Tx, a actor.Actor) (int, error) {
 	if !mayReadGroup(a) || p.Reservation.PmsGroupID == nil {
 		return 0, nil
@@ -261,8 +263,8 @@ func (p *Party) groupRoom() GroupRoom {
 	return r
 }
 
-// viewParties returns the stored parties of reservations of one property. The number of its queries does not depend on how many
-// there are.
+// viewParties returns the stored parties of reservations of one property, in the order of rows. The number of queries does not depend on
+// the number of rows.
 func viewParties(view *db.Tx, keys *keyring.Ring, propertyID string, rows []*ent.Reservation) ([]*Party, error) {
 	house, err := property.Get(view, propertyID)
 	if err != nil {

@@ -24,13 +24,14 @@ var (
 	errHandedOver = fault.New(fault.Precondition, fault.LinkBound, "a phone has the stay already: use it, or the link of the mail")
 )
 
-// NewLink is a link whose secret the caller gets and which is not mailed. The secret is not stored.
+// NewLink is a link whose secret is returned to the caller instead of being mailed. Only a hash of the secret is stored.
 type NewLink struct {
 	Secret    string
 	ExpiresAt time.Time
 }
 
-// createLink stores a link for a guest of a stay; guestID is "" for the main guest. handedBy is the session that makes it for its own guest, or "".
+// createLink stores a link for a guest of a stay; guestID is "" for the main guest. handedBy is the session that makes the link for another
+// device of its own guest; "" for the link of a companion.
 func createLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, handedBy string, ends time.Time) (NewLink, error) {
 	out := NewLink{Secret: keyring.NewToken(keyring.GuestLink), ExpiresAt: ends}
 	err := tx.GuestLink.Create().SetID(id.New(id.GuestLink)).SetPropertyID(a.PropertyID).SetReservationID(a.ReservationID).SetGuestID(guestID).
@@ -41,7 +42,7 @@ func createLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, handedBy 
 	return out, nil
 }
 
-// deleteUnboundLinks deletes the links that a session made and no device has bound.
+// deleteUnboundLinks deletes the links that a session made and that no device has opened.
 func deleteUnboundLinks(tx *db.Tx, a actor.Actor) error {
 	_, err := tx.GuestLink.Delete().Where(guestlink.PropertyID(a.PropertyID), guestlink.ReservationID(a.ReservationID),
 		guestlink.HandedBy(a.ID), guestlink.BoundAtIsNil()).Exec(tx.Context())
@@ -63,8 +64,8 @@ func CreateDeviceLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, er
 	return createLink(tx, keys, a, a.GuestID, a.ID, tx.Now().Add(deviceLinkTTL))
 }
 
-// CreateHandOver creates the link with which a guest at a kiosk continues on a phone. It replaces the former link of the session. A
-// session hands its stay to one phone, and only before it has shown the PIN: a copied cookie of a kiosk is then worth nothing.
+// CreateHandOver creates the link with which a guest at a kiosk continues on a phone. It replaces the former link of the session. A session
+// hands its stay to one phone, and only before it has shown the PIN. So a copied cookie of a kiosk is worth nothing after that.
 func CreateHandOver(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, error) {
 	if a.Origin == OriginMail || a.Origin == OriginDoor {
 		return NewLink{}, errKioskOnly
@@ -93,8 +94,9 @@ func CreateHandOver(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, erro
 	return createLink(tx, keys, a, "", a.ID, tx.Now().Add(handOverTTL))
 }
 
-// session returns the session that the device gets when it binds the link. A phone that took the stay from a kiosk knows no more than two
-// facts, so its session is that of a door. It has the right of the kiosk's session to the PIN. A further device of a guest has the guest's rights.
+// session describes the session that a device gets when it binds the link. A phone that took the stay from a kiosk knows no more than two
+// facts, so its session is like one from a QR code at the door. It may see the PIN if the kiosk's session may. A further device of a guest
+// has the guest's rights.
 func (l Link) session(now time.Time, device string) SessionSpec {
 	s := SessionSpec{PropertyID: l.Row.PropertyID, ReservationID: l.Row.ReservationID, GuestID: l.Row.GuestID, Origin: OriginMail, Device: device,
 		HandedBy: l.Row.HandedBy, TTL: LinksEndAt(l.Reservation).Sub(now)}

@@ -26,7 +26,7 @@ const (
 	Departed = "departed"
 )
 
-// Entry is the official form of one guest, of the guest register or, until it is closed, of the stay.
+// Entry is the official form of one guest: a closed one from the guest register, or an open one from the stay.
 type Entry struct {
 	ID, Law, Number, Role  string
 	ArrivalOn, DepartureOn string   // YYYY-MM-DD in the property's zone
@@ -38,20 +38,21 @@ type Entry struct {
 	EraseAt                time.Time // EraseAt is zero if the law names no time
 }
 
-// RegisterRange selects entries by the day of arrival. AfterOn and AfterID are the day and the id of the last entry of the page before, or empty.
+// RegisterRange selects a page of entries by the day of arrival, from First to Last (YYYY-MM-DD). AfterOn and AfterID are the day and the
+// id of the last entry of the page before, or empty. Limit is the size of the page.
 type RegisterRange struct {
 	First, Last      string
 	AfterOn, AfterID string
 	Limit            int
 }
 
-// RegisterPage is a page of entries. NextOn and NextID begin the next page. They are empty if there is none.
+// RegisterPage is a page of entries. NextOn and NextID are the AfterOn and AfterID of the next page, or empty if there is none.
 type RegisterPage struct {
 	Entries        []Entry
 	NextOn, NextID string
 }
 
-// registerKey is the place of an entry in the register. Exactly one of closed and reservationID is set.
+// registerKey is the sort key of an entry in the register. closed is set for a closed form, reservationID for an open one.
 type registerKey struct {
 	on, id        string
 	closed        *ent.RegisterEntry
@@ -107,7 +108,8 @@ func formFields(law, arrivalOn string) (fields []string) {
 	return fields
 }
 
-// registerKeys returns the keys of the entries after the last page, in order: all open forms, and closed ones for a page and one more.
+// registerKeys returns the sort keys of the entries that follow the former page. It returns all open forms, which are not in the register
+// yet, and at most Limit + 1 closed ones: one more than a page, so that the caller sees whether there is a next page.
 func registerKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
 	all, err := listOpenKeys(view, propertyID, r)
 	if err != nil {
@@ -136,7 +138,7 @@ func registerKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKe
 	return all, nil
 }
 
-// listOpenKeys returns the places of the entries whose forms are not closed, in a range of arrival days.
+// listOpenKeys returns the keys of the forms that are not closed, in a range of arrival days.
 func listOpenKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
 	prop, err := property.Get(view, propertyID)
 	if err != nil {
@@ -162,8 +164,8 @@ func listOpenKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKe
 	return out, nil
 }
 
-// readEntry returns the entry of a key, and false if there is nothing to show, such as for a guest of whom the law asks nothing. parties
-// caches the parties that were read, by reservation.
+// readEntry returns the entry of a key. It returns false if there is nothing to show, such as for a guest of whom the law asks nothing.
+// parties caches loaded parties, by reservation.
 func readEntry(view *db.Tx, keys *keyring.Ring, propertyID string, k registerKey, parties map[string]*Party) (Entry, bool, error) {
 	if k.closed != nil {
 		e, err := decryptEntry(view, keys, k.closed)
@@ -184,7 +186,7 @@ func readEntry(view *db.Tx, keys *keyring.Ring, propertyID string, k registerKey
 	return p.entryOfOpenForm(p.Members[i])
 }
 
-// entryOfOpenForm returns the register entry of a guest whose form is not closed.
+// entryOfOpenForm returns the register entry of a guest whose form is not closed, and false if the law asks nothing of the guest.
 func (p *Party) entryOfOpenForm(m Member) (Entry, bool, error) {
 	law := p.Rules.Rule
 	if found, ok := rule.Find(m.Row.Law); ok && m.Row.Law != "" {
@@ -221,7 +223,7 @@ func decryptEntry(view *db.Tx, keys *keyring.Ring, row *ent.RegisterEntry) (Entr
 	return e, e.sign(form.Signature)
 }
 
-// sign adds the signature that was drawn on a screen, if there is one.
+// sign adds a signature to the entry as an image; nil: there is none.
 func (e *Entry) sign(s *signature) error {
 	if s == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Get returns a guest of a property. A guest of another property answers like an unknown one.
+// Get returns a guest of a property. For a guest of another property it returns the error of an unknown guest.
 func Get(view *db.Tx, propertyID, guestID string) (*Row, error) {
 	rows, err := view.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ID(guestID)).Limit(1).All(view.Context())
 	if err != nil {
@@ -29,7 +29,7 @@ func InvitedTo(view *db.Tx, keys *keyring.Ring, g *Row) (string, error) {
 	return answered.InvitedTo, err
 }
 
-// Introduction is the name and the reservation of a guest, for staff who get a message or a request.
+// Introduction is the name and the reservation of a guest, for staff who read a message or a request.
 type Introduction struct {
 	Reservation *reservation.Row
 	Name        string // the guest's, or the booker's as long as the main guest has given none

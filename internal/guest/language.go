@@ -14,7 +14,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// ChooseLanguage stores the language that the guest of a session reads, see [KeepLanguage]. A session that may not change the stay changes nothing.
+// ChooseLanguage stores the language that the guest of a session reads, see [KeepLanguage]. It refuses a session that must not change the
+// stay.
 func ChooseLanguage(tx *db.Tx, keys *keyring.Ring, a actor.Actor, language string, ofBrowser bool) error {
 	if _, err := loadTrustedParty(tx, keys, a); err != nil {
 		return err
@@ -22,8 +23,8 @@ func ChooseLanguage(tx *db.Tx, keys *keyring.Ring, a actor.Actor, language strin
 	return KeepLanguage(tx, a, language, ofBrowser)
 }
 
-// KeepLanguage stores the language of a guest's page with what the guest does: as [SetLanguage], or as [SetFirstLanguage] if it is only that of the
-// browser.
+// KeepLanguage stores the language of the page on which a guest did something. A language that only the browser asked for is stored as by
+// [SetFirstLanguage], any other as by [SetLanguage].
 func KeepLanguage(tx *db.Tx, a actor.Actor, language string, ofBrowser bool) error {
 	if ofBrowser {
 		return SetFirstLanguage(tx, a.PropertyID, a.ReservationID, a.GuestID, language)
@@ -37,13 +38,13 @@ func SetLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string)
 	return setLanguage(tx, propertyID, reservationID, guestID, language)
 }
 
-// SetFirstLanguage is [SetLanguage] for the language of a browser, which the guest may not have chosen: it does not replace one. Another device of the
-// guest may have another language.
+// SetFirstLanguage is [SetLanguage] for the language of a browser. It sets the language only if the guest has none: the guest did not
+// choose it, and another device of the guest may have another language.
 func SetFirstLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string) error {
 	return setLanguage(tx, propertyID, reservationID, guestID, language, entguest.Language(""))
 }
 
-// setLanguage is SetLanguage for a guest whom which selects too.
+// setLanguage is SetLanguage for a guest who also matches which.
 func setLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string, which ...predicate.Guest) error {
 	if language == "" {
 		return nil

@@ -18,14 +18,14 @@ const (
 	WhyRead    = "read"
 )
 
-// Disclosed is what a call to the PMS contains of one guest.
+// Disclosed is what a call to the PMS contains about one guest.
 type Disclosed struct {
 	GuestID string
 	Groups  []rule.Group
 }
 
-// RecordDisclosures records which data of which guests a call gives to the PMS, and why. It runs before the call, because a call without an
-// answer may have arrived. A repeated call with the same groups of data is recorded once.
+// RecordDisclosures records which data of which guests a call gives to the PMS, and why. It runs before the call, because a call that fails
+// without a response may have arrived. A repeated call with the same groups of data is recorded once.
 func RecordDisclosures(tx *db.Tx, reserved *ent.Reservation, why, call string, all []Disclosed) error {
 	if len(all) == 0 {
 		return nil
@@ -66,8 +66,9 @@ type LedgerPage struct {
 	Token string // the token that came with the page before, or empty
 }
 
-// ListDisclosures returns a page of what the PMS got of some guests of a party, the latest first, and the token of the page with older ones. The
-// token is empty on the last page. A line that is added meanwhile belongs before the first page, so it moves no other line to another page.
+// ListDisclosures returns a page of what the PMS got about some guests of a party, the latest first, and the token of the next page, with
+// older lines. The token is empty on the last page. A line that is added while a guest pages is newer than the first page, so later pages
+// do not shift.
 func ListDisclosures(view *db.Tx, p *Party, of []Member, page LedgerPage) (rows []*ent.Disclosure, next string, err error) {
 	ids := make([]string, len(of))
 	for i, m := range of {

@@ -67,7 +67,8 @@ const (
 	FromProfile   Source = "profile"   // mailed to the owner of a kept profile: see [FindProfileLink]
 )
 
-// sourceOf returns where a link comes from. A link from a device ends with the session of the device: it is not found then.
+// sourceOf returns where a link comes from. A link from another device ends with the session of that device: then it returns
+// errLinkNotFound.
 func sourceOf(view *db.Tx, row *ent.GuestLink) (Source, error) {
 	switch {
 	case row.HandedBy == "" && row.AddressMAC == nil:
@@ -89,7 +90,7 @@ func sourceOf(view *db.Tx, row *ent.GuestLink) (Source, error) {
 	return FromDevice, nil
 }
 
-// LookUpLink returns the valid link with a secret and changes nothing, because mail scanners open links.
+// LookUpLink returns the valid link with a secret, or errLinkNotFound. It changes nothing, because mail scanners open links.
 func LookUpLink(view *db.Tx, keys *keyring.Ring, secret string) (Link, error) {
 	if !keyring.IsToken(secret, keyring.GuestLink) {
 		return Link{}, errLinkNotFound
@@ -121,7 +122,8 @@ func LookUpLink(view *db.Tx, keys *keyring.Ring, secret string) (Link, error) {
 	return Link{row, reserved, source}, nil
 }
 
-// BindLink binds a link to the caller's device and returns the device's session. device is what the device says it is. A link binds one device.
+// BindLink binds a link to the caller's device and returns the device's session. device is what the device says it is. A link can be bound
+// once.
 func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, error) {
 	l, err := LookUpLink(tx, keys, secret)
 	if err != nil {
@@ -157,7 +159,8 @@ func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, er
 	return CreateSession(tx, keys, spec)
 }
 
-// IsHeld reports whether one of some sessions is for the guest of a link and began in the way in which a device that binds the link gets its session.
+// IsHeld reports whether one of the session tokens of a device already gives what the link would give: an active session of the same guest
+// and origin.
 func (l Link) IsHeld(view *db.Tx, keys *keyring.Ring, tokens []string) (bool, error) {
 	var hashes [][]byte
 	for _, token := range tokens {
@@ -178,8 +181,8 @@ func (l Link) IsHeld(view *db.Tx, keys *keyring.Ring, tokens []string) (bool, er
 	return found, nil
 }
 
-// RevokeLinks revokes the links of a reservation. unboundOnly keeps those that a device uses; guestID selects the links of one
-// companion, or the booker's if it is empty.
+// RevokeLinks revokes the links of one companion, or of the booker if guestID is empty. With unboundOnly it keeps the links that a device
+// has opened.
 func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOnly bool) error {
 	update := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID),
 		guestlink.GuestID(guestID), guestlink.RevokedAtIsNil())
@@ -192,11 +195,11 @@ func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOn
 	return nil
 }
 
-// Renewal is to whom a new link goes, and which link it replaces. A link is replaced once.
+// Renewal says to whom a new link is mailed, and which link it replaces. A link is replaced once.
 type Renewal struct{ PropertyID, ReservationID, GuestID, Address, LinkID string }
 
-// RenewLink ends a link and returns to whom a new one goes. It returns nil if none goes: the link is unknown, or its address is no longer
-// the guest's, so that a new link was mailed to the new address.
+// RenewLink ends a link and returns to whom a new one is mailed. It returns nil if none is: the link is not valid, or its address is no
+// longer the guest's. In the second case the new address has got a link of its own.
 func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	l, err := LookUpLink(tx, keys, secret)
 	if fault.Has(err, fault.LinkNotFound) {
@@ -231,7 +234,8 @@ func (l Link) mailedAddress(tx *db.Tx, keys *keyring.Ring) (string, error) {
 	return "", nil
 }
 
-// presentAddresses returns the present mail addresses of the guest whom a link is for. A mail with a code may have gone to one that the guest gave.
+// presentAddresses returns the present mail addresses of the guest whom a link is for. For the booker they include the trusted addresses
+// that the main guest gave: a mail with a code may have gone there.
 func (l Link) presentAddresses(tx *db.Tx, keys *keyring.Ring) ([]string, error) {
 	if l.Row.GuestID == "" {
 		booker, err := reservation.Service{Keys: keys}.Booker(tx.Context(), l.Reservation)

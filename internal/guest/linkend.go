@@ -25,9 +25,9 @@ func EndLinksAndSessions(tx *db.Tx, propertyID string, reservationIDs ...string)
 	return forgetInvitations(tx, propertyID, reservationIDs)
 }
 
-// EndFormerAddress ends what the former address of a booker could reach at reservations: links that were mailed elsewhere than to the present
-// address, and the devices that such links have bound. Sessions that began at a kiosk or at the door go on, and so do companions'. The present
-// address is invited again. presentMAC is nil if the booker has none.
+// EndFormerAddress ends the access of a booker's former address to reservations: links that were mailed to other addresses than the present
+// one, and the sessions of devices that opened mailed links. Sessions that began at a kiosk or at the door go on, and so do those of
+// companions. The present address is invited again. presentMAC is its keyed hash, or nil if the booker has none.
 func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservationIDs ...string) error {
 	which := []predicate.GuestLink{guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...), guestlink.GuestID("")}
 	if presentMAC != nil {
@@ -43,7 +43,7 @@ func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservati
 	return forgetInvitations(tx, propertyID, reservationIDs)
 }
 
-// revokeLinksWhere revokes the links that which selects, unless they are revoked already.
+// revokeLinksWhere revokes the links that match which, unless they are revoked already.
 func revokeLinksWhere(tx *db.Tx, which ...predicate.GuestLink) error {
 	err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(append(which, guestlink.RevokedAtIsNil())...).Exec(tx.Context())
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// MailedLink is a link whose secret was created with the text of a mail.
+// MailedLink is a link whose secret was created when the text of a mail was made.
 type MailedLink struct {
 	Stay    *ent.Reservation
 	GuestID string // GuestID is a companion; empty: the link is the booker's and acts for the whole party
@@ -23,7 +23,7 @@ type MailedLink struct {
 	Address string // Address is where the mail goes
 }
 
-// Store stores the hash of the link's secret. A retried mail has the same secret, which is stored once.
+// Store stores the hash of the link's secret. A retried mail has the same secret, so its link is stored once.
 func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	mac := linkMAC(keys, l.Secret)
 	stored, err := tx.GuestLink.Query().Where(guestlink.PropertyID(l.Stay.PropertyID), guestlink.MAC(mac)).Exist(tx.Context())
@@ -38,8 +38,8 @@ func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	return nil
 }
 
-// Prolong lets the links to stays, and the sessions that mailed links gave, work until the new end of the stays, if that is later: the PMS has moved,
-// prolonged or started them. So do the phones of guests who checked in without a link: see [pressedIn].
+// Prolong extends the links to stays, and the sessions of mailed links, if the stays end later than before: the PMS has moved, prolonged or
+// started them. It also extends the sessions on phones of guests who checked in without a link: see [pressedIn].
 func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...string) error {
 	until := end.Add(keepAfterStay)
 	err := tx.GuestLink.Update().Where(
@@ -67,8 +67,9 @@ func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...stri
 	return nil
 }
 
-// pressedIn returns the sessions that checked the guests of started stays in. A phone with such a session, or one that took the stay from it, is the
-// guest's only way to the code, so its session lasts like that of a mailed link. The session of a tablet does not.
+// pressedIn returns the sessions in which a guest pressed check-in, of stays that are started. For a guest without a mailed link, the phone
+// with such a session, or the one that took the stay from it, is the only way to the code. So its session lasts as long as that of a mailed
+// link. The session of a tablet does not.
 func pressedIn(view *db.Tx, propertyID string, reservationIDs []string) ([]string, error) {
 	started, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(reservationIDs...),
 		entreservation.State(string(access.Started))).IDs(view.Context())
@@ -88,7 +89,7 @@ func pressedIn(view *db.Tx, propertyID string, reservationIDs []string) ([]strin
 	return sessions, nil
 }
 
-// RevokeMailedLinks ends links of a mail unless a device uses them.
+// RevokeMailedLinks revokes links that a mail contains, except those that a device has opened.
 func RevokeMailedLinks(tx *db.Tx, keys *keyring.Ring, propertyID string, secrets []string) error {
 	macs := make([][]byte, len(secrets))
 	for i, secret := range secrets {

@@ -20,8 +20,8 @@ type mailTo struct {
 	By      string `json:"by"`
 }
 
-// SetMailAddress stores the address to which the mails of a stay go while the PMS has none that reaches the guest. A session of two facts does not
-// replace an address that was given with the link of the mail.
+// SetMailAddress stores the address to which the mails of a stay go while the PMS has none that reaches the guest (it has none, or an
+// agency's). A session of two facts does not replace an address that was given with the link of the mail.
 func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string) error {
 	p, err := loadOwnParty(tx, keys, a)
 	if err != nil {
@@ -53,7 +53,7 @@ func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string
 	return nil
 }
 
-// MayGiveAddress reports whether a session may give the address for the mails about the stay, or replace a given one.
+// MayGiveAddress reports whether a session may set or replace the address for the mails about the stay.
 func (p *Party) MayGiveAddress(view *db.Tx, a actor.Actor) (bool, error) {
 	if a.Origin == OriginMail || len(p.Members) == 0 || p.Members[0].mailTo == nil {
 		return true, nil
@@ -65,8 +65,8 @@ func (p *Party) MayGiveAddress(view *db.Tx, a actor.Actor) (bool, error) {
 	return !mailed, nil
 }
 
-// endGivenAddress ends the links that were mailed to an address which a guest gave and has now replaced, and the devices of mailed links
-// except the caller's: it may have been mistyped.
+// endGivenAddress ends the links that were mailed to an address which a guest gave and has now replaced: it may have been mistyped. It also
+// ends the sessions of mailed links, except the caller's.
 func endGivenAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, former string) error {
 	n, err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(a.PropertyID), guestlink.ReservationID(a.ReservationID),
 		guestlink.GuestID(""), guestlink.AddressMAC(AddressMAC(keys, a.PropertyID, former)), guestlink.RevokedAtIsNil()).Save(tx.Context())
@@ -116,7 +116,7 @@ func GivenAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID s
 	return addressesOf(givenAddresses(answered)), err
 }
 
-// openMain returns what the main guest of a stay answered; nothing before a guest opened the stay.
+// openMain decrypts what the main guest of a stay answered. It is empty until a guest opens the stay.
 func openMain(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (person, error) {
 	guests, err := ListGuests(view, propertyID, reservationID)
 	if err != nil || len(guests) == 0 || guests[0].Role != Main {
@@ -125,8 +125,9 @@ func openMain(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	return openPerson(view.Context(), keys, guests[0])
 }
 
-// TrustedAddresses returns the addresses that the main guest gave and to which a code may be mailed, the most important first. A person
-// who knows a number and a name can give an address at a kiosk. So it counts only if the same session pressed check-in, or came by a mail.
+// TrustedAddresses returns the addresses that the main guest gave and to which a code may be mailed, the most important first. A stranger
+// who knows a number and a name can give an address at a kiosk. So an address counts only if the same session pressed check-in, or came
+// from a mailed link.
 func TrustedAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) ([]string, error) {
 	answered, err := openMain(view, keys, propertyID, reservationID)
 	if err != nil {
@@ -162,7 +163,7 @@ func trustedAddresses(view *db.Tx, propertyID string, stay *ent.Stay, answered p
 	return all, nil
 }
 
-// isTrusted reports whether an address counts that was given in a session. It follows the rule of the PIN, see [isPressedBy].
+// isTrusted reports whether an address that was given in a session counts. It follows the rule of the PIN, see [isPressedBy].
 //
 //	the address was given by                      it counts
 //	a session of a mailed link                    yes

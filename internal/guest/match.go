@@ -30,12 +30,13 @@ const (
 	maxBookers = 5
 )
 
+// match is a stay that a search found, with its booker.
 type match struct {
 	row    *ent.Reservation
 	booker reservation.Booker
 }
 
-// withNumber returns the stays with the typed number.
+// withNumber returns the stays with the typed number, at most maxSameNumber.
 func (q Search) withNumber(tx *db.Tx) ([]*ent.Reservation, error) {
 	spellings := numberSpellings(q.Number)
 	folded := reservation.FoldNumber(q.Number)
@@ -118,7 +119,7 @@ func (q Search) isPlaceholder(rows []*ent.Reservation, bookers []reservation.Boo
 	return len(names) > maxBookers
 }
 
-// isOnlyOfChannel reports whether the typed number is the stay's number of the channel, and not its number of the PMS.
+// isOnlyOfChannel reports whether the typed number is the number that the channel (the agency) gave the booking, and not the PMS's.
 func (q Search) isOnlyOfChannel(row *ent.Reservation) bool {
 	return reservation.FoldNumber(row.PmsNumber) != reservation.FoldNumber(q.Number)
 }
@@ -163,8 +164,8 @@ func (q Search) compareDecoys(ctx context.Context, keys *keyring.Ring, n int, co
 	return nil
 }
 
-// askedNames returns the comparable forms of a typed family name: of all its words, and of the words that it begins with, because an identity card
-// may have more family names than the booking.
+// askedNames returns the comparable forms of a typed family name and of its first words. For "García López" it also returns "garcia",
+// because an identity card may have more family names than the booking.
 func askedNames(typed string) []string {
 	var out []string
 	words := strings.Fields(typed)
@@ -175,12 +176,13 @@ func askedNames(typed string) []string {
 	return out
 }
 
+// maxNameWords is how many words of a typed family name are compared.
 const maxNameWords = 6
 
 // minFamilyName is the shortest part of a family name that counts as one, in letters. Shorter ones are often particles, such as van or del.
 const minFamilyName = 4
 
-// samePart reports whether one of several family names has one of the forms in asked.
+// samePart reports whether a part of a name, such as one of two family names, has one of the forms in asked.
 func samePart(asked []string, name string) bool {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) })
 	return slices.ContainsFunc(parts, func(part string) bool { return utf8.RuneCountInString(part) >= minFamilyName && sameName(asked, part) })

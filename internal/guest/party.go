@@ -181,7 +181,7 @@ func (p *Party) OftenCountries() []string {
 	return nil
 }
 
-// KeptUntil returns the last day on which the legal block is kept, and false if the rule names none.
+// KeptUntil returns the last day on which the answers for the law are kept, and false if the rule names none.
 func (p *Party) KeptUntil() (time.Time, bool) {
 	return rule.KeptUntil(p.Law(), p.Reservation.ToAt.In(p.arrival.Location()))
 }
@@ -194,8 +194,8 @@ func (p *Party) Visible(a actor.Actor) []Member {
 	return slices.DeleteFunc(slices.Clone(p.Members), func(m Member) bool { return m.Row.ID != a.GuestID })
 }
 
-// Correspondent returns the guest whose conversation with the property a session has: a companion's own, or that of the main guest. A session
-// that rests on two facts, which others may know, has none unless it checked the guest in.
+// Correspondent returns the guest whose conversation with the property a session reads: a companion's own, or the main guest's. Others may
+// know the two facts, so a session of two facts gets errMailLinkOnly unless it checked the guest in.
 func (p *Party) Correspondent(a actor.Actor) (guestID string, err error) {
 	switch {
 	case a.GuestID != "":
@@ -208,7 +208,7 @@ func (p *Party) Correspondent(a actor.Actor) (guestID string, err error) {
 	return "", errMailLinkOnly
 }
 
-// Member returns a guest whom a session may see and change. Another stay's guest answers like an unknown one.
+// Member returns a guest whom a session may see and change. For any other guest it returns errGuestNotFound.
 func (p *Party) Member(a actor.Actor, guestID string) (Member, error) {
 	for _, m := range p.Visible(a) {
 		if m.Row.ID == guestID {

@@ -25,7 +25,7 @@ const (
 	ShownBefore  Withheld = "shownBefore"  // a session of a kiosk gets the code once
 )
 
-// withheldTexts say what to do about a PIN that is withheld.
+// withheldTexts say why a PIN is withheld, and what to do.
 var withheldTexts = map[Withheld]string{
 	NotCheckedIn: "there is no PIN yet: the stay is not checked in",
 	StayOver:     "there is no PIN any more: the stay has ended",
@@ -42,9 +42,9 @@ func (w Withheld) err() error {
 	return fault.New(fault.Precondition, fault.PINNotShown, "%s", withheldTexts[w]).Put(MetaWithheld, string(w))
 }
 
-// WithheldFrom returns why a session does not get the PIN of a stay in a state of the reservation, whether doors have codes or not. A
-// session that rests on two facts gets the PIN only after its own check-in, and at a kiosk only once: who knows a number and a name must
-// not get the PIN of a guest who is in.
+// WithheldFrom returns why a session does not get the PIN of a stay, or NotWithheld. It does not check whether doors have codes. A session
+// of two facts gets the PIN only after its own check-in, and at a kiosk only once: a person who knows a number and a name must not get the
+// PIN of a guest who is in house.
 func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withheld {
 	pressed := stay != nil && isPressedBy(a, stay) && hasChecked(stay)
 	switch {
@@ -62,17 +62,17 @@ func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withh
 	return NotWithheld
 }
 
-// hasChecked reports whether the PMS accepted the guest's check-in, or may have.
+// hasChecked reports whether the PMS accepted the guest's check-in, or may have: a call is under way.
 func hasChecked(stay *ent.Stay) bool {
 	return stay.AttemptState == "calling" || stay.AttemptState == "accepted"
 }
 
-// isPressedBy reports whether a session pressed check-in, or is the phone that took the stay from the session that did.
+// isPressedBy reports whether check-in was pressed in a session, or in the kiosk's session that handed the stay to this phone.
 func isPressedBy(a actor.Actor, stay *ent.Stay) bool {
 	return stay.AttemptSession == a.ID || a.HandedBy != "" && stay.AttemptSession == a.HandedBy
 }
 
-// PINWithheld returns why a session does not get the PIN of the party's stay, whether doors have codes or not.
+// PINWithheld returns why a session does not get the PIN of the party's stay, or NotWithheld. It does not check whether doors have codes.
 func (p *Party) PINWithheld(view *db.Tx, a actor.Actor) (Withheld, error) {
 	return withheldNow(view, a, p.Reservation.State, p.Stay)
 }

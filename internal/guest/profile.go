@@ -23,9 +23,9 @@ import (
 // profilePurpose returns the purpose with which a profile is sealed.
 func profilePurpose(profileID string) string { return "guestProfile/" + profileID }
 
-// offerProfile copies what the property keeps of a guest to the main guest of a new stay, if the guest answered nothing yet. It is
-// offered only to the address that the profile belongs to. The answers count like those that the guest saves: a guest who changes none has
-// an official form, too. What this stay does not ask is left out.
+// offerProfile copies a profile, the answers that the property keeps of a guest, to the main guest of a new stay, if the guest answered
+// nothing yet. Only a link to the profile's own address gets it. The answers count like those that the guest saves, so a guest who changes
+// none has an official form, too. What this stay does not ask is left out.
 func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte) error {
 	if len(g.Person) > 0 || len(addressMAC) == 0 {
 		return nil
@@ -110,8 +110,8 @@ func openProfile(ctx context.Context, keys *keyring.Ring, kept *ent.GuestProfile
 	return answers, nil
 }
 
-// presentProfileID returns the id of the profile of the booker's present address, or "" if it does not reach the guest, such as that of an agency.
-// An address that the guest typed does not count: it may be another person's, whose profile the guest would read.
+// presentProfileID returns the id of the profile of the booker's present address, or "" if that address does not reach the guest, such as
+// an agency's. An address that the guest typed does not count: it may be another person's, whose profile the guest would read.
 func (p *Party) presentProfileID(ctx context.Context, keys *keyring.Ring) (string, error) {
 	booker, err := reservation.Service{Keys: keys}.Booker(ctx, p.Reservation)
 	if err != nil {
@@ -123,8 +123,8 @@ func (p *Party) presentProfileID(ctx context.Context, keys *keyring.Ring) (strin
 	return ProfileID(keys, p.Reservation.PropertyID, *booker.Email), nil
 }
 
-// DecidesProfile reports whether a session decides whether the property keeps the main guest's answers for the next stay: it is the main guest's with
-// the link of the mail, the stay uses a profile, and there is one or an address under which it is found.
+// DecidesProfile reports whether a session decides if the property keeps the main guest's answers for the next stay. The session must be
+// the main guest's with the link of the mail, and the stay must use a profile. There must be a profile, or an address to keep one under.
 func (p *Party) DecidesProfile(view *db.Tx, keys *keyring.Ring, a actor.Actor) (bool, error) {
 	if own := p.Visible(a); len(own) == 0 || own[0].Row.Role != Main || a.Origin != OriginMail {
 		return false, nil
@@ -137,7 +137,8 @@ func (p *Party) DecidesProfile(view *db.Tx, keys *keyring.Ring, a actor.Actor) (
 	return present != "", err
 }
 
-// saveProfile keeps the answers of the main guest for the next stay, under the present address of the guest, if the stay uses a profile.
+// saveProfile keeps the answers of the main guest for the next stay, under the present address of the booker. It does nothing if the stay
+// uses no profile.
 func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers) error {
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
 		return err
@@ -174,8 +175,8 @@ func lastingAnswers(answers rule.Answers) rule.Answers {
 	return out
 }
 
-// deleteProfile deletes what the property keeps of the guest: the profile that this stay saved or was offered, and the one of the
-// guest's present address. The PMS may have changed the address since the profile was saved. A stay that uses no profile deletes none.
+// deleteProfile deletes what the property keeps of the guest: the profile that this stay saved or was offered, and the one of the booker's
+// present address. The PMS may have changed the address since the profile was saved. A stay that uses no profile deletes none.
 func (p *Party) deleteProfile(tx *db.Tx, keys *keyring.Ring) error {
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
 		return err
@@ -211,7 +212,8 @@ func recordProfile(tx *db.Tx, propertyID, reservationID, profileID string) error
 	return nil
 }
 
-// mayUseProfile refuses a session that may neither read nor delete the profile: it is the main guest's, with the link of the mail.
+// mayUseProfile returns an error for a session that must not read or delete the profile. Only the main guest may, with the link of the
+// mail.
 func mayUseProfile(a actor.Actor) error {
 	guestID, err := mayErase(a)
 	if err == nil && guestID != "" {

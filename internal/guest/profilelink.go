@@ -18,8 +18,8 @@ import (
 	"latchkey.dev/internal/throttle"
 )
 
-// A guest without a stay reads and deletes a kept profile with a link that is mailed to the address of the profile. It shows on GET and binds one
-// device like other links.
+// A guest without a stay reads and deletes a kept profile with a link that is mailed to the address of the profile. As with other links, a
+// GET only shows it, and it binds one device.
 
 const (
 	// profileLinkTTL is how long a mailed link to a profile works.
@@ -28,8 +28,8 @@ const (
 	profileSession = time.Hour
 )
 
-// Limits of requests for a link to a profile. Each counts all requests, also those for an address without a profile, so that a limit does not tell
-// which it is.
+// Limits of requests for a link to a profile. They also count requests for an address without a profile, so that a limit does not tell
+// whether there is one.
 var (
 	profileMails  = throttle.Within("profileMails", 24*time.Hour).After(3, 24*time.Hour) // to one address
 	profileClient = throttle.Within("profileClient", time.Hour).After(20, time.Hour)     // from one client network
@@ -43,8 +43,8 @@ type ProfileRequest struct {
 	Client     string // the network of the caller
 }
 
-// RequestProfileLink counts a request, and reports whether a link is mailed: the property keeps a profile for the address, and the address got few
-// mails. refused is why the client must wait; a transaction that refuses must be committed all the same.
+// RequestProfileLink counts a request, and reports whether a link is mailed: the property keeps a profile for the address, and the address
+// is below its limit. refused is why the client must wait; the caller must commit the transaction also then.
 func RequestProfileLink(tx *db.Tx, keys *keyring.Ring, q ProfileRequest) (due bool, refused, err error) {
 	profileID := ProfileID(keys, q.PropertyID, q.Address)
 	counters := q.countersOf(keys, profileID)
@@ -121,7 +121,7 @@ func (l MailedProfileLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 // ProfileLinkRow is the link to a profile as stored.
 type ProfileLinkRow = ent.ProfileLink
 
-// FindProfileLink returns the valid link to a profile with a secret. It is bound if its session has a hash.
+// FindProfileLink returns the valid link to a profile with a secret. A device has bound it if SessionMAC is set.
 func FindProfileLink(view *db.Tx, keys *keyring.Ring, secret string) (*ProfileLinkRow, error) {
 	if !keyring.IsToken(secret, keyring.GuestLink) {
 		return nil, errLinkNotFound
@@ -154,7 +154,7 @@ func BindProfileLink(tx *db.Tx, keys *keyring.Ring, secret string) (Session, err
 	return out, nil
 }
 
-// findProfileSession returns the guest whose session was opened by a link to a profile. mac is the keyed hash of the token of the session.
+// findProfileSession returns the guest whose session a link to a profile opened. mac is the keyed hash of the session's token.
 func findProfileSession(view *db.Tx, mac []byte) (a actor.Actor, found bool, err error) {
 	row, err := view.ProfileLink.Query().Where(entlink.SessionMAC(mac), entlink.ExpiresAtGT(view.Now())).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -166,7 +166,8 @@ func findProfileSession(view *db.Tx, mac []byte) (a actor.Actor, found bool, err
 	return actor.Actor{Kind: actor.Guest, ID: row.ID, TokenID: row.ID, PropertyID: row.PropertyID, ProfileID: row.ProfileID, Origin: OriginMail}, true, nil
 }
 
-// OpenedProfile returns the profile of the session of its link, and when it was last saved or offered.
+// OpenedProfile returns the profile that a session of a profile link reads, and when it was last saved or offered. It returns nil if the
+// profile was deleted.
 func OpenedProfile(view *db.Tx, keys *keyring.Ring, a actor.Actor) (rule.Answers, time.Time, error) {
 	kept, err := view.GuestProfile.Query().Where(entprofile.PropertyID(a.PropertyID), entprofile.ID(a.ProfileID)).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -179,7 +180,7 @@ func OpenedProfile(view *db.Tx, keys *keyring.Ring, a actor.Actor) (rule.Answers
 	return answers, kept.UpdatedAt, err
 }
 
-// DeleteOpenedProfile deletes the profile of the session of its link. Its links and sessions go with it.
+// DeleteOpenedProfile deletes the profile that a session of a profile link reads, with all links to it and their sessions.
 func DeleteOpenedProfile(tx *db.Tx, a actor.Actor) error {
 	_, err := tx.GuestProfile.Delete().Where(entprofile.PropertyID(a.PropertyID), entprofile.ID(a.ProfileID)).Exec(tx.Context())
 	if err != nil {
@@ -188,12 +189,12 @@ func DeleteOpenedProfile(tx *db.Tx, a actor.Actor) error {
 	return deleteProfileMails(tx, a.PropertyID, a.ProfileID)
 }
 
-// deleteProfileMails deletes the mails that were sent with links to profiles: they hold the address.
+// deleteProfileMails deletes the mails that contained links to the profiles, because they hold the address. It skips empty ids.
 func deleteProfileMails(tx *db.Tx, propertyID string, profileIDs ...string) error {
 	for _, profileID := range profileIDs {
 		addressMAC, err := hex.DecodeString(profileID)
 		if err != nil || len(addressMAC) == 0 {
-			continue // the stay has none
+			continue // there is no profile
 		}
 		if err := mail.DeleteProfileMails(tx, propertyID, addressMAC); err != nil {
 			return err

@@ -15,10 +15,10 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// readsInterval is how long reads of a partner with the same result count on one line of the ledger.
+// readsInterval is how long reads by a partner with the same result are counted on one line of the ledger (the list of disclosures).
 const readsInterval = time.Hour
 
-// Reading is what a partner reads of one guest.
+// Reading is what a partner (a PMS vendor) may read of one guest.
 type Reading struct {
 	Member  Member
 	Answers rule.Answers
@@ -26,8 +26,8 @@ type Reading struct {
 	Refused fault.Reason // why it reads nothing, or empty
 }
 
-// Read returns which answers of one guest a partner may read, and their groups. refused is why it may read none: the party does not stay now,
-// or the guest shares nothing.
+// Read returns the answers of one guest that a partner may read, and their groups. refused is why it may read none: the party does not stay
+// now, or the guest shares nothing.
 func (s Sharing) Read() (answers rule.Answers, groups []rule.Group, refused fault.Reason) {
 	if !s.Staying {
 		return nil, nil, fault.OutsideStay
@@ -65,7 +65,7 @@ func ReadGuests(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID, integr
 	return out, nil
 }
 
-// recordRead adds a read to the ledger of its guest. A partner that polls makes one line an hour.
+// recordRead adds a read to the ledger of its guest. A partner that polls adds one line an hour.
 func recordRead(tx *db.Tx, of *ent.Reservation, integrationID string, r Reading) error {
 	groups := make([]string, len(r.Groups))
 	for i, g := range r.Groups {

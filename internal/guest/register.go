@@ -26,8 +26,8 @@ const NoShowRetention = 30 * 24 * time.Hour
 // RegisterDelay is how long after the departure the official forms are closed. Late corrections of the dates arrive in this time.
 const RegisterDelay = 24 * time.Hour
 
-// officialEnd returns when the official form of a guest is erased, and whether it is in the register until then. It returns false if the
-// law names no time. departure is in the property's zone. No law wants the form of a person who never arrived.
+// officialEnd returns when the official form of a guest is erased, and whether it is in the register until then. ok is false if the law
+// names no time. departure is in the property's zone. No law wants the form of a person who never arrived.
 func officialEnd(law *rule.Rule, arrived bool, departure time.Time) (eraseAt time.Time, inRegister, ok bool) {
 	last, ok := rule.KeptUntil(law, departure)
 	if !ok {
@@ -60,7 +60,7 @@ func (p *Party) departure() time.Time {
 	return end.In(p.arrival.Location())
 }
 
-// keptLaw returns the name of the law under which the answers of a party are saved, or "" if it names no time.
+// keptLaw returns the name of the law under which the answers of a party are stored, or "" if the law names no retention time.
 func (p *Party) keptLaw() string {
 	if _, ok := p.KeptUntil(); !ok {
 		return ""
@@ -68,7 +68,8 @@ func (p *Party) keptLaw() string {
 	return p.Law().Name
 }
 
-// officialForm is the form of a guest under the law of the latest save. The present settings of the property do not matter.
+// officialForm is the form of a guest under the law for which the answers were last saved. The present settings of the property do not
+// matter.
 type officialForm struct {
 	guest      Member
 	law        *rule.Rule
@@ -78,7 +79,7 @@ type officialForm struct {
 	inRegister bool
 }
 
-// officialForms returns the forms of a party that have an end by law.
+// officialForms returns the forms of a party for which a law names a retention time.
 func (p *Party) officialForms() []officialForm {
 	var out []officialForm
 	for _, m := range p.Members {
@@ -102,7 +103,7 @@ func (p *Party) officialForm(m Member, found *rule.Rule) officialForm {
 	}
 }
 
-// registerForm is an entry of the register in sealed form.
+// registerForm is the part of a register entry that is stored encrypted.
 type registerForm struct {
 	Number      string       `json:"number"`
 	DepartureOn string       `json:"departureOn"`
@@ -114,7 +115,7 @@ type registerForm struct {
 // registerPurpose returns the purpose with which an entry of the guest register is sealed.
 func registerPurpose(entryID string) string { return "registerEntry/" + entryID }
 
-// CloseForms stores the official forms of a stay in the register, and when they are erased.
+// CloseForms closes the official forms of a stay: it stores them in the register, and when they are erased.
 func CloseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) error {
 	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
 	if err != nil {
@@ -179,7 +180,8 @@ func setEraseAt(tx *db.Tx, f officialForm) error {
 	return nil
 }
 
-// EraseForms erases the answers of a stay's official forms whose time is over. Answers that only the property asks stay.
+// EraseForms erases the answers of a stay's official forms whose retention time is over. For the other closed forms it stores the present
+// end. Answers that only the property asks are kept.
 func EraseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) error {
 	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
 	if err != nil {
@@ -222,7 +224,7 @@ func ignoreRemoved(err error) error {
 	return err
 }
 
-// DeleteRegister deletes entries of the register whose time is over before a time, at most limit, and returns their number.
+// DeleteRegister deletes entries of the register whose retention time is over at a time, at most limit, and returns their number.
 func DeleteRegister(tx *db.Tx, before time.Time, limit int) (int, error) {
 	ids, err := tx.RegisterEntry.Query().Where(entregister.EraseAtLTE(before)).Limit(limit).IDs(tx.Context())
 	if err == nil {

@@ -1,4 +1,4 @@
-// Package guest keeps what guests say about themselves and their stay, and the links and sessions with which they say it.
+// Package guest stores what guests enter about themselves and their stay, and the links and sessions that they use for it.
 // What the PMS sends stays in the reservation.
 package guest
 
@@ -44,7 +44,8 @@ type SessionSpec struct {
 	TTL                       time.Duration
 }
 
-// CreateSession creates a session. The caller has checked the guest's proof.
+// CreateSession creates a session. The caller has verified the link or the two facts of the guest. The oldest sessions beyond maxSessions
+// end.
 func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error) {
 	out := Session{
 		ID: id.New(id.Session), Token: keyring.NewToken(keyring.SessionToken), PropertyID: s.PropertyID, ReservationID: s.ReservationID, GuestID: s.GuestID,
@@ -58,12 +59,12 @@ func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error
 	return out, endOldest(tx, s)
 }
 
-// maxSessions bounds the sessions of a guest, or of a stay, that began in the same way: see [sameOrigin].
+// maxSessions limits the active sessions of a guest that began in the same way: see [sameOrigin].
 const maxSessions = 10
 
 // sameOrigin selects the sessions that count together: those of mailed links, those from QR codes, and those from kiosks with the phones
-// that took the stay from them. So strangers with two facts end neither the session of a guest with a link nor, from afar, that of a guest
-// at the property.
+// that took the stay from them. So strangers who know two facts cannot end the session of a guest with a link. From afar they also cannot
+// end that of a guest at the property.
 func sameOrigin(s SessionSpec) predicate.GuestSession {
 	fromAfar := guestsession.And(guestsession.Origin(OriginDoor), guestsession.HandedBy(""))
 	switch {
@@ -75,8 +76,8 @@ func sameOrigin(s SessionSpec) predicate.GuestSession {
 	return guestsession.And(guestsession.OriginNEQ(OriginMail), guestsession.Not(fromAfar))
 }
 
-// endOldest ends the oldest sessions beyond the bound, but not the session that pressed check-in, nor the phone
-// that took the stay from it: their guest waits for the PIN.
+// endOldest ends the oldest sessions beyond maxSessions. It keeps the session that pressed check-in, and the phone that took the stay from
+// it: their guest waits for the PIN.
 func endOldest(tx *db.Tx, s SessionSpec) error {
 	stay, err := LoadStay(tx, s.PropertyID, s.ReservationID)
 	if err != nil {
@@ -103,7 +104,7 @@ func endOldest(tx *db.Tx, s SessionSpec) error {
 // sessionMAC returns the keyed hash under which the token of a guest's session is stored and found.
 func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("guestSession", token) }
 
-// Authenticate returns the guest whose session has the token.
+// Authenticate returns the guest whose session has the token, of a stay or of a profile. It refuses an unknown or ended one.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.SessionToken) {
 		return actor.Actor{}, credential.Refused()
@@ -149,7 +150,7 @@ func EndKioskSessions(tx *db.Tx, propertyID, kioskID string) error {
 	return endSessions(tx, propertyID, guestsession.Origin(kioskID))
 }
 
-// endSessions ends sessions of a property, and with them the SmartKeys of their browsers.
+// endSessions ends the sessions of a property that match which, and the SmartKeys of their browsers.
 func endSessions(tx *db.Tx, propertyID string, which ...predicate.GuestSession) error {
 	which = append(which, guestsession.PropertyID(propertyID), guestsession.RevokedAtIsNil())
 	ids, err := tx.GuestSession.Query().Where(which...).IDs(tx.Context())
@@ -166,8 +167,8 @@ func endSessions(tx *db.Tx, propertyID string, which ...predicate.GuestSession) 
 // ExpiredRetention is how long expired links and sessions of guests, and counts of failed searches, are kept.
 const ExpiredRetention = 24 * time.Hour
 
-// DeleteExpired deletes links and sessions that expired before a time and counts of failed searches that began before it, at most limit
-// of each, and returns the largest of these numbers.
+// DeleteExpired deletes links and sessions that expired before a time, and counts of failed searches that began before it. It deletes at
+// most limit of each kind, and returns the largest number of a kind.
 func DeleteExpired(tx *db.Tx, before time.Time, limit int) (int, error) {
 	ctx := tx.Context()
 	sessions, err := tx.GuestSession.Query().Where(guestsession.ExpiresAtLT(before)).Limit(limit).IDs(ctx)

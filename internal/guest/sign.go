@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Drawn is the setting of a property whose guests sign on a screen.
+// Drawn is the value of a property's Signature setting with which guests sign on a screen.
 const Drawn = "drawn"
 
 // signature is a signature that a guest drew on a screen. It is sealed with the answers.
@@ -25,7 +25,7 @@ type signature struct {
 	At      time.Time `json:"at"`
 }
 
-// SignatureState says whether a guest can sign on a screen.
+// SignatureState says whether a guest can sign on a screen now, or why not.
 type SignatureState string
 
 // The states of a signature.
@@ -33,7 +33,7 @@ const (
 	SignatureNotNeeded SignatureState = ""           // the property wants none of this guest on a screen
 	SignIncomplete     SignatureState = "incomplete" // required answers are missing
 	SignLater          SignatureState = "later"      // the law wants it on the day of arrival
-	SignAtDesk         SignatureState = "atDesk"     // the session may not see all that is signed
+	SignAtDesk         SignatureState = "atDesk"     // the session must not see all that is signed
 	SignOpen           SignatureState = "open"       // the guest can sign now
 	Signed             SignatureState = "signed"
 )
@@ -53,12 +53,12 @@ type Signature struct {
 	At     time.Time    // At is when the guest signed, or zero
 }
 
-// signs reports whether a guest signs, if the settings want signatures: a guest who fills in the form, see [rule.Signs].
+// signs reports whether a guest has to sign if the settings want signatures: the guest fills in the form, and [rule.Signs] wants it.
 func (p *Party) signs(m Member) bool {
 	return p.fillsIn(m) && rule.Signs(p.Rules.Rule, ruleGuest(m), p.ruleParty())
 }
 
-// NeedsSignature reports whether a guest of the party signs, if the settings want signatures.
+// NeedsSignature reports whether any guest of the party has to sign if the settings want signatures.
 func (p *Party) NeedsSignature() bool { return slices.ContainsFunc(p.Members, p.signs) }
 
 // Unsigned returns the guests who have to sign on a screen and have not signed the present answers.
@@ -72,7 +72,7 @@ func (p *Party) Unsigned() []string {
 	return out
 }
 
-// signedAnswers returns what a guest signs: the legal block, or all answers if no law asks for one.
+// signedAnswers returns the answers that a guest signs: those of the official form, or all if no law applies.
 func (p *Party) signedAnswers(m Member) rule.Answers {
 	if p.Rules.Rule == &rule.Rules[0] {
 		return m.Answers.WithoutNone()
@@ -91,8 +91,8 @@ func (p *Party) version(m Member) string {
 	return hex.EncodeToString(p.keys.MAC("signedAnswers", values...)[:16])
 }
 
-// signedAt returns when a guest signed the present answers, or zero. Where the law wants the signature at the arrival, one from before counts no more:
-// the PMS has moved the stay to a later day since.
+// signedAt returns when a guest signed the present answers, or zero. Where the law wants the signature on the day of arrival, one from an
+// earlier day does not count: the PMS moved the stay afterwards.
 func (p *Party) signedAt(m Member) time.Time {
 	if m.signature == nil || m.signature.Of != p.version(m) || p.signsLater(m.signature.At) {
 		return time.Time{}
@@ -100,7 +100,7 @@ func (p *Party) signedAt(m Member) time.Time {
 	return m.signature.At
 }
 
-// signsLater reports whether the law wants the signature on the day of arrival, and a moment is on an earlier day.
+// signsLater reports whether the law wants the signature on the day of arrival, and at is on an earlier day.
 func (p *Party) signsLater(at time.Time) bool {
 	return p.Law().SignsOnArrival && at.In(p.arrival.Location()).Format(time.DateOnly) < p.arrival.Format(time.DateOnly)
 }
@@ -127,7 +127,7 @@ func (p *Party) Signature(f Form, now time.Time) (Signature, error) {
 	return s, nil
 }
 
-// signatureState returns whether the guests of a form have to sign, may sign now, or have signed.
+// signatureState returns whether the guest of a form has to sign, may sign now, or has signed.
 func (p *Party) signatureState(f Form, now time.Time) SignatureState {
 	m := f.Member
 	switch {
@@ -148,7 +148,8 @@ func (p *Party) signatureState(f Form, now time.Time) SignatureState {
 	return SignOpen
 }
 
-// Sign stores the signature of a guest. shown is the version of the answers that the guest saw.
+// Sign stores the signature of a guest. shown is the version of the answers that the guest saw: if they changed meanwhile, it returns an
+// error.
 func Sign(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, shown, drawn string) (*Party, error) {
 	picture, err := drawing.Parse(drawn)
 	if err != nil {
@@ -181,7 +182,7 @@ func Sign(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, shown, drawn st
 	return p, p.save(tx, keys, a, m)
 }
 
-// DrawnSignature returns the signature of a guest as an SVG image, and when it was drawn.
+// DrawnSignature returns the valid signature of a guest as an SVG image, and when it was drawn.
 func (p *Party) DrawnSignature(guestID string) (svg string, at time.Time, err error) {
 	i := slices.IndexFunc(p.Members, func(m Member) bool { return m.Row.ID == guestID })
 	if i < 0 {

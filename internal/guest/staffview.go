@@ -6,8 +6,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// notAsked is the reason of a stored answer that neither a law nor the property asks of the guest: it was asked before the property changed its
-// settings or the PMS the stay.
+// notAsked is the reason of a stored answer that neither a law nor the property asks of the guest any more: the property changed its
+// settings, or the PMS changed the stay.
 const notAsked rule.Reason = ""
 
 // StaffSees reports whether a member of staff sees an answer of a guest that is asked for a reason. role is that of a person at the property, or
@@ -23,7 +23,7 @@ func StaffSees(role string, why rule.Reason) bool {
 	return false
 }
 
-// AnswersFor returns the answers of a guest that staff with a role see, and how many others are stored.
+// AnswersFor returns the answers of a guest that staff with a role see, and the number of other stored answers.
 func (p *Party) AnswersFor(role string, m Member) (seen rule.Answers, withheld int) {
 	seen = rule.Answers{}
 	reasons := p.reasonsOf(m)

@@ -23,13 +23,13 @@ const (
 	Companion = "companion"
 )
 
-// maxOfKind bounds the adults and the children of a party, because a PMS can send any number.
+// maxOfKind limits the adults and the children of a party, because a PMS can send any number.
 const maxOfKind = 30
 
 // Row is a guest as stored.
 type Row = ent.Guest
 
-// LoadOrCreateStay returns what guests and the service added to a reservation. It is created empty when it is first needed.
+// LoadOrCreateStay returns the stay of a reservation: what guests and this service add to it. It stores an empty one if there is none.
 func LoadOrCreateStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, error) {
 	row, err := LoadStay(tx, propertyID, reservationID)
 	if err != nil || row != nil {
@@ -42,7 +42,7 @@ func LoadOrCreateStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, e
 	return row, nil
 }
 
-// loadStayOf returns the stay of a reservation, and stores an empty one if there is none. That of a reservation whose data were erased is not stored.
+// loadStayOf is LoadOrCreateStay for a loaded reservation. If its data were erased, the empty stay is not stored.
 func loadStayOf(tx *db.Tx, reserved *ent.Reservation) (*ent.Stay, error) {
 	if reserved.ErasedAt == nil {
 		return LoadOrCreateStay(tx, reserved.PropertyID, reserved.ID)
@@ -66,7 +66,7 @@ func LoadStay(tx *db.Tx, propertyID, reservationID string) (*ent.Stay, error) {
 	return rows[0], nil
 }
 
-// ArrivalTimes returns when the guests of reservations say they arrive, HH:MM, by reservation. It lacks those who have not said it.
+// ArrivalTimes returns the time of arrival, HH:MM, that guests entered, by reservation. Reservations without one are missing.
 func ArrivalTimes(view *db.Tx, propertyID string, reservationIDs []string) (map[string]string, error) {
 	rows, err := view.Stay.Query().Where(entstay.PropertyID(propertyID), entstay.ReservationIDIn(reservationIDs...), entstay.ArrivalTimeNEQ("")).
 		Select(entstay.FieldReservationID, entstay.FieldArrivalTime).All(view.Context())
@@ -108,7 +108,7 @@ func ListGuests(tx *db.Tx, propertyID, reservationID string) ([]*ent.Guest, erro
 	return rows, nil
 }
 
-// partyChange is what makes the stored guests fit the size of the party.
+// partyChange is which guests to add and remove so that the stored guests fit the size of the party.
 type partyChange struct {
 	addMain, mainIsChild   bool
 	addAdults, addChildren int
@@ -120,8 +120,8 @@ func (c partyChange) isEmpty() bool {
 	return !c.addMain && c.addAdults+c.addChildren == 0 && len(c.remove) == 0
 }
 
-// changeParty returns which guests to add and remove so that the stored guests fit a number of adults and children. A companion with answers
-// or with a link is never removed.
+// changeParty returns the change that makes the stored guests fit a number of adults and children. A companion with answers or with a link
+// is never removed.
 func changeParty(guests []*ent.Guest, adults, children int) partyChange {
 	c := partyChange{addMain: len(guests) == 0, mainIsChild: adults == 0}
 	adultCompanions, childCompanions := max(adults-1, 0), children
@@ -230,10 +230,10 @@ func deleteGuests(tx *db.Tx, propertyID string, guests ...*ent.Guest) error {
 	return nil
 }
 
-// person is what a guest answered, in the form that is sealed.
+// person is what is stored encrypted about a guest: the answers, and how they were given.
 type person struct {
 	Answers rule.Answers `json:"answers"`
-	// By has the session that gave each answer, because a session from a kiosk or a door does not see answers of others.
+	// By has the session that gave each answer, because a session of two facts does not see answers from other sessions.
 	By map[rule.Field]string `json:"by,omitempty"`
 	// Own has the answers that a companion gave on a link of their own. Only the companion changes them.
 	Own map[rule.Field]bool `json:"own,omitempty"`
@@ -241,7 +241,7 @@ type person struct {
 	Mailed map[rule.Field]bool `json:"mailed,omitempty"`
 	// InvitedTo is the address to which a companion's link was mailed.
 	InvitedTo string `json:"invitedTo,omitempty"`
-	// MailTo is the address to which the mails of the main guest go if the PMS has none, or what a companion typed on a link of their own.
+	// MailTo is the address that the main guest gave for mails if the PMS has none, or that a companion typed on a link of their own.
 	MailTo *mailTo `json:"mailTo,omitempty"`
 	// Signature is what the guest drew on a screen, or nil.
 	Signature *signature `json:"signature,omitempty"`
@@ -250,7 +250,7 @@ type person struct {
 // personPurpose returns the purpose with which the answers of a guest are sealed.
 func personPurpose(guestID string) string { return "guest/" + guestID }
 
-// openPerson decrypts what a guest answered. A guest who has answered nothing has an empty person.
+// openPerson decrypts what is stored about a guest. For a guest who has answered nothing, it is empty.
 func openPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (person, error) {
 	p := person{Answers: rule.Answers{}, By: map[rule.Field]string{}, Own: map[rule.Field]bool{}, Mailed: map[rule.Field]bool{}}
 	if len(g.Person) == 0 {
@@ -275,7 +275,7 @@ func openPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (person, 
 	return p, nil
 }
 
-// sealPerson encrypts what a guest answered, for the guest's row.
+// sealPerson encrypts what is stored about a guest, for the column Person of the guest's row.
 func sealPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest, p person) ([]byte, error) {
 	raw, err := json.Marshal(p)
 	if err == nil {
@@ -287,7 +287,7 @@ func sealPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest, p person)
 	return raw, nil
 }
 
-// Answers returns what a guest answered.
+// Answers decrypts what a guest answered.
 func Answers(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (rule.Answers, error) {
 	p, err := openPerson(ctx, keys, g)
 	return p.Answers, err

@@ -13,7 +13,7 @@ const selectSession = `SELECT s.id, s.property_id, s.reservation_id, s.guest_id,
 	JOIN reservations AS r ON r.id = s.reservation_id AND r.property_id = s.property_id
 	WHERE s.mac = $1 AND s.expires_at > $2 AND s.revoked_at IS NULL AND r.state <> 'canceled' AND r.erased_at IS NULL`
 
-// findSession returns the guest whose session token has the keyed hash mac.
+// findSession returns the guest whose session token has the keyed hash mac, and false if there is no active session.
 func findSession(view *db.Tx, mac []byte) (a actor.Actor, found bool, err error) {
 	a.Kind = actor.Guest
 	found, err = view.ReadOne(selectSession, []any{mac, view.Now()}, &a.ID, &a.PropertyID, &a.ReservationID, &a.GuestID, &a.Origin, &a.HandedBy, &a.UsedAt)
@@ -24,9 +24,9 @@ func findSession(view *db.Tx, mac []byte) (a actor.Actor, found bool, err error)
 	return a, found, nil
 }
 
-// The queries for why a link or a session ended. A cancelation ended it if it was valid then, and counts until it would have expired. A link
-// that was replaced before the cancelation is not found. For a session of a kiosk only a cancelation is found: the tablet may serve the next
-// guest, who must not learn about other endings.
+// The queries for why a link or a session ended. A cancelation is the reason if the link or session was valid at that time, and is reported
+// until it would have expired. A link that was replaced before the cancelation is not found. Of a kiosk's sessions, only those that a
+// cancelation ended are found: the tablet may serve the next guest, who must not learn about other endings.
 const (
 	isCanceled         = `(r.state = 'canceled' AND (t.revoked_at IS NULL OR t.revoked_at >= r.canceled_at))`
 	ofStay             = ` AS t JOIN reservations AS r ON r.id = t.reservation_id AND r.property_id = t.property_id WHERE t.mac = $1 AND t.expires_at > $2 AND r.erased_at IS NULL`
@@ -35,7 +35,7 @@ const (
 	AND (r.state = 'canceled' OR t.revoked_at IS NOT NULL) AND (t.origin IN ('mail', 'door') OR ` + isCanceled + `)`
 )
 
-// findCanceledLink returns the property of the link that ended because the PMS canceled the stay.
+// findCanceledLink returns the property of a link that ended because the PMS canceled the stay.
 func findCanceledLink(view *db.Tx, mac []byte) (propertyID string, found bool, err error) {
 	if found, err = view.ReadOne(selectCanceledLink, []any{mac, view.Now()}, &propertyID); err != nil {
 		return "", false, fmt.Errorf("find the link of a canceled stay: %w", err)
@@ -51,8 +51,8 @@ func findEndedSession(view *db.Tx, mac []byte) (propertyID string, by Ending, fo
 	return propertyID, by, found, nil
 }
 
-// selectOpenForms selects the guests who arrived in a time and whose official form is not closed. A form under a law that names no retention
-// is never closed: it is listed until a day after the departure.
+// selectOpenForms selects the guests who arrived in a range of time and whose official form is not closed. A form under a law that names no
+// retention time is never closed: it is listed until a day after the departure.
 const selectOpenForms = `SELECT g.id, g.reservation_id, r.from_at FROM guests AS g JOIN reservations AS r ON r.id = g.reservation_id AND r.property_id = g.property_id
 	WHERE g.property_id = $1 AND g.erase_at IS NULL AND r.from_at >= $2 AND r.from_at < $3
 	AND (r.state IN ('started', 'processed') AND (g.law <> '' OR r.to_at > $4) OR r.arrived_at IS NOT NULL AND r.state = 'canceled' AND g.law <> '')`
@@ -63,7 +63,7 @@ type openForm struct {
 	from                   time.Time // from is when the stay begins
 }
 
-// listOpenForms lists the official forms of guests who arrived from a time on and before another, and whose forms are not closed.
+// listOpenForms lists the guests with an open official form whose stay began in the range [from, before).
 func listOpenForms(view *db.Tx, propertyID string, from, before time.Time) ([]openForm, error) {
 	forms, err := db.ReadList(view, func(f *openForm) []any { return []any{&f.guestID, &f.reservationID, &f.from} },
 		selectOpenForms, propertyID, from.UTC(), before.UTC(), view.Now().Add(-RegisterDelay))
@@ -83,17 +83,19 @@ const (
 	WHERE g.erase_at IS NOT NULL AND g.reservation_id > $1 AND g.erase_at <= $2 ORDER BY g.reservation_id LIMIT $3`
 )
 
-// StaysToClose lists stays of all properties whose official forms must be closed, by the id of the reservation and after a cursor.
+// StaysToClose lists stays of all properties whose official forms must be closed, in the order of reservation ids. after is the last id of
+// the former page.
 func StaysToClose(view *db.Tx, after string, limit int) ([]StayKey, error) {
 	return listStays(view, selectStaysToClose, after, view.Now().Add(-RegisterDelay), limit)
 }
 
-// StaysToErase lists stays of all properties with official forms whose legal time is over, by the id of the reservation and after a cursor.
+// StaysToErase lists stays of all properties with official forms whose retention time is over, in the order of reservation ids. after is
+// the last id of the former page.
 func StaysToErase(view *db.Tx, after string, limit int) ([]StayKey, error) {
 	return listStays(view, selectStaysToErase, after, view.Now(), limit)
 }
 
-// listStays runs a query for stays with official forms, which selects the property's id and the reservation's.
+// listStays runs a query that selects the ids of the property and the reservation of stays.
 func listStays(view *db.Tx, query string, args ...any) ([]StayKey, error) {
 	list, err := db.ReadList(view, func(k *StayKey) []any { return []any{&k.PropertyID, &k.ReservationID} }, query, args...)
 	if err != nil {

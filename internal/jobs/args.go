@@ -11,11 +11,12 @@ var (
 	_ Repeatable = DeliverEvents{}
 )
 
-// ReadSpaces reads getSpaces of an integration. One immediate and one later job per integration wait at a time.
+// ReadSpaces calls getSpaces of an integration and stores the listed spaces. One immediate and one later job per integration wait at a
+// time.
 type ReadSpaces struct {
 	PropertyID    string `json:"propertyId"`
 	IntegrationID string `json:"integrationId"`
-	Later         bool   `json:"later,omitempty"` // Later means that the previous reading was recent, so that this reading may wait
+	Later         bool   `json:"later,omitempty"` // Later means that the spaces were read recently, so that this job runs later
 	First         bool   `json:"first,omitempty"` // First means that the endpoint is newly registered
 	Round         int    `json:"round,omitempty"` // Round makes the job differ from a running job, which would otherwise absorb it
 }
@@ -34,15 +35,16 @@ func (a ReadSpaces) Next() river.JobArgs {
 	return a
 }
 
-// unique returns the option by which a job is not stored while one with the same arguments waits or runs. Completed jobs do not count.
+// unique returns the option by which River does not store a job while one with the same arguments waits or runs. Completed jobs do not
+// count.
 func unique() river.UniqueOpts {
 	return river.UniqueOpts{ByArgs: true, ByState: []rivertype.JobState{
 		rivertype.JobStateAvailable, rivertype.JobStatePending, rivertype.JobStateRunning, rivertype.JobStateRetryable, rivertype.JobStateScheduled,
 	}}
 }
 
-// CompleteDays recomputes the check-in and check-out times of reservations that were given by days only, from the property's
-// current hours. One job per property waits at a time.
+// CompleteDays recomputes the check-in and check-out times of reservations for which the PMS sent days only, from the property's current
+// hours. One job per property waits at a time.
 type CompleteDays struct {
 	PropertyID string `json:"propertyId"`
 	Round      int    `json:"round,omitempty"` // Round makes the job differ from a running job, which would otherwise absorb it

@@ -17,7 +17,7 @@ import (
 // Counts has the number of jobs in each state.
 type Counts struct {
 	Waiting, Running, Retrying, Failed int
-	OldestDueAt                        time.Time // OldestDueAt is since when the oldest due job waits; zero if none is due
+	OldestDueAt                        time.Time // OldestDueAt is when the oldest waiting job was due; zero if none is due
 }
 
 // Count counts the jobs that are not completed, by state. Counts.Failed are those that were given up.
@@ -59,10 +59,10 @@ type Failed struct {
 	Error            string // Error is the error of the last attempt, without e-mail addresses
 }
 
-// address matches e-mail addresses, which the answer of a mail server may repeat.
+// address matches e-mail addresses, which an error may quote from the answer of a mail server.
 var address = regexp.MustCompile(`[^\s<>"'(:]+@[^\s<>"'),;]+`)
 
-// mostError is how many characters of an error are listed.
+// mostError limits the listed text of an error, in bytes.
 const mostError = 500
 
 // ListFailed lists the jobs that are retried or were given up after a failure, the latest failure first, at most 200.
@@ -90,7 +90,7 @@ func (q *Queue) ListFailed(view *db.Tx) ([]Failed, error) {
 	return list, nil
 }
 
-// Retry makes a failed job run at once.
+// Retry makes a failed job run at once, whether it is retried anyway or was given up.
 func (q *Queue) Retry(tx *db.Tx, id int64) error {
 	_, queue, err := failedState(tx, id)
 	if err != nil {

@@ -29,14 +29,14 @@ type Queue struct {
 	inserter     inserter
 	inserted     signals
 	pollInterval time.Duration // pollInterval is the time between queries for jobs whose notification was lost
-	// startFaultLimit is how long starts may fail while the database is reachable.
+	// startFaultLimit is how long starts may fail, although the database is reachable, before Run returns an error.
 	startFaultLimit time.Duration
 
 	once    sync.Once
 	started chan struct{}
 }
 
-// inserter stores a job, and changes a stored one, in the transaction of the caller.
+// inserter is the part of a River client that stores and changes jobs in the transaction of the caller.
 type inserter interface {
 	InsertTx(ctx context.Context, tx *sql.Tx, args river.JobArgs, opts *river.InsertOpts) (*rivertype.JobInsertResult, error)
 	JobRetryTx(ctx context.Context, tx *sql.Tx, id int64) (*rivertype.JobRow, error)
@@ -69,7 +69,7 @@ type Repeatable interface {
 	Next() river.JobArgs
 }
 
-// Insert stores a job in the transaction; it can start after the commit. It does not store a job that already waits.
+// Insert stores a job in the transaction; it can start after the commit. It stores nothing if an equal job (see [unique]) waits already.
 func (q *Queue) Insert(tx *db.Tx, args river.JobArgs) error { return q.insert(tx, args, nil) }
 
 // InsertAt stores a job that starts at a time, accurate to a few seconds.

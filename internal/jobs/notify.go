@@ -20,7 +20,7 @@ type sqliteDriver struct {
 // SupportsListener implements riverdriver.Driver: true makes River call GetListener.
 func (sqliteDriver) SupportsListener() bool { return true }
 
-// signals has a channel for each queue. It signals within this process that a job was stored; SQLite only.
+// signals has a channel for each queue, which signals within this process that a job was stored; SQLite only.
 type signals struct{ inDefault, inWebhooks chan struct{} }
 
 // newSignals returns channels that keep one signal each, so that a sender never needs to wait.

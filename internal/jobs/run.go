@@ -21,7 +21,7 @@ const (
 	startMaxBackoff = 5 * time.Second        // longest wait between attempts to start
 	startTimeout    = 15 * time.Second       // time limit of one attempt to start
 	pingTimeout     = 2 * time.Second        // time limit of a query that checks whether the database is reachable
-	startFault      = time.Minute            // how long starts may fail although the database is reachable: long enough for a failover, because a defect does not repair itself
+	startFault      = time.Minute            // how long starts may fail although the database is reachable: longer than a failover takes
 )
 
 // run runs jobs until ctx ends. While the database is not reachable at the start, it retries. If starts keep failing for startFaultLimit
@@ -109,7 +109,7 @@ func stopClient[T any](ctx context.Context, client *river.Client[T]) error {
 	return nil
 }
 
-// retryPolicy waits twice as long after each failure, from two seconds to five minutes, plus or minus a quarter.
+// retryPolicy is exponential backoff: the wait doubles after each failure, from two seconds to five minutes, plus or minus a quarter.
 type retryPolicy struct{}
 
 // NextRetry implements river.ClientRetryPolicy: it returns when a failed job runs again.
@@ -122,7 +122,8 @@ func (retryPolicy) NextRetry(job *rivertype.JobRow) time.Time {
 // count as a failed attempt.
 type requeueOnShutdown struct{ river.MiddlewareDefaults }
 
-// Work implements rivertype.WorkerMiddleware: it runs the job by do, and converts the error of an interrupted job to "run again".
+// Work implements rivertype.WorkerMiddleware: it runs the job by calling do, and converts the error of an interrupted job to
+// river.JobSnooze(0).
 func (*requeueOnShutdown) Work(ctx context.Context, _ *rivertype.JobRow, do func(context.Context) error) error {
 	err := do(ctx)
 	if err != nil && errors.Is(ctx.Err(), context.Canceled) && !errors.Is(context.Cause(ctx), rivertype.ErrJobCancelledRemotely) {

@@ -77,7 +77,7 @@ func replaceFile(path string, keys KEKs) error {
 	return disk.Replace(path, content, path)
 }
 
-// keyFile returns the content of a key file.
+// keyFile returns the content of a key file with these keys. It fails for keys that are not in memory, such as those of a KMS.
 func keyFile(keys KEKs) ([]byte, error) {
 	var b strings.Builder
 	b.WriteString("# Latchkey key-encryption keys. Without this file the secrets in the database cannot be read:\n")
@@ -92,7 +92,7 @@ func keyFile(keys KEKs) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// isBelow reports whether path is below dir. It resolves symbolic links as far as the paths exist.
+// isBelow reports whether path is below dir; an empty dir contains nothing. It resolves symbolic links as far as the paths exist.
 func isBelow(path, dir string) (bool, error) {
 	if dir == "" {
 		return false, nil

@@ -20,11 +20,12 @@ import (
 type KEK interface {
 	// ID returns the key's id, 16 hex digits. It is stored with each data key that the key encrypted.
 	ID() string
+	// Wrap encrypts a data key and Unwrap decrypts it. Unwrap fails if associated differs from that at Wrap.
 	Wrap(ctx context.Context, plaintext, associated []byte) ([]byte, error)
 	Unwrap(ctx context.Context, sealed, associated []byte) ([]byte, error)
 }
 
-// KEKs holds the key that encrypts, first, and older keys that can still decrypt.
+// KEKs has the key that encrypts first, followed by older keys that only decrypt.
 type KEKs []KEK
 
 const (
@@ -32,7 +33,7 @@ const (
 	keyBytes  = 32
 )
 
-// localKEK is AES-256-GCM with a key held in memory.
+// localKEK is a key-encryption key in memory, for AES-256-GCM. text is its line in the key file.
 type localKEK struct {
 	id   string
 	gcm  *aead.AESGCM

@@ -31,7 +31,7 @@ const macKey = "mac"
 // Store stores sealed keys by property id. The ids [System] and "mac" belong to no property.
 type Store interface {
 	Reader
-	// CreateKey stores sealed unless a key exists, and returns the stored key.
+	// CreateKey stores sealed unless a key with this id exists, and returns the stored key.
 	CreateKey(ctx context.Context, id string, sealed []byte) ([]byte, error)
 	// ReplaceKey replaces old by sealed. It fails if the stored key is not old.
 	ReplaceKey(ctx context.Context, id string, old, sealed []byte) error
@@ -58,7 +58,7 @@ type Ring struct {
 
 // Source says where the key-encryption key comes from: the first field that is set, in this order.
 type Source struct {
-	Keys    KEKs     // Keys are passed by the caller, such as from a KMS
+	Keys    KEKs     // Keys are keys that the caller has, such as those of a KMS
 	Text    string   // Text is from the environment, in the format of ParseKEKs
 	Command []string // Command is a program that prints the keys
 	File    string   // File is created at the first start
@@ -138,7 +138,7 @@ func (s Source) loadKEKs(ctx context.Context, store Reader) (KEKs, error) {
 	return CreateFile(s.File, s.DataDir)
 }
 
-// loadAll loads every data key, so that sealing inside a transaction seldom has to read one.
+// loadAll loads and caches every data key, so that Seal and Open inside a transaction seldom have to read one.
 func (r *Ring) loadAll(ctx context.Context) error {
 	ids, err := r.store.KeyIDs(ctx)
 	if err != nil {
@@ -166,8 +166,8 @@ func (r *Ring) EnsureKey(ctx context.Context, propertyID string) error {
 	return err
 }
 
-// Seal encrypts plaintext with the property's data key. Open needs the same purpose, which names the kind of secret and its
-// object, as in "pin/slt_...".
+// Seal encrypts plaintext with the property's data key. Open needs the same purpose: it names the kind of secret and the id of its object,
+// as in "pin/slt_...".
 func (r *Ring) Seal(ctx context.Context, propertyID, purpose string, plaintext []byte) ([]byte, error) {
 	a, err := r.cipherFor(ctx, propertyID)
 	if err != nil {

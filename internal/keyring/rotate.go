@@ -5,8 +5,8 @@ import (
 	"fmt"
 )
 
-// Rotate re-encrypts every data key with kek and uses kek from then on. It may be interrupted and run again; until it
-// returns, the old keys and kek are both needed. It returns the number of data keys that it re-encrypted.
+// Rotate re-encrypts every data key with kek and uses kek from then on. After an interruption it can run again. Until it has returned
+// without an error, the old keys and kek are both needed. It returns the number of data keys that it re-encrypted.
 func (r *Ring) Rotate(ctx context.Context, kek KEK) (int, error) {
 	r.mu.Lock()
 	old := r.keks
@@ -31,7 +31,7 @@ func (r *Ring) Rotate(ctx context.Context, kek KEK) (int, error) {
 	return n, nil
 }
 
-// rewrapKey encrypts the stored data key with an id by kek. It returns false if kek encrypted the stored key already.
+// rewrapKey re-encrypts the stored data key with an id with kek. It returns false if the stored key is encrypted with kek already.
 func (r *Ring) rewrapKey(ctx context.Context, id string, kek KEK) (bool, error) {
 	sealed, err := r.store.LoadKey(ctx, id)
 	if err != nil {

@@ -90,7 +90,7 @@ func IsToken(token string, kind Kind) bool {
 	return ok && k == kind
 }
 
-// Hint returns the part of a token that may be shown and logged: the prefix and four characters.
+// Hint returns the part of a token that may be shown and logged: the prefix and four characters. It returns "" for anything else.
 func Hint(token string) string {
 	if _, ok := ParseToken(token); !ok {
 		return ""

@@ -1,4 +1,4 @@
-// Package kiosk keeps a property's check-in tablets: their enrolment, their credentials and their health.
+// Package kiosk manages a property's check-in tablets: their enrolment, their credentials and their health.
 package kiosk
 
 import (
@@ -37,8 +37,8 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 	return actor.Actor{Kind: actor.Kiosk, ID: k.ID, PropertyID: k.PropertyID, TokenID: k.ID}, nil
 }
 
-// A challenge has the time of its creation in microseconds and a MAC over that time and the kiosk. So the server stores nothing until
-// a challenge is answered.
+// A challenge contains the time of its creation in microseconds, and a MAC over that time and the kiosk's id. So the server stores nothing
+// until a tablet answers the challenge.
 const (
 	challengeLife = 15 * time.Minute
 	// maxSkew is how much the clocks of two nodes may differ. The tablet's clock does not count: the service sets the time of a challenge.
@@ -55,12 +55,13 @@ func NewChallenge(keys *keyring.Ring, kioskID string, now time.Time) string {
 	return base64.RawURLEncoding.EncodeToString(append(body, macOfChallenge(keys, kioskID, body)...))
 }
 
-// macOfChallenge returns the keyed hash that proves that this service made a challenge for a kiosk. body is its time.
+// macOfChallenge returns the keyed hash that proves that this service made a challenge for a kiosk. body is the encoded time of the
+// challenge.
 func macOfChallenge(keys *keyring.Ring, kioskID string, body []byte) []byte {
 	return keys.MAC("kioskChallenge", kioskID, string(body))[:challengeMAC]
 }
 
-// verifyChallenge returns when a challenge of a kiosk was created, and false if it is not valid now.
+// verifyChallenge returns when a challenge of a kiosk was created, and false if it is forged or expired.
 func verifyChallenge(keys *keyring.Ring, kioskID, challenge string, now time.Time) (time.Time, bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(challenge)
 	if err != nil || len(raw) != challengeTime+challengeMAC || !hmac.Equal(raw[challengeTime:], macOfChallenge(keys, kioskID, raw[:challengeTime])) {
@@ -71,8 +72,8 @@ func verifyChallenge(keys *keyring.Ring, kioskID, challenge string, now time.Tim
 	return at, age >= -maxSkew && age < challengeLife
 }
 
-// isReplay reports whether a challenge is not newer than the last used one. A last use in the future is no use: the clock was
-// wrong then, and no challenge of that time is valid before that time comes.
+// isReplay reports whether a challenge is not newer than the last used one. A last use in the future does not count: the clock was wrong
+// then, and no challenge of that time is valid before that time comes.
 func isReplay(at time.Time, lastUse *time.Time, now time.Time) bool {
 	return lastUse != nil && !at.After(*lastUse) && !lastUse.After(now.Add(maxSkew))
 }

@@ -22,9 +22,9 @@ import (
 
 const (
 	codeLife = time.Hour
-	// maxKiosks bounds the kiosks of a property.
+	// maxKiosks limits the kiosks of a property.
 	maxKiosks = 100
-	// seenInterval is how often the last call of a tablet is stored at most.
+	// seenInterval is the shortest time between two updates of a tablet's last call.
 	seenInterval = 30 * time.Second
 	// offlineAfter is the time without a call after which a tablet counts as offline: it calls at least once a minute.
 	offlineAfter = 3 * time.Minute
@@ -38,7 +38,7 @@ var (
 // Row is a kiosk as stored.
 type Row = ent.Kiosk
 
-// Code enrols a kiosk's tablet once.
+// Code is a one-time code that enrols a kiosk's tablet.
 type Code struct {
 	Text    string
 	Expires time.Time
@@ -93,7 +93,8 @@ func Get(view *db.Tx, propertyID, kioskID string) (*ent.Kiosk, error) {
 	return row, nil
 }
 
-// FindDoor returns the kiosk by door, the last part of the address in its QR code. Guests who scan the code check in on their phones.
+// FindDoor returns the kiosk with a door: the random last part of the address in its QR code. Guests who scan that code check in on their
+// phones.
 func FindDoor(view *db.Tx, door string) (*ent.Kiosk, error) {
 	row, err := view.Kiosk.Query().Where(entkiosk.Door(door)).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -105,7 +106,7 @@ func FindDoor(view *db.Tx, door string) (*ent.Kiosk, error) {
 	return row, nil
 }
 
-// Reset ends the credential of a kiosk's tablet and creates a new code.
+// Reset ends the credential of a kiosk's tablet and creates a new code, with which a tablet is enrolled.
 func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kiosk, Code, error) {
 	if _, err := Get(tx, propertyID, kioskID); err != nil {
 		return nil, Code{}, err
@@ -138,7 +139,7 @@ func Delete(tx *db.Tx, propertyID, kioskID string) error {
 	return notice.Resolve(tx, propertyID, offlineKey(kioskID))
 }
 
-// Enrol turns a code into the tablet's token. publicKey is the tablet's key, P-256, as SubjectPublicKeyInfo.
+// Enrol exchanges a code for the tablet's token. publicKey is the tablet's key, P-256, as SubjectPublicKeyInfo in DER.
 func Enrol(tx *db.Tx, keys *keyring.Ring, code string, publicKey []byte) (token string, row *ent.Kiosk, err error) {
 	if _, err := parseKey(publicKey); err != nil {
 		return "", nil, fault.Fields(fault.Field{Path: "publicKey", Reason: fault.BadFormat, Message: "must be a P-256 key as SubjectPublicKeyInfo in DER"})
@@ -176,12 +177,12 @@ func parseKey(der []byte) (*ecdsa.PublicKey, error) {
 	return key, nil
 }
 
-// NeedsSeen reports whether a call of a tablet should be stored: the stored last call is old enough.
+// NeedsSeen reports whether a tablet's call should be stored: the stored last call is older than seenInterval.
 func NeedsSeen(row *ent.Kiosk, now time.Time) bool {
 	return row.SeenAt == nil || now.Sub(*row.SeenAt) >= seenInterval
 }
 
-// MarkSeen stores that a tablet called, and closes the notice that it did not.
+// MarkSeen stores that a tablet called, and closes the notice that it is offline.
 func MarkSeen(tx *db.Tx, row *ent.Kiosk) error {
 	err := tx.Kiosk.Update().Where(entkiosk.PropertyID(row.PropertyID), entkiosk.ID(row.ID)).SetSeenAt(tx.Now()).Exec(tx.Context())
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 // offlineKey identifies the notice about an offline tablet.
 func offlineKey(kioskID string) string { return notice.KioskOffline.Key(kioskID) }
 
-// Key names a kiosk.
+// Key identifies a kiosk.
 type Key struct{ PropertyID, ID string }
 
-// NotifySilent notifies staff of a tablet that has not called for the time in the settings, in the hours in which guests check in.
-// The notice is open until the tablet calls again, or is reset or deleted.
+// NotifySilent notifies staff if a tablet has not called for the time in the settings, in the hours in which guests check in. The notice is
+// open until the tablet calls again, or is reset or deleted.
 func NotifySilent(tx *db.Tx, k Key) error {
 	row, err := Get(tx, k.PropertyID, k.ID)
 	if fault.Has(err, fault.KioskNotFound) {
@@ -50,15 +50,15 @@ func NotifySilent(tx *db.Tx, k Key) error {
 	})
 }
 
-// isDue reports whether staff have to be notified of a tablet. after is the time without a call, and 0 means never. Guests check in
-// from checkIn (HH:MM), or early minutes before it, until midnight in the zone of now.
+// isDue reports whether staff have to be notified of a tablet. after is the time without a call from which they are; 0 means never. Guests
+// check in from checkIn (HH:MM), or early minutes before it, until midnight in the zone of now.
 func isDue(row *ent.Kiosk, after time.Duration, now time.Time, checkIn string, early int) bool {
 	if after <= 0 || row.EnrolledAt == nil || row.SeenAt == nil || now.Sub(*row.SeenAt) < max(after, offlineAfter) {
 		return false
 	}
 	opens, err := time.Parse("15:04", checkIn)
 	if err != nil {
-		return true // no hour is known
+		return true // the property has no valid check-in time
 	}
 	return now.Hour()*60+now.Minute() >= opens.Hour()*60+opens.Minute()-early
 }

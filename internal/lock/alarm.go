@@ -15,7 +15,8 @@ import (
 // tamperReasons are the reported reasons of a tamper alarm for which the notice to staff has its own text.
 var tamperReasons = []string{"slotChanged", "factoryReset", "master_code_changed", "rfid_code_added", "rfid_code_deleted", "forcedOpen"}
 
-// notifyAlarm notifies staff that a person should check the door, at most once a day for each lock and reason.
+// notifyAlarm notifies staff of a tamper alarm or a jammed bolt, so that a person checks the door: at most once a day
+// for each lock and reason. It ignores other kinds of events.
 func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.Time) error {
 	if kind != event.LockTampered && kind != event.LockJammed {
 		return nil
@@ -42,8 +43,8 @@ func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.
 // lateAfter is the delay after which an event counts as reported late. A connected bridge reports within seconds.
 const lateAfter = 10 * time.Minute
 
-// lateness returns a sentence for a notice with the time of an event that was reported late. It returns nil for an
-// event that was reported in time.
+// lateness returns a sentence that says when an event happened, for the notice about an event that was reported late.
+// It returns nil for an event that was reported in time.
 func lateness(at, now time.Time) any {
 	if now.Sub(at) < lateAfter {
 		return nil

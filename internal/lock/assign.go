@@ -16,7 +16,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// DesiredCode is a code for a door, with its grant and its windows.
+// DesiredCode is a code for a door, with its windows and the grant (the access of a stay, or a code of staff) that it
+// belongs to.
 type DesiredCode struct {
 	GrantID      string
 	DoorID       string
@@ -35,7 +36,8 @@ var ErrSlotsFull = fault.New(fault.Precondition, SlotsFull, "the lock has no fre
 var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot was changed meanwhile; read it again")
 
 // AssignSlot gives the grant of a code a slot of the lock and stores the code there as desired. It takes a slot that
-// was never used, else the slot that has been empty longest, and never a slot that may still hold a credential.
+// was never used, else the slot that has been empty longest, and never a slot that may still hold a credential. It
+// returns ErrSlotsFull if there is none.
 func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*ent.Slot, error) {
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("assign a slot of lock %s: the grant or the PIN is missing", lk.ID)
@@ -68,7 +70,7 @@ func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
 }
 
 // UpdateSlot changes the PIN or the windows of the code in a grant's slot. The slot stays the same and gets a new
-// generation. If the slot is being cleared, it is desired again.
+// generation. A slot that is being cleared gets its code again.
 func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p DesiredCode) (*ent.Slot, error) {
 	if s.LockID != lk.ID || s.GrantID != p.GrantID || isFree(s) {
 		return nil, errSlotMoved
@@ -189,8 +191,8 @@ func SlotsOfGrants(tx *db.Tx, propertyID string, grantIDs ...string) ([]*ent.Slo
 	return all, nil
 }
 
-// activeEnrolment returns the enrolment of the lock's bridge if the bridge is online, else "". A code for an online
-// bridge is marked as sent in the commit that stores the code.
+// activeEnrolment returns the enrolment id of the lock's bridge (see [bridge.EnrolmentID]) if the bridge is online,
+// else "". A code for an online bridge is marked as sent in the commit that stores the code.
 func activeEnrolment(tx *db.Tx, lk *ent.Lock) (string, error) {
 	type question struct{ bridgeID, propertyID string }
 	return db.Cached(tx, bridgesTable, question{lk.BridgeID, lk.PropertyID}, func() (string, error) {

@@ -221,8 +221,8 @@ func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
 		SetState(CommandExpired).SetFinishedAt(tx.Now()).Exec(tx.Context())
 }
 
-// EndAbandonedCommands ends the commands of a node that crashed: unclaimed commands become expired, claimed commands
-// unknown.
+// EndAbandonedCommands ends commands that a crashed node left open, MaxDeadline after their deadline: unclaimed
+// commands become expired, claimed commands unknown.
 func EndAbandonedCommands(tx *db.Tx) error {
 	ctx := tx.Context()
 	for state, end := range map[string]string{CommandStored: CommandExpired, CommandClaimed: CommandUnknown} {

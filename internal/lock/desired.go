@@ -22,7 +22,7 @@ type DesiredSlot struct {
 	Number        uint32
 	Generation    int64
 	NeedsMarkSent bool // NeedsMarkSent means that MarkSent must be called before the state is sent
-	mayHoldOwn    bool
+	mayHoldOwn    bool // mayHoldOwn is MayHoldOwn of [slot.Desired]
 	row           *ent.Slot
 }
 
@@ -74,8 +74,9 @@ func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 	}, s.enrolmentID)
 }
 
-// MarkSent records that codes are about to be sent to a bridge: afterwards only the lock can prove that a code is
-// gone. MarkSent omits a slot that has changed since it was loaded, because that change notifies the bridge again.
+// MarkSent records that codes are about to be sent to a bridge: afterwards only the lock can prove that a code is gone.
+// It returns the slots to send. It omits a slot that has changed since it was loaded, because that change notifies the
+// bridge again.
 func MarkSent(tx *db.Tx, s *Session, desired []DesiredSlot) ([]DesiredSlot, error) {
 	if _, err := bridge.InSession(tx, s.BridgeID, s.Epoch); err != nil {
 		return nil, err
@@ -140,7 +141,8 @@ func LatestGenerations(tx *db.Tx, bridgeIDs []string) (map[string]map[string]int
 	return newest, nil
 }
 
-// UnreportedLocks returns the given locks with a slot whose latest generation the bridge has not reported.
+// UnreportedLocks returns the ids of those given locks that have a slot whose latest generation the bridge has not
+// reported.
 func UnreportedLocks(tx *db.Tx, s *Session, lockIDs []string) ([]string, error) {
 	rows, err := slotsOfLocks(tx, s.PropertyID, lockIDs)
 	if err != nil {

@@ -125,7 +125,8 @@ func EventsAtDoor(view *db.Tx, propertyID, doorID string, limit int, which ...pr
 	return events[:min(limit, len(events))], nil
 }
 
-// locksAt returns the lock on a door, and locks that were moved from it and still have a slot for it.
+// locksAt returns the id of the lock on a door, and the ids of locks that were moved from it and still have a slot for
+// it.
 func locksAt(view *db.Tx, propertyID, doorID string) ([]string, error) {
 	ids, err := view.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.DoorID(doorID)).
 		Unique(true).Select(entslot.FieldLockID).Strings(view.Context())

@@ -40,8 +40,8 @@ func recordFormerGrant(tx *db.Tx, was, row *ent.Slot) error {
 // formerGrantPage is how many former grants are loaded at once. Late reports mostly concern the latest.
 const formerGrantPage = 20
 
-// findFormerGrant finds the former grant of a slot that had a generation. It returns false if no grant had the
-// generation, or if the record was deleted with other old events.
+// findFormerGrant finds the former grant that had the slot at a generation. It returns false if no grant had it then,
+// or if the record was deleted with other old events.
 func findFormerGrant(tx *db.Tx, row *ent.Slot, generation int64) (slotGrant, bool, error) {
 	for before := int64(math.MaxInt64); ; {
 		events, err := tx.Event.Query().Where(entevent.PropertyID(row.PropertyID), entevent.Subject(event.InternalSubject(row.ID)),
@@ -71,7 +71,7 @@ func decodeFormerGrant(e *ent.Event) slotGrant {
 	return slotGrant{grant, door, int64(since), int64(until)}
 }
 
-// had reports whether the grant had the slot when the slot had a generation.
+// had reports whether the grant had the slot at a generation of the slot.
 func (g slotGrant) had(generation int64) bool {
 	return g.GrantID != "" && g.Since <= generation && generation <= g.Until
 }

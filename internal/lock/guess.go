@@ -46,7 +46,7 @@ var (
 // GuessCounter counts attempts in a sliding window: the attempts of the current period, and a share of the previous
 // period's.
 type GuessCounter struct {
-	BeganAt         time.Time
+	BeganAt         time.Time // BeganAt is the start of the current period
 	Count, Previous int
 	AlarmedAt       time.Time // AlarmedAt is when the alarm was raised; zero if no alarm is active
 }
@@ -134,8 +134,8 @@ func guessingNoticeKey(subject string, at time.Time) string {
 	return notice.Guessing.Key(subject) + "/" + at.UTC().Format("2006-01-02T15")
 }
 
-// countGuess counts a wrong PIN against the budget of a subject, which is the id of a lock or property. spent means
-// that this attempt raises the alarm.
+// countGuess counts a failed attempt against the budget of a subject, which is the id of a lock or property. spent
+// means that this attempt raises the alarm.
 func countGuess(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudget) (spent bool, err error) {
 	ctx := tx.Context()
 	_, err = tx.Insert(sql.Insert(entguesses.Table).Columns(entguesses.FieldID, entguesses.FieldPropertyID, entguesses.FieldBeganAt).

@@ -36,11 +36,11 @@ func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 
 // Limits of the notifications about health. A state that changes often (flaps) is notified once.
 const (
-	stableAfter      = 5 * time.Minute // a restored connection counts as stable after this time
-	notifyAfter      = time.Minute     // a change during flapping is notified if it lasts this long
-	batteryOKPercent = 25              // a low battery counts as charged again from this percentage
-	maxClockOffset   = time.Minute     // a lock whose clock has a larger offset cannot enforce time windows
-	goodClockOffset  = 30 * time.Second
+	stableAfter      = 5 * time.Minute  // a restored connection counts as stable after this time
+	notifyAfter      = time.Minute      // a change during flapping is notified if it lasts this long
+	batteryOKPercent = 25               // a low battery counts as charged again from this percentage
+	maxClockOffset   = time.Minute      // a lock whose clock has a larger offset cannot enforce time windows
+	goodClockOffset  = 30 * time.Second // a wrong clock counts as correct again up to this offset
 )
 
 // Notification is the notification that a change of health needs: none, a failure or a recovery.
@@ -52,12 +52,12 @@ const (
 	Up                    // notify a recovery: online, charged or correct clock
 )
 
-// LinkState is the connection state of a lock or bridge, with its last notification. The zero value was always
-// connected.
+// LinkState is the connection state of a lock or bridge, with its last notification. The zero value means that it was
+// always connected.
 type LinkState struct {
 	LostAt     time.Time // LostAt is the time of the last disconnection; zero if there was none recently
 	RestoredAt time.Time // RestoredAt is the end of the last disconnection; zero while disconnected
-	NotifiedAt time.Time // NotifiedAt is when a disconnection was notified whose end is not notified yet; else zero
+	NotifiedAt time.Time // NotifiedAt is when a disconnection was notified; zero after its end is notified too
 }
 
 // Lost records a disconnection and returns the new state, with the notification to send. The first disconnection after
@@ -75,8 +75,8 @@ func (l LinkState) Lost(now time.Time) (LinkState, Notification) {
 	return l, Down
 }
 
-// Restored records a reconnection and returns the new state, with the notification to send. It is notified at once if
-// the disconnection was notified at once. So a short interruption causes one pair of notifications, and a flapping
+// Restored records a reconnection and returns the new state, with the notification to send. The reconnection is
+// notified at once if the disconnection was. So a short interruption causes one pair of notifications, and a flapping
 // connection causes no more until it is stable.
 func (l LinkState) Restored(now time.Time) (LinkState, Notification) {
 	if l.LostAt.IsZero() || !l.RestoredAt.IsZero() {

@@ -26,7 +26,8 @@ const (
 // sampleKinds lists all kinds.
 var sampleKinds = []SampleKind{BatterySample, LinkSample, ClockSample}
 
-// sampleSteps are the differences from the last sample from which a reading is stored. A battery that wavers by a percent costs no row.
+// sampleSteps are the smallest differences from the last sample with which a reading is stored, in the unit of its kind. A battery that
+// wavers by a percent costs no row.
 var sampleSteps = map[SampleKind]int64{BatterySample: 2, LinkSample: 1, ClockSample: 5000}
 
 // maxSamples bounds the samples of one kind that are kept of a lock.

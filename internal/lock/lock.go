@@ -22,6 +22,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
+// Row is a row of the table of locks.
 type Row = ent.Lock
 
 // Get returns a lock of a property, or a not-found fault.
@@ -37,6 +38,7 @@ func lockNotFound(lockID string) error {
 	return fault.New(fault.NotFound, fault.LockNotFound, "no lock %s at this property", lockID)
 }
 
+// ListFilter selects locks for [List]. Zero fields select all.
 type ListFilter struct {
 	BridgeID      string
 	Unassigned    bool // Unassigned selects only locks without a door
@@ -45,7 +47,7 @@ type ListFilter struct {
 }
 
 // List returns a page of the property's locks that match the filter, oldest first, and the number of all that match.
-// It skips the first skip of them, and returns at most most.
+// skip is the offset of the page, most its maximum size.
 func List(tx *db.Tx, propertyID string, w ListFilter, skip, most int) ([]*ent.Lock, int, error) {
 	q := tx.Lock.Query().Where(entlock.PropertyID(propertyID))
 	if w.BridgeID != "" {

@@ -16,14 +16,14 @@ import (
 
 // LockEvent is an event that a bridge recorded at a lock, and that the server reads from the bridge's journal.
 type LockEvent struct {
-	Sequence     int64
+	Sequence     int64 // Sequence is the position in the bridge's journal
 	Address      string
 	Kind         string // Kind is opened, denied, batteryLow and so on, as bridges report it
 	Slot         int    // Slot is 0 if the slot is not known, or holds no Latchkey code
 	Generation   int64
 	Reason       string
 	OccurredAt   time.Time
-	ClockQuality string
+	ClockQuality string    // ClockQuality is the state of the bridge's clock: synchronized, drifting or untrusted
 	Until        time.Time // Until is the end of a keypad pause, by the bridge's clock
 	// Phone is the key id of a SmartKey that the bridge verified. Actor is the phone (see [PhoneActorPrefix]) and
 	// GrantID the grant of its guest. All are empty if they are not known.
@@ -90,8 +90,8 @@ func (c EvidenceChange) repeats(earlier EvidenceChange) bool {
 	return same && c.Before == c.After
 }
 
-// isBatteryNewlyLow reports whether staff must be notified of a low battery that was reported at a time: they were not
-// notified since the battery was last charged.
+// isBatteryNewlyLow reports whether a low battery, reported at a time, is news for staff: they were not notified of it
+// yet, and no later reading shows the battery charged.
 func isBatteryNewlyLow(lk *ent.Lock, at time.Time) bool {
 	s := lk.Status
 	charged := s.BatteryPercent != nil && *s.BatteryPercent >= batteryOKPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)

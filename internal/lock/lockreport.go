@@ -24,8 +24,8 @@ import (
 const (
 	MaxLocksPerBridge = 256 // the most locks that one bridge may report
 	maxSlots          = 1000
-	maxRules          = 32
-	maxRule           = 128
+	maxRules          = 32  // the most forbidden prefixes, or kinds of credentials, of a lock
+	maxRule           = 128 // the longest forbidden prefix in bytes
 )
 
 const (
@@ -86,7 +86,8 @@ func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (named, other
 	return named, others, nil
 }
 
-// applyAllReports stores the reports of a bridge about every lock that it drives, and marks its other locks offline.
+// applyAllReports stores the reports of a bridge about every lock that it drives, and marks its other locks offline. It
+// returns all locks of the bridge.
 func applyAllReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) ([]*ent.Lock, error) {
 	locks, others, err := applyReports(tx, br, reports)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// linkOf returns a LinkState from the stored times of the last disconnection, its end and its notification, which may
-// be nil.
+// linkOf returns a LinkState from the stored times of the last disconnection, its end and its notification. A nil time
+// means that there was none.
 func linkOf(lost, restored, notified *time.Time) LinkState {
 	return LinkState{valueOrZero(lost), valueOrZero(restored), valueOrZero(notified)}
 }
@@ -75,7 +75,7 @@ func asInternal(e event.Event) event.Event {
 }
 
 // updateBridgeLink does for the link state of a bridge what [updateLockLink] does for a lock. It must not be called
-// with a loss when the bridge's node only shuts down.
+// with LinkState.Lost when the bridge's node only shuts down.
 func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
 	was := linkOf(br.UnreachedAt, br.ReachedAt, br.OfflineNotifiedAt)
 	next, notification := move(was, tx.Now())
@@ -257,7 +257,7 @@ var offlineNotices = map[string]notice.Kind{slot.BrokerUnreachable: notice.Broke
 
 // notifyOfflineCause sends staff one notice for all locks that a bridge cannot reach for the same cause, after the
 // cause has lasted for notifyLockAfter. It sends none while the bridge is offline, because the cause may have ended
-// since.
+// meanwhile.
 func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 	if since := lk.Status.OfflineCauseSince; since == nil || tx.Now().Sub(*since) < notifyLockAfter {
 		return nil
@@ -273,7 +273,7 @@ func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 	})
 }
 
-// markLocksOnline records that those locks of a bridge that it reaches are online again.
+// markLocksOnline records that the locks of a bridge for which reached returns true are online again.
 func markLocksOnline(tx *db.Tx, br *ent.Bridge, reached func(*ent.Lock) bool) error {
 	locks, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.UnreachedAtNotNil()).All(tx.Context())
 	if err != nil {

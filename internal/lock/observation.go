@@ -25,7 +25,7 @@ type EvidenceChange struct {
 	Slot          CodeSlot
 	Before, After slot.Evidence // Before and After are the evidence that partners see; empty for the use of a former grant's code
 	UsedAt        time.Time     // UsedAt is when the slot's code was used; zero if there was no new use
-	AtThisLock    bool          // AtThisLock means that the code was used at this lock: a one-time code ends on all of its locks
+	AtThisLock    bool          // AtThisLock is false if a one-time code was perhaps used at another lock
 }
 
 // CodeSlot names a slot, and the grant with the code that a report is about. A former grant may have had the slot then.

@@ -28,7 +28,7 @@ func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason bridge.Offline
 	return MarkLinksLost(tx, bridgeID, string(reason))
 }
 
-// notifyLink notifies the streams of staff that the session of a bridge ended, or why it did.
+// notifyLink notifies the streams of staff that the session of a bridge ended, or that the reason of its end changed.
 func notifyLink(tx *db.Tx, bridgeID string) error {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if err != nil {

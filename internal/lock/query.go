@@ -32,9 +32,10 @@ func gateIs(propertyID, id string) []predicate.Gate {
 	return []predicate.Gate{entgate.ID(id), entgate.PropertyID(propertyID)}
 }
 
+// SlotRow is a row of the table of slots.
 type SlotRow = ent.Slot
 
-// Slots returns the slots of a lock that ever had a code, by number.
+// Slots returns the slots of a lock that ever had a code, also a foreign one, ordered by number.
 func Slots(view *db.Tx, propertyID, lockID string) ([]*SlotRow, error) {
 	by, err := slotsOfLocks(view, propertyID, []string{lockID})
 	return by[lockID], err
@@ -84,8 +85,9 @@ func countFreeSlots(tx *db.Tx, propertyID string, locks []*ent.Lock) (map[string
 // maxListed bounds the locks that one error lists.
 const maxListed = 100
 
-// RefuseWithCodes returns an error that lists the locks of a property that may still hold a code. It guards the
-// deletion of the property. abandoned are the ids of locks that the operator gives up; they are not listed.
+// RefuseWithCodes returns an error that lists the locks of a property that may still hold a code, or nil if there are
+// none. It prevents the deletion of the property. abandoned are the ids of locks that the operator gives up; they are
+// not listed.
 func RefuseWithCodes(tx *db.Tx, propertyID string, abandoned []string) error {
 	ids, err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), MayHoldCode()).Unique(true).Select(entslot.FieldLockID).Strings(tx.Context())
 	if err != nil {

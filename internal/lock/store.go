@@ -46,7 +46,7 @@ func loadCommandTarget(tx *db.Tx, propertyID, lockID string) (commandTarget, err
 	return t, nil
 }
 
-// command is a row of acts without its outcome.
+// command is a row of the table acts, without the columns of the outcome.
 type command struct {
 	id, propertyID, lockID, operation, actor, grantID, state string
 	deadline, createdAt                                      time.Time

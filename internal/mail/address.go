@@ -2,8 +2,8 @@ package mail
 
 import "strings"
 
-// relays are domains of the addresses with which booking agencies hide those of their guests. Mails to them are filtered, lose their
-// links, or end when the agency closes the address.
+// relays are domains of the addresses with which booking agencies hide those of their guests. Mails to them are filtered, lose their links,
+// or are refused once the agency has closed the address.
 var relays = []string{
 	"guest.booking.com", "property.booking.com", "m.expediapartnercentral.com", "expediapartnercentral.com", "guest.expedia.com", "guest.airbnb.com", "reply.airbnb.com",
 	"airbnb.com", "guest.agoda.com", "agoda-messaging.com", "messages.homeaway.com", "messages.vrbo.com", "guest.trip.com", "guest.hostelworld.com", "guest.hotelbeds.com",
@@ -16,7 +16,7 @@ func Reaches(address string) bool {
 	return ok && name != "" && domain != "" && !isRelayDomain(domain)
 }
 
-// IsRelay reports whether an address is one with which an agency hides that of its guest.
+// IsRelay reports whether an address is an agency's, which hides the guest's own.
 func IsRelay(address string) bool {
 	_, domain, ok := splitAddress(address)
 	return ok && isRelayDomain(domain)
@@ -27,7 +27,7 @@ func splitAddress(address string) (name, domain string, ok bool) {
 	return strings.Cut(strings.ToLower(strings.TrimSpace(address)), "@")
 }
 
-// isRelayDomain reports whether a domain is one of relays or below one.
+// isRelayDomain reports whether a domain is one of relays or a subdomain of one.
 func isRelayDomain(domain string) bool {
 	for _, relay := range relays {
 		if domain == relay || strings.HasSuffix(domain, "."+relay) {

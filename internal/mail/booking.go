@@ -5,12 +5,12 @@ import (
 	"time"
 )
 
-// Room is a reservation of a booking, and how far its invitation is. A booking is one reservation, or the reservations of a group.
+// Room is a reservation of a booking, and how far its invitation is. A booking is a single reservation, or the reservations of a group.
 type Room struct {
 	ID      string
 	Changed time.Time // when the PMS last changed it
 	Address string    // the booker's address, or ""
-	// Moved means that the booker had another address at the former evaluation.
+	// Moved means that the booker had another address at the last evaluation.
 	Moved bool
 	// DueSince is when an evaluation first found its invitation due; zero: it was not due, or it was sent.
 	DueSince time.Time
@@ -24,7 +24,7 @@ type Listing struct {
 	Rooms []string
 }
 
-// Decision says what must be done for a booking now. Each list contains ids of reservations.
+// Decision says which mails to order for a booking now, and which access to end. Its lists of strings are ids of reservations.
 type Decision struct {
 	Mails     []Listing
 	Moved     []string // the links and sessions of the former address end
@@ -35,11 +35,11 @@ type Decision struct {
 }
 
 const (
-	// quietTime is how long a group must be unchanged before its bookers are invited: the PMS sends its rooms one after another.
+	// quietTime is how long a group must be unchanged before its bookers are invited, because the PMS sends the rooms one after another.
 	quietTime = 90 * time.Second
 	// maxQuietWait is the longest wait of a due invitation in a group that keeps changing.
 	maxQuietWait = 10 * time.Minute
-	// quietToday replaces quietTime if a room's day of arrival has come: the guest may be on the way.
+	// quietToday replaces quietTime from the day of arrival of a room: the guest may be on the way.
 	quietToday = 5 * time.Second
 )
 
@@ -101,8 +101,8 @@ func groupQuietAt(rooms []Room, when Schedule, now time.Time) (at time.Time) {
 	return at
 }
 
-// waitsUntil returns when the due invitation of a room may be sent: when the group is complete, but no later than maxQuietWait after it was
-// due.
+// waitsUntil returns when the due invitation of a room may be sent: at complete, when the group is quiet, but no later than maxQuietWait
+// after it became due.
 func (r Room) waitsUntil(complete, now time.Time) time.Time {
 	since := r.DueSince
 	if since.IsZero() {
@@ -114,7 +114,8 @@ func (r Room) waitsUntil(complete, now time.Time) time.Time {
 	return complete
 }
 
-// withoutFormer returns the room as not invited if its invitation no longer counts: the address has changed, or the stay was canceled.
+// withoutFormer returns the room as not invited if its former invitation no longer counts: the address has changed, or the stay was
+// canceled.
 func (r Room) withoutFormer() Room {
 	if r.Moved || r.State == canceled {
 		r.InvitedAt, r.Reminded = time.Time{}, false
@@ -132,24 +133,24 @@ func (d *Decision) addEnds(r Room) {
 	}
 }
 
-// decideAgainAt makes the next decision due at a time, unless one is due earlier. The zero time changes nothing.
+// decideAgainAt sets when to decide again, unless an earlier time is set. The zero time changes nothing.
 func (d *Decision) decideAgainAt(at time.Time) {
 	if !at.IsZero() && (d.Next.IsZero() || at.Before(d.Next)) {
 		d.Next = at
 	}
 }
 
-// mayBeInvited reports whether an invitation to the booker lists the room, also before the room's own day.
+// mayBeInvited reports whether an invitation to the booker may list the room, also before the invitation of the room itself is due.
 func (r Room) mayBeInvited(when Schedule, now time.Time) bool {
 	return !when.Off && r.State == confirmed && r.To.After(now) && r.InvitedAt.IsZero()
 }
 
-// mayBeReminded reports whether a reminder to the booker lists the room.
+// mayBeReminded reports whether a reminder to the booker may list the room.
 func (r Room) mayBeReminded(now time.Time) bool {
 	return r.State == confirmed && r.From.After(now) && !r.InvitedAt.IsZero() && !r.Reminded && !r.Finished && !now.Before(r.InvitedAt.Add(remindAfter))
 }
 
-// addRoom adds a room to the mail to its booker that has space for it.
+// addRoom adds a room to the mail of a kind to its booker. A mail lists at most MaxLinks rooms; then it adds a further mail.
 func (d *Decision) addRoom(kind Kind, r Room) {
 	for i := range d.Mails {
 		if m := &d.Mails[i]; m.Kind == kind && m.To == r.Address && len(m.Rooms) < MaxLinks {

@@ -20,17 +20,17 @@ import (
 type Bounce struct {
 	MailID  string  // MailID is the mail that the report is about
 	Failure Failure // Failure is [FailedRecipient] or [FailedReturned]
-	Answer  string  // Answer is the status and what the last mail server answered, cut and without addresses
+	Answer  string  // Answer is the status and the last mail server's text, shortened and without addresses
 }
 
-// A report has three parts (RFC 6522), and its status a group of fields for the mail and one for each recipient. More are not read: anyone may send a
-// mail that looks like a report.
+// Limits of what is read of a report, because anyone may send a mail that looks like one. A report has three parts (RFC 6522). Its status
+// has a group of fields for the mail and one for each recipient.
 const (
 	maxReportParts  = 8
 	maxStatusGroups = 16
 )
 
-// ReadBounce reads a mail. It returns false if the mail does not report that a mail of this service was given up: it is something else, or
+// ReadBounce reads a received mail. ok is false if it does not report that a mail of this service was given up: it is something else, or
 // reports a delay or a delivery.
 func ReadBounce(raw []byte) (b Bounce, ok bool) {
 	m, err := netmail.ReadMessage(bytes.NewReader(raw))
@@ -41,13 +41,13 @@ func ReadBounce(raw []byte) (b Bounce, ok bool) {
 	if err != nil || kind != "multipart/report" || !strings.EqualFold(params["report-type"], "delivery-status") {
 		return Bounce{}, false
 	}
-	// Some mail servers do not return the header of the mail, but answer it.
+	// Some mail servers do not return the mail's header, but send a reply to it.
 	b.MailID = mailIDIn(m.Header.Get("In-Reply-To") + " " + m.Header.Get("References"))
 	failed := false
 	parts := multipart.NewReader(m.Body, params["boundary"])
 	for range maxReportParts {
 		part, err := parts.NextPart()
-		if err != nil { // the end, or what was cut off
+		if err != nil { // the end, or the report is cut off
 			break
 		}
 		kind, _, _ := mime.ParseMediaType(part.Header.Get("Content-Type"))
@@ -55,7 +55,7 @@ func ReadBounce(raw []byte) (b Bounce, ok bool) {
 		case "message/delivery-status", "message/global-delivery-status":
 			failed = b.readStatus(decoded(part)) || failed
 		case "message/rfc822", "text/rfc822-headers", "message/global", "message/global-headers":
-			header, _ := textproto.NewReader(bufio.NewReader(decoded(part))).ReadMIMEHeader() // a header that was cut is read as far as it goes
+			header, _ := textproto.NewReader(bufio.NewReader(decoded(part))).ReadMIMEHeader() // of a header that is cut off, the complete fields count
 			if messageID := header.Get("Message-Id"); messageID != "" {
 				b.MailID = mailIDIn(messageID) // a mail of others can refer to one of this service
 			}
@@ -64,7 +64,8 @@ func ReadBounce(raw []byte) (b Bounce, ok bool) {
 	return b, failed && b.MailID != ""
 }
 
-// readStatus reads the fields of the recipients and reports whether the mail was given up for one: a mail of this service has one recipient.
+// readStatus reads the delivery status and sets b.Failure and b.Answer. It reports whether the mail was given up for a recipient: a mail of
+// this service has only one.
 func (b *Bounce) readStatus(r io.Reader) bool {
 	lines := textproto.NewReader(bufio.NewReader(r))
 	for range maxStatusGroups {
@@ -89,8 +90,8 @@ func (b *Bounce) readStatus(r io.Reader) bool {
 	return false
 }
 
-// badAddress matches the statuses of addresses that get no mail in the future either: unknown, malformed, moved, closed, or at a domain without
-// a mail server (RFC 3463, 3.2 and 3.3; RFC 7505).
+// badAddress matches the statuses that say that an address will not get mail later either: unknown, malformed, moved, closed, or at a
+// domain without a mail server (RFC 3463, 3.2 and 3.3; RFC 7505).
 var badAddress = regexp.MustCompile(`^5\.(1\.([1-3]|6|10)|2\.1)\b`)
 
 // fieldText returns the value of a field without its comment, as in "failed (delivery time expired)".
@@ -99,7 +100,7 @@ func fieldText(s string) string {
 	return strings.TrimSpace(s)
 }
 
-// decoded returns the content of a part. The reader of parts decodes quoted-printable itself.
+// decoded returns the decoded content of a part. The multipart reader itself decodes quoted-printable.
 func decoded(p *multipart.Part) io.Reader {
 	if strings.EqualFold(p.Header.Get("Content-Transfer-Encoding"), "base64") {
 		return base64.NewDecoder(base64.StdEncoding, p)
@@ -109,7 +110,7 @@ func decoded(p *multipart.Part) io.Reader {
 
 var messageIDs = regexp.MustCompile(`<(` + id.Mail + `_[0-9a-z]+)@[^<>\s]+>`)
 
-// mailIDIn returns the first mail of this service among some Message-IDs, or "".
+// mailIDIn returns the id of the first mail of this service that a list of Message-IDs names, or "".
 func mailIDIn(messageID string) string {
 	for _, m := range messageIDs.FindAllStringSubmatch(messageID, -1) {
 		if id.Valid(id.Mail, m[1]) {
@@ -119,7 +120,8 @@ func mailIDIn(messageID string) string {
 	return ""
 }
 
-// MayBounce reports whether a mail server may have taken a mail, so that it can come back. A mail whose address was erased keeps no answer.
+// MayBounce reports whether a mail may come back as undelivered: a mail server has taken it, or may have. If the address was erased, it
+// returns false, because nothing more is stored about the mail.
 func MayBounce(row *Row) bool {
 	s := State(row.State)
 	if len(row.Address) == 0 {

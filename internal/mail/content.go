@@ -27,20 +27,19 @@ type Content struct {
 	Closing    []string // Closing are paragraphs after the buttons, such as the address of the property
 }
 
-// Fact is a line of a table: what, and its value.
+// Fact is a line of a table: a label and its value.
 type Fact struct{ Label, Value string }
 
-// Button is a link.
+// Button is a link that is shown as a button.
 type Button struct{ Label, URL string }
 
 // Code is a PIN with its heading.
 type Code struct{ Label, Digits string }
 
-// Grouped returns the digits in groups. The space between them does not break, so that the groups keep their order in a text from right to
-// left.
+// Grouped returns the digits in groups, separated by no-break spaces, so that the groups keep their order in right-to-left text.
 func (c Code) Grouped() string { return strings.Join(text.Groups(c.Digits), "\u00a0") }
 
-// Text is what a recipient reads.
+// Text is a rendered mail, as a recipient reads it.
 type Text struct {
 	To      string `json:"to"`
 	Subject string `json:"subject"`
@@ -53,7 +52,7 @@ var contentHTML string
 
 var contentTemplate = template.Must(template.New("content").Parse(contentHTML))
 
-// Compose renders the content of a mail as plain text and as HTML. Each of both is complete.
+// Compose renders the content of a mail as plain text and as HTML. Each of the two is complete.
 func Compose(to string, c Content) (Text, error) {
 	out := Text{To: to, Subject: oneLine(c.Subject), Text: c.plain()}
 	var b bytes.Buffer
@@ -109,7 +108,7 @@ func oneLine(s string) string {
 	}, s))
 }
 
-// SealText encrypts a text for the mailbox.
+// SealText encrypts the rendered text of a mail for the mailbox, where staff read mails of a property without a mail server.
 func SealText(ctx context.Context, keys *keyring.Ring, propertyID, mailID string, t Text) ([]byte, error) {
 	raw, err := json.Marshal(t)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Delivery is what a page may say about a mail to the guest.
+// Delivery is what a page says to the guest about the delivery of a mail.
 type Delivery string
 
 const (
@@ -23,7 +23,8 @@ const (
 	Undelivered Delivery = "failed"
 )
 
-// Outlet is where the mails of a property go.
+// Outlet is where the mails of a property go: to its mail server, or without one to the mailbox, a list of mails that is kept in the
+// database.
 type Outlet int
 
 const (
@@ -35,7 +36,8 @@ const (
 // Reaches reports whether guests get the mails.
 func (o Outlet) Reaches() bool { return o != ToMailbox }
 
-// OutletOf returns where the mails of a property go. open means that guests can read the mailbox, as in the demo.
+// OutletOf returns where the mails of a property go: to its mail server, or without one to the mailbox that only staff read. If open is
+// true, guests can read the mailbox, as in the demo, and all mails go there.
 func OutletOf(view *db.Tx, propertyID string, open bool) (Outlet, error) {
 	if open {
 		return ToOpenMailbox, nil
@@ -115,21 +117,22 @@ func FirstWorking(view *db.Tx, propertyID string, addresses []string, macOf func
 	return "", nil
 }
 
-// LinkOrder asks for a mail with a new link.
+// LinkOrder is an order of a mail with a new link.
 type LinkOrder struct {
 	PropertyID, ReservationID string
 	GuestID                   string // of a companion; empty: the booker
 	Renews                    bool   // the guest had a link before
 	Address                   string // empty: the guest's address when the mail is sent
-	// Occasion identifies what the mail is about: a second order with the same occasion sends no second mail. Empty: each order is a mail.
+	// Occasion identifies why the mail is ordered: a second order with the same occasion sends no mail. Empty: each order sends one.
 	Occasion string
 }
 
-// maxCompanionMails bounds the mails with links to companions that the guests of one stay order within a day: each guest of the largest party gets one.
-// Guests name the addresses, and can remove and add companions as often as they like.
+// maxCompanionMails limits the mails with links to companions that the guests of one stay order within a day. It allows one for each guest
+// of the largest party. Guests type the addresses, and can remove and add companions as often as they like.
 const maxCompanionMails = 60
 
-// MayInviteCompanion returns why the guests of a stay may not order another mail with a link to a companion, or nil.
+// MayInviteCompanion returns nil if the guests of a stay may order another mail with a link to a companion, else an error that says why
+// not.
 func MayInviteCompanion(view *db.Tx, propertyID, reservationID string) error {
 	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.GuestIDNEQ(""),
 		entmail.KindIn(string(Companion), string(Link)), entmail.CreatedAtGT(view.Now().Add(-24*time.Hour))).Aggregate(ent.Count()).Int(view.Context())

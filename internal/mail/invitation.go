@@ -2,7 +2,7 @@ package mail
 
 import "time"
 
-// Stay is what decides whether the guests of a reservation are invited.
+// Stay has what decides whether the booker of a reservation is invited.
 type Stay struct {
 	State     string // the PMS's state
 	From, To  time.Time
@@ -13,7 +13,7 @@ type Stay struct {
 	Erased    bool // the data of the guests were erased on request
 }
 
-// Schedule is when a property's guests get their mails.
+// Schedule is how many days before the arrival a property's guests get their mails.
 type Schedule struct {
 	InviteDays, RemindDays int
 	Zone                   *time.Location
@@ -26,7 +26,7 @@ const (
 	canceled  = "canceled"
 )
 
-// Due is what a stay needs from the sweep.
+// Due is which mail a stay needs now.
 type Due string
 
 const (
@@ -36,7 +36,7 @@ const (
 	DueNoAddress  Due = "noAddress" // an invitation is due, and no address reaches the guest
 )
 
-// DueMail decides which mail a stay needs now, and when the next decision is due: zero if never, unless the stay changes.
+// DueMail decides which mail a stay needs now, and when to decide again. The time is zero if only a change of the stay can make a mail due.
 func DueMail(s Stay, when Schedule, now time.Time) (Due, time.Time) {
 	if when.Off || s.Erased || s.State != confirmed || !s.To.After(now) {
 		return DueNothing, time.Time{}
@@ -66,8 +66,8 @@ func DueMail(s Stay, when Schedule, now time.Time) (Due, time.Time) {
 // remindAfter is the shortest time between an invitation and its reminder.
 const remindAfter = 24 * time.Hour
 
-// remindAt returns when the booker of a stay that begins at from is reminded; zero: never. A reminder soon after the invitation would be a
-// second mail about the same thing.
+// remindAt returns when the booker of a stay that begins at from, and who was invited at invited, is reminded; zero: never. No reminder
+// follows an invitation within remindAfter, because it would only repeat it.
 func (w Schedule) remindAt(from, invited time.Time) time.Time {
 	at := daysBefore(from, w.RemindDays, w.Zone)
 	if w.RemindDays <= 0 || at.Before(invited.Add(remindAfter)) {
@@ -76,7 +76,7 @@ func (w Schedule) remindAt(from, invited time.Time) time.Time {
 	return at
 }
 
-// daysBefore returns the beginning of the day that is some days before a time, in the property's zone.
+// daysBefore returns the beginning of the day that is days before a time, in the property's zone.
 func daysBefore(at time.Time, days int, zone *time.Location) time.Time {
 	if zone == nil {
 		zone = time.UTC

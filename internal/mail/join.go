@@ -14,12 +14,13 @@ type JoinFacts struct {
 	EndsAt time.Time // of the link
 }
 
-// JoinParams are the parameters of a mail to join a property: the invitation and how often its link was replaced, but never the link.
+// JoinParams returns the parameters of a mail to join a property: the invitation, and in round how often its link was replaced. The link
+// itself is never stored.
 func JoinParams(invitationID string, round int, language string) map[string]string {
 	return map[string]string{"invitation": invitationID, "round": strconv.Itoa(round), "language": language}
 }
 
-// JoinOf returns the invitation of a mail to join a property, and how often its link had been replaced.
+// JoinOf returns the parameters of a mail to join a property: the invitation, and how often its link had been replaced.
 func JoinOf(row *Row) (invitationID string, round int) {
 	round, err := strconv.Atoi(row.Parameters["round"])
 	if err != nil {

@@ -57,7 +57,7 @@ func (k Kind) HasPIN() bool { return k == Key || k == KeyChanged }
 // NamesProfile reports whether mails of this kind say where a guest sees what the property keeps for the next stay.
 func (k Kind) NamesProfile() bool { return k == Key || k == Erasure }
 
-// State is how far a mail is.
+// State is how far the sending of a mail is.
 type State string
 
 const (
@@ -70,7 +70,7 @@ const (
 	InBox    State = "mailbox"  // in the property's mailbox, because it has no mail server
 	Failed   State = "failed"   // given up
 	Bounced  State = "bounced"  // a mail server refused the recipient
-	Canceled State = "canceled" // it lost its reason before it was sent
+	Canceled State = "canceled" // it was no longer needed before it was sent
 )
 
 // Failure is why a mail was not sent.
@@ -92,11 +92,11 @@ const (
 	FailedAddress Failure = "noAddress"
 	// FailedBefore means that a former mail to the address bounced.
 	FailedBefore Failure = "bouncedBefore"
-	// FailedInternal means that the mail could not be created or handed over for a day.
+	// FailedInternal means that the mail could not be rendered or passed to a mail server for a day.
 	FailedInternal Failure = "internal"
 )
 
-// StateAfter returns the final state of a mail after failure f: Bounced if the address does not work, otherwise Failed.
+// StateAfter returns the final state of a mail after failure f: Bounced if mails to the address do not arrive, otherwise Failed.
 func StateAfter(f Failure) State {
 	if f == FailedRecipient || f == FailedBefore {
 		return Bounced
@@ -112,8 +112,8 @@ func FailureText(f Failure) message.Message {
 	return message.Message{Kind: "mailFailure." + string(f)}
 }
 
-// ProblemText returns why a mail was not sent, as [FailureText]. A mail that waits will be tried again, so staff need not ask for another
-// address: many mail servers refuse the first mail of a sender that they do not know for some minutes.
+// ProblemText returns why a mail was not sent, as [FailureText]. For a mail that will be tried again it does not ask staff for another
+// address: many mail servers refuse the first mail of an unknown sender for some minutes.
 func ProblemText(row *Row) message.Message {
 	if State(row.State) == Waiting && Failure(row.Failure) == FailedRecipient {
 		return message.Message{Kind: "mailFailure.recipientLater"}
@@ -123,9 +123,9 @@ func ProblemText(row *Row) message.Message {
 
 // Row is a mail as stored.
 //
-// No mail is sent twice: Sending is committed after the mail server has accepted sender and recipient and before the text is
-// transmitted. Before that point a mail is tried at least once; from it on, at most once. A mail that is found in Sending by a later
-// attempt failed as "unanswered", and staff decide whether to send it again.
+// No mail is sent twice: Sending is committed after the mail server has accepted sender and recipient and before the text is transmitted.
+// Before that point a mail is tried at least once; after it, at most once. If a later attempt finds a mail in Sending, the mail has failed
+// as "unanswered", and staff decide whether to send it again.
 type Row = ent.Mail
 
 // Mail is a mail to order.
@@ -136,7 +136,8 @@ type Mail struct {
 	GuestID       string // of a companion; empty: the booker
 	// To is the recipient. Empty: the address of the guest when the mail is sent; for [Staff], the property's staffEmail.
 	To string
-	// OnceKey identifies the occasion: the mail is ordered once. It begins with an id of the property. Empty: each call orders a mail.
+	// OnceKey identifies the occasion of the mail, like an idempotency key: with the same key only one mail is ordered. It begins with an id
+	// of the property. Empty: each call orders a mail.
 	OnceKey string
 	// Params are the parameters of a mail to staff, of which "kind" names the text: see [StaffText]. No PIN and no guest data. Those of a mail to
 	// join a property are from [JoinParams], and those of a link to a profile from [ProfileParams].
@@ -154,8 +155,8 @@ func IsOrdered(view *db.Tx, propertyID, onceKey string) (bool, error) {
 	return ordered, nil
 }
 
-// Order stores a mail and the job that sends it, in the transaction of the change that causes the mail. It returns the mail's id, or ""
-// if no mail is due: it was ordered before, or it is for staff and the property has no staffEmail.
+// Order stores a mail and the job that sends it, in the transaction of the change that causes the mail. It returns the mail's id, or "" if
+// it orders none: one with the OnceKey exists, or the mail is for staff and the property has no staffEmail.
 func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, error) {
 	if m.Kind == Staff && m.To == "" {
 		settings, err := property.GetCheckInSettings(tx, m.PropertyID)
@@ -205,7 +206,7 @@ func SealAddress(tx *db.Tx, keys *keyring.Ring, propertyID, mailID, address stri
 	return sealed, nil
 }
 
-// Recipient returns the address of a mail, or "" if it is not known yet.
+// Recipient decrypts the address of a mail. It returns "" if the address is not known yet.
 func Recipient(view *db.Tx, keys *keyring.Ring, row *Row) (string, error) {
 	if len(row.Address) == 0 {
 		return "", nil
@@ -229,7 +230,7 @@ func SealReply(ctx context.Context, keys *keyring.Ring, row *Row, reply string) 
 	return sealed, nil
 }
 
-// OpenReply returns what the mail server answered, or "".
+// OpenReply decrypts what the mail server answered, or returns "".
 func OpenReply(ctx context.Context, keys *keyring.Ring, row *Row) (string, error) {
 	if len(row.Reply) == 0 {
 		return "", nil
@@ -285,7 +286,7 @@ func List(view *db.Tx, propertyID string, f Filter) ([]*Row, error) {
 	return rows, nil
 }
 
-// Mask returns an address that may be shown: its first letter and its domain.
+// Mask shortens an address so that it may be shown: to its first letter and its domain.
 func Mask(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 1 {

@@ -11,7 +11,8 @@ type NoticesFacts struct {
 	Link string            // the page of notices
 }
 
-// NoticesParams are the parameters of a mail to a person about notices: those after one, and through another. The mail is written when it is sent.
+// NoticesParams returns the parameters of a mail to a person about notices: those with ids in the range (after, through]. The text is
+// rendered when the mail is sent.
 func NoticesParams(personID, after, through string) map[string]string {
 	return map[string]string{"person": personID, "after": after, "through": through}
 }

@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// Occasion is everything that a mail says, as data.
+// Occasion is everything that a mail says, as data from which [Occasion.Content] makes the text.
 type Occasion struct {
 	Kind       Kind
 	Reader     message.Reader
@@ -24,11 +24,12 @@ type Occasion struct {
 	Stays     []OccasionStay // Stays is one stay, or the stays of a group
 	Elsewhere int            // how many rooms of the booker's group other mails list
 	Codes     []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates that have another
-	// AtDesk means that the room has no lock, so that the guest gets a key from the desk. Codes are those of gates then.
+	// AtDesk means that the room has no lock, so that the guest gets a key from the desk. Codes then has only those of gates (doors that many
+	// rooms share).
 	AtDesk bool
 	// Confirmed means that each lock has confirmed the code.
 	Confirmed bool
-	// OpensAt is from when the codes open the doors. The PMS may check a guest in before the stay begins.
+	// OpensAt is the time from which the codes open the doors. It may be later than the check-in: the PMS may check a guest in early.
 	OpensAt time.Time
 	Now     time.Time
 	// Erasure is what a mail about an erasure says.
@@ -53,7 +54,7 @@ type OccasionStay struct {
 	Link     string
 }
 
-// ErasureFacts is what is known about an erasure.
+// ErasureFacts is what a mail says about an erasure.
 type ErasureFacts struct {
 	DueAt    time.Time
 	Law      string    // the country whose law makes the property keep official forms, or empty
@@ -64,7 +65,7 @@ type ErasureFacts struct {
 // DoorCode is a PIN. Door is empty for the room's.
 type DoorCode struct{ Door, Digits string }
 
-// Content returns the text of the mail as content, in the reader's language.
+// Content returns the content of the mail, in the reader's language.
 func (o Occasion) Content() Content {
 	content := Content{Property: o.Property, Language: o.language(), Direction: message.Direction(o.language()), Accent: o.Accent}
 	if len(o.Stays) == 0 {
@@ -171,7 +172,7 @@ func (o Occasion) addCodes(content *Content) {
 	}
 }
 
-// addErasure adds what the law keeps of an erased stay, and the link to the page that shows how far the erasure is.
+// addErasure adds what the law keeps of an erased stay, and the link to the page with the state of the erasure.
 func (o Occasion) addErasure(content *Content) {
 	if o.Kind != Erasure {
 		return
@@ -213,8 +214,8 @@ func (o Occasion) addButtons(content *Content) {
 	}
 }
 
-// nameOf returns the label of a stay in a mail about several: its room, or else its number, if no other stay of the mail has the same, and otherwise its
-// position.
+// nameOf returns the label of stay i in a mail about several stays: its room, if no other stay has the same one; else its number, if that
+// is unique; else its position.
 func (o Occasion) nameOf(i int) string {
 	differ := func(of func(OccasionStay) string) bool {
 		seen := map[string]bool{}
@@ -269,7 +270,7 @@ func (o Occasion) staffContent(content Content, s OccasionStay) Content {
 	return content
 }
 
-// inLine joins the lines of a text.
+// inLine joins the lines of a text with commas.
 func inLine(s string) string { return strings.Join(strings.FieldsFunc(s, isLineEnd), ", ") }
 
 // isLineEnd reports whether a character ends a line.

@@ -12,7 +12,7 @@ import (
 // ProfileParams are the parameters of a mail with a link to a profile: the language of its reader.
 func ProfileParams(language string) map[string]string { return map[string]string{"language": language} }
 
-// ProfileSecret returns the secret of the link to a profile in a mail. A retry of the mail has the same link.
+// ProfileSecret returns the secret of the link to a profile in a mail. It is derived from the mail's id, so that a retry has the same link.
 func ProfileSecret(keys *keyring.Ring, mailID string) string {
 	return keys.DeriveToken(keyring.GuestLink, mailID, "profile")
 }

@@ -34,7 +34,8 @@ func SettingsOf(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 	return row, err
 }
 
-// Change changes the mail settings of a property. listed reports whether the operator allows a mail server in a private network.
+// Change changes the mail settings of a property. listed reports whether the operator has listed a mail server as allowed, although it is
+// in a private network.
 func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string, listed func(host string, port int) bool) (*ent.MailSettings, error) {
 	row, err := SettingsOf(tx, propertyID)
 	if err != nil {
@@ -129,7 +130,8 @@ func problems(row *ent.MailSettings, listed bool) (wrong []fault.Field) {
 	return wrong
 }
 
-// isPrivate reports whether a host is known to be in a private network without asking DNS. Connections are checked again by address.
+// isPrivate reports whether a host is in a private network, as far as known without DNS. The address is checked again when a connection is
+// made.
 func isPrivate(host string) bool {
 	if config.IsLoopback(host) {
 		return true
@@ -144,7 +146,7 @@ func isAddress(s string) bool {
 	return err == nil && a.Address == s && a.Name == ""
 }
 
-// ServerOf returns the mail server of a property. It has no host if mails go to the mailbox. The sender's name is the property's unless
+// ServerOf returns the mail server of a property. Its Host is empty if mails go to the mailbox. The sender's name is the property's unless
 // one is set.
 func ServerOf(ctx context.Context, keys *keyring.Ring, row *ent.MailSettings, propertyName string) (Server, error) {
 	s := Server{Host: row.Host, Port: row.Port, Security: row.Security, User: row.User, FromAddress: row.FromAddress, FromName: row.FromName, ReplyTo: row.ReplyTo}

@@ -17,7 +17,7 @@ import (
 	"github.com/wneessen/go-mail/smtp"
 )
 
-// Security is how a connection to a mail server is encrypted.
+// Values of Security: how a connection to a mail server is encrypted.
 const (
 	StartTLS = "starttls"
 	TLS      = "tls"
@@ -45,14 +45,14 @@ const (
 // SendError is why a mail server did not take a mail.
 type SendError struct {
 	Failure Failure
-	Answer  string // Answer is what the server answered, cut and without addresses
+	Answer  string // Answer is what the server answered, shortened and without addresses
 	Retry   bool   // Retry means that a later attempt may succeed
 }
 
 func (e *SendError) Error() string { return strings.TrimSpace(string(e.Failure) + ": " + e.Answer) }
 
-// sendError returns the failure of a step of the transfer. Another attempt may succeed after an answer of 4xx, and after an error without an
-// answer, unless the certificate of the server is invalid.
+// sendError returns the failure of a step of the transfer. Retry is set after an answer 4xx, and after an error without an answer, unless
+// the server's certificate is invalid.
 func sendError(step Failure, err error) *SendError {
 	var refused *textproto.Error
 	if errors.As(err, &refused) {
@@ -62,15 +62,16 @@ func sendError(step Failure, err error) *SendError {
 	return &SendError{Failure: step, Answer: cleanAnswer(err.Error()), Retry: !errors.As(err, &certificate)}
 }
 
-// addresses matches addresses, also with a quoted local part or an address literal (RFC 5321, 4.1.2), with an escaped or full-width @, and
-// encoded words (RFC 2047), which may contain one. An escaped @ counts only before a domain: size=4096 is no address.
+// addresses matches mail addresses, also with a quoted local part or an address literal (RFC 5321, 4.1.2), and with an escaped or
+// full-width @. It also matches encoded words (RFC 2047), which may contain an address. An escaped @ counts only before a domain: size=4096
+// is no address.
 var addresses = regexp.MustCompile(`=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?=` +
 	`|(?:"(?:[^"\\]|\\.)*"|[^\s<>()\[\]:;,"']+)(?:(?:@|＠|﹫)(?:\[[^\]\s]*\]|[^\s<>()\[\]:;,"']+)|(?:=40|%40)[^\s<>()\[\]:;,"']+\.[A-Za-z][^\s<>()\[\]:;,"']*)`)
 
 // maxAnswer bounds the stored text of an answer, in characters.
 const maxAnswer = 300
 
-// cleanAnswer cuts an answer and removes addresses from it.
+// cleanAnswer shortens an answer to maxAnswer characters and removes mail addresses from it.
 func cleanAnswer(s string) string {
 	s = addresses.ReplaceAllString(oneLine(strings.ToValidUTF8(s, "?")), "…")
 	if runes := []rune(s); len(runes) > maxAnswer {
@@ -86,7 +87,7 @@ type Connection struct {
 	from   string
 }
 
-// Connect connects, encrypts and authenticates.
+// Connect connects to the mail server, encrypts as set, and signs in if a user is set.
 func (s Server) Connect(ctx context.Context) (*Connection, *SendError) {
 	c := &Connection{from: s.FromAddress}
 	auth := &autoAuth{user: s.User, password: s.Password}
@@ -139,7 +140,7 @@ func (s Server) Connect(ctx context.Context) (*Connection, *SendError) {
 	return nil, sendError(FailedConnection, err)
 }
 
-// tlsConfig returns the settings of an encrypted connection, which checks the server's name.
+// tlsConfig returns the settings of an encrypted connection. It verifies the certificate for the server's name.
 func (s Server) tlsConfig() *tls.Config {
 	config := &tls.Config{}
 	if s.TLS != nil {
@@ -157,7 +158,7 @@ func (s Server) domain() string {
 	return "localhost"
 }
 
-// Envelope names sender and recipient.
+// Envelope sends the sender and the recipient (MAIL FROM and RCPT TO) and returns why the server refuses one, or nil.
 func (c *Connection) Envelope(to string) *SendError {
 	if err := c.conn.SetDeadline(time.Now().Add(transmitTimeout)); err != nil {
 		return sendError(FailedConnection, err)
@@ -171,11 +172,11 @@ func (c *Connection) Envelope(to string) *SendError {
 	return nil
 }
 
-// enhancedCode matches the enhanced status of a final answer (RFC 3463). One of 5.0.0 says no more than the answer's own code.
+// enhancedCode matches the enhanced status of a final answer (RFC 3463). The status 5.0.0 says no more than the answer's own code.
 var enhancedCode = regexp.MustCompile(`^5\.\d{1,3}\.\d{1,3}\b`)
 
-// recipientFailure returns what an answer to the recipient means. A final answer about something else than the address, such as a mail server that
-// relays nothing for this sender, is the fault of the property's settings: it must not block the address of the guest.
+// recipientFailure returns what an answer to the recipient means. A final answer about something other than the address, such as "relaying
+// denied", is caused by the property's settings. It must not count as a bounce of the guest's address.
 func recipientFailure(err error) Failure {
 	var refused *textproto.Error
 	if !errors.As(err, &refused) || refused.Code < 500 {
@@ -192,8 +193,8 @@ func recipientFailure(err error) Failure {
 	return FailedRefused
 }
 
-// Transmit sends the text. If the connection ends before the answer to the whole text, the mail server may have taken the mail: the
-// failure is FailedUnanswered, and no attempt may follow.
+// Transmit sends the text. If the connection ends before the server answers the whole text, the server may have taken the mail: the failure
+// is FailedUnanswered, and there must be no further attempt.
 func (c *Connection) Transmit(raw []byte) *SendError {
 	w, err := c.client.Data()
 	if err != nil {
@@ -213,7 +214,7 @@ func (c *Connection) Transmit(raw []byte) *SendError {
 	return &SendError{Failure: FailedUnanswered, Answer: cleanAnswer(err.Error())}
 }
 
-// Close ends the connection. A mail that was taken stays taken if this fails.
+// Close ends the connection. It ignores errors: a mail that the server has taken stays taken.
 func (c *Connection) Close() {
 	_ = c.conn.SetDeadline(time.Now().Add(5 * time.Second))
 	_ = c.client.Quit()
@@ -247,14 +248,14 @@ func (s Server) Raw(mailID string, ordered time.Time, t Text) ([]byte, *SendErro
 	return b.Bytes(), nil
 }
 
-// autoAuth authenticates with the best mechanism that the server offers.
+// autoAuth authenticates with the best mechanism that the server offers. started means that the authentication has begun.
 type autoAuth struct {
 	user, password string
 	started        bool
 	smtp.Auth
 }
 
-// Start implements smtp.Auth.
+// Start implements smtp.Auth: it chooses the mechanism and starts it.
 func (a *autoAuth) Start(server *smtp.ServerInfo) (string, []byte, error) {
 	a.started = true
 	// A server without encryption is on this machine: see SettingsChange.
@@ -278,5 +279,5 @@ func RetryAfter(attempts int) time.Duration {
 	return min(30*time.Second<<min(max(attempts-1, 0), 10), time.Hour)
 }
 
-// GiveUpAfter is how long a mail is tried.
+// GiveUpAfter is how long sending a mail is tried.
 const GiveUpAfter = 24 * time.Hour

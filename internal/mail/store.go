@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Move changes the state of a mail if it is still in a former state. It reports whether it was.
+// Move changes the state of a mail if it is still from, and reports whether it was. set, if not nil, changes more columns.
 func Move(tx *db.Tx, row *Row, from, to State, set func(*ent.MailUpdate)) (bool, error) {
 	update := tx.Mail.Update().Where(entmail.PropertyID(row.PropertyID), entmail.ID(row.ID), entmail.State(string(from))).SetState(string(to))
 	if to == Sent || to == InBox {
@@ -44,8 +44,8 @@ func DeleteWithoutStay(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return int(n), err
 }
 
-// EraseGuest erases the addresses and the texts of the mails to a companion, and cancels those that were not sent. The rows remain, because
-// [MayInviteCompanion] counts them: guests remove and add companions as often as they like.
+// EraseGuest erases the addresses and the texts of the mails to a companion, and cancels those that were not sent. It keeps the rows,
+// because [MayInviteCompanion] counts them: guests can remove and add companions as often as they like.
 func EraseGuest(tx *db.Tx, propertyID, reservationID, guestID string) error {
 	to := entmail.And(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.GuestID(guestID))
 	err := tx.Mail.Update().Where(to, entmail.StateIn(string(Waiting), string(InBox))).SetState(string(Canceled)).Exec(tx.Context())
@@ -82,15 +82,16 @@ func loadSettings(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 	return row, nil
 }
 
-// Look is how a property presents itself to guests.
+// Look is a property's settings for pages and mails to guests.
 type Look = ent.CheckInSettings
 
-// LinkSecret returns the secret of the link to a reservation in a mail. A retry of the mail has the same link.
+// LinkSecret returns the secret of the link to a reservation in a mail. It is derived from both ids, so that a retry of the mail has the
+// same link.
 func LinkSecret(keys *keyring.Ring, mailID, reservationID string) string {
 	return keys.DeriveToken(keyring.GuestLink, mailID, reservationID)
 }
 
-// latestLinks has the latest mail with a link to each companion of a stay.
+// latestLinks selects the latest mail with a link to each companion of a stay.
 const latestLinks = `SELECT m.guest_id, m.state FROM mails AS m WHERE m.property_id = $1 AND m.id IN (
 	SELECT MAX(l.id) FROM mails AS l WHERE l.property_id = $1 AND l.reservation_id = $2 AND l.guest_id <> '' AND l.kind = 'companion' AND l.state <> 'canceled'
 	GROUP BY l.guest_id)`
@@ -109,10 +110,10 @@ func LatestLinks(view *db.Tx, propertyID, reservationID string) (map[string]Stat
 	return states, nil
 }
 
-// selectUnfinished finds mails that were not ended, by age.
+// selectUnfinished finds mails that wait or are being sent, the oldest first.
 const selectUnfinished = `SELECT id, property_id FROM mails WHERE (state = 'waiting' OR state = 'sending') AND created_at < $1 AND created_at >= $2 ORDER BY created_at LIMIT $3`
 
-// ListUnfinished returns the jobs of at most limit mails that were ordered in a period and have not ended.
+// ListUnfinished returns the jobs of at most limit mails that were ordered in the range [from, until), and still wait or are being sent.
 func ListUnfinished(view *db.Tx, from, until time.Time, limit int) ([]jobs.SendMail, error) {
 	list, err := db.ReadList(view, func(k *jobs.SendMail) []any { return []any{&k.MailID, &k.PropertyID} }, selectUnfinished, until, from, limit)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/text/language"
 )
 
-// Match returns the language of the catalogue that fits best: accept is a header Accept-Language, and more are tags that follow it. It returns
-// "" if no language fits.
+// Match returns the language of the catalogue that fits best. accept is an Accept-Language header, and more are tags with lower priority.
+// It returns "" if no language fits.
 func Match(accept string, more ...string) string {
 	wanted, _, _ := language.ParseAcceptLanguage(accept)
 	for _, tag := range more {
@@ -38,7 +38,7 @@ const (
 	RightToLeft = "rtl"
 )
 
-// Direction returns the direction of a language, LeftToRight or RightToLeft. It is its text "language.direction".
+// Direction returns the direction of a language, LeftToRight or RightToLeft. The language's text "language.direction" says it.
 func Direction(language string) string {
 	if _, text, _ := find(language, "language.direction"); text == RightToLeft {
 		return RightToLeft

@@ -1,5 +1,5 @@
-// Package message renders texts. Domain code produces a kind and parameters. The API and the pages turn them into a sentence in the language
-// and time zone of the reader.
+// Package message renders texts. Domain code creates a message: a kind and parameters. The API and the pages turn it into a sentence in the
+// language and time zone of the reader.
 //
 // Each language has files in catalogue/ that end in its tag, such as guest.en.txt. A line is "kind = text". The text contains parameters in
 // braces: {lock} is the value, {lock:quote} is in quotation marks, {amount:decimal} has the decimal mark of the language, {from:time} is
@@ -46,7 +46,7 @@ var files embed.FS
 // Entry is one text of a language, with its kind.
 type Entry struct{ Kind, Text string }
 
-// set has the texts of all languages.
+// set has the texts of all languages. It does not change after it is built.
 type set struct {
 	lines map[string][]Entry // entries of each language in the order of its files
 	texts map[string]map[string]string
@@ -64,7 +64,7 @@ var embedded = sync.OnceValue(func() *set {
 	return new(set).with(catalogue)
 })
 
-// with returns a copy of the set with the texts of more files.
+// with returns a copy of the set to which the texts of more catalogue files are added.
 func (s *set) with(catalogue fs.FS) *set {
 	out := &set{lines: map[string][]Entry{}, texts: map[string]map[string]string{}, plurals: map[string]plurals{}}
 	maps.Copy(out.lines, s.lines)
@@ -115,7 +115,7 @@ func (s *set) add(language, content string) {
 // pluralsKind is the kind of the text with the plural rules of a language.
 const pluralsKind = "language.plurals"
 
-// current returns the set in use: the embedded files, or what AddFiles made of them.
+// current returns the set in use: the embedded files, with those that AddFiles added.
 func current() *set {
 	if s := loaded.Load(); s != nil {
 		return s
@@ -129,7 +129,7 @@ func lines() map[string][]Entry { return current().lines }
 // catalogues returns the texts of each language by kind.
 func catalogues() map[string]map[string]string { return current().texts }
 
-// AddFiles adds catalogue files until remove is called. Tests use it for languages that the product lacks.
+// AddFiles adds catalogue files until the returned remove is called. Tests use it for languages that the product lacks.
 func AddFiles(catalogue fs.FS) (remove func()) {
 	before := current()
 	loaded.Store(before.with(catalogue))
@@ -142,7 +142,8 @@ func Has(kind string) bool {
 	return ok
 }
 
-// List returns the texts whose kinds start with prefix, in the order of the language's file. The prefix is cut from the returned kinds.
+// List returns the texts whose kinds start with prefix, in the order of the language's files. It removes the prefix from the returned
+// kinds.
 func List(language, prefix string) (list []Entry) {
 	for _, e := range lines()[language] {
 		if kind, ok := strings.CutPrefix(e.Kind, prefix); ok {
@@ -187,7 +188,7 @@ func (m Message) Check() error {
 	return nil
 }
 
-// Same reports whether parameters are equal as JSON. Use it to compare new parameters with stored ones.
+// Same reports whether two sets of parameters are equal as JSON. Use it to compare new parameters with stored ones.
 func Same(a, b Params) bool {
 	one, err := json.Marshal(a)
 	if err != nil {
@@ -246,7 +247,7 @@ func (r Reader) Text(m Message) string {
 func isolate(s string) string { return "\u2068" + s + "\u2069" }
 
 // find returns the text of a kind in a language, else in the language without its region ("de" for "de-AT"), else in English. used is the
-// language of the text.
+// language in which the text was found.
 func find(language, kind string) (used, text string, ok bool) {
 	base, _, _ := strings.Cut(language, "-")
 	for _, used = range []string{language, base, English} {
@@ -260,7 +261,7 @@ func find(language, kind string) (used, text string, ok bool) {
 // layouts are the formats of a time that are the same in every language.
 var layouts = map[string]string{"clock": time.TimeOnly, "hour": "15:04"}
 
-// dates are the kinds of the texts for formats of a time that depend on the language.
+// dates are the kinds of the texts with the formats of times that depend on the language.
 var dates = map[string]string{"time": "date.time", "moment": "date.moment", "day": "date.full"}
 
 // maxQuoted is the maximum number of characters of a quoted value.
@@ -353,7 +354,7 @@ func Date(kind string, at time.Time) Message {
 	}}
 }
 
-// list renders each message of a list, separated by spaces.
+// list renders each element of a list, separated by spaces.
 func (r Reader) list(all []any) string {
 	texts := make([]string, len(all))
 	for i, v := range all {

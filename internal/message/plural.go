@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// plurals are the plural rules of a language: one condition for each form except the last, which has all other numbers. A condition is a list
-// of alternatives, and an alternative is a list of relations that must all hold.
+// plurals are the plural rules of a language: one condition for each form except the last, which is for all other numbers. A condition is a
+// list of alternatives (or), and an alternative is a list of relations that must all hold (and).
 type plurals [][][]relation
 
 // relation compares a number, or its remainder of a division by mod, with ranges.
@@ -18,10 +18,10 @@ type relation struct {
 	ranges [][2]int
 }
 
-// onlyOne is the rule with one form for 1 and one for every other number. Languages without a rule use it.
+// onlyOne is the rule with one form for 1 and another for every other number. Languages without a rule use it.
 var onlyOne = plurals{{{{ranges: [][2]int{{1, 1}}}}}}
 
-// form returns the index of the plural form for n.
+// form returns the index of the plural form for n. The sign of n does not count.
 func (p plurals) form(n int) int {
 	for i, alternatives := range p {
 		for _, all := range alternatives {
@@ -105,7 +105,8 @@ func parseRelation(text string) (relation, error) {
 	return r, nil
 }
 
-// plural returns the form of forms that fits n in the language, with n in place of #.
+// plural returns the one of forms that fits n in the language, with n in place of "#". If the language needs more forms than there are, it
+// uses the last one.
 func plural(language string, n int, forms []string) string {
 	rule, ok := current().plurals[language]
 	if !ok {

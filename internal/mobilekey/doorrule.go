@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// RestartDoor makes a door refuse all tokens that were issued before now. It returns the lowest generation of tokens
-// that the door accepts.
+// RestartDoor makes a door refuse all tokens that were issued before now. It returns the floor: the lowest generation of tokens that the
+// door then accepts.
 func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int64, error) {
 	if _, err := lock.Get(tx, propertyID, lockID); err != nil {
 		return 0, err
@@ -63,7 +63,7 @@ func setRule(tx *db.Tx, propertyID, lockID, field string, value any) error {
 	return err
 }
 
-// Rule is the maximum age of the status list for one lock of a bridge.
+// Rule is the maximum age of the status list for one lock of a bridge. Address is that of the lock at the bridge.
 type Rule struct {
 	Address string
 	ListAge time.Duration

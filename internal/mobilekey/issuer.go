@@ -26,13 +26,13 @@ import (
 // issuerKeyLifetime is the longest validity of an issuer key.
 const issuerKeyLifetime = 2 * 365 * 24 * time.Hour
 
-// Site returns the audience of tokens for doors of several bridges. All bridges of a property form one site.
+// Site returns the audience (the claim aud) of tokens for doors of several bridges. All bridges of a property form one site.
 func Site(propertyID string) string { return propertyID }
 
 // listURI returns the identifier of a property's status list. No client fetches it.
 func listURI(propertyID string) string { return "latchkey:status:" + propertyID }
 
-// issuer is the stored issuer of a property.
+// issuer is the stored issuer of a property: its keys sign the tokens, the key sets and the status list.
 type issuer struct {
 	tx   *db.Tx
 	keys *keyring.Ring
@@ -201,9 +201,8 @@ type Published struct {
 // maxKeySets limits the key sets in one answer. The next answer contains the rest.
 const maxKeySets = 8
 
-// PublishedSince returns the key sets and the status list that are newer than those of a recipient, which has a
-// version of the key set and a number of the list. With version 0 it returns only the newest key set. A property
-// without an issuer has published nothing.
+// PublishedSince returns the key sets and the status list that are newer than those of a recipient. version and number are those of its key
+// set and its list. With version 0 it returns only the newest key set. A property without an issuer has published nothing.
 func PublishedSince(tx *db.Tx, propertyID string, version, number uint64) (Published, error) {
 	row, err := tx.Issuer.Query().Where(entissuer.ID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -231,8 +230,8 @@ func PublishedSince(tx *db.Tx, propertyID string, version, number uint64) (Publi
 	return p, nil
 }
 
-// BehindBridges returns those of some bridges that verify SmartKeys but have not confirmed the newest key set and
-// status list of their property, so that they must be sent again.
+// BehindBridges returns those of the bridges that verify SmartKeys but have not confirmed the newest key set or status list of their
+// property. The server must send both to them again.
 func BehindBridges(tx *db.Tx, bridgeIDs []string) ([]string, error) {
 	bridges, err := tx.Bridge.Query().Where(entbridge.IDIn(bridgeIDs...), entbridge.KeySetVersionGTE(0)).
 		Select(entbridge.FieldID, entbridge.FieldPropertyID, entbridge.FieldKeySetVersion, entbridge.FieldKeyListNumber).All(tx.Context())

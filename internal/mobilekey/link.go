@@ -32,7 +32,7 @@ var (
 	errChallenge    = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongChallenge: the challenge has expired or was answered before; ask for a new one")
 )
 
-// Link is a new link for enrolling a phone. Its secret is not stored and cannot be shown again.
+// Link is a new link for enrolling a phone for a reservation. Its secret is not stored and cannot be shown again.
 type Link struct {
 	Secret  string
 	Expires time.Time
@@ -139,7 +139,7 @@ const (
 	challengeLife = 5 * time.Minute
 )
 
-// newChallenge returns a challenge that a phone must sign for a subject, which is a link or a phone.
+// newChallenge returns a challenge that a phone must sign. subject is the id of the link or of the enrolled phone.
 func newChallenge(keys *keyring.Ring, subject string, now time.Time) []byte {
 	body := make([]byte, challengeBody, challengeBody+challengeMAC)
 	binary.BigEndian.PutUint64(body, uint64(now.UnixMicro()))
@@ -185,7 +185,7 @@ func refusalFault(err error) error {
 	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for the meaning", smartkey.ReasonOf(err)).With(err)
 }
 
-// sweepLinks deletes up to most links that expired some time ago.
+// sweepLinks deletes up to most links that expired more than linkLifetime ago.
 func sweepLinks(tx *db.Tx, most int) error {
 	ids, err := tx.PhoneLink.Query().Where(entphonelink.ExpiresAtLT(tx.Now().Add(-linkLifetime))).Limit(most).IDs(tx.Context())
 	if err != nil || len(ids) == 0 {

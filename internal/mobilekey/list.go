@@ -31,16 +31,16 @@ const (
 	listInterval = time.Hour
 	// listsPerMaxAge is how many lists the server issues within the maximum age of the strictest door.
 	listsPerMaxAge = 4
-	// spareIndexes is the number of indexes after the last issued one: bridges refuse an index beyond the end of their list.
+	// spareIndexes is how many indexes a list has after the last issued one: bridges refuse an index beyond the end of their list.
 	spareIndexes    = 1024
 	minSpareIndexes = 256
-	// statusRetention is how long an index stays reserved after its last token.
+	// statusRetention is how long an index stays reserved after its last token has expired.
 	statusRetention = time.Hour
 )
 
-// Reconcile does for a property what [Inspect] found to be due. It revokes those of the suspected tokens that may no
-// longer open their doors, takes the next step of a key rotation, and publishes the status list if it has changed or
-// is due. It wakes the bridges, and reports whether it did.
+// Reconcile does for a property what [Inspect] found to be due. It revokes those of the suspected status indexes (ids of KeyStatus rows)
+// whose tokens must no longer open their doors. It takes the next step of a key rotation, and publishes the status list if it has changed
+// or is due. It returns true if a key set or list is new; then it also notifies the bridges.
 func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...string) (bool, error) {
 	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i == nil {
@@ -78,8 +78,8 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	return true, bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// findOutdated returns the ids of those status indexes among which whose tokens may no longer open their doors,
-// because the phone's access was revoked, the stay has ended or changed, or a door no longer belongs to the stay.
+// findOutdated returns the ids of those status indexes that match which and must be revoked: the phone's access was revoked, the stay has
+// ended or changed, or a door no longer belongs to the stay.
 func findOutdated(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([]string, error) {
 	ctx := tx.Context()
 	which = append(which, entkeystatus.PropertyID(propertyID), entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now()))
@@ -170,10 +170,10 @@ func (i *issuer) publishList(forced bool) (bool, error) {
 // minutes.
 const maxSkippedLists = 1 << 20
 
-// SkipListNumbers publishes a status list with a number above held, a number that a bridge reports and that this database never issued. That
-// happens after a restore from an older copy: the bridge would refuse every list up to its number. Lists issued since the restore may differ
-// from those on bridges, so tokens that wait for a list wait for the new one. It ignores a number that newer lists have passed, or that is
-// implausibly great.
+// SkipListNumbers publishes a status list with a number above held. That is the number of the list on a bridge, and this database never
+// issued it. This happens after a restore from an older copy: the bridge would refuse every list up to its number. Lists issued since the
+// restore may differ from those on bridges, so tokens that wait for a list wait for the new one. It ignores a number that newer lists have
+// passed, or that is implausibly great.
 func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) error {
 	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i == nil || held < i.row.ListNumber || held-i.row.ListNumber > maxSkippedLists {
@@ -275,8 +275,7 @@ func IssuersAfter(tx *db.Tx, after string, most int) ([]string, error) {
 	return tx.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(tx.Context())
 }
 
-// Inspect checks in a view, without writing, whether [Reconcile] has work to do. suspected are the tokens that it must
-// check.
+// Inspect checks in a view, without writing, whether [Reconcile] has work to do. suspected are the ids of the status indexes to pass to it.
 func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err error) {
 	i, err := loadIssuer(view, nil, propertyID)
 	if err != nil || i == nil {
@@ -296,8 +295,8 @@ func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err 
 	return !bytes.Equal(digest, i.row.ListDigest), nil, err
 }
 
-// CheckNoSmartKeysInUse returns a fault while a token of the property may still open a door. It guards the deletion of
-// the property: without it, the server cannot revoke the token.
+// CheckNoSmartKeysInUse returns a fault while a token of the property might still open a door. The deletion of a property calls it, because
+// afterwards the server cannot revoke the token.
 func CheckNoSmartKeysInUse(tx *db.Tx, propertyID string) error {
 	last, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.EndsAtGTE(tx.Now().Add(-statusRetention))).
 		Order(entkeystatus.ByEndsAt(entsql.OrderDesc())).First(tx.Context())

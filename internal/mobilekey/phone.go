@@ -33,7 +33,7 @@ var (
 // Row is a stored phone.
 type Row = ent.Phone
 
-// Key is a token with the information that its phone needs.
+// Key is a token with what the phone must know about its doors.
 type Key struct {
 	smartkey.Token
 	Doors []KeyDoor
@@ -47,8 +47,8 @@ type KeyDoor struct {
 	BridgeID string
 }
 
-// Enrol adds a phone to the reservation of a link and marks the link as used. possession is the phone's signed answer
-// to the link's challenge, name what the guest calls the phone. The key is nil while the stay has no access.
+// Enrol adds a phone to the reservation of a link and marks the link as used. possession is the phone's signed answer to the link's
+// challenge. name is what the guest calls the phone. The Key is nil while the stay has no access to a door; [Renew] then returns it later.
 func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name string) (*ent.Phone, *Key, error) {
 	ctx := tx.Context()
 	l, err := findLink(tx, keys, secret)
@@ -162,8 +162,7 @@ func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*K
 	return mintToken(tx, keys, p, key)
 }
 
-// noAccessReason returns the fault for a phone whose stay has no access: its reason is that the stay is over, or that
-// the guest is not checked in yet.
+// noAccessReason returns the fault for a phone whose stay has no access: the stay is over, or the guest is not checked in yet.
 func noAccessReason(tx *db.Tx, p *ent.Phone) error {
 	stay, err := tx.Reservation.Query().Where(entreservation.PropertyID(p.PropertyID), entreservation.ID(p.ReservationID)).Only(tx.Context())
 	switch {
@@ -211,8 +210,8 @@ func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Pho
 	return p, err
 }
 
-// RevokeSessions revokes the phones that some sessions of guests enrolled. The server refuses their tokens at once,
-// bridges after the next status list.
+// RevokeSessions revokes the phones that sessions of guests enrolled, and deletes the unused links of these sessions. The server refuses
+// their tokens at once, bridges after the next status list.
 func RevokeSessions(tx *db.Tx, propertyID string, sessions ...string) error {
 	n, err := tx.Phone.Update().SetRevokedAt(tx.Now()).
 		Where(entphone.PropertyID(propertyID), entphone.SessionIn(sessions...), entphone.RevokedAtIsNil()).Save(tx.Context())

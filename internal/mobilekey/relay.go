@@ -14,7 +14,8 @@ import (
 	"latchkey.dev/internal/smartkey"
 )
 
-// Bearer is a presented token. Only the property's signature was verified; the bridge verifies everything else.
+// Bearer is a token that a phone has presented to the server. Only the property's signature was verified; the bridge verifies everything
+// else.
 type Bearer struct {
 	smartkey.Token
 	PhoneID string // PhoneID is empty if the phone no longer exists
@@ -53,7 +54,7 @@ func Identify(view *db.Tx, raw []byte) (Bearer, error) {
 	return b, nil
 }
 
-// Actor returns the phone's name in the records of door openings.
+// Actor returns the name of the phone as the actor in records of door openings.
 func (b Bearer) Actor() string {
 	if b.PhoneID == "" {
 		return "phone"
@@ -128,7 +129,7 @@ func (b Bearer) refuseRevoked(tx *db.Tx) error {
 	return nil
 }
 
-// grantID returns the access grant of the phone's stay, or "" if the phone no longer exists.
+// grantID returns the id of the access grant of the phone's stay, or "" if the phone or the grant does not exist.
 func (b Bearer) grantID(tx *db.Tx) (string, error) {
 	if b.PhoneID == "" {
 		return "", nil

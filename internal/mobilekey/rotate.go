@@ -31,7 +31,7 @@ const renewKeysBefore = 60 * 24 * time.Hour
 
 var errRotating = fault.New(fault.Precondition, fault.InUse, "the issuer key is already being replaced, which takes a day after every bridge knows the new key. If the old key may be compromised, replace it at once")
 
-// Rotation is the state of the replacement of an issuer key.
+// Rotation is the state of the replacement of an issuer key. Version is that of the key set.
 type Rotation struct {
 	Version int64
 	Current string // Current is the id of the key that signs
@@ -89,8 +89,8 @@ func (i *issuer) rotationState() (Rotation, error) {
 	return Rotation{i.row.KeySetVersion, KeyName(k.Key.KeyID())}, err
 }
 
-// changeSigner calls change, which stores a key set with another signing key. Then it signs the status list with that key and deletes
-// the private halves of removed keys.
+// changeSigner calls change, which stores a key set with another current key. Then it signs the status list with that key and deletes the
+// private halves of removed keys.
 func (i *issuer) changeSigner(change func() error) error {
 	if err := change(); err != nil {
 		return err
@@ -115,10 +115,10 @@ type BridgeKeys struct {
 	Version *int64     // Version is the confirmed version of the key set; nil if it is not reported, -1 if the bridge does not support SmartKeys
 }
 
-// KeyConfirmed reports whether a key that was announced with a version may sign: every bridge of the property has confirmed it.
-// Bridges do not count if they do not support SmartKeys, have never connected (they receive the newest keys when they enrol
-// or connect), or have been offline for too long. A bridge with a greater version than any issued here, as after a restore of
-// an older database, has other keys and has not confirmed this one.
+// KeyConfirmed reports whether a key that was announced with a version of the key set may sign: every bridge of the property has confirmed
+// this version, or maxOffline has passed since the announcement. Bridges do not count if they do not support SmartKeys, have never
+// connected (they receive the newest keys when they enrol or connect), or have been offline for too long. A bridge with a greater version
+// than any issued here, as after a restore of an older database, has other keys and has not confirmed this one.
 func KeyConfirmed(bridges []BridgeKeys, version int64, announced, now time.Time) bool {
 	if now.Sub(announced) >= maxOffline {
 		return true
@@ -156,7 +156,7 @@ const (
 	stepDrop // the old key is removed
 )
 
-// nextStep returns the step of a rotation that is due now, or stepWait. It begins a rotation before the only key ends.
+// nextStep returns the step of a rotation that is due now, or stepWait. stepBegin is due some time before the only key expires.
 func (i *issuer) nextStep() (step, error) {
 	held, now := i.set.Keys(), i.tx.Now()
 	if len(held) == 1 {

@@ -22,8 +22,8 @@ import (
 // actorName returns the name of a phone as the actor of events.
 func actorName(phoneID string) string { return lock.PhoneActorPrefix + phoneID }
 
-// AttributeToPhones completes a bridge's reports about SmartKeys, in place, with the phone and the access grant of its
-// guest, if the server knows them.
+// AttributeToPhones completes a bridge's reports about SmartKeys, in place: it adds the phone as the actor, and the access grant, if the
+// server knows them.
 func AttributeToPhones(tx *db.Tx, propertyID string, batch []lock.LockEvent) error {
 	for i, h := range batch {
 		if h.Phone == "" {
@@ -44,7 +44,7 @@ func AttributeToPhones(tx *db.Tx, propertyID string, batch []lock.LockEvent) err
 	return nil
 }
 
-// maxGrants limits the former grants of a stay that are searched.
+// maxGrants limits how many of the latest grants of a stay grantAt searches.
 const maxGrants = 20
 
 // grantAt returns the id of the latest grant of the phone's stay that had begun at a time. A report from before the first
@@ -64,7 +64,7 @@ func grantAt(tx *db.Tx, p *ent.Phone, at time.Time) (string, error) {
 	return found, nil
 }
 
-// findByKey returns the phone whose key has this id, or nil. If several enrolled with the key, it is the last of them.
+// findByKey returns the phone whose key has this id, or nil. If several were enrolled with the key, it returns the one enrolled last.
 func findByKey(view *db.Tx, propertyID, keyID string) (*ent.Phone, error) {
 	p, err := view.Phone.Query().Where(entphone.PropertyID(propertyID), entphone.KeyID(keyID)).
 		Order(ent.Desc(entphone.FieldID)).First(view.Context())

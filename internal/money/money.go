@@ -27,8 +27,8 @@ var decimalsOfISO = map[string]int{
 	"SLE": 2, "SOS": 2, "SYP": 2, "TZS": 2, "UZS": 2, "VED": 2, "VES": 2, "XCG": 2, "YER": 2, "ZWG": 2,
 }
 
-// Decimals returns the number of decimals of a currency in ISO 4217. It returns false for an unknown code and for codes that
-// are not money.
+// Decimals returns the number of decimals of a currency in ISO 4217. It returns false for an unknown code, and for XXX and XTS, which are
+// not money.
 func Decimals(code string) (int, bool) {
 	if len(code) != 3 || strings.ToUpper(code) != code || code == "XXX" || code == "XTS" {
 		return 0, false

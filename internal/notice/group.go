@@ -15,7 +15,7 @@ const (
 	OfMessages Group = "messages" // messages, mails and erasures
 )
 
-// Groups are all groups.
+// Groups are all groups, in the order in which staff see them.
 var Groups = []Group{OfCheckIns, OfAccess, OfLocks, OfCodes, OfMessages, OfPMS}
 
 // groups has the kinds of each group.
@@ -45,7 +45,7 @@ var groups = map[Group][]Kind{
 // notMailed are kinds that no mail announces, because they are about mails that do not arrive.
 var notMailed = []Kind{MailFailed, MailFailedOther, MailsNotSent}
 
-// KindsOf returns the kinds of notices in these groups.
+// KindsOf returns the kinds of notices in the groups with these names.
 func KindsOf(of []string) (kinds []string) {
 	for _, name := range of {
 		for _, k := range groups[Group(name)] {
@@ -55,7 +55,7 @@ func KindsOf(of []string) (kinds []string) {
 	return kinds
 }
 
-// MailedKinds returns the kinds of notices in these groups that are also announced by mail.
+// MailedKinds returns the kinds of notices in the groups with these names, without those that no mail announces.
 func MailedKinds(of []string) []string {
 	return slices.DeleteFunc(KindsOf(of), func(kind string) bool { return slices.Contains(notMailed, Kind(kind)) })
 }

@@ -8,7 +8,7 @@ type Kind string
 // Locks and bridges.
 const (
 	BatteryLow         Kind = "batteryLow"
-	BridgeDoubled      Kind = "bridgeDoubled" // two machines run as one bridge
+	BridgeDoubled      Kind = "bridgeDoubled" // two machines use the identity of one bridge
 	BridgeUnreachable  Kind = "bridgeUnreachable"
 	BrokerUnreachable  Kind = "brokerUnreachable"
 	GatewayOffline     Kind = "gatewayOffline"
@@ -99,7 +99,7 @@ const (
 	NoGuestAddress  Kind = "noGuestAddress"
 )
 
-// Kinds has every kind with the parameters of its text in alphabetical order.
+// Kinds has, for every kind, the names of the parameters of its text, in alphabetical order.
 var Kinds = map[Kind][]string{
 	BatteryLow:         {"lock"},
 	BridgeDoubled:      {"bridge"},
@@ -183,5 +183,6 @@ func (k Kind) Message(params message.Params) message.Message {
 	return message.Message{Kind: "notice." + string(k), Params: params}
 }
 
-// Key returns the OnceKey for a problem that exists at most once per subject. subject is the id of an object of the property.
+// Key returns the deduplication key (OnceKey) for a problem that exists at most once per subject. subject is the id of an object of the
+// property.
 func (k Kind) Key(subject string) string { return subject + "/" + string(k) }

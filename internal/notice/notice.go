@@ -23,9 +23,9 @@ type Notice struct {
 	Kind       Kind
 	Params     message.Params // Params are the parameters of the text; never a PIN or a token
 	Subject    string         // Subject is the id of the object that the notice is about
-	// OnceKey identifies the problem. Staff are notified once until Resolve ends the problem, or until the notice is
-	// deleted because of its age. The key begins with an id of an object of the property, because it is unique in the
-	// installation. With an empty key, every call of Add creates a notice.
+	// OnceKey is a deduplication key that identifies the problem. Staff are notified once until Resolve ends the problem,
+	// or until the notice is deleted because of its age. The key begins with an id of an object of the property, because
+	// it is unique in the installation. With an empty key, every call of Add creates a notice.
 	OnceKey string
 }
 
@@ -56,7 +56,7 @@ func Add(tx *db.Tx, n Notice) error {
 	return nil
 }
 
-// Renew is like Add, but if staff were already notified of an open problem, it updates the parameters of that notice.
+// Renew is like Add, but if there is a notice of the open problem already, it updates the parameters of that notice.
 func Renew(tx *db.Tx, n Notice) error {
 	if err := n.Kind.Message(n.Params).Check(); err != nil {
 		return fmt.Errorf("add a notice: %w", err)
@@ -80,7 +80,7 @@ func Text(n *Row, to message.Reader) string {
 	return to.Text(Kind(n.Kind).Message(n.Parameters))
 }
 
-// IsOpen reports whether staff were notified of the problem with this OnceKey and it is not resolved.
+// IsOpen reports whether there is a notice of the problem with this OnceKey, and the problem is not resolved.
 func IsOpen(tx *db.Tx, onceKey string) (bool, error) {
 	found, err := tx.Notice.Query().Where(notice.OnceKey(onceKey)).Exist(tx.Context())
 	if err != nil {
@@ -89,7 +89,7 @@ func IsOpen(tx *db.Tx, onceKey string) (bool, error) {
 	return found, nil
 }
 
-// OpenOf returns which of these OnceKeys are problems of the property that staff were notified of and that are not resolved.
+// OpenOf returns the OnceKeys among onceKeys whose problem is open: the property has a notice of it, and it is not resolved.
 func OpenOf(tx *db.Tx, propertyID string, onceKeys []string) (map[string]bool, error) {
 	rows, err := tx.Notice.Query().Where(notice.PropertyID(propertyID), notice.OnceKeyIn(onceKeys...)).Select(notice.FieldOnceKey).All(tx.Context())
 	if err != nil {
@@ -110,7 +110,7 @@ func Resolve(tx *db.Tx, propertyID string, onceKeys ...string) error {
 	return resolve(tx, propertyID, notice.OnceKeyIn(onceKeys...))
 }
 
-// ResolveAbout ends the problems of one kind about a subject, the id of an object.
+// ResolveAbout ends the problems of one kind about one object. subject is the object's id.
 func ResolveAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error {
 	return resolve(tx, propertyID, notice.Kind(string(kind)), notice.Subject(subject), notice.OnceKeyNotNil())
 }
@@ -127,8 +127,8 @@ func resolve(tx *db.Tx, propertyID string, which ...predicate.Notice) error {
 	return nil
 }
 
-// Forget deletes notices created before a time, at most a given number, and returns how many. It also deletes notices of open problems: staff
-// are notified again when such a problem is next detected.
+// Forget deletes up to most notices that were created before a time, and returns their number. It also deletes notices of open problems:
+// staff are notified again when such a problem is next detected.
 func Forget(tx *db.Tx, before time.Time, most int) (int, error) {
 	old, err := tx.Notice.Query().Where(notice.CreatedAtLT(before)).Limit(most).Select(notice.FieldID, notice.FieldPropertyID).All(tx.Context())
 	if err != nil {
@@ -176,7 +176,7 @@ func List(view *db.Tx, propertyID string, f Filter, size int, after string) ([]*
 	return q.Order(notice.ByID(sql.OrderDesc())).Limit(size).All(view.Context())
 }
 
-// Unread returns the number of unread notices of a property. The kinds in without do not count.
+// Unread returns the number of unread notices of a property. It does not count the kinds in without.
 func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
 	return Filter{UnreadOnly: true, Without: without}.query(view, propertyID).Aggregate(ent.Count()).Int(view.Context())
 }
@@ -184,7 +184,7 @@ func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
 // mostOpen bounds the number of open problems that [CountOpen] counts.
 const mostOpen = 200
 
-// incidents are kinds that say what happened once. Nothing ends them, so they are no open problems.
+// incidents are kinds that report something that happened once. They do not count as open problems.
 var incidents = []Kind{LockTampered, LockJammed, Guessing, BackupCodeUsed, KioskHelp, MailFailed, MailFailedOther}
 
 // IsProblemOpen reports whether the problem of a notice is still open.
@@ -192,7 +192,8 @@ func IsProblemOpen(row *Row) bool {
 	return row.OnceKey != nil && !slices.Contains(incidents, Kind(row.Kind))
 }
 
-// CountOpen returns how many problems of a property are open, whether their notices are read or not, and whether there are more than it counted.
+// CountOpen returns how many problems of a property are open, with read or unread notices, up to mostOpen. more means that there are
+// further ones.
 func CountOpen(view *db.Tx, propertyID string) (n int, more bool, err error) {
 	ended := make([]string, len(incidents))
 	for i, k := range incidents {
@@ -205,8 +206,8 @@ func CountOpen(view *db.Tx, propertyID string) (n int, more bool, err error) {
 	return min(len(ids), mostOpen), len(ids) > mostOpen, nil
 }
 
-// ListNew returns at most limit unread notices of these kinds whose problem has not ended, the oldest first: those with ids after the first id, up to
-// through.
+// ListNew returns at most limit unread notices of these kinds whose problem is not resolved, the oldest first. Their ids are above after
+// and at most through.
 func ListNew(view *db.Tx, propertyID string, kinds []string, after, through string, limit int) ([]*Row, error) {
 	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil(), notice.ResolvedAtIsNil(),
 		notice.KindIn(kinds...), notice.IDGT(after), notice.IDLTE(through)).
@@ -217,8 +218,8 @@ func ListNew(view *db.Tx, propertyID string, kinds []string, after, through stri
 	return rows, nil
 }
 
-// ListSince returns at most limit notices of these kinds that were created since a time and whose problem has not ended, the oldest first:
-// those with ids after the id.
+// ListSince returns at most limit notices of these kinds that were created since a time and whose problem is not resolved, the oldest
+// first. Their ids are above after.
 func ListSince(view *db.Tx, propertyID string, kinds []string, since time.Time, after string, limit int) ([]*Row, error) {
 	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtGTE(since), notice.ResolvedAtIsNil(),
 		notice.KindIn(kinds...), notice.IDGT(after)).Order(notice.ByID()).Limit(limit).All(view.Context())

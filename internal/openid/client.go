@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// callTime bounds all calls of one sign-in to the provider.
+	// callTime bounds the calls of one step of a sign-in: reading the metadata of the provider, or redeeming a code.
 	callTime = 10 * time.Second
 	// maxAnswer bounds the body of an answer of the provider, after decompression.
 	maxAnswer = 1 << 20
@@ -33,7 +33,7 @@ func newClient(dial func(ctx context.Context, network, address string) (net.Conn
 	}
 }
 
-// bounded limits the bodies of answers. The library reads some of them to their end.
+// bounded limits the bodies of answers, because the library reads some of them without a limit.
 type bounded struct{ next http.RoundTripper }
 
 // RoundTrip does a call whose answer ends with errTooLarge after maxAnswer bytes.
@@ -46,7 +46,7 @@ func (b bounded) RoundTrip(r *http.Request) (*http.Response, error) {
 	return res, nil
 }
 
-// boundedBody is a body that ends with an error where it is too large.
+// boundedBody is a body that returns an error after left more bytes.
 type boundedBody struct {
 	io.ReadCloser
 	left int

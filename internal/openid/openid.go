@@ -1,7 +1,8 @@
 // Package openid signs people in at an identity provider, by the authorization code flow of OpenID Connect with PKCE.
 //
-// The operator names the issuer. Everything else about the provider is read from it, at the first use and again each hour, so the server starts
-// while the provider is down. An answer of the provider is untrusted until its ID token has the right signature, issuer, audience, time and nonce.
+// The operator names the issuer. Everything else is read from the provider, at the first use and again each hour, so that the server can
+// start while the provider is down. An answer of the provider is untrusted until its ID token has the right signature, issuer, audience,
+// time and nonce.
 package openid
 
 import (
@@ -33,31 +34,31 @@ type Options struct {
 type Provider struct {
 	o      Options
 	client *http.Client
-	limit  time.Duration // bounds the calls of one sign-in
+	limit  time.Duration // callTime, except in tests
 	known  chan metadata // holds the latest metadata; empty while a caller reads or refreshes it
 }
 
 // metadata is what the provider says about itself.
 type metadata struct {
 	provider    *oidc.Provider
-	keys        oidc.KeySet // of the provider, loaded when a token names one that is not known
+	keys        oidc.KeySet // keys of the provider; an unknown key id in a token makes it load them again
 	style       oauth2.AuthStyle
 	namesIssuer bool      // the provider sends its issuer with each answer (RFC 9207)
 	triedAt     time.Time // the last attempt to load it
-	err         error     // of that attempt, without earlier metadata
+	err         error     // error of that attempt; nil while earlier metadata stays in use
 }
 
 const (
 	// refreshAfter is how long metadata is used.
 	refreshAfter = time.Hour
-	// retryAfter is how long a failed attempt answers further callers.
+	// retryAfter is how long callers get the error of a failed attempt before the next attempt.
 	retryAfter = 5 * time.Second
 )
 
 var (
 	// ErrUnavailable means that the provider could not be reached, or answered with an error.
 	ErrUnavailable = errors.New("the identity provider does not answer as it should")
-	// ErrRefused means that an answer of the provider proves nothing.
+	// ErrRefused means that an answer of the provider is not valid, so that it identifies no person.
 	ErrRefused = errors.New("the answer of the identity provider is not valid")
 )
 
@@ -74,10 +75,10 @@ func (p *Provider) Issuer() string { return p.o.Issuer }
 // Label returns the provider's name for people.
 func (p *Provider) Label() string { return p.o.Label }
 
-// Flow is what belongs to one sign-in. A flow has a state, a nonce and a verifier of its own.
+// Flow is one sign-in. Its random state, nonce and verifier (PKCE) are used only once.
 type Flow struct {
 	State, Nonce, Verifier, RedirectURL string
-	Fresh                               bool // a person who is signed in at the provider signs in again
+	Fresh                               bool // the provider must ask even a person who is signed in there to sign in again
 }
 
 // SignInURL returns the address at the provider where a person signs in.
@@ -93,29 +94,30 @@ func (p *Provider) SignInURL(ctx context.Context, f Flow) (string, error) {
 	return p.config(m, f).AuthCodeURL(f.State, options...), nil
 }
 
-// config returns the provider's endpoints and this client for the library.
+// config returns the configuration for the OAuth library: the endpoints of the provider and the credentials of this client.
 func (p *Provider) config(m metadata, f Flow) *oauth2.Config {
 	endpoint := m.provider.Endpoint()
-	// Without a set style, the library tries both styles, and would send a code twice.
+	// Without a style, the library tries both ways to send the client's secret, and would send a code twice.
 	endpoint.AuthStyle = m.style
 	return &oauth2.Config{ClientID: p.o.ClientID, ClientSecret: p.o.ClientSecret, Endpoint: endpoint, RedirectURL: f.RedirectURL, Scopes: []string{oidc.ScopeOpenID, "email"}}
 }
 
-// Identity is a person at the provider. Only the subject names the person for good.
+// Identity is a person at the provider. Only Subject identifies the person permanently.
 type Identity struct {
 	Subject string
 	Email   string // "" unless the provider verified it
-	// AuthenticatedAt is when the person signed in there, which may have been days ago; zero: the provider does not say.
+	// AuthenticatedAt is when the person signed in at the provider, perhaps days ago; zero: the provider does not say.
 	AuthenticatedAt time.Time
 }
 
-// Answer is what the provider sent back with the browser.
+// Answer is what the provider sent back through the browser, in the query of the redirect.
 type Answer struct {
 	State, Code string
 	Issuer      string // "" if the provider sent none
 }
 
-// Redeem returns the person for whom the provider answered to a flow. Its error is [ErrRefused] or [ErrUnavailable] with the cause.
+// Redeem exchanges the code in an answer for an ID token, verifies the token, and returns the person. f is the flow of the sign-in. Its
+// error is [ErrRefused] or [ErrUnavailable] with the cause.
 func (p *Provider) Redeem(ctx context.Context, f Flow, a Answer) (Identity, error) {
 	if subtle.ConstantTimeCompare([]byte(a.State), []byte(f.State)) != 1 {
 		return Identity{}, fmt.Errorf("%w: another state", ErrRefused)
@@ -140,8 +142,8 @@ func (p *Provider) Redeem(ctx context.Context, f Flow, a Answer) (Identity, erro
 	return p.verify(ctx, m, f, raw)
 }
 
-// exchangeError returns [ErrRefused] if the provider refused the code, and [ErrUnavailable] if the provider does not work. err is that of the
-// exchange.
+// exchangeError converts the error of the exchange of a code: to [ErrRefused] if the provider refused the code, otherwise to
+// [ErrUnavailable].
 func exchangeError(err error) error {
 	var answered *oauth2.RetrieveError
 	if errors.As(err, &answered) && answered.ErrorCode == "invalid_grant" {
@@ -199,7 +201,7 @@ func (p *Provider) verify(ctx context.Context, m metadata, f Flow, raw string) (
 // clockSkew is how far ahead the clock of the provider may be.
 const clockSkew = time.Minute
 
-// authenticatedAt returns the time of the claim auth_time, or zero if it is missing or no time of the past.
+// authenticatedAt returns the time of the claim auth_time, or zero if the claim is missing or is not in the past.
 func (p *Provider) authenticatedAt(claim any) time.Time {
 	seconds, ok := claim.(float64)
 	if !ok || seconds < 1 || seconds > float64(p.o.Now().Add(clockSkew).Unix()) {
@@ -208,7 +210,7 @@ func (p *Provider) authenticatedAt(claim any) time.Time {
 	return time.Unix(int64(seconds), 0)
 }
 
-// load returns the provider's metadata, from its cache for refreshAfter. One caller at a time asks the provider. Metadata that cannot be
+// load returns the provider's metadata, which it caches for refreshAfter. One caller at a time asks the provider. Metadata that cannot be
 // refreshed stays in use.
 func (p *Provider) load(ctx context.Context) (metadata, error) {
 	var m metadata
@@ -226,7 +228,7 @@ func (p *Provider) load(ctx context.Context) (metadata, error) {
 	switch {
 	case err == nil:
 		m = loaded
-	case ctx.Err() != nil: // the caller left: the next one tries
+	case ctx.Err() != nil: // the caller has given up; the next caller tries again
 		return m, cmp.Or(m.err, fmt.Errorf("%w: %w", ErrUnavailable, ctx.Err()))
 	case m.provider == nil:
 		m.err = fmt.Errorf("%w: %w", ErrUnavailable, err)
@@ -264,7 +266,7 @@ func (p *Provider) discover(ctx context.Context) (metadata, error) {
 	return m, nil
 }
 
-// checkURL refuses an address of a provider that is less protected than its issuer.
+// checkURL refuses an address of a provider without https, unless scheme and host are those of the issuer.
 func checkURL(issuer, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {

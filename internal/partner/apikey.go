@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// CreateAPIKey creates the api-key of a property (lkk_), which is shown once. It belongs to the property's built-in
-// integration, which is created with the first key.
+// CreateAPIKey creates the api-key of a property and returns its row and the key (lkk_...), which is shown once. The key belongs to the
+// property's built-in integration, which is created with the first key.
 func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, string, error) {
 	_, err := APIKey(tx, propertyID, tx.Now())
 	if err == nil {
@@ -25,7 +25,8 @@ func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, strin
 	return r.RotateAPIKey(tx, propertyID, 0)
 }
 
-// RotateAPIKey creates an api-key, which is shown once, and ends the previous one immediately or after the overlap.
+// RotateAPIKey creates an api-key and returns its row and the key, which is shown once. The previous one ends after the overlap; 0:
+// immediately.
 func (r *Registry) RotateAPIKey(tx *db.Tx, propertyID string, overlap time.Duration) (*ent.Token, string, error) {
 	own, err := CreateOwnIntegration(tx, propertyID)
 	if err != nil {
@@ -59,11 +60,11 @@ func APIKey(tx *db.Tx, propertyID string, now time.Time) (*ent.Token, error) {
 	return rows[len(rows)-1], nil
 }
 
-// IsOwn reports whether an integration is the built-in one of its property.
+// IsOwn reports whether an integration is the built-in one of its property, for the property's own scripts.
 func IsOwn(row *IntegrationRow) bool { return row.AppID == nil }
 
-// OwnIntegration returns the built-in integration of a property, which the property's own scripts use. 404 integrationNotFound before its first
-// use.
+// OwnIntegration returns the built-in integration of a property, which the property's own scripts use. Before its first use it returns the
+// fault integrationNotFound.
 func OwnIntegration(view *db.Tx, propertyID string) (*IntegrationRow, error) {
 	row, err := view.Integration.Query().Where(integration.PropertyID(propertyID), integration.AppIDIsNil()).Only(view.Context())
 	if ent.IsNotFound(err) {

@@ -18,10 +18,10 @@ import (
 // maxApps bounds the list of apps. There are a few hundred PMS vendors in the world.
 const maxApps = 2000
 
-// AppRow is a partner's application as stored.
+// AppRow is a partner's app as stored.
 type AppRow = ent.App
 
-// CreateApp creates a partner app and its first client token (lkc_), which is shown once.
+// CreateApp creates a partner app. It returns the app and its first client token (lkc_...), which is shown once.
 func (r *Registry) CreateApp(tx *db.Tx, name string) (*ent.App, string, error) {
 	ctx := tx.Context()
 	taken, err := tx.App.Query().Where(app.Name(name)).Exist(ctx)
@@ -65,7 +65,7 @@ func Connected(tx *db.Tx) (map[string]int, error) {
 	return counts, nil
 }
 
-// AppNames returns the names of the connected apps of each of some properties, by property id.
+// AppNames returns the names of the apps that each of the properties has connected, by property id.
 func AppNames(tx *db.Tx, propertyIDs []string) (map[string][]string, error) {
 	rows, err := tx.Integration.Query().Where(integration.PropertyIDIn(propertyIDs...), integration.AppIDNotNil(), integration.DisabledAtIsNil()).
 		Order(integration.ByID()).All(tx.Context())
@@ -95,7 +95,7 @@ func ClientTokens(tx *db.Tx, appID string, now time.Time) ([]*ent.Token, error) 
 	return credential.List(tx, now, token.Kind(string(credential.Client)), token.AppID(appID))
 }
 
-// CreateClientToken creates another client token of an app, which is shown once.
+// CreateClientToken creates another client token of an app. It returns its row and the token, which is shown once.
 func (r *Registry) CreateClientToken(tx *db.Tx, appID, name string) (*ent.Token, string, error) {
 	if err := requireApp(tx, appID); err != nil {
 		return nil, "", err
@@ -103,8 +103,8 @@ func (r *Registry) CreateClientToken(tx *db.Tx, appID, name string) (*ent.Token,
 	return r.createToken(tx, credential.Spec{Kind: credential.Client, Name: name, AppID: appID})
 }
 
-// RotateClientToken creates a client token, which is shown once, and ends the other tokens of the app after the
-// overlap.
+// RotateClientToken creates a client token and returns its row and the token, which is shown once. The other tokens of the app end after
+// the overlap; 0: immediately.
 func (r *Registry) RotateClientToken(tx *db.Tx, appID string, overlap time.Duration) (*ent.Token, string, error) {
 	if err := requireApp(tx, appID); err != nil {
 		return nil, "", err

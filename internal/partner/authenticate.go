@@ -17,7 +17,7 @@ type Credentials struct {
 	ClientToken string // ClientToken belongs to the partner's app and is used with AccessToken
 	AccessToken string // AccessToken belongs to the app at one property
 	Bearer      string // Bearer is a token in the Authorization header alone
-	APIKey      string // APIKey belongs to the property's own scripts
+	APIKey      string // APIKey belongs to a property's own scripts, and is sent alone
 }
 
 // key returns a hash of the credentials, under which the cache stores their caller.
@@ -30,9 +30,8 @@ func (c Credentials) key() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Authenticate returns the calling integration. An actor without AppID is a property's own script, which may read
-// everything of the property. All credentials must be valid and belong together; otherwise the error is the same,
-// whatever is wrong.
+// Authenticate returns the calling integration. An actor without AppID is a property's own script, which may read everything of the
+// property. All credentials must be valid and belong together. The error does not say which of them is wrong.
 func (r *Registry) Authenticate(ctx context.Context, c Credentials) (actor.Actor, error) {
 	now, key := r.clock.Now(), c.key()
 	known, epoch, ok := r.cache.lookup(key, now)

@@ -19,10 +19,11 @@ const (
 // once a second.
 type callerCache struct {
 	mu            sync.Mutex
-	epoch         uint64 // epoch counts the calls of clear, so that a value loaded before is not cached after
+	epoch         uint64 // epoch counts the calls of clear, so that store can drop a caller that was loaded before one
 	byCredentials map[[sha256.Size]byte]caller
 }
 
+// caller is a cached caller. expires is the end of the cache entry.
 type caller struct {
 	actor   actor.Actor
 	expires time.Time
@@ -33,8 +34,8 @@ func newCallerCache() *callerCache {
 	return &callerCache{byCredentials: map[[sha256.Size]byte]caller{}}
 }
 
-// lookup returns the cached caller with the hash of credentials, and true. If there is none, it returns the epoch of
-// the cache to pass to store.
+// lookup returns the cached caller with the hash of credentials, and true. If there is none, it returns false and the epoch of the cache,
+// to be passed to store.
 func (c *callerCache) lookup(key [sha256.Size]byte, now time.Time) (actor.Actor, uint64, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

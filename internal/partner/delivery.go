@@ -21,7 +21,7 @@ var retryWaits = []time.Duration{
 // failingFor is how long all deliveries must fail before a webhook is disabled. It is the time for which one event is retried.
 const failingFor = 75 * time.Hour
 
-// RetryWait returns the wait after a number of failed attempts to deliver an event. It reports false if the event is given up.
+// RetryWait returns the wait after a number of failed attempts to deliver an event. It returns false if the event is then given up.
 func RetryWait(attempts int) (time.Duration, bool) {
 	if attempts < 1 || attempts > len(retryWaits) {
 		return 0, false
@@ -51,7 +51,8 @@ func WebhookHost(w *WebhookRow) string {
 	return u.Host
 }
 
-// Drain is the right of one job to deliver the events of a webhook. It ends by itself if the process of the job dies.
+// Drain is the right of one job to deliver the events of a webhook: only one job at a time has it. It expires if it is not renewed, because
+// the process of the job has died.
 type Drain struct {
 	PropertyID, WebhookID string
 	Job                   int64
@@ -60,8 +61,8 @@ type Drain struct {
 // drainFor is how long the right to deliver lasts without a renewal. It is longer than one delivery may take.
 const drainFor = 45 * time.Second
 
-// Begin takes the right to deliver, unless another job has it. w is the webhook, or nil if it is disabled or was
-// deleted, or if another job delivers its events (busy).
+// Begin takes the right to deliver, unless another job has it (busy). w is the webhook. It is nil if busy, or if the webhook is disabled or
+// was deleted.
 func (d Drain) Begin(tx *db.Tx) (w *WebhookRow, busy bool, err error) {
 	rows, err := listWebhooks(tx, webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID))
 	if err != nil || len(rows) == 0 || rows[0].DisabledAt != nil {
@@ -94,7 +95,7 @@ func (d Drain) renew(tx *db.Tx) error {
 	return nil
 }
 
-// End gives the right to deliver back, so that another job can take it at once.
+// End releases the right to deliver, so that another job can take it at once.
 func (d Drain) End(tx *db.Tx) error {
 	err := tx.Webhook.Update().Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID), webhook.DrainedBy(d.Job)).
 		ClearDrainedUntil().Exec(tx.Context())
@@ -104,7 +105,7 @@ func (d Drain) End(tx *db.Tx) error {
 	return nil
 }
 
-// Delivery is what happened to one event.
+// Delivery is the outcome of the delivery of one event to a webhook.
 type Delivery struct {
 	Failure Failure // Failure is why it failed; zero: it was delivered
 	Sent    bool    // Sent is false if nothing was sent, because the event does not concern the webhook
@@ -128,8 +129,7 @@ func (d Drain) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
 	return recordFailed(tx, w, o)
 }
 
-// recordDelivered stores a success and ends the row of failures. It skips a write that would only renew a recent
-// success.
+// recordDelivered stores a success and resets the count of consecutive failures. It skips a write that would only renew a recent success.
 func recordDelivered(tx *db.Tx, w *WebhookRow) error {
 	if w.Failures == 0 && w.LastSuccessAt != nil && tx.Now().Sub(*w.LastSuccessAt) < successPrecision {
 		return nil
@@ -160,8 +160,8 @@ func recordFailed(tx *db.Tx, w *WebhookRow, o Delivery) (disabled bool, err erro
 	return reason != "", notifyFailedDelivery(tx, w, o, reason)
 }
 
-// disabledReason returns why a failed delivery disables a webhook, or "" if it does not: the webhook answered 410, or
-// all deliveries have failed for failingFor.
+// disabledReason returns why a failed delivery disables a webhook, or "" if it does not: the webhook answered 410, or an event was given up
+// and no delivery has succeeded for failingFor.
 func disabledReason(w *WebhookRow, o Delivery, now time.Time) string {
 	since := w.CreatedAt
 	if w.LastSuccessAt != nil {
@@ -176,8 +176,8 @@ func disabledReason(w *WebhookRow, o Delivery, now time.Time) string {
 	return ""
 }
 
-// notifyFailedDelivery notifies staff, once per episode of failures, that a webhook was disabled, that an event was
-// given up, or that deliveries failed three times in a row. reason is why the webhook was disabled, or "".
+// notifyFailedDelivery notifies staff, once per episode of failures (see episodeGap), that a webhook was disabled, that an event was given
+// up, or that deliveries failed three times in a row. reason is why the webhook was disabled, or "".
 func notifyFailedDelivery(tx *db.Tx, w *WebhookRow, o Delivery, reason string) error {
 	kind := notice.Kind("")
 	switch {
@@ -225,8 +225,8 @@ func resolveWebhookNotices(tx *db.Tx, propertyID, webhookID string) error {
 	return notice.Resolve(tx, propertyID, keys...)
 }
 
-// RecordWebhookTest stores the result of a test message that a person sent to a webhook. failure is zero for a
-// success. A failed test does not count as a failure. After a successful test, events that wait for a retry are due.
+// RecordWebhookTest stores the result of a test message that a person sent to a webhook. failure is zero for a success. A failed test does
+// not count as a failure. A successful test makes the events that wait for a retry due at once.
 func RecordWebhookTest(tx *db.Tx, propertyID, webhookID string, failure Failure) error {
 	w, err := loadWebhook(tx, propertyID, webhookID)
 	if err != nil {
@@ -248,8 +248,8 @@ func RecordWebhookTest(tx *db.Tx, propertyID, webhookID string, failure Failure)
 // DueWebhook is a webhook for which a job must be enqueued.
 type DueWebhook struct{ PropertyID, ID string }
 
-// DueWebhooks returns the webhooks for which a delivery job must be enqueued: those with a subject whose retry is due,
-// and those whose job ended without giving its right to deliver back, because its process crashed.
+// DueWebhooks returns the webhooks for which a delivery job must be enqueued: those with a subject whose retry is due, and those whose job
+// crashed and did not release its right to deliver.
 func DueWebhooks(view *db.Tx) ([]DueWebhook, error) {
 	due, err := db.ReadList(view, func(w *DueWebhook) []any { return []any{&w.PropertyID, &w.ID} }, selectDueWebhooks, view.Now(), view.Now())
 	if err != nil {
@@ -258,7 +258,7 @@ func DueWebhooks(view *db.Tx) ([]DueWebhook, error) {
 	return due, nil
 }
 
-// WebhooksAt returns the enabled webhooks of several properties, each with the scopes of its integration.
+// WebhooksAt returns the enabled webhooks of several properties, in the order of their registration.
 func WebhooksAt(view *db.Tx, propertyIDs []string) ([]*WebhookRow, error) {
 	rows, err := view.Webhook.Query().Where(webhook.PropertyIDIn(propertyIDs...), webhook.DisabledAtIsNil()).
 		Order(webhook.ByID(sql.OrderAsc())).All(view.Context())

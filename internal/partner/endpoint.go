@@ -32,7 +32,7 @@ const (
 	InHeader = "header"
 )
 
-// Endpoint is one address of a partner that the server calls.
+// Endpoint is one address of a partner that the server calls for an action.
 type Endpoint struct {
 	PropertyID    string
 	IntegrationID string
@@ -59,7 +59,7 @@ const (
 	OK      = "ok"
 )
 
-// State returns the state of an endpoint: Unknown before the first call, then whether its last calls succeeded.
+// State returns the state of an endpoint: Unknown before the first call, then OK or Failing by the last call.
 func (h Health) State() string {
 	switch {
 	case h.Failures > 0:
@@ -93,8 +93,8 @@ func (e Endpoint) withDefaults() Endpoint {
 	return e
 }
 
-// Check returns an error with all invalid fields of an endpoint to register. checkURL decides whether its URL may be
-// called; it is that of the client that makes the calls.
+// Check returns an error with all invalid fields of an endpoint to register. checkURL returns an error if the URL must not be called; it is
+// pms.Client.CheckURL.
 func (e Endpoint) Check(checkURL func(string) error) error {
 	e = e.withDefaults()
 	var wrong []fault.Field
@@ -129,8 +129,7 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 	return fault.Err(fault.Fields(wrong...))
 }
 
-// urlProblems returns why a URL may not be called, as the errors of a field. An error means that checkURL could not
-// decide.
+// urlProblems returns why a URL must not be called, as the errors of a field. An error means that checkURL could not decide.
 func urlProblems(url string, checkURL func(string) error) ([]fault.Field, error) {
 	if len(url) > 2048 {
 		return []fault.Field{{Path: "url", Reason: fault.TooLong, Message: "must have at most 2048 bytes"}}, nil
@@ -148,8 +147,9 @@ func urlProblems(url string, checkURL func(string) error) ([]fault.Field, error)
 	return []fault.Field{{Path: "url", Reason: fault.WrongValue, Message: f.Message}}, nil
 }
 
-// Register stores or updates the endpoint of one action of an integration. It resets the health of an endpoint that
-// changes. The first registration of an integration also returns the signing secret, which is shown once.
+// Register stores or updates the endpoint of one action of an integration. Empty fields of e keep the stored value. A changed endpoint
+// loses its recorded health. The string is the signing secret, which is shown once, at the first registration of the integration; otherwise
+// it is "".
 func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
 	ctx := tx.Context()
 	row, err := tx.Endpoint.Query().Where(endpointsOfIntegration(e.PropertyID, e.IntegrationID), endpoint.Action(e.Action)).Only(ctx)
@@ -216,7 +216,7 @@ func EndpointsOf(tx *db.Tx, propertyID string) (map[string][]Endpoint, error) {
 	return by, nil
 }
 
-// Endpoint returns the endpoint of one action with its token, for calls by the server and for its own integration.
+// Endpoint returns the endpoint of one action with its token, for calls by the server and for its integration only.
 func (r *Registry) Endpoint(tx *db.Tx, propertyID, integrationID, action string) (Endpoint, error) {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if err != nil {
@@ -241,8 +241,7 @@ func (r *Registry) OwnEndpoints(tx *db.Tx, propertyID, integrationID string) ([]
 	return list, nil
 }
 
-// Unregister removes the endpoint of one action and returns it with its token. The stored listing of the partner is
-// kept.
+// Unregister removes the endpoint of one action and returns it with its token. The spaces that the partner listed last stay stored.
 func (r *Registry) Unregister(tx *db.Tx, propertyID, integrationID, action string) (Endpoint, error) {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if err != nil {

@@ -13,8 +13,8 @@ type Failure struct {
 	Problem message.Message // Problem is for staff, in every language; zero if only Text is known
 }
 
-// FailureOf returns the failure of a call with an error. english is its text; empty: the call succeeded. said is the partner's own text, or
-// "". The problem is that of the first error in err's chain that has one.
+// FailureOf returns the failure of a call with an error. english is the text of the error; empty: the call succeeded. said is the partner's
+// own text, or "". Problem comes from the first error in err's chain that has one.
 func FailureOf(err error, english, said string) Failure {
 	f := Failure{Text: english}
 	var known interface{ Problem() message.Message }
@@ -38,7 +38,7 @@ func (f Failure) forStaff() any {
 	return f.Problem
 }
 
-// maxError bounds the stored text in bytes, and maxSaid the partner's text in its problem.
+// maxError limits the stored text and maxSaid the partner's text in a Problem, both in bytes.
 const (
 	maxError = 1024
 	maxSaid  = 100

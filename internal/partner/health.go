@@ -16,7 +16,8 @@ import (
 // failuresToNotify is the number of consecutive failures after which staff are notified. Single failures are normal.
 const failuresToNotify = 3
 
-// successPrecision is how old the stored time of the last success may be. All guests who check in share the row of their PMS's endpoint.
+// successPrecision is how old the stored time of the last success may be before a further success is stored. Guests who check in at the
+// same time share the row of their PMS's endpoint, and their changes would conflict.
 const successPrecision = 10 * time.Second
 
 // episodeGap is the time without failures after which the next failure starts a new episode. An endpoint that
@@ -78,8 +79,8 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action string, failure Fai
 	return nil
 }
 
-// notifyFailing notifies staff and the partner's webhooks once per episode that an endpoint keeps failing. failure is
-// why the last call failed.
+// notifyFailing notifies staff and the partner's webhooks, once per episode of failures, that an endpoint keeps failing. failure is why the
+// last call failed.
 func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure Failure) error {
 	notified, err := notice.IsOpen(tx, failingKey(row.IntegrationID, row.Action))
 	if err != nil || notified {
@@ -108,7 +109,7 @@ func clearFailingNotice(tx *db.Tx, propertyID, integrationID, action string) err
 	return notice.Resolve(tx, propertyID, failingKey(integrationID, action))
 }
 
-// failingKey returns the key by which the notice that an endpoint keeps failing is sent only once.
+// failingKey returns the unique key of the notice that an endpoint keeps failing, so that only one is open at a time.
 func failingKey(integrationID, action string) string {
 	return notice.EndpointFailing.Key(integrationID) + "/" + action
 }

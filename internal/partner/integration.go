@@ -23,7 +23,7 @@ var Scopes = []string{
 	actor.GuestsRead, actor.EndpointsWrite, actor.WebhooksWrite,
 }
 
-// defaultScopes are the scopes of a new app: all except access to guests' data.
+// defaultScopes are the scopes of a new integration: all except access to guests' data.
 var defaultScopes = []string{
 	actor.ReservationsWrite, actor.ReservationsRead, actor.PINsRead, actor.EndpointsWrite, actor.WebhooksWrite,
 }
@@ -31,8 +31,8 @@ var defaultScopes = []string{
 // builtInScopes are the scopes of a property's own scripts, which may read everything of the property.
 var builtInScopes = []string{actor.ReservationsRead, actor.PINsRead, actor.GuestsRead}
 
-// Connect connects an app to a property and creates its access token (lka_), which is shown once. The default scopes
-// are all but guests:read; the default name is the app's.
+// Connect connects an app to a property. It returns the integration and its access token (lka_...), which is shown once. If name is empty,
+// the integration gets the app's; if scopes is empty, all but guests:read.
 func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []string) (*ent.Integration, string, error) {
 	ctx := tx.Context()
 	if err := checkScopes(scopes); err != nil {
@@ -76,7 +76,7 @@ func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []s
 // IntegrationRow is an integration as stored.
 type IntegrationRow = ent.Integration
 
-// Integrations returns the integrations of a property by name, including that of its own scripts.
+// Integrations returns the integrations of a property by name, including the built-in one of its own scripts.
 func Integrations(tx *db.Tx, propertyID string) ([]*ent.Integration, error) {
 	return tx.Integration.Query().Where(integration.PropertyID(propertyID)).
 		Order(integration.ByName(), integration.ByID()).Limit(maxApps).All(tx.Context())
@@ -94,7 +94,7 @@ func Integration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration,
 	return rows[0], nil
 }
 
-// Update changes the name and the scopes of an integration. A nil value keeps the stored one.
+// Update changes the name and the scopes of an integration. A nil name or empty scopes keep the stored ones.
 func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *string, scopes []string) (*ent.Integration, error) {
 	if err := checkScopes(scopes); err != nil {
 		return nil, err
@@ -115,8 +115,8 @@ func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *str
 	return row, nil
 }
 
-// RotateAccessToken creates an access token, which is shown once, and ends the other tokens of the integration
-// immediately or after the overlap.
+// RotateAccessToken creates an access token and returns the integration and the token, which is shown once. The other tokens of the
+// integration end after the overlap; 0: immediately.
 func (r *Registry) RotateAccessToken(tx *db.Tx, propertyID, integrationID string, overlap time.Duration) (*ent.Integration, string, error) {
 	row, err := appIntegration(tx, propertyID, integrationID)
 	if err != nil {

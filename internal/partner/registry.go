@@ -37,15 +37,14 @@ const credentialsChanged db.Topic = "partner.credentialsChanged"
 // of credentials outside the registry must call it.
 func (*Registry) NotifyCredentialsChanged(tx *db.Tx) { tx.Notify(credentialsChanged, "") }
 
-// rotateToken creates a token and ends the other tokens of its owner, at once or after the overlap. The string is the
-// secret, which is shown once.
+// rotateToken creates a token and ends the other tokens of its owner after the overlap; 0: at once. The string is the secret, which is
+// shown once.
 func (r *Registry) rotateToken(tx *db.Tx, s credential.Spec, overlap time.Duration) (*ent.Token, string, error) {
 	tx.Notify(credentialsChanged, "")
 	return credential.Rotate(tx, r.keys, s, overlap)
 }
 
-// createToken creates a token and clears the caches of callers after the commit. The string is the secret, which is
-// shown once.
+// createToken creates a token, and clears the cached callers after the commit. The string is the secret, which is shown once.
 func (r *Registry) createToken(tx *db.Tx, s credential.Spec) (*ent.Token, string, error) {
 	tx.Notify(credentialsChanged, "")
 	return credential.Mint(tx, r.keys, s)

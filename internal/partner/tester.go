@@ -14,9 +14,9 @@ type Probed struct {
 	Status     int  // Status is the HTTP status; 0: no answer
 	Latency    time.Duration
 	Violations []Failure       // Violations describe what is wrong with the answer, without text from the partner
-	Reason     string          // Reason is the reason in the partner's error answer, which can be correct behaviour
-	Message    string          // Message is the message in the partner's error answer; of a webhook why the delivery failed
-	Problem    message.Message // Problem is of a webhook why the delivery failed, as a text in every language
+	Reason     string          // Reason is the reason in the partner's error answer, which may be the correct answer to a test
+	Message    string          // Message is the message in the partner's error answer; for a webhook, why the delivery failed
+	Problem    message.Message // Problem is, for a webhook, why the delivery failed, as a text in every language
 }
 
 // Tester tests the endpoints of partners.

@@ -24,7 +24,7 @@ const AllKinds = "all"
 // Reasons why a webhook is disabled.
 const (
 	DisabledByPartner = "partner"
-	DisabledGone      = "gone"    // it answered 410
+	DisabledGone      = "gone"    // the webhook answered 410
 	DisabledFailing   = "failing" // no delivery succeeded for as long as one event was retried
 )
 
@@ -35,13 +35,13 @@ type WebhookRow = ent.Webhook
 type WebhookChange struct {
 	PropertyID, IntegrationID string
 
-	ID      string // ID is empty: the webhook with the URL, or a new one
+	ID      string // ID is the webhook to change; empty: the one with this URL, or a new one
 	URL     string
 	Kinds   []string
 	Enabled *bool
 }
 
-// RegisterWebhook stores or changes a webhook. Only a new one returns its signing secret, which is shown once.
+// RegisterWebhook stores or changes a webhook. The string is the signing secret of a new webhook, which is shown once, or "" for a change.
 func (r *Registry) RegisterWebhook(tx *db.Tx, c WebhookChange, checkURL func(string) error) (*WebhookRow, string, error) {
 	own, err := Integration(tx, c.PropertyID, c.IntegrationID)
 	if err != nil {
@@ -135,7 +135,7 @@ func (r *Registry) createWebhook(tx *db.Tx, c WebhookChange) (*WebhookRow, strin
 	return row, secret, err
 }
 
-// updateWebhook changes a stored webhook. A webhook with a new URL, or that is enabled again, begins without failures.
+// updateWebhook changes a stored webhook. A webhook that gets a new URL, or is enabled again, starts without recorded failures.
 func updateWebhook(tx *db.Tx, was *WebhookRow, c WebhookChange) (*WebhookRow, error) {
 	update := tx.Webhook.UpdateOne(was).Where(webhook.PropertyID(was.PropertyID))
 	moved := c.URL != "" && c.URL != was.URL
@@ -225,7 +225,8 @@ func RemoveWebhook(tx *db.Tx, propertyID, integrationID, webhookID string) (*Web
 	return row, resolveWebhookNotices(tx, propertyID, webhookID)
 }
 
-// RotateWebhookSecret creates a secret, which is shown once. The previous one also signs until the overlap ends.
+// RotateWebhookSecret creates a secret and returns it with the webhook. It is shown once. The previous secret also signs until the overlap
+// ends.
 func (r *Registry) RotateWebhookSecret(tx *db.Tx, propertyID, integrationID, webhookID string, overlap time.Duration) (*WebhookRow, string, error) {
 	row, err := Webhook(tx, propertyID, integrationID, webhookID)
 	if err != nil {
@@ -265,8 +266,8 @@ func (r *Registry) WebhookSecrets(tx *db.Tx, w *WebhookRow) ([]string, error) {
 	return secrets, nil
 }
 
-// Receives reports whether a webhook receives events of a kind. scopes are the present scopes of its integration:
-// events with access to PINs need a scope that it may have lost.
+// Receives reports whether a webhook receives events of a kind. scopes are the present scopes of its integration: events that give access
+// to PINs need pins:read, which the integration may have lost.
 func Receives(w *WebhookRow, scopes []string, kind event.Kind) bool {
 	if kind == event.PINGenerated && !slices.Contains(scopes, actor.PINsRead) || kind.Internal() {
 		return false
@@ -274,7 +275,7 @@ func Receives(w *WebhookRow, scopes []string, kind event.Kind) bool {
 	return w.DisabledAt == nil && (slices.Contains(w.Kinds, AllKinds) || slices.Contains(w.Kinds, string(kind)))
 }
 
-// BacklogOf counts the events that a webhook has not received.
+// BacklogOf counts the events that a webhook must receive and has not received yet.
 func BacklogOf(view *db.Tx, w *WebhookRow) (event.Backlog, error) {
 	kinds := w.Kinds
 	if slices.Contains(kinds, AllKinds) {

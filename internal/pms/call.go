@@ -36,6 +36,7 @@ type call struct {
 	urgent        bool // urgent means that a person is waiting, so the call ignores an open circuit breaker
 }
 
+// answer is the answer of a partner to the last attempt of a call. latency is that of this attempt.
 type answer struct {
 	status  int
 	body    []byte
@@ -58,8 +59,8 @@ type request struct {
 
 type retryPolicy = retrypolicy.RetryPolicy[*answer]
 
-// newRetryPolicy returns when attempts of a call are repeated: after a retryableError, with a growing wait or the wait
-// that the partner asks for.
+// newRetryPolicy returns the policy that decides when a call is tried again: after a retryableError, with a growing wait or the wait that
+// the partner asks for.
 func newRetryPolicy(l Limits) retryPolicy {
 	return retrypolicy.NewBuilder[*answer]().
 		HandleIf(func(_ *answer, err error) bool {
@@ -291,7 +292,7 @@ func (c *Client) logAttempt(ctx context.Context, req *request, a *answer, failur
 	c.log.LogAttrs(ctx, slog.LevelWarn, "partner call failed", attrs...)
 }
 
-// contractError returns an error if the answer of a target violates the contract, else nil.
+// contractError returns an error with the violations of the contract in an answer of a target, or nil if there are none.
 func (c *Client) contractError(t Target, a *answer, violations []fault.Field) error {
 	if len(violations) == 0 {
 		return nil

@@ -28,6 +28,7 @@ const (
 )
 
 const (
+	// Values of Target.TokenIn. T is the token.
 	TokenInQuery  = "query"  // sends the parameter ?token=T; the default
 	TokenInHeader = "header" // sends the header Authorization: Bearer T
 )
@@ -42,7 +43,7 @@ type Target struct {
 	TokenIn        string
 	SigningSecrets []string // SigningSecrets are one, or two during a rotation; each is "whsec_" and base64 of 24 to 64 bytes
 	WebhookID      string   // WebhookID is set for a webhook, which has limits and a circuit breaker of its own
-	Urgent         bool     // Urgent, for getSpaces, ignores an open circuit breaker
+	Urgent         bool     // Urgent makes getSpaces ignore an open circuit breaker
 }
 
 // TargetOf returns the target for calls to an endpoint that a partner registered. signingSecrets are those of its
@@ -146,7 +147,7 @@ func (c *Client) Spaces(ctx context.Context, t Target) ([]*pmsv1.Space, error) {
 	return spaces, c.contractError(t, a, violations)
 }
 
-// Listed is [Client.Spaces] with the result in the form of package space.
+// Listed is [Client.Spaces] with the result converted for package space.
 func (c *Client) Listed(ctx context.Context, t Target) ([]space.Listed, error) {
 	all, err := c.Spaces(ctx, t)
 	if err != nil {
@@ -206,7 +207,7 @@ type Observer func(ctx context.Context, t Target, call func(ctx context.Context)
 
 var _ checkin.PMS = (*Partner)(nil)
 
-// Partner returns the PMS of one integration, for package checkin. An endpoint is nil if it is not registered. observe
+// Partner returns the PMS of one integration, for package checkin. The two targets are its endpoints, nil if not registered. observe
 // records each call; it may be nil.
 func (c *Client) Partner(getCheckInStatus, checkIn *Target, observe Observer) *Partner {
 	if observe == nil {

@@ -19,6 +19,7 @@ import (
 )
 
 const (
+	// Types of spaces in an answer of getSpaces.
 	SpaceRoom = "Room"
 	SpaceBed  = "Bed"
 	SpaceDorm = "Dorm"
@@ -27,7 +28,7 @@ const (
 // Limits of a PMS's answer.
 const (
 	maxSpaces     = 10_000
-	maxIDLength   = 128 // the longest id in characters
+	maxIDLength   = 128 // the longest id; these three are in characters
 	maxNameLength = 200
 	maxFloor      = 64
 	maxViolations = 20 // the most violations that an error lists
@@ -67,8 +68,7 @@ func DecodeSpaces(body []byte) ([]*pmsv1.Space, []fault.Field) {
 	return spaces, nil
 }
 
-// readSpace reads one space of a list. path is its place in the answer, for violations. It returns nil if it is not an
-// object.
+// readSpace reads one space of a list. path is its place in the answer, for violations. It returns nil if the entry is not an object.
 func (r *reader) readSpace(path string, raw json.RawMessage) *pmsv1.Space {
 	m := r.readObject(path, raw)
 	if m == nil {
@@ -116,7 +116,7 @@ func DecodeStatus(body []byte) (checkin.Status, []fault.Field) {
 	return status, nil
 }
 
-// readMoney reads the members owing and owingCurrency of an answer.
+// readMoney reads the members owing and owingCurrency of an answer. It returns the zero Amount after a violation, or if nothing is owed.
 func (r *reader) readMoney(m map[string]json.RawMessage) money.Amount {
 	owing := m["owing"]
 	switch {
@@ -175,7 +175,7 @@ func DecodeError(body []byte) *pmsv1.ErrorBody {
 	return out
 }
 
-// reader collects the violations of an answer. Their messages never repeat the answer.
+// reader reads an answer and collects its violations of the contract. Their messages never quote the answer.
 type reader struct {
 	violations []fault.Field
 }

@@ -18,8 +18,8 @@ var errAddress = errors.New("the host resolves to an address that calls to partn
 // errLookup means that a host name could not be resolved.
 var errLookup = errors.New("the host name could not be resolved")
 
-// dialer opens connections to addresses that the rules allow. It checks the address just before the kernel connects to
-// it, so a name that resolves differently the second time cannot bypass the check.
+// dialer opens connections to addresses that the rules allow. It checks the address just before the kernel connects to it, so a name that
+// resolves differently the second time (DNS rebinding) cannot bypass the check.
 type dialer struct {
 	rules    *Rules
 	resolver *net.Resolver
@@ -84,8 +84,8 @@ func (d *dialer) resolveAll(ctx context.Context, host string, guard func(netip.A
 	return nil
 }
 
-// addressCheck returns a function that reports whether a connection for a URL's host and port may go to an address. A
-// listed host allows more addresses than others.
+// addressCheck returns a function that reports whether a connection for a URL's host and port may go to an address. A host that the
+// operator has listed ([RulesOptions].Hosts) may have private addresses, a listed address only itself.
 func (r *Rules) addressCheck(host, port string) func(netip.Addr) bool {
 	host = strings.ToLower(host)
 	n, err := strconv.ParseUint(port, 10, 16)

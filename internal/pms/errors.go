@@ -38,9 +38,9 @@ const (
 // metaCause is a key of the metadata of a [CallError]'s fault, in addition to those of package checkin.
 const metaCause = "cause"
 
-// CallError is the error of every method of [Client]. It unwraps to a *fault.Fault with the reason checkin.PartnerError
-// if the partner answered, and checkin.PartnerUnavailable if not. The texts never contain the token, the query or text
-// from the partner.
+// CallError is the error of every method of [Client]. It unwraps to a *fault.Fault with the reason checkin.PartnerError if the partner
+// answered, and checkin.PartnerUnavailable if not; a canceled call and CauseSetting have reasons of their own. The texts never contain the
+// token, the query or text from the partner.
 type CallError struct {
 	Action     string
 	Cause      Cause
@@ -149,8 +149,8 @@ func (e *CallError) isTransient() bool {
 	}
 }
 
-// classifyError converts a transport error of a call. parent is the caller's context, limited the same with the total
-// time limit. The result does not contain the error's text, which may contain data from the server.
+// classifyError converts a transport error of a call to a CallError. parent is the caller's context, limited the same with the total time
+// limit. The result does not contain the error's text, which may contain data from the server.
 func classifyError(action string, parent, limited context.Context, err error) *CallError {
 	e := &CallError{Action: action}
 	var certificate *tls.CertificateVerificationError
@@ -224,7 +224,7 @@ func networkProblem(err error) problem {
 	}
 }
 
-// sanitize makes a partner's text safe to store: at most limit bytes, printable and without the token.
+// sanitize makes a partner's text safe to store: at most limit characters, printable, on one line and without the token.
 func sanitize(text, token string, limit int) string {
 	if token != "" {
 		for _, form := range []string{token, url.QueryEscape(token), url.PathEscape(token)} {

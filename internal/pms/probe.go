@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// ProbeReservation is the reservation id in a probe. No partner has such a reservation, so an error about it is a
-// correct answer, and checkIn affects no guest.
+// ProbeReservation is the reservation id in a probe (a test call). No partner has such a reservation, so an error about it is a correct
+// answer, and checkIn affects no guest.
 const ProbeReservation = "latchkey-test"
 
 // Report is the result of a probe.
@@ -24,11 +24,12 @@ type Report struct {
 	Status     int             // Status is the HTTP status; 0 if there was no answer
 	Latency    time.Duration   // Latency is the duration of the whole call
 	Cause      Cause           // Cause is why the call failed; empty if it succeeded
-	Message    string          // Message is what went wrong, without text from the PMS; empty if nothing did
+	Message    string          // Message says what is wrong, without text from the PMS; empty if nothing is
 	Problem    message.Message // Problem is Message as a text in every language; zero if nothing went wrong
 	Spaces     int             // Spaces is the number of spaces in a getSpaces answer
 	Violations []fault.Field   // Violations of the contract have paths in the PMS's answer
 	Reason     string          // Reason is the reason in the PMS's error, for staff
+	// PartnerMsg is the message in the PMS's error, for staff.
 	PartnerMsg string
 }
 
@@ -54,8 +55,8 @@ func (p *Report) Texts() (all []message.Message) {
 	return all
 }
 
-// Probe calls a target once, immediately, even if the breaker is open, and reports whether the endpoint works. A
-// partner requests it as a test. It returns an error only for an unknown action.
+// Probe calls a target once, immediately, even if the breaker is open, and reports whether the endpoint works. A partner requests it to
+// test its endpoint. It returns an error only for an unknown action.
 func (c *Client) Probe(ctx context.Context, t Target) (Report, error) {
 	what := call{action: t.Action, urgent: true}
 	switch t.Action {

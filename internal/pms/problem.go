@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// problem is what exactly failed in a call: the kind of its text for staff, which is more precise than [Cause].
+// problem is what exactly failed in a call, more precisely than [Cause]. "endpoint." and the problem is the kind of its text for staff.
 type problem string
 
 const (
@@ -78,7 +78,7 @@ func endpointText(kind string, params message.Params) message.Message {
 // maxListed is the number of violations in a text.
 const maxListed = 3
 
-// listProblems returns one text for the first violations of an answer.
+// listProblems returns one text for the first maxListed violations of an answer and the number of the others.
 func listProblems(list []fault.Field) message.Message {
 	var out message.Message
 	for i, v := range list {

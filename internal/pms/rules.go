@@ -38,10 +38,10 @@ type Rules struct {
 	ports   []uint16
 	public  *ssrf.Guardian
 	private *ssrf.Guardian // private checks the addresses of listed hosts
-	never   []netip.Prefix // never are ranges that are refused even for listed hosts
+	never   []netip.Prefix // never are ranges to which even a listed name must not resolve
 }
 
-// ports are the allowed ports of a listed host; nil means all.
+// ports are the allowed ports of a listed host; nil means all of them.
 type ports []uint16
 
 // maxURL is the maximum length of an endpoint's URL in bytes.
@@ -85,8 +85,8 @@ func NewRules(o RulesOptions) (*Rules, error) {
 	return r, nil
 }
 
-// addListed adds an entry of [RulesOptions].Hosts to the listed hosts. It returns an error for an entry that is not
-// host or host:port.
+// addListed adds an entry of [RulesOptions].Hosts to the listed hosts, those with fewer restrictions. It returns an error for an entry that
+// is not host or host:port.
 func (r *Rules) addListed(entry string) error {
 	host, port := entry, ""
 	if strings.Contains(entry, "/") {
@@ -206,8 +206,7 @@ func (r *Rules) checkHost(u *url.URL) (*url.URL, []fault.Field) {
 	return u, nil
 }
 
-// destinationProblem returns why a host that is not listed may not be called, or "". It checks only the name or address
-// in the URL.
+// destinationProblem returns why a host that is not listed must not be called, or "". It checks only the name or address in the URL.
 func (r *Rules) destinationProblem(host string) string {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		if r.public.SafeAddr(addr) != nil {
@@ -222,8 +221,8 @@ func (r *Rules) destinationProblem(host string) string {
 	return ""
 }
 
-// hostProblem returns what is wrong with the spelling of a host, or "". It accepts only one spelling of an address, so
-// that no other is treated as a name.
+// hostProblem returns what is wrong with the spelling of a host, or "". It accepts only one spelling of an IP address, so that another
+// spelling is not taken for a name.
 func hostProblem(host string) string {
 	if strings.ContainsAny(host, ":%") {
 		if addr, err := netip.ParseAddr(host); err != nil || addr.Zone() != "" || addr.Is4In6() {

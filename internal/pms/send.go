@@ -20,8 +20,7 @@ func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState,
 	if err != nil {
 		return nil, &CallError{Action: req.call.action, Cause: CauseSetting, detail: "the request could not be built"}
 	}
-	// The code uses the transport directly: an http.Client would follow redirects, and put the
-	// URL with the token into its errors.
+	// Use the transport directly: an http.Client would follow redirects, and put the URL with the token into its errors.
 	res, err := state.transport.RoundTrip(hr)
 	if err != nil {
 		failure := classifyError(req.call.action, ctx, limited, err)

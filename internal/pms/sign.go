@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// The three headers of Standard Webhooks, whose libraries verify them with the body.
+	// The three headers of Standard Webhooks. Its libraries verify them together with the body.
 	HeaderID        = standardwebhooks.HeaderWebhookID
 	HeaderTimestamp = standardwebhooks.HeaderWebhookTimestamp
 	HeaderSignature = standardwebhooks.HeaderWebhookSignature
@@ -121,9 +121,8 @@ func newSigners(secrets []string) ([]*standardwebhooks.Webhook, error) {
 	return signers, nil
 }
 
-// Verify checks for the partner that a call was signed with one of the secrets, is for this method and target, and is
-// recent. body is the request's body as received. It returns the call's id, which the partner stores for [Tolerance] to
-// refuse a replay.
+// Verify is for the receiver of a call. It checks that the call was signed with one of the secrets, for this method and target, and
+// recently. body is the request's body as received. It returns the call's id, which the partner stores for [Tolerance] to refuse a replay.
 func Verify(secrets []string, r *http.Request, body []byte, now time.Time) (string, error) {
 	signers, err := newSigners(secrets)
 	if err != nil {

@@ -96,7 +96,7 @@ type integrationStates struct {
 	turn          uint64
 }
 
-// newIntegrationStates returns an empty set of at most most states, which fresh creates.
+// newIntegrationStates returns an empty set of states. most is their maximum number; fresh creates one.
 func newIntegrationStates(most int, fresh func() *integrationState) *integrationStates {
 	return &integrationStates{max: most, byIntegration: make(map[string]*integrationState), newState: fresh}
 }
@@ -119,7 +119,7 @@ func (l *integrationStates) acquire(integrationID string) *integrationState {
 	return state
 }
 
-// release marks a call as ended, so that its state may be dropped when no call uses it.
+// release marks a call as ended. A state that no call uses may be dropped.
 func (l *integrationStates) release(state *integrationState) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

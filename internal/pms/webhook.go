@@ -31,7 +31,8 @@ type Delivered struct {
 	Cause   Cause           // Cause is the kind of the failure
 	Problem message.Message // Problem is Failure as a text in every language
 	Gone    bool            // Gone means that the webhook answered 410: it wants no more messages
-	// NotSent means that nothing was sent, because the circuit breaker is open or too many calls run. RetryAfter is the wait.
+	// NotSent means that nothing was sent, because the circuit breaker is open or too many calls run. RetryAfter is then the wait until the
+	// next attempt.
 	NotSent    bool
 	RetryAfter time.Duration // RetryAfter is the wait that the webhook asks for
 }

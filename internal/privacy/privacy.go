@@ -23,7 +23,7 @@ const (
 	Hashed Protection = "hashed" // a keyed hash, or the hash of a password: it is compared and never read
 )
 
-// Field is the annotation of a column.
+// Field is the privacy annotation of a column.
 type Field struct {
 	Class      Class
 	Protection Protection
@@ -57,7 +57,7 @@ const (
 	Deletion   End = "deletion"
 )
 
-// Table is the annotation of a model.
+// Table is the privacy annotation of a model (a table).
 type Table struct {
 	About Subject
 	Ends  []End

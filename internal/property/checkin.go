@@ -27,7 +27,7 @@ type LocalTexts = schema.LocalTexts
 // OwnField is a question of the property.
 type OwnField = schema.OwnField
 
-// CheckInChange is a change of the rules of self check-in. Nil keeps a rule.
+// CheckInChange is a change of the rules of self check-in. A nil field leaves the rule as it is.
 type CheckInChange struct {
 	Rule, IdentityCheck, Signature, HouseRules, StaffEmail, DeskPhone, Language, Accent, Address, Directions, WhoFills *string
 	InviteDays, RemindDays, KioskOfflineMinutes, KeepStayDays, MessageDays                                             *int
@@ -96,7 +96,7 @@ func GetCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error) 
 	})
 }
 
-// loadCheckInSettings reads the rules of self check-in from the database, past the cache.
+// loadCheckInSettings is [GetCheckInSettings] without the cache.
 func loadCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error) {
 	rows, err := tx.CheckInSettings.Read(tx.Context(), "property_id = $1 AND id = $2", propertyID, propertyID)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// The statements of this file are not in the store.go of their packages: they delete from the tables of every package, and most are made
-// from the names of the tables. A test scans all tables of the schema for rows that are left.
+// The statements of this file delete from the tables of every package, so they are not in the store.go of each package. Most are built from
+// a table's name. A test checks that no table of the schema has rows left.
 
 // deleteOrder lists the tables with rows of a property in the order of deletion: rows before their owners. First come the
 // credentials, so that partners and staff add no rows, and the locks, so that no code is placed. Rows of other tables go with their owners.
@@ -20,8 +20,9 @@ var deleteOrder = []string{
 	"kiosks", "guest_profiles", "erasures", "attempts", "memberships", "former_people", "person_invitations", "audit_entries", "audit_heads",
 }
 
-// DeleteRows deletes at most limit rows of a property, apart from those that go with their owner, and reports whether rows are
-// left. The first call marks the property as one that is being deleted. The caller must refuse while a slot may hold a code, in the same transaction.
+// DeleteRows deletes at most limit rows of a property, not counting rows that the database deletes with their owner. left means that rows
+// remain. The first call marks the property as one that is being deleted. The caller must check, in the same transaction, that no slot can
+// hold a code.
 func DeleteRows(tx *db.Tx, propertyID string, limit int64) (left bool, err error) {
 	mark := "UPDATE properties SET deleting_at = $1 WHERE id = $2 AND deleting_at IS NULL" // SQLite numbers parameters as they come
 	if _, err := tx.ExecContext(tx.Context(), mark, tx.Now(), propertyID); err != nil {
@@ -47,7 +48,8 @@ func DeleteRows(tx *db.Tx, propertyID string, limit int64) (left bool, err error
 	return false, nil
 }
 
-// unindexed are statements that delete rows that no index finds by property, from a range of ids.
+// unindexed has, by table without an index on the property, the statement that deletes a property's rows in a range of
+// ids.
 var unindexed = map[string]string{
 	"idempotency_keys": "DELETE FROM idempotency_keys WHERE property_id = $1 AND id > $2 AND id <= $3",
 	"river_job":        "DELETE FROM river_job WHERE args ->> 'propertyId' = $1 AND state <> 'running' AND id > $2 AND id <= $3",
@@ -56,7 +58,8 @@ var unindexed = map[string]string{
 // rangeSize is how many ids one statement covers.
 const rangeSize = 10_000
 
-// DeleteUnindexed deletes the rows of a property that no index finds. It reads each table once, in short transactions.
+// DeleteUnindexed deletes the rows of a property from the tables that have no index on it. It scans each table once, in
+// short transactions.
 func DeleteUnindexed(ctx context.Context, d *db.DB, propertyID string) error {
 	for table, statement := range unindexed {
 		var from, last int64
@@ -74,7 +77,7 @@ func DeleteUnindexed(ctx context.Context, d *db.DB, propertyID string) error {
 	return nil
 }
 
-// Delete deletes a property without rows, and its data key.
+// Delete deletes a property that has no rows left, and its data key.
 func Delete(tx *db.Tx, propertyID string) error {
 	for _, table := range []string{"issuers", "properties", "property_keys"} {
 		if _, err := tx.ExecContext(tx.Context(), "DELETE FROM "+table+" WHERE id = $1", propertyID); err != nil {

@@ -27,13 +27,13 @@ const (
 // Settings are the settings of a property. Nil keeps a setting, or its default when the property is created.
 type Settings struct {
 	Name                *string
-	TimeZone            *string // IANA
+	TimeZone            *string // IANA name
 	CheckInTime         *string // HH:MM in the time zone
 	CheckOutTime        *string
 	EarlyInMinutes      *int
 	LateOutMinutes      *int
-	PINLength           *int // digits; 0: the service decides by the locks
-	GatesAlone          *bool
+	PINLength           *int  // digits; 0: 8 where nothing slows guessing at a lock, else 6
+	GatesAlone          *bool // guests can open gates although their room has no lock
 	BackupCodes         *bool
 	OwingPolicy         *string
 	OwingThresholdMinor *int64 // in minor units of the currency that is owed
@@ -44,7 +44,7 @@ const maxThreshold = 1_000_000_000
 
 var timeOfDay = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
-// problems returns every invalid setting. Paths are relative to the settings.
+// problems returns every invalid setting. The paths of fields are relative to the settings.
 func (s Settings) problems() []fault.Field {
 	var wrong []fault.Field
 	add := func(path string, r fault.Reason, message string) {
@@ -85,7 +85,7 @@ func (s Settings) problems() []fault.Field {
 	return wrong
 }
 
-// Fit returns an error that names every invalid setting of a change, or nil.
+// Fit returns an error that names every invalid setting, or nil. Settings that are nil are valid, as in a change.
 func (s Settings) Fit() error { return fault.Err(fault.Fields(s.problems()...)) }
 
 // Complete returns an error that names every invalid or missing setting of a new property, or nil.
@@ -103,7 +103,7 @@ func (s Settings) Complete() error {
 	return fault.Err(fault.Fields(wrong...))
 }
 
-// missingThreshold returns the error of settings with the policy threshold but no threshold.
+// missingThreshold returns the error for settings with [OwingThreshold] but without an amount.
 func missingThreshold() fault.Field {
 	return fault.Field{Path: "owingThresholdMinor", Reason: fault.Required, Message: "is required if owingPolicy is threshold"}
 }
@@ -152,8 +152,8 @@ func (s Settings) ChangesStayTimes() bool {
 	return s.TimeZone != nil || s.CheckInTime != nil || s.CheckOutTime != nil
 }
 
-// Update changes settings of a property. The caller must replan the property's reservations in the same
-// transaction, and recompute their dates if [Settings.ChangesStayTimes] returns true.
+// Update changes settings of a property. In the same transaction, the caller must plan the access of the property's
+// reservations again, and recompute their dates if [Settings.ChangesStayTimes] returns true.
 func Update(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Fit(); err != nil {
 		return nil, err
@@ -191,7 +191,7 @@ func Get(tx *db.Tx, propertyID string) (*ent.Property, error) {
 	})
 }
 
-// List returns properties of the installation, oldest first: at most size after the one with the id after.
+// List returns at most size properties of the installation, oldest first, that follow the one with the id after.
 func List(tx *db.Tx, size int, after string) ([]*ent.Property, error) {
 	q := tx.Property.Query()
 	if after != "" {

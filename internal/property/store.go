@@ -6,7 +6,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Retention is how long a property keeps data, in days; 0: as the installation does, or as the reservation.
+// Retention is how long a property keeps data, in days. If KeepStayDays is 0, the installation's period counts; if
+// MessageDays is 0, messages are kept as long as the reservation.
 type Retention struct {
 	PropertyID                string
 	KeepStayDays, MessageDays int
@@ -14,7 +15,7 @@ type Retention struct {
 
 const listRetentions = `SELECT property_id, keep_stay_days, message_days FROM check_in_settings WHERE keep_stay_days > 0 OR message_days > 0 ORDER BY property_id`
 
-// ListRetentions returns the retention of the properties that have one of their own.
+// ListRetentions returns the retention of the properties that set one of their own.
 func ListRetentions(view *db.Tx) ([]Retention, error) {
 	out, err := db.ReadList(view, func(r *Retention) []any { return []any{&r.PropertyID, &r.KeepStayDays, &r.MessageDays} }, listRetentions)
 	if err != nil {

@@ -2,8 +2,7 @@ package property
 
 import "cmp"
 
-// TextsIn returns a property's texts for guests who read one of this service's languages. A text that has no translation is in the default
-// language.
+// TextsIn returns a property's texts for guests in a language. A text that has no translation is in the property's default language.
 func TextsIn(s *CheckInSettings, language string) LocalTexts {
 	local := s.Texts[language]
 	in := func(standard, local string) string {

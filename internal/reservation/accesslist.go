@@ -91,7 +91,7 @@ func (q Query) afterEvent(tx *db.Tx, propertyID string) (int64, error) {
 }
 
 // eventToken encodes the last event of a page as a page token. Its length differs from that of a [PageToken], so that
-// neither list accepts the other's token.
+// no list accepts a token of the other kind.
 func eventToken(eventID int64) string {
 	return base64.RawURLEncoding.EncodeToString(binary.BigEndian.AppendUint64(nil, uint64(eventID))) // parseEventToken converts back
 }

@@ -30,9 +30,9 @@ func (b Booker) address() string {
 	return normalAddress(*b.Email)
 }
 
-// endFormerAddress ends the links that were mailed to the booker's former address, and revokes the devices that such
-// links have bound. It runs in the transaction that changes the address, so that no former link works after the PMS
-// has its answer. The sweep of invitations ends links at other addresses and invites the present address.
+// endFormerAddress ends the links that were mailed to the booker's former address, and the sessions that devices opened
+// with them. It runs in the transaction that changes the address, so that no former link works once the PMS has the
+// response. The sweep of invitations ends links at other addresses and invites the present address.
 func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, after Booker) error {
 	former := before.address()
 	if former == "" || former == after.address() {

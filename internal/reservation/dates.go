@@ -58,9 +58,9 @@ func (m *merge) failDateOrder() {
 	}
 }
 
-// instantOrDay merges the start or the end of the stay, which the PMS sends as an instant or as a day that the hour
-// completes. heldAt and heldDay are the stored values. If both fields are sent and agree, the instant counts, so that
-// a client can send an answer back unchanged.
+// instantOrDay merges the start or the end of the stay. The PMS sends it as an instant, or as a day to which the
+// property's hour is added. heldAt and heldDay are the stored values. If both fields are sent and agree, the instant
+// counts, so that a client can send back unchanged what it read.
 func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)
@@ -95,8 +95,8 @@ func (m *merge) instant(f Field, s string) time.Time {
 	return t.UTC().Truncate(time.Microsecond)
 }
 
-// day parses a day YYYY-MM-DD, and returns the instant at which the property's clocks show the hour on it. It adds an
-// error for the field and returns zero if the text is invalid.
+// day parses a day YYYY-MM-DD, and returns the instant of the given hour on that day, in the property's time zone. It
+// adds an error for the field and returns zero if the text is invalid.
 func (m *merge) day(f Field, s, hour string) time.Time {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {

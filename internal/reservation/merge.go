@@ -36,7 +36,7 @@ func Merge(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field
 	return mergeFields(&fresh, p, h, now)
 }
 
-// mergeFields is [Merge] without the rule for erased fields: it merges every field that the patch names.
+// mergeFields is [Merge] without the rule for erased fields.
 func mergeFields(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field) {
 	m := &merge{patch: p, hours: h, now: now}
 	if held != nil {
@@ -54,6 +54,7 @@ func mergeFields(held *Record, p Patch, h Hours, now time.Time) (Record, []fault
 	return m.out, m.wrong
 }
 
+// merge is the state of one call of [Merge]: the result so far and the wrong fields.
 type merge struct {
 	patch Patch
 	hours Hours

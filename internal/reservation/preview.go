@@ -9,10 +9,10 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// AffectedList lists the reservations that have not ended and that a change of spaces or mappings may affect, by arrival.
+// AffectedList lists the reservations that have not ended and that a change of spaces or mappings can affect, ordered by arrival.
 type AffectedList struct {
 	propertyID string
-	requests   []space.Request // requests are the different requests of the reservations
+	requests   []space.Request // requests are the distinct spaces that the reservations name
 	ids        []string
 	requestOf  []int // requestOf has the index in requests of each reservation
 }
@@ -61,7 +61,8 @@ func (a AffectedList) Len() int { return len(a.ids) }
 // AffectedPlaces are the spaces of the reservations of an [AffectedList] at one time.
 type AffectedPlaces []space.Resolution
 
-// Places returns where the reservations are now. Staff compare the places within a change that is rolled back with those after it.
+// Places returns where the reservations are now. A preview calls it during a change and after it has rolled the change back, and compares
+// the results.
 func (a AffectedList) Places(tx *db.Tx) (AffectedPlaces, error) {
 	return space.ResolveAll(tx, a.requests)
 }

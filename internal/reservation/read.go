@@ -58,6 +58,7 @@ func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reserva
 	return rows[0], nil
 }
 
+// Query selects a page of [List] or [ListByAccess].
 type Query struct {
 	Size  int
 	Token string

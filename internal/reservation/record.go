@@ -81,8 +81,8 @@ const (
 	ChannelManager Field = "channelManager"
 	ChannelNumber  Field = "channelNumber"
 	OwnSpaceID     Field = "parentSpaceId"
-	RoomID         Field = "roomId" // roomId is an alias of parentId
-	BedID          Field = "bedId"  // bedId is an alias of spaceId
+	RoomID         Field = "roomId" // RoomID is another name of ParentID
+	BedID          Field = "bedId"  // BedID is another name of SpaceID
 )
 
 // Patch is one change from the PMS: the sent fields with their values; nil clears a field.

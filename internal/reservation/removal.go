@@ -213,8 +213,9 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 // blockNotices are the notices for reasons that block a removal until a person acts.
 var blockNotices = map[Block]notice.Kind{BlockedByAccess: notice.RetentionBlockedByAccess, BlockedByLock: notice.RetentionBlockedByLock}
 
-// handleBlocked erases the personal data of a reservation that cannot be removed yet, if its access has ended. What the guests left waits for
-// the guest register. It notifies staff if the reservation is still blocked some days after its retention period keep.
+// handleBlocked erases the personal data of a reservation that cannot be removed yet, if its access has ended. What the guests entered is
+// erased only once their forms are in the guest register. It notifies staff if the reservation is still blocked some days after its
+// retention period keep.
 func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, has remains, keep time.Duration) error {
 	block := has.blockedBy()
 	if !has.openAccess {
@@ -240,7 +241,7 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, has remains, k
 	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: kind.Key(row.ID)})
 }
 
-// eraseBlocked erases what the guests of a reservation left, and the notices about it.
+// eraseBlocked erases what the guests of a reservation entered, and the notices about it.
 func eraseBlocked(tx *db.Tx, row *ent.Reservation) error {
 	n, err := EraseGuests(tx, row.PropertyID, row.ID)
 	if err != nil || n == 0 {
@@ -255,8 +256,8 @@ func eraseBlocked(tx *db.Tx, row *ent.Reservation) error {
 	return nil
 }
 
-// EraseGuests deletes what the guests of reservations left, and what the check-in stored, and returns the number of deleted rows. Messages and
-// disclosures go with their guest. Entries of the guest register remain.
+// EraseGuests deletes what the guests of reservations entered, and what the check-in stored, and returns the number of deleted rows.
+// Messages, and records of data given to the PMS, are deleted with their guest. Entries of the guest register remain.
 func EraseGuests(tx *db.Tx, propertyID string, ids ...string) (n int, err error) {
 	for _, rows := range []interface {
 		Exec(ctx context.Context) (int, error)
@@ -333,8 +334,8 @@ func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 // if the condition were a parameter.
 func inGrantIndex(s *sql.Selector) { s.Where(sql.ExprP("grant_id <> ''")) }
 
-// removeAll deletes reservations with all that belongs to them. The caller made sure that no lock holds a code of
-// their grants and that the status list needs none of their numbers.
+// removeAll deletes reservations with all that belongs to them. The caller made sure that no lock holds a code of their
+// grants, and that the list of revoked SmartKeys needs none of their numbers.
 func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservation, grantIDs []string) error {
 	ctx := tx.Context()
 	tombstones := make([]*ent.TombstoneCreate, len(rows))

@@ -69,9 +69,9 @@ type Due struct {
 	IDs        []string
 }
 
-// PlanDue plans the next due reservations of one property, as many as one transaction may plan, and returns them. It
-// returns none if none is due. It removes their marks in the same transaction, so that a crash loses none. With an
-// error it returns the reservations that it could not plan.
+// PlanDue plans the access of the next due reservations of one property, as many as one transaction may plan, and
+// returns them. The result is empty if none is due. It removes their marks in the same transaction, so that a crash
+// loses none. With an error it returns the reservations that it could not plan.
 func (svc Service) PlanDue(tx *db.Tx) (Due, error) {
 	first, err := tx.Reservation.Query().Where(planIsDue(tx.Now())).
 		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).First(tx.Context())
@@ -85,8 +85,8 @@ func (svc Service) PlanDue(tx *db.Tx) (Due, error) {
 	return Due{PropertyID: first.PropertyID, IDs: ids}, err
 }
 
-// planIsDue matches the reservations that are marked as due. A mark further ahead than a retry is from a clock that was ahead and has
-// been set back, so the reservation is due. The first condition is that of the partial index.
+// planIsDue matches the reservations that are marked as due. A mark further ahead than a retry is from a clock that was ahead and has been
+// set back, so the reservation is due. The first condition is that of the partial index, so that the database uses it.
 func planIsDue(now time.Time) predicate.Reservation {
 	return entreservation.And(entreservation.PlanDueAtNotNil(),
 		entreservation.Or(entreservation.PlanDueAtLTE(now), entreservation.PlanDueAtGT(now.Add(planRetry))))

@@ -5,13 +5,13 @@ import "time"
 // Block is the reason why a reservation whose retention period is over cannot be removed yet.
 type Block string
 
-// The most important reason comes first.
+// Reasons why a reservation cannot be removed yet. If several apply, the first one is reported.
 const (
 	BlockedByAccess   Block = "accessOpen"    // the access of the reservation has not ended
 	BlockedByLock     Block = "codeOnLock"    // a lock may still hold the reservation's code
 	BlockedBySmartKey Block = "smartKeyInUse" // the SmartKey status list still needs the number of a token
 	BlockedByForms    Block = "formsOpen"     // the official forms of the guests are not in the guest register yet
-	BlockedByEvents   Block = "recentEvents"  // the reservation has recent events that subscribers may not have received
+	BlockedByEvents   Block = "recentEvents"  // the reservation has recent events, which a subscriber possibly still has to receive
 )
 
 const (
@@ -65,8 +65,8 @@ func keepFor(installation time.Duration, days int) time.Duration {
 	return installation
 }
 
-// isLate reports whether a patch without a stored reservation concerns a reservation that was removed, or that would
-// be removed at once. end is the end date in the patch, or zero. removed is the last pmsMeta.updatedAt of the removed
+// isLate reports whether a patch without a stored reservation is about a reservation that was removed, or that would be
+// removed at once. end is the end date in the patch, or zero. removed is the last pmsMeta.updatedAt of the removed
 // reservation with this id, or nil. A newer patch with an end within the retention period is a new reservation: some
 // PMSs reuse ids.
 func isLate(p Patch, end, now time.Time, keep time.Duration, removed *time.Time) bool {
@@ -88,10 +88,10 @@ func (r Record) end() time.Time {
 	return r.To
 }
 
-// isNewStay reports whether a patch describes a new stay with the id of an erased reservation, because some PMSs use
-// an id again. The erased stay must have ended when the PMS wrote the patch, and the patch must name a booker and begin
-// (from) after that end and after the erasure. So neither a late patch nor a change of an erased stay that is still to
-// come restores anything.
+// isNewStay reports whether a patch describes a new stay with the id of an erased reservation, because some PMSs use an
+// id again. The erased stay must have ended when the PMS wrote the patch, and the patch must name a booker and begin
+// (from) after that end and after the erasure. So erased data is restored neither by a late patch nor by a change of an
+// erased stay that has not begun.
 func isNewStay(held Record, p Patch, from time.Time) bool {
 	last := *held.ErasedAt
 	if held.PMSUpdatedAt != nil {

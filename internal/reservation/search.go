@@ -15,8 +15,9 @@ import (
 	"latchkey.dev/internal/space"
 )
 
+// Search selects a page of reservations for staff; empty fields match all.
 type Search struct {
-	Text    string   // Text is a number, an id, the code of a group, words of a room's name, or prefixes of words of the booker's name; empty matches all
+	Text    string   // Text is a number, an id, a group's code, words of a room's name, or beginnings of words of the booker's name
 	IDs     []string // IDs selects reservations by their ids; none selects all
 	State   string   // State is empty for any state
 	SpaceID string   // SpaceID selects reservations of this space, or of a bed in it
@@ -25,6 +26,7 @@ type Search struct {
 	Token   string
 }
 
+// Found is a reservation that matches a [Search].
 type Found struct {
 	Row    *ent.Reservation
 	Booker Booker
@@ -37,8 +39,8 @@ const (
 	// maxSearched bounds the reservations that one call decrypts. At the bound, the call returns what it found and a
 	// token to continue.
 	maxSearched = 2000
-	// longestStay bounds how many days before Day a matching reservation may begin. So the index of arrivals
-	// suffices, and no index of departures slows down each change.
+	// longestStay bounds how many days before Day a matching reservation may begin. So the index of arrivals suffices; an
+	// index of departures would slow down each change.
 	longestStay = 400
 )
 
@@ -163,14 +165,14 @@ func isIn(s *ent.Space, ids ...string) bool {
 	return s != nil && (slices.Contains(ids, s.ID) || slices.Contains(ids, s.ParentID))
 }
 
-// FoldNumber returns a booking number without spaces, in upper case. Two numbers are the same for a guest if they fold to the same text.
+// FoldNumber returns a booking number without blanks, in upper case. Two numbers are the same for a guest if they fold to the same text.
 func FoldNumber(number string) string {
 	return strings.ToUpper(strings.Join(strings.Fields(number), ""))
 }
 
-// folded returns the folded form of a booking number for its own index, or nil if the number needs none. A search
-// tries the given number in upper and in lower case, so only a number with mixed case or with spaces needs the folded
-// form.
+// folded returns the result of [FoldNumber] for the index of folded numbers, or nil if the number needs no entry there.
+// A search tries the given number in upper and in lower case, so only a number with mixed case or with blanks needs an
+// entry.
 func folded(number *string) *string {
 	if number == nil {
 		return nil

@@ -24,7 +24,7 @@ const (
 	maxSameRoom = 20
 )
 
-// textMatch is what the text of a search can mean. A reservation matches if it fulfills one of the three.
+// textMatch is what the text of a search can mean. A reservation matches if it matches one of the three fields.
 type textMatch struct {
 	ids    []string // reservations with this number or id, or of the group with this code
 	words  []string // words of the booker's name; empty if there are ids

@@ -19,8 +19,8 @@ import (
 
 // Each change of a reservation runs two of these statements. They are SQL because ent takes several times as long.
 
-// columns are the columns that a PMS may change, in the order of valuesOf. The last two are indexed: SQLite would rewrite
-// their index entries, each another page, even if the values are unchanged, so update omits both columns then.
+// columns are the columns that a PMS may change, in the order of valuesOf. The last two are indexed. SQLite would rewrite their index
+// entries, each on another page, even if the values are unchanged, so update omits the two columns if both are unchanged.
 var columns = []string{
 	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at",
 	"booker", "state", "canceled_at", "arrived_at", "from_date", "to_date", "to_at",
@@ -43,7 +43,7 @@ func canceledSince(former *ent.Reservation, state access.State, now time.Time) *
 }
 
 // arrivedSince returns when the guests of a reservation arrived, or nil if they have not. A stay that is canceled after the arrival keeps
-// the time, because the law wants the forms of guests who stayed. former is the stored row, or nil.
+// the time, because the law wants the forms of guests who stayed to be kept. former is the stored row, or nil.
 func arrivedSince(former *ent.Reservation, state access.State, now time.Time) *time.Time {
 	isIn := func(state access.State) bool { return state == access.Started || state == access.Processed }
 	switch {
@@ -104,6 +104,7 @@ func placeholders(n int) string {
 	return strings.Join(all, ", ")
 }
 
+// Settings are the stored settings of a property on which the plan of a reservation depends.
 type Settings struct {
 	access.Settings
 	CheckIn, CheckOut string // CheckIn and CheckOut are HH:MM and complete a day of arrival or departure
@@ -191,8 +192,8 @@ func recordOf(r *ent.Reservation) Record {
 	return out
 }
 
-// rowOf returns a copy of a row with the values of a record, as a statement with [valuesOf] stores them. So the row
-// need not be read again. booker is the encrypted booker.
+// rowOf returns a copy of a row with the values of a record, equal to what a statement with [valuesOf] stores, so that
+// the row need not be read again. booker is the encrypted booker.
 func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Reservation {
 	out := *row
 	out.CanceledAt, out.ArrivedAt = canceledSince(row, r.State, now), arrivedSince(row, r.State, now)

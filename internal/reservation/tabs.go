@@ -21,7 +21,7 @@ type Tab string
 const (
 	Arrivals   Tab = "arrivals"   // stays that begin on the day
 	InHouse    Tab = "inHouse"    // stays that include the day; today: guests who are checked in
-	Departures Tab = "departures" // stays that end on the day, of guests who have checked in; one that ended early is in the list of that day
+	Departures Tab = "departures" // stays that end on the day, of guests who have checked in; an early check-out counts on its own day
 )
 
 // DayQuery selects a page of a list of a day. Day is YYYY-MM-DD in the property's time zone, or empty for today.
@@ -30,10 +30,10 @@ type DayQuery struct {
 	Tab   Tab
 	Size  int
 	Token string
-	Only  []string // ids of the stays to list, the others are left out; nil: all
+	Only  []string // ids of the stays to list; nil: all
 }
 
-// span is one day at a property.
+// span is one day at a property; today means that it is the present day.
 type span struct {
 	begins, ends time.Time
 	today        bool
@@ -53,7 +53,7 @@ var (
 	isOver    = literal("state = 'processed'")
 )
 
-// leftBetween selects the stays whose access ended by a check-out between two times.
+// leftBetween selects the stays whose guests checked out between two times, by when their access ended.
 func leftBetween(from, until time.Time) predicate.Reservation {
 	return func(s *sql.Selector) {
 		g := sql.Table(grant.Table)
@@ -78,7 +78,7 @@ func literal(condition string) predicate.Reservation {
 	return func(s *sql.Selector) { s.Where(sql.ExprP(condition)) }
 }
 
-// conditions returns the conditions that the stays in a list of the day fulfill.
+// conditions returns the conditions for the stays in a list of the day.
 func (s span) conditions(tab Tab) []predicate.Reservation {
 	leftBefore := entreservation.And(isOver, leftBetween(time.Time{}, s.begins))
 	switch {
@@ -130,7 +130,8 @@ func ListDay(view *db.Tx, property *ent.Property, q DayQuery) (rows []*ent.Reser
 	return rows, next, nil
 }
 
-// DayCounts are the numbers of stays in the lists of a day.
+// DayCounts are the numbers of stays in the lists of a day. Left means that the check-in or the check-out has not
+// happened yet.
 type DayCounts struct {
 	Day                        string // YYYY-MM-DD in the property's time zone
 	Arrivals, ArrivalsLeft     int
@@ -170,8 +171,8 @@ func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, er
 // maxArrivals bounds how many arrivals of a day [CountArrivals] counts. A day at a large hotel has a few hundred.
 const maxArrivals = 5000
 
-// CountArrivals returns how many stays of a day begin in each space of a property, by the space's id, and as "" those whose room is not known. text is
-// YYYY-MM-DD, or empty for today; date is the day as YYYY-MM-DD.
+// CountArrivals returns how many stays of a day begin in each space of a property, by the space's id; those whose room is not known count
+// under "". text is the day as YYYY-MM-DD, or empty for today. date is that day as YYYY-MM-DD.
 func CountArrivals(view *db.Tx, property *ent.Property, text string) (counts map[string]int, date string, err error) {
 	day, err := daySpan(property, text, view.Now())
 	if err != nil {

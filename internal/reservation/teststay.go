@@ -36,7 +36,7 @@ func (svc Service) FindTest(view *db.Tx, s Scope) (*ent.Reservation, error) {
 	return row, nil
 }
 
-// StartTest books a test stay in a room or bed, from now on. It ends the former one.
+// StartTest books a test stay in a room or bed, from now on, and ends an earlier test stay.
 func (svc Service) StartTest(tx *db.Tx, s Scope, spaceID string) (Stored, error) {
 	if _, err := svc.ChangeTest(tx, s, access.Processed); err != nil && !fault.Has(err, fault.ReservationNotFound) {
 		return Stored{}, err

@@ -30,6 +30,7 @@ type Stored struct {
 	Stale    bool // Stale means that the patch was late, or older than the stored reservation, and changed nothing
 }
 
+// Service stores reservations and plans their access.
 type Service struct {
 	Keys *keyring.Ring
 	Keep time.Duration // Keep is the longest retention period after the end of a stay; 0 means forever. A property may have a shorter one
@@ -102,7 +103,7 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 	return Stored{Row: row, Property: found.settings, Booker: merged.Booker, Plan: plan}, err
 }
 
-// Started is the topic of stays that the PMS starts. Its key is the id of the reservation.
+// Started is the topic of notifications that the PMS started a stay. The key is the id of the reservation.
 const Started db.Topic = "reservation.started"
 
 // fieldErrors returns one error with all wrong fields, each field once.
@@ -122,8 +123,8 @@ func fieldErrors(wrong, more []fault.Field) error {
 	return err
 }
 
-// isSameMistake reports whether a missing instant only follows from the wrong day of the same date, so that the error
-// of the day suffices.
+// isSameMistake reports whether the error "missing" of an instant only follows from the error of the day that was sent
+// in its place, so that the error of the day suffices.
 func isSameMistake(day, missing fault.Field) bool {
 	return missing.Reason == fault.Required &&
 		(day.Path == string(FromDate) && missing.Path == string(From) || day.Path == string(ToDate) && missing.Path == string(To))

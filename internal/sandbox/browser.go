@@ -22,8 +22,8 @@ import (
 	"time"
 )
 
-// browser opens the pages of the service like a browser without script: it keeps cookies, follows links and sends forms. As a tablet it
-// also has a key.
+// browser opens the pages of the service like a browser without script: it keeps cookies, follows links and sends forms. As a check-in
+// tablet it also has a key pair, with which it proves who it is.
 type browser struct {
 	client *http.Client
 	key    *ecdsa.PrivateKey
@@ -98,7 +98,7 @@ type pageForm struct {
 	action string
 	values url.Values        // values has the fields as the page fills them in
 	names  map[string]string // names has the name of each field by its id
-	does   []string          // does has the values of buttons named "do"
+	does   []string          // does has the values of the buttons named "do", each an action
 }
 
 var (
@@ -166,7 +166,7 @@ func (b *browser) text() string {
 	return strings.Join(strings.Fields(html.UnescapeString(tagPattern.ReplaceAllString(b.page, " "))), " ")
 }
 
-// askedFor returns those answers for which the page has a field. The keys are ids of fields.
+// askedFor returns those of the answers for which the page has a field. The keys are ids of fields.
 func (b *browser) askedFor(answers map[string]string) map[string]string {
 	asked := map[string]string{}
 	for _, f := range b.forms() {
@@ -253,8 +253,8 @@ func (b *browser) press(ctx context.Context) (do string, err error) {
 	return "", fmt.Errorf("the page %s (%s) has no next step", pathShape(b.at), b.heading())
 }
 
-// send sends a form. If the form asks for them, it adds the public key, or the signature of the page's challenge, as the script on a
-// tablet does.
+// send sends a form. It fills the field publicKey, and the field signature with a signature of the page's challenge, if the form has them,
+// as the script on a tablet does.
 func (b *browser) send(ctx context.Context, f pageForm) error {
 	if f.values.Has("publicKey") {
 		der, err := x509.MarshalPKIXPublicKey(&b.key.PublicKey)

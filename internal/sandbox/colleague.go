@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// Colleague is a person of the staff at the dashboard. It is like a browser without script.
+// Colleague is a staff member who uses the dashboard, with a browser without script.
 type Colleague struct {
 	b    *browser
 	site string // the scheme and host of all pages

@@ -22,7 +22,7 @@ type Observer interface {
 	End(outcome []string, err error, took time.Duration)
 }
 
-// StepError names the step that failed.
+// StepError is the error of [World.RunDemo]. It names the step that failed.
 type StepError struct {
 	Number int
 	Title  string
@@ -50,7 +50,7 @@ func (w *World) RunDemo(ctx context.Context, to Observer) error {
 	return nil
 }
 
-// demo is the state of a running demo.
+// demo is a running demo: a script that plays guests, staff and the PMS, and checks what happens.
 type demo struct {
 	*World
 	pins map[string]string // pins has the PIN of each reservation, by the PMS's id
@@ -67,7 +67,7 @@ const (
 	edsger = "B-1002-2" // Edsger's reservation of Bed B
 )
 
-// steps returns all steps of the demo in their order. Each method that is a step returns the lines that describe its outcome.
+// steps returns all steps of the demo in their order. The method of a step also checks the outcome, and returns lines that describe it.
 func (s *demo) steps() []Step {
 	s.pins = map[string]string{}
 	return slices.Concat([]Step{
@@ -85,7 +85,8 @@ func (s *demo) steps() []Step {
 	})
 }
 
-// checkEndpoints is a step: the service has the three endpoints of the PMS, and its test of getSpaces succeeds.
+// checkEndpoints runs a demo step and returns its report lines: the service must have the three endpoints of the PMS, and its test of
+// getSpaces must succeed.
 func (s *demo) checkEndpoints(ctx context.Context) ([]string, error) {
 	a, err := s.callOK(ctx, "GET", "/v1/endpoints", nil)
 	if err != nil {
@@ -108,7 +109,7 @@ func (s *demo) checkEndpoints(ctx context.Context) ([]string, error) {
 	return []string{strings.Join(names, ", "), fmt.Sprintf("getSpaces gives a valid answer in %.1f ms", t.Data()["latencyMs"])}, nil
 }
 
-// checkMapping is a step: each space of the PMS is mapped to a space of the property.
+// checkMapping runs a demo step and returns its report lines: each space of the PMS must be mapped to a space of the property.
 func (s *demo) checkMapping(ctx context.Context) ([]string, error) {
 	a, err := s.callOK(ctx, "GET", "/v1/spaces?page[limit]=200", nil)
 	if err != nil {
@@ -151,7 +152,7 @@ func mailAddress(name string) string {
 	return cmp.Or(local, "guest") + "@example.com"
 }
 
-// createBookings is a step: the PMS pushes the reservations of Ada, Grace and Edsger.
+// createBookings runs a demo step and returns its report lines: the PMS pushes the reservations of Ada, Grace and Edsger.
 func (s *demo) createBookings(ctx context.Context) ([]string, error) {
 	for id, b := range map[string]map[string]any{
 		ada:    newBooking("1001", "Lovelace", 2, map[string]any{"roomId": "R101"}),
@@ -169,7 +170,7 @@ func (s *demo) createBookings(ctx context.Context) ([]string, error) {
 	return []string{"Ada: Room 101. Grace and Edsger: Bed A and Bed B of Dorm 4", "confirmed: no access yet, and the answer says why: notCheckedIn"}, nil
 }
 
-// checkInGuests is a step: the PMS checks the guests in.
+// checkInGuests runs a demo step and returns its report lines: the PMS checks the guests in.
 func (s *demo) checkInGuests(ctx context.Context) ([]string, error) {
 	var out []string
 	for _, g := range []struct{ id, name string }{{ada, "Ada"}, {grace, "Grace"}, {edsger, "Edsger"}} {
@@ -190,7 +191,7 @@ func (s *demo) checkInGuests(ctx context.Context) ([]string, error) {
 	return out, nil
 }
 
-// awaitVerified is a step: the locks confirm the PINs of all guests. Later steps use the PINs.
+// awaitVerified runs a demo step and returns its report lines: the locks confirm the PINs of all guests. Later steps use the PINs.
 func (s *demo) awaitVerified(ctx context.Context) ([]string, error) {
 	n := 0
 	for _, id := range []string{ada, grace, edsger} {

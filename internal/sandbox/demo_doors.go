@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// attempt is a PIN typed at a keypad, and whether the door must open.
+// attempt is a PIN typed at a keypad, and whether the door must open. who is the guest's first name, id the reservation whose PIN it is,
+// door a name in World.Spaces.
 type attempt struct {
 	who, id, door string
 	opens         bool
@@ -33,7 +34,7 @@ func (s *demo) typeAll(ctx context.Context, all ...attempt) ([]string, error) {
 	return out, nil
 }
 
-// typePINs is a step: each PIN opens the doors of its guest, and no others.
+// typePINs runs a demo step and returns its report lines: each PIN must open the doors of its guest, and no others.
 func (s *demo) typePINs(ctx context.Context) ([]string, error) {
 	return s.typeAll(ctx,
 		attempt{"Ada", ada, FrontDoor, true}, attempt{"Ada", ada, "Room 101", true}, attempt{"Ada", ada, "Room 102", false},
@@ -42,7 +43,7 @@ func (s *demo) typePINs(ctx context.Context) ([]string, error) {
 	)
 }
 
-// extendStay is a step: the PMS moves the end of Ada's stay.
+// extendStay runs a demo step and returns its report lines: the PMS moves the end of Ada's stay.
 func (s *demo) extendStay(ctx context.Context) ([]string, error) {
 	longer := newBooking("", "", 3, nil)
 	if _, err := s.pushOK(ctx, ada, map[string]any{"toDate": longer["toDate"]}); err != nil {
@@ -63,7 +64,7 @@ func (s *demo) extendStay(ctx context.Context) ([]string, error) {
 	return append([]string{"the window now ends " + stringIn(window, "to") + ", the PIN is the same"}, out...), err
 }
 
-// moveToOtherRoom is a step: the PMS moves Ada to another room.
+// moveToOtherRoom runs a demo step and returns its report lines: the PMS moves Ada to another room.
 func (s *demo) moveToOtherRoom(ctx context.Context) ([]string, error) {
 	a, err := s.pushOK(ctx, ada, map[string]any{"roomId": "R102"})
 	if err != nil {
@@ -82,7 +83,7 @@ func (s *demo) moveToOtherRoom(ctx context.Context) ([]string, error) {
 	return append([]string{"the new door opens first; the old code is removed when the new one was read back"}, out...), err
 }
 
-// checkOutGuests is a step: the PMS checks all guests out, and the locks lose their PINs.
+// checkOutGuests runs a demo step and returns its report lines: the PMS checks all guests out, and the locks lose their PINs.
 func (s *demo) checkOutGuests(ctx context.Context) ([]string, error) {
 	for _, id := range []string{alan, ada, grace, edsger} {
 		if _, err := s.pushOK(ctx, id, map[string]any{"state": "processed"}); err != nil {
@@ -97,7 +98,7 @@ func (s *demo) checkOutGuests(ctx context.Context) ([]string, error) {
 	return []string{"every lock has confirmed the removal: removed"}, nil
 }
 
-// typeOldPINs is a step: the PINs of guests who have checked out open nothing.
+// typeOldPINs runs a demo step and returns its report lines: the PINs of guests who have checked out must open nothing.
 func (s *demo) typeOldPINs(ctx context.Context) ([]string, error) {
 	return s.typeAll(ctx,
 		attempt{"Ada", ada, FrontDoor, false}, attempt{"Ada", ada, "Room 102", false},
@@ -105,8 +106,8 @@ func (s *demo) typeOldPINs(ctx context.Context) ([]string, error) {
 	)
 }
 
-// awaitPlan waits until the access plan of a reservation has a status, and each of its doors with a code has the evidence. It returns the
-// answer.
+// awaitPlan waits until the access plan of a reservation has the status, and each of its doors has the evidence ("used" counts as
+// "verified"). It returns the answer with the reservation.
 func (s *demo) awaitPlan(ctx context.Context, id, status, evidence string) (a Answer, err error) {
 	seen := ""
 	err = s.Await(ctx, "the access of "+id+" is "+status+" and "+evidence, func(ctx context.Context) (bool, error) {

@@ -20,7 +20,7 @@ const (
 	alanRoom   = "Room 103"
 )
 
-// alanAnswers are Alan's answers by the id of the field, to the form and to what he shares.
+// alanAnswers are Alan's answers by the id of the field: in the form, and on the page where he chooses what to share with the PMS.
 var alanAnswers = map[string]string{
 	"f-firstName": alanFirst, "f-lastName": alanLast, "f-nationality": "GB", "f-sex": "M", "f-email": mailAddress(alanLast), "f-mobile": "+44 20 7946 0103",
 	"s-identity": "yes", "s-contact": "yes",
@@ -39,7 +39,8 @@ func (s *demo) guestSteps() []Step {
 	}
 }
 
-// awaitInvitation is a step: the PMS pushes Alan's booking, and a mail with a link arrives in the mailbox.
+// awaitInvitation runs a demo step and returns its report lines: the PMS pushes Alan's booking, and a mail with a link arrives in the
+// mailbox.
 func (s *demo) awaitInvitation(ctx context.Context) ([]string, error) {
 	booking := newBooking(alanNumber, alanLast, 1, map[string]any{"roomId": "R103", "adultCount": 2, "owing": demoOwing, "owingCurrency": "EUR"})
 	if _, err := s.pushOK(ctx, alan, booking); err != nil {
@@ -65,8 +66,8 @@ func (s *demo) linkIn(text string) string {
 	return ""
 }
 
-// awaitMail waits until the mailbox has a mail for which fits returns true, and returns its text. what completes the error "waiting until
-// ...".
+// awaitMail waits until the mailbox has a mail for which fits returns true, and returns its text. what completes the text of the error,
+// "waiting until ...".
 func (s *demo) awaitMail(ctx context.Context, what string, fits func(*propertyv1.MailText) bool) (text *propertyv1.MailText, err error) {
 	mails := propertyv1.NewMailServiceClient(s.public)
 	err = s.Await(ctx, what, func(ctx context.Context) (bool, error) {
@@ -88,7 +89,7 @@ func (s *demo) awaitMail(ctx context.Context, what string, fits func(*propertyv1
 	return text, err
 }
 
-// fillForm is a step: Alan opens the link and answers the questions.
+// fillForm runs a demo step and returns its report lines: Alan opens the link and answers the questions.
 func (s *demo) fillForm(ctx context.Context) (_ []string, err error) {
 	if s.phone, err = openLink(ctx, s.link); err != nil {
 		return nil, err
@@ -104,7 +105,7 @@ func (s *demo) fillForm(ctx context.Context) (_ []string, err error) {
 	return []string{"asked: " + strings.Join(asked, " ")}, nil
 }
 
-// share is a step: Alan allows the PMS to read each group of his data that the page offers.
+// share runs a demo step and returns its report lines: Alan allows the PMS to read each group of his data that the page offers.
 func (s *demo) share(ctx context.Context) ([]string, error) {
 	if err := s.phone.open(ctx, s.home+"/form/share"); err != nil {
 		return nil, err
@@ -119,7 +120,8 @@ func (s *demo) share(ctx context.Context) ([]string, error) {
 	return []string{"from his check-in until his check-out, and nothing else"}, nil
 }
 
-// stopAtKiosk is a step: Alan finds his reservation on a newly enrolled tablet and checks in, until the page demands the unpaid amount.
+// stopAtKiosk runs a demo step and returns its report lines: Alan finds his reservation on a newly enrolled tablet and checks in, until the
+// page demands the unpaid amount.
 func (s *demo) stopAtKiosk(ctx context.Context) ([]string, error) {
 	tablet, err := newBrowser()
 	if err != nil {
@@ -179,7 +181,7 @@ func (s *demo) advance(ctx context.Context, page string) error {
 	})
 }
 
-// pinPattern finds the PIN on a page: it is read out as digits.
+// pinPattern finds the PIN on a page, in the label that screen readers read out digit by digit.
 var pinPattern = regexp.MustCompile(`class="pin"[^>]*aria-label="([^"]*)"`)
 
 // pinOn returns the PIN that a page shows, or "". page is its HTML.
@@ -196,7 +198,8 @@ func pinOn(page string) string {
 	}, m[1])
 }
 
-// finishAtKiosk is a step: the PMS records the payment, and the tablet then finishes the check-in and shows the PIN.
+// finishAtKiosk runs a demo step and returns its report lines: the PMS records the payment, and the tablet then finishes the check-in and
+// shows the PIN.
 func (s *demo) finishAtKiosk(ctx context.Context) ([]string, error) {
 	switch a, err := s.PMS.SetOwing(ctx, alan, 0); {
 	case err != nil:
@@ -204,7 +207,7 @@ func (s *demo) finishAtKiosk(ctx context.Context) ([]string, error) {
 	case a.Status != http.StatusOK:
 		return nil, fmt.Errorf("the service refused the payment: %d %v", a.Status, a.Body["error"])
 	}
-	if _, err := s.tablet.press(ctx); err != nil { // Try again
+	if _, err := s.tablet.press(ctx); err != nil { // the button "Try again"
 		return nil, err
 	}
 	if err := s.advance(ctx, "/k/code"); err != nil {
@@ -232,7 +235,7 @@ func (s *demo) finishAtKiosk(ctx context.Context) ([]string, error) {
 		return nil, fmt.Errorf("the phone's page (%s) does not show the PIN of the kiosk", s.phone.heading())
 	}
 	text, err := s.awaitMail(ctx, "the mail with the PIN is in the mailbox", func(t *propertyv1.MailText) bool {
-		return strings.Contains(strings.Join(strings.Fields(t.GetText()), ""), s.pins[alan]) // it writes the digits in groups
+		return strings.Contains(strings.Join(strings.Fields(t.GetText()), ""), s.pins[alan]) // the mail writes the digits in groups
 	})
 	if err != nil {
 		return nil, err
@@ -243,7 +246,7 @@ func (s *demo) finishAtKiosk(ctx context.Context) ([]string, error) {
 	}, nil
 }
 
-// openAlansDoors is a step: Alan's PIN opens his doors. It also deletes the kiosk.
+// openAlansDoors runs a demo step and returns its report lines: Alan's PIN must open his doors and no other. It also deletes the kiosk.
 func (s *demo) openAlansDoors(ctx context.Context) ([]string, error) {
 	if _, err := propertyv1.NewKioskServiceClient(s.public).DeleteKiosk(s.Staff(ctx), &propertyv1.DeleteKioskRequest{Id: s.kioskID}); err != nil {
 		return nil, err

@@ -47,7 +47,7 @@ func openLink(ctx context.Context, link string) (*browser, error) {
 	return phone, phone.submit(ctx, nil)
 }
 
-// inviteCompanion is a step: Alan makes the service mail a link to Joan, and she fills in her form.
+// inviteCompanion runs a demo step and returns its report lines: Alan makes the service mail a link to Joan, and she fills in her form.
 func (s *demo) inviteCompanion(ctx context.Context) ([]string, error) {
 	if err := s.phone.open(ctx, s.home+"/people"); err != nil {
 		return nil, err
@@ -75,7 +75,8 @@ func (s *demo) inviteCompanion(ctx context.Context) ([]string, error) {
 	return []string{fmt.Sprintf("to %s: %q", text.GetTo(), text.GetSubject()), "asked: " + strings.Join(asked, " ")}, nil
 }
 
-// openBySmartKey is a step: a phone gets a SmartKey by a link on the guest's page, and opens the door with it over the server.
+// openBySmartKey runs a demo step and returns its report lines: a phone gets a SmartKey by a link on the guest's page, and opens the door
+// with it through the server.
 func (s *demo) openBySmartKey(ctx context.Context) ([]string, error) {
 	link, err := s.smartKeyLink(ctx)
 	if err != nil {
@@ -163,7 +164,7 @@ func (s *demo) present(ctx context.Context, keys guestv1.SmartKeyServiceClient, 
 	return []string{"the phone made a key that never leaves it, and got a signed token", "the bridge verified both, and the lock opened"}, nil
 }
 
-// readCodeAsCompanion is a step: Joan's page shows the same PIN as Alan's.
+// readCodeAsCompanion runs a demo step and returns its report lines: Joan's page must show the same PIN as Alan's.
 func (s *demo) readCodeAsCompanion(ctx context.Context) ([]string, error) {
 	if err := s.joan.open(ctx, s.home+"/key"); err != nil {
 		return nil, err
@@ -174,7 +175,8 @@ func (s *demo) readCodeAsCompanion(ctx context.Context) ([]string, error) {
 	return []string{"the room has one code, and each guest a link of their own", "neither sees the other's answers"}, nil
 }
 
-// writeMessages is a step: a message from the guest's page arrives, staff answers, and the page shows the answer.
+// writeMessages runs a demo step and returns its report lines: a message from the guest's page arrives, staff answers, and the page shows
+// the answer.
 func (s *demo) writeMessages(ctx context.Context) ([]string, error) {
 	const question, reply = "Is there a bus to the old town?", "Yes, number 28, from the corner of our street."
 	if err := s.phone.open(ctx, s.home+"/messages"); err != nil {
@@ -204,7 +206,7 @@ func (s *demo) writeMessages(ctx context.Context) ([]string, error) {
 	return []string{"Alan: " + question, "the desk: " + reply}, nil
 }
 
-// readLedger is a step: the PMS reads the guest's data, and the guest's page lists this read.
+// readLedger runs a demo step and returns its report lines: the PMS reads the guest's data, and the guest's page lists this read.
 func (s *demo) readLedger(ctx context.Context) ([]string, error) {
 	found, err := s.callOK(ctx, http.MethodGet, "/v1/reservations/find?pmsId="+alan+"&extend=guests", nil)
 	if err != nil {
@@ -223,7 +225,8 @@ func (s *demo) readLedger(ctx context.Context) ([]string, error) {
 	return []string{"only the groups that the hostel needs and Alan shares, and only while he stays", "each read is a line on his page"}, nil
 }
 
-// eraseData is a step: the guest checks out and requests the erasure of the data. The receipt on the phone shows when it is done.
+// eraseData runs a demo step and returns its report lines: the guest checks out and requests the erasure of the data. The receipt on the
+// phone shows when it is done.
 func (s *demo) eraseData(ctx context.Context) ([]string, error) {
 	if _, err := s.pushOK(ctx, alan, map[string]any{"state": "processed"}); err != nil {
 		return nil, err

@@ -25,7 +25,7 @@ const (
 )
 
 const (
-	maxHang     = time.Minute // maxHang is longer than the service waits for an answer
+	maxHang     = time.Minute // maxHang ends a call that hangs, later than the service gives up
 	maxKeys     = 1000        // maxKeys is how many idempotency keys the PMS remembers
 	pushTimeout = 15 * time.Second
 )
@@ -52,7 +52,7 @@ type Booking struct {
 	ID       string
 	Fields   map[string]any
 	Conduct  Conduct
-	CheckIns int // CheckIns is how often checkIn of the service had an effect
+	CheckIns int // CheckIns counts the checkIn calls of the service that had an effect
 }
 
 // Text returns a field that is a string, or "".
@@ -86,7 +86,7 @@ func (p *PMS) SetConduct(id string, c Conduct) {
 // SetCheckInConduct is SetConduct for checkIn only: getCheckInStatus is still answered normally.
 func (p *PMS) SetCheckInConduct(id string, c Conduct) { p.SetConduct(checkInOnly+id, c) }
 
-// checkInOnly is the prefix of reservation ids in desk.conducts whose conduct is that of checkIn only.
+// checkInOnly is the prefix of those ids in desk.conducts whose conduct applies to checkIn only.
 const checkInOnly = "checkIn/"
 
 // SetRoomReady changes whether getCheckInStatus reports the room as ready. The PMS sends no update, so the service must ask.
@@ -121,8 +121,8 @@ func (p *PMS) conductOf(id string) (c Conduct, fields map[string]any, known bool
 	return p.desk.conducts[id], maps.Clone(fields), known
 }
 
-// answerByConduct answers a call wrongly or not at all, as the conduct demands. It returns false, without an answer, for a normal
-// conduct.
+// answerByConduct answers a call wrongly or not at all, as the conduct demands. It returns false, without an answer, for Normal and
+// NoUpdate, for which the endpoint itself answers.
 func (p *PMS) answerByConduct(w http.ResponseWriter, r *http.Request, c Conduct) bool {
 	switch c {
 	case Fails:

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// KeypadURL returns the URL of a door's keypad, with the placeholder {doorId}.
+// KeypadURL returns the URL of the keypads, with the placeholder {doorId} for the door.
 func (w *World) KeypadURL() string {
 	return "http://" + w.keypads.Addr().String() + "/doors/{doorId}/press"
 }
@@ -18,7 +18,7 @@ func (w *World) KeypadURL() string {
 // PMSURL returns the base URL of the PMS.
 func (w *World) PMSURL() string { return "http://" + w.pms.Addr().String() }
 
-// TypePIN types a PIN at a door's keypad.
+// TypePIN types a PIN at a door's keypad, and returns whether the lock opened or why not.
 func (w *World) TypePIN(_ context.Context, doorID, pin string) (sim.Press, error) {
 	return w.Site.Press(w.doors[doorID], slot.PIN(pin))
 }

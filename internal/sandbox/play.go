@@ -18,8 +18,9 @@ import (
 //go:embed play
 var playFiles embed.FS
 
-// play is the page on which a person plays with the demo: the PMS's desk, the mailbox, the guests' stays, the doors and their locks, the kiosk,
-// the guest's phone and the staff. It listens on loopback only, and needs no login: everything behind it is simulated.
+// play is the play page, on which a person tries the demo out in a browser: the PMS's desk, the mailbox, the guests' stays, the doors and
+// their locks, the kiosk, the guest's phone and the staff. It listens on loopback only, and needs no login: everything behind it is
+// simulated.
 type play struct {
 	w    *World
 	page *template.Template
@@ -27,12 +28,12 @@ type play struct {
 
 	mu         sync.Mutex
 	notes      map[string]note   // notes has the outcome of the last action in each section
-	presses    map[string]note   // presses has the outcome of the last PIN at each door
-	faults     map[string]faults // faults has the faults of each lock, by door
+	presses    map[string]note   // presses has the outcome of the last PIN typed at each door
+	faults     map[string]faults // faults has the faults that each lock simulates, by door
 	recipients map[string]string // recipients has the address of each mail
-	opened     string            // opened is the reservation whose controls stay open
+	opened     string            // opened is the reservation whose controls at the desk stay open
 	openedLock string            // openedLock is the door whose lock's controls stay open
-	openedStay string            // openedStay is the reservation whose controls of the stay are open
+	openedStay string            // openedStay is the reservation whose controls in the section of stays are open
 	stays      map[string]string // stays has the service's id of each reservation, by the PMS's id
 }
 
@@ -82,8 +83,8 @@ func newPlay(w *World) (http.Handler, error) {
 
 const playPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
-// protect wraps next, so that other websites cannot use it: it refuses a foreign Host header, which a rebound DNS name causes, and forms
-// of other sites.
+// protect wraps next, so that other websites cannot use it: it refuses requests with a foreign Host header (DNS rebinding), and forms of
+// other sites.
 func (p *play) protect(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
@@ -142,7 +143,7 @@ func outcome(err error, format string, args ...any) note {
 	return note{"ok", fmt.Sprintf(format, args...)}
 }
 
-// sent returns the note of an update that the PMS pushed, from the service's answer or the error. text is the note of a success.
+// sent returns the note about an update that the PMS pushed, made from the service's answer or the error. text is the note of a success.
 func sent(a Answer, err error, text string) note {
 	switch reason, _ := a.Body["error"].(map[string]any); {
 	case err != nil:

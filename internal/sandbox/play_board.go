@@ -8,7 +8,7 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// boardView is the whole page.
+// boardView is what the template shows of the whole play page.
 type boardView struct {
 	Property, HTTP, PMS           string
 	Bookings                      []bookingView

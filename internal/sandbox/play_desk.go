@@ -9,16 +9,16 @@ import (
 	"time"
 )
 
-// option is one choice of a select.
+// option is one choice of an HTML select. On means that it is selected.
 type option struct {
 	ID, Text string
 	On       bool
 }
 
-// act is one button.
+// act is one button. Do is the value of the form field "do" that it sends.
 type act struct{ Do, Text string }
 
-// bookingView is one reservation at the desk.
+// bookingView is one reservation, as the desk of the play page shows it.
 type bookingView struct {
 	ID, Name, Number, Place, From, To string
 	Chips                             []note

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// faults are the faults of one lock that last.
+// faults are the faults that one lock simulates until they are switched off.
 type faults struct{ offline, jammed, lowBattery, late bool }
 
 // String lists the faults for the page; "" if there are none.
@@ -85,7 +85,7 @@ var refusals = map[string]string{
 	"jammed": "The bolt is jammed.", "noPower": "The lock has no power.", "keypadPaused": "The keypad is paused after too many wrong PINs. Wait a moment.",
 }
 
-// pressNote returns the note about a PIN typed at a keypad. at is the time of day.
+// pressNote returns the note about a PIN that was typed at a keypad at a time of day.
 func pressNote(press sim.Press, at string) note {
 	if press.Opened {
 		return note{"ok", "Opened, " + at}
@@ -119,7 +119,7 @@ func (p *play) typePIN(rw http.ResponseWriter, r *http.Request) {
 	http.Redirect(rw, r, "/#door-"+id, http.StatusSeeOther)
 }
 
-// batteries of a lock, in percent.
+// Battery levels of a lock, in percent.
 const (
 	fullBattery = 90
 	lowBattery  = 8
@@ -152,7 +152,7 @@ func (p *play) changeLock(rw http.ResponseWriter, r *http.Request) {
 		}
 		site.SetBattery(address, percent)
 	case "late":
-		// The operation gets no answer, and takes effect at the end of its lifetime.
+		// The next operation of the lock gets no answer, and takes effect only at the end of its lifetime.
 		if err := site.Inject(address, sim.Fault{Kind: sim.Late, After: operationLifetime}); err != nil {
 			p.presses[id] = note{"bad", err.Error()}
 			break

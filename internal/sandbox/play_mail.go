@@ -14,7 +14,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// mailRow is one mail of the mailbox.
+// mailRow is one mail in the list of the mailbox.
 type mailRow struct {
 	ID, Kind, To, For, At string
 	Chip                  *note
@@ -119,7 +119,7 @@ func (p *play) listMails(rw http.ResponseWriter, r *http.Request) {
 	writeJSON(rw, http.StatusOK, map[string]any{"mails": mails})
 }
 
-// mailView is one mail.
+// mailView is what the page of one mail shows.
 type mailView struct {
 	ID, Subject, To, At, Text string
 	HTML                      bool

@@ -14,11 +14,11 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// stayView is one guest's stay: the pages of the phone, and what the property and the PMS do meanwhile.
+// stayView is one guest's stay: the pages of the phone, and controls for what staff and the PMS do during the stay.
 type stayView struct {
 	ID, Name, Number string
 	Page             string // Page is the address of the stay on the phone
-	Said             string // Said is the latest message with the main guest, preceded by its sender
+	Said             string // Said is the latest message of the stay's conversations, preceded by its sender
 	Chips            []note
 	Open             bool
 }
@@ -78,8 +78,8 @@ func (p *play) viewStays(ctx context.Context, bookings []Booking, opened string)
 	return out, nil
 }
 
-// addMessages adds the latest message and the number of unread ones in the conversations of a stay. talks has the latest first; id is the
-// service's.
+// addMessages adds the latest message and the number of unread ones in the conversations of a stay. talks are the conversations of all
+// stays, the latest first; id is the service's id of the stay.
 func (v *stayView) addMessages(talks []*propertyv1.Conversation, id string) {
 	unread := 0
 	for _, talk := range talks {
@@ -97,7 +97,7 @@ func (v *stayView) addMessages(talks []*propertyv1.Conversation, id string) {
 	}
 }
 
-// addErasures adds the state of each erasure of data of a stay: of the whole party, or of a companion. id is the service's.
+// addErasures adds the state of each erasure of data of a stay: of the whole party, or of a companion. id is the service's id of the stay.
 func (v *stayView) addErasures(all []*propertyv1.ErasureItem, id string) {
 	for _, e := range all {
 		if e.GetReservationId() != id {
@@ -167,7 +167,7 @@ func answered(err error, text string) note {
 	return note{"ok", text}
 }
 
-// withheldTexts has the text for each reason why the PMS may not read a guest's data.
+// withheldTexts has the text for each reason why the PMS is not allowed to read a guest's data.
 var withheldTexts = map[string]string{"notShared": "nothing, because this guest shares nothing"}
 
 // disclosed returns the note of what the PMS read about the guests of a stay, from the service's answer or the error.

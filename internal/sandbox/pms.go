@@ -21,7 +21,7 @@ import (
 // PMS is a property management system: it serves the three endpoints that the service calls, and pushes its reservations.
 type PMS struct {
 	Service string // Service is the base address of Latchkey's REST API
-	Token   string // Token is Latchkey's credential at the PMS
+	Token   string // Token is the credential that Latchkey must send to the PMS
 	client  *http.Client
 
 	mu           sync.Mutex
@@ -39,7 +39,7 @@ type PMS struct {
 	running sync.WaitGroup // running counts the updates that follow a checkIn
 }
 
-// Space is one entry of getSpaces.
+// Space is one entry of the answer to getSpaces.
 type Space struct {
 	ID        string `json:"id"`
 	Type      string `json:"type"`
@@ -155,7 +155,8 @@ func (p *PMS) Do(ctx context.Context, method, path string, body any) (Answer, er
 	return a, nil
 }
 
-// Register registers the three endpoints of the PMS at the service. self is the base URL of the PMS.
+// Register registers the three endpoints of the PMS at the service, and keeps the signing secret that it returns. self is the base URL of
+// the PMS.
 func (p *PMS) Register(ctx context.Context, self string) error {
 	for action, at := range map[string]string{"getSpaces": "/spaces", "getCheckInStatus": "/check-in-status", "checkIn": "/check-in"} {
 		method := http.MethodGet

@@ -132,7 +132,7 @@ func (w *World) createSpaces(ctx context.Context, _ Config) error {
 	return nil
 }
 
-// createBridge enrols a bridge with a lock for every door and assigns each lock to its door.
+// createBridge enrols a bridge with a lock for every door, except those of Config.Rooms, and assigns each lock to its door.
 func (w *World) createBridge(ctx context.Context, c Config) error {
 	names := []string{FrontDoor}
 	for _, s := range w.layout[:len(w.layout)-c.Rooms] {
@@ -218,7 +218,8 @@ func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 // awaitTimeout is the timeout of Await.
 const awaitTimeout = 30 * time.Second
 
-// Await polls until holds returns true, at most awaitTimeout. what completes the error "waiting until ...".
+// Await polls holds until it returns true, for at most awaitTimeout. Errors of holds count as false; the timeout error contains the last
+// one. what completes its text, "waiting until ...".
 func (w *World) Await(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, awaitTimeout)
 	defer cancel()

@@ -16,7 +16,7 @@ const (
 	demoKiosk    = "Lobby"
 )
 
-// DemoGroups are the mandatory groups of the demo property: its PMS wants to know who stays, and how to reach them.
+// DemoGroups are the groups of guests' data that the demo property marks mandatory: its PMS needs to know who stays, and how to reach them.
 var DemoGroups = []string{"identity", "contact"}
 
 const houseRules = "Quiet from 22:00 to 7:00. No smoking inside. Check-out is until 11:00."

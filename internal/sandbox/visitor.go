@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Visitor is a guest with a phone at the pages of the service. It is like a browser without script.
+// Visitor is a guest who uses the pages of the service on a phone, with a browser without script.
 type Visitor struct {
 	b    *browser
 	site string // the scheme and host of all pages

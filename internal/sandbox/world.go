@@ -23,7 +23,7 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// World is a running Latchkey server with one property, its PMS, and a bridge with a virtual lock on every door.
+// World is a running Latchkey server with one property, its PMS, and a bridge with virtual locks on the doors.
 type World struct {
 	Server *server.Server
 	PMS    *PMS
@@ -34,7 +34,7 @@ type World struct {
 	Spaces                                       map[string]string // Spaces has space ids by name
 	doors                                        map[string]string // doors has the lock's address of each door id
 	layout                                       []Space           // layout has the rooms and beds at the PMS, parents first
-	app                                          string            // app is the PMS's partner app
+	app                                          string            // app is the id of the PMS's partner app
 
 	log     *slog.Logger
 	pms     net.Listener
@@ -59,7 +59,7 @@ type World struct {
 
 // Config configures a World.
 type Config struct {
-	Server  config.Config // Server is the configuration, whose partner rules also allow this sandbox's PMS
+	Server  config.Config // Server configures the server; Build also allows calls to this sandbox's PMS
 	Options server.Options
 	Dir     string // Dir is the directory for the bridge's data
 	// Latency of every lock.
@@ -79,11 +79,12 @@ type Config struct {
 	Dorms int
 	// Rooms is the number of further private rooms, without a lock.
 	Rooms int
-	// Play sets up self check-in, with a kiosk, and serves the play page.
+	// Play prepares self check-in with a kiosk, and serves the play page, on which a person tries out the roles of guests, staff and PMS.
 	Play bool
-	// MandatoryGroups are the groups of a guest's data that the property marks mandatory, with Play. A guest may share them with the PMS.
+	// MandatoryGroups are the groups of guests' data that the property marks mandatory; only with Play. A guest may share them with the
+	// PMS.
 	MandatoryGroups []string
-	// WithoutMail makes the server treat the mailbox as one that no guest reads, like at a property that has not set a mail server yet.
+	// WithoutMail makes the server assume that guests cannot read the mailbox, as at a property that has not set a mail server yet.
 	WithoutMail bool
 	// PhoneListener, if set, makes the bridge serve phones directly.
 	PhoneListener *agent.Local
@@ -92,7 +93,7 @@ type Config struct {
 // LockoutProfile is a lock profile with a lockout after wrong PINs, slots that can be read, and keypad events.
 const LockoutProfile = sim.ZWaveUser
 
-// playSweeps is the interval of the periodic work of server and bridge where a person watches.
+// playSweeps is the interval of the periodic work of the server and the bridge with Config.Play, where a person watches.
 const playSweeps = time.Second
 
 // Build starts a World and sets it up through the public interfaces.
@@ -253,7 +254,8 @@ func (w *World) runBridge(ctx context.Context, c Config, code string) error {
 	return nil
 }
 
-// statusEvery is how often the bridge reads the status of the virtual locks; 0: the bridge's default. A person who plays sees a fault soon.
+// statusEvery is how often the bridge reads the status of the virtual locks; 0: the bridge's default. With Play it is short, so that a
+// person soon sees a simulated fault.
 func (c Config) statusEvery() time.Duration {
 	if c.Play {
 		return playSweeps
@@ -261,7 +263,7 @@ func (c Config) statusEvery() time.Duration {
 	return 0
 }
 
-// Close ends the world, the server last.
+// Close stops all parts in the reverse order of their start, and then releases what they use. The database is closed last.
 func (w *World) Close() (err error) {
 	w.mu.Lock()
 	stops := w.stops

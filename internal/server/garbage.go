@@ -8,16 +8,16 @@ import (
 	"runtime/metrics"
 )
 
-// How much garbage may accumulate before a garbage collection. By default Go collects when the heap has doubled. In a process with a small
-// live heap and many calls, this takes a fifth of the CPU.
+// Limits of the garbage that may accumulate before a collection. By default Go collects when the heap has doubled. In a process with a
+// small live heap and many calls, this takes a fifth of the CPU.
 const (
 	garbageLeast = 128 << 20 // minimum garbage in bytes, even if the live heap is small
 	garbageMost  = 1000      // maximum garbage in percent of the live heap
 	garbageGo    = 100       // Go's default of GOGC in percent
 )
 
-// TuneGarbage adjusts GOGC to the size of the live heap until ctx ends. It is for processes that run only a server. It does nothing if the
-// environment sets GOGC.
+// TuneGarbage adjusts GOGC to the size of the live heap, and returns when ctx ends. It is for processes that run only a server. It does
+// nothing if the environment sets GOGC.
 //
 // It adjusts after each collection, not at intervals. When thousands of bridges reconnect, the live heap grows tenfold within seconds, and
 // with the former percentage the heap would grow to five times that.

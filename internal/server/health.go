@@ -25,8 +25,8 @@ func (p *parts) setServing(serves bool) {
 	}
 }
 
-// watchHealth updates the gRPC health status at once and then periodically. No other goroutine updates it between start and stop: with a
-// second writer, an older result could overwrite a newer one.
+// watchHealth updates the gRPC health status at once and then periodically. No other goroutine updates it between the start and the stop of
+// the server: with a second writer, an older result could overwrite a newer one.
 func (s *Server) watchHealth(ctx context.Context) error {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
@@ -45,8 +45,8 @@ func (s *Server) watchHealth(ctx context.Context) error {
 	}
 }
 
-// condition is the health of this node as /readyz and grpc.health report it. Each reason is a short sentence for an operator without a full
-// stop.
+// condition is the health of this node as /readyz and grpc.health report it. Each reason is a short sentence for operators and ends without
+// a period.
 type condition struct {
 	unready  []string // reasons why the node should get no calls now
 	degraded []string // reasons why some function fails although the node answers calls

@@ -32,7 +32,8 @@ const (
 		+ (SELECT count(*) FROM event_cursors h JOIN events e ON e.subject = h.subject AND e.position > h.position AND e.position <= c.position
 			WHERE h.subscriber = c.subscriber AND h.subject <> '') AS events
 		FROM event_cursors c WHERE subject = '' AND webhook_id IS NULL`
-	// nextEvents is the query for the time when the event after each cursor was stored.
+	// nextEvents is the query for the time of the event after each cursor, without those of webhooks: NULL if the subscriber has received
+	// all.
 	nextEvents = `SELECT subscriber, (SELECT e.created_at FROM events e WHERE e.position > c.position AND e.position > 0 ORDER BY e.position LIMIT 1) AS created_at
 		FROM event_cursors c WHERE webhook_id IS NULL`
 	// webhookEvents is the query for the time of each event that a webhook has not received.
@@ -76,7 +77,7 @@ var figures = []figure{
 	{"notices_open", "Open notices, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM notices WHERE once_key IS NOT NULL GROUP BY kind`},
 }
 
-// statement returns the SQL query with AGE and NOW replaced by expressions of a dialect.
+// statement returns the SQL query with AGE and NOW replaced by expressions of the dialect called name.
 func (f figure) statement(name string) string {
 	age, now := "extract(epoch FROM now() - min(%s))", "now()"
 	if name == dialect.SQLite {
@@ -100,7 +101,7 @@ type installation struct {
 	last []prometheus.Metric
 }
 
-// newInstallation returns the collector. holdsLease reports whether this node is the one node that exports these metrics.
+// newInstallation returns the collector. Only the node for which holdsLease returns true exports these metrics.
 func newInstallation(s *Server, holdsLease func() bool) *installation {
 	in := &installation{s: s, holdsLease: holdsLease}
 	for _, f := range figures {

@@ -66,8 +66,8 @@ func (s *Server) limitConnections() {
 	}
 }
 
-// listenSocket opens the operators' Unix socket. Only the user of this process can connect to it. It removes a socket that a killed server
-// left behind. It fails if a running server answers there.
+// listenSocket opens the operators' Unix socket. Only the user of this process can connect to it. It replaces the socket of a server that
+// was killed, and fails if a running server answers there.
 func listenSocket(path string) (net.Listener, error) {
 	var d net.Dialer
 	if conn, err := d.DialContext(context.Background(), "unix", path); err == nil {

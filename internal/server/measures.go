@@ -72,7 +72,8 @@ func newMeasures(r prometheus.Registerer, version, schema string) *measures {
 // refused is the outcome label of an unlock call that was answered with an error.
 const refused = "refused"
 
-// recordUnlock records the duration of an unlock call that began at a time, and its outcome: the state in done, or refused if err is set.
+// recordUnlock records the duration of an unlock call that began at a time, and its outcome: the state in done, or "refused" if err is not
+// nil.
 func (m *measures) recordUnlock(began time.Time, done lock.Outcome, err error) {
 	outcome := done.State
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// ownerURL returns the address of the page on which a person becomes owner of a property. secret is that of the link. If propertyID is
+// ownerURL returns the address of the page on which a person becomes owner of a property. secret is the token in the link. If propertyID is
 // "", the person creates a new property there.
 func (s *Server) ownerURL(secret, propertyID string) string {
 	address := s.PublicURL() + "/app/first/" + secret
@@ -18,7 +18,7 @@ func (s *Server) ownerURL(secret, propertyID string) string {
 	return address
 }
 
-// invitationURL returns the address of the page on which an invited person joins a property. secret is that of the invitation.
+// invitationURL returns the address of the page on which an invited person joins a property. secret is the token of the invitation.
 func (s *Server) invitationURL(secret string) string {
 	return s.PublicURL() + staff.InvitationPath + secret
 }

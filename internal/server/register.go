@@ -24,8 +24,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// registerPartner creates the API services for partners and registers them with to, and what the memory of repeated calls needs to answer
-// them.
+// registerPartner creates the API services for partners and registers them with to. It also registers their functions with p.memory, which
+// stores answers for repeated calls with an Idempotency-Key: Render completes a stored answer, Bare removes what must not be stored.
 func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	p.partnerAPI = &partnerapi.Service{
 		DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, CheckURL: p.pms.CheckURL, Tester: s.tester(p),

@@ -149,10 +149,11 @@ func (s *Server) wireWatch(p *parts) {
 	p.background["watch"] = changes.Run
 }
 
-// startWait is how long the page waits after a guest's last press for the PMS to start the stay. Then it asks the guest to wait.
+// startWait is how long the check-in page waits, after a guest has pressed the last button, for the PMS to start the stay. Then it asks the
+// guest to wait.
 const startWait = time.Second
 
-// wirePartners creates the client that calls partners' endpoints and reads their spaces.
+// wirePartners creates the client that calls partners' endpoints, and the parts that use it: reading of spaces, and check-in.
 func (s *Server) wirePartners(p *parts) error {
 	var own []netip.Prefix
 	for _, r := range s.cfg.Partner.Deny {
@@ -190,7 +191,7 @@ func (s *Server) wirePartners(p *parts) error {
 	return nil
 }
 
-// tester returns what tests the endpoints of partners.
+// tester returns the [partner.Tester], which tests endpoints of partners by real calls.
 func (s *Server) tester(p *parts) partner.Tester {
 	return partner.Tester{DB: s.db, Registry: p.registry, Call: s.probe}
 }
@@ -289,8 +290,8 @@ func (p *parts) staticValidation() map[string]func(proto.Message) []fault.Field 
 	return static
 }
 
-// inner returns the interceptor that runs directly before the handlers. It traces each call. A call that repeats an Idempotency-Key gets
-// the stored answer.
+// inner returns the interceptor that runs directly before the handlers. It traces each call, and returns the stored answer to a call that
+// repeats an Idempotency-Key.
 func (s *Server) inner(p *parts) chain.Interceptor {
 	return func(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if s.around != nil {

@@ -17,7 +17,7 @@ import (
 //	-65541 floors, -65542 keys, -65543 door, -65544 operation,
 //	-65545 token hash, -65546 purpose                 this format
 
-// wire holds the two modes; both are immutable and safe for concurrent use.
+// wire holds the encoding and the decoding mode. Both are immutable and safe for concurrent use.
 var wire = newModes()
 
 type modes struct {

@@ -45,8 +45,7 @@ func (i Issuer) GoString() string { return i.String() }
 
 func (i Issuer) LogValue() slog.Value { return slog.StringValue(i.String()) }
 
-// Grant is what a phone may do. It does not identify the guest: Subject is random, one per reservation, from
-// NewSubject.
+// Grant is what a token lets a phone do. It does not identify the guest: Subject is random, one per reservation, from NewSubject.
 type Grant struct {
 	Subject     string
 	Audience    string // Audience is the id of a bridge, or of a property if the doors belong to several bridges
@@ -65,8 +64,8 @@ var (
 	ErrKeyOver    = errors.New("smartkey: the issuer key does not serve at this time; rotate the key set")
 )
 
-// Mint issues a token at now. It starts with the grant, or five minutes ago if the grant has begun. It ends with the grant,
-// with the issuer key or after 24 hours, whichever is first.
+// Mint issues a token at now. The token starts with the grant, but at most five minutes before now. It ends with the grant, with the issuer
+// key or after 24 hours, whichever is first.
 func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
 	issued := fromSeconds(toSeconds(now))
 	current, err := i.keys.Current()

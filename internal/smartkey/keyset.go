@@ -65,8 +65,9 @@ func SignKeySet(signer crypto.Signer, spec KeySetSpec) ([]byte, error) {
 	return raw, nil
 }
 
-// PinKeySet parses a key set that comes from a trusted source: the answer to an enrolment, or the verifier's own store. It verifies
-// the signature if the signer is one of the set's keys. It cannot verify another signer, which only the previous set contains.
+// PinKeySet parses a key set that comes from a trusted source: the answer to an enrolment, or the verifier's own store. It verifies the
+// signature if the signer is one of the set's keys. It cannot verify the signature of another signer, whose key only the previous set
+// contains.
 func PinKeySet(raw []byte, property string) (KeySet, error) {
 	doc, set, err := readKeySet(raw)
 	if err != nil {
@@ -145,7 +146,7 @@ func (c keySetClaims) check() (KeySet, error) {
 	return set, nil
 }
 
-// Property returns the id of the property whose keys they are.
+// Property returns the id of the property to which the keys belong.
 func (s KeySet) Property() string { return s.property }
 
 // Version returns the version of the key set, which grows with each change.
@@ -175,8 +176,8 @@ func (s KeySet) find(id KeyID) (IssuerKey, bool) {
 	return IssuerKey{}, false
 }
 
-// verifyIssuer verifies the signature of a document: its signer is a key of the set that was valid from one time until
-// another.
+// verifyIssuer verifies the signature of a document. Its signer must be a key of the set that is valid for the whole time from one time
+// until the other.
 func (s KeySet) verifyIssuer(doc signed, from, until time.Time) error {
 	signer := slices.IndexFunc(s.keys, func(k IssuerKey) bool {
 		return k.Key.KeyID() == doc.KeyID && !from.Before(k.NotBefore) && !until.After(k.NotAfter)
@@ -187,7 +188,7 @@ func (s KeySet) verifyIssuer(doc signed, from, until time.Time) error {
 	return doc.verify(s.keys[signer].Key)
 }
 
-// toSeconds converts t to a NumericDate, rounded down. A time before 1970 becomes a number that no check accepts.
+// toSeconds converts t to a NumericDate (seconds since 1970), rounded down. A time before 1970 becomes a number that no check accepts.
 func toSeconds(t time.Time) uint64 { return uint64(t.Unix()) }
 
 // fromSeconds converts a NumericDate to a time in UTC.

@@ -52,7 +52,7 @@ type ListSpec struct {
 	URI      string
 	Number   uint64 // Number must be greater than every earlier number
 	IssuedAt time.Time
-	Expires  time.Time // Expires is IssuedAt + DefaultMaxListAge, unless there is a reason
+	Expires  time.Time // Expires is normally IssuedAt + DefaultMaxListAge
 	Size     int       // Size is the number of indexes, rounded up to a multiple of 8
 	Revoked  []uint32  // Revoked is in any order
 	Floors   []Floor   // Floors are in any order
@@ -93,7 +93,7 @@ func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
 	return raw, nil
 }
 
-// OpenList parses a status list and verifies that this property's issuer signed it. A verifier that holds a list uses AdvanceList.
+// OpenList parses a status list and verifies that this property's issuer signed it. A verifier that already has a list calls AdvanceList.
 func (s KeySet) OpenList(raw []byte) (List, error) {
 	doc, err := readSign1(raw, typeList, MaxListSize)
 	if err != nil {
@@ -123,8 +123,8 @@ func (s KeySet) OpenList(raw []byte) (List, error) {
 	return list, nil
 }
 
-// AdvanceList verifies a newer list, whose number must be greater than that of the current list, and returns it. A current list
-// whose signer was removed from the key set does not count. With an error, AdvanceList returns the current list.
+// AdvanceList verifies a newer list, whose number must be greater than that of the current list, and returns it. If the signer of the
+// current list was removed from the key set, any number is accepted. With an error, AdvanceList returns the current list.
 func (s KeySet) AdvanceList(current List, raw []byte) (List, error) {
 	next, err := s.OpenList(raw)
 	switch {

@@ -2,16 +2,16 @@ package smartkey
 
 import "unicode/utf8"
 
-// Greeting is the first message of a bridge on every path. It is not signed: the phone signs the bridge and the door that its user
-// chose.
+// Greeting is the first message of a bridge to a phone, directly or through a relay. It is not signed: the phone signs the id of the bridge
+// and the door that its user chose.
 type Greeting struct {
 	Bridge        string `cbor:"1,keyasint"`
 	Nonce         []byte `cbor:"2,keyasint"`
-	KeySetVersion uint64 `cbor:"3,keyasint"` // KeySetVersion lets a phone bring newer key sets
-	ListNumber    uint64 `cbor:"4,keyasint"` // ListNumber lets a phone bring a newer list
+	KeySetVersion uint64 `cbor:"3,keyasint"` // KeySetVersion is what the bridge has, so that a phone can bring newer key sets
+	ListNumber    uint64 `cbor:"4,keyasint"` // ListNumber is what the bridge has, so that a phone can bring a newer list
 }
 
-// maxGreetingSize has room for a name, a nonce and two numbers.
+// maxGreetingSize, in bytes, has room for a name, a nonce and two numbers.
 const maxGreetingSize = 256
 
 func (g Greeting) Encode() []byte { return mustEncode(g) }
@@ -54,7 +54,7 @@ func DecodePresentation(raw []byte) (Presentation, error) {
 	return p, p.check()
 }
 
-// check validates the lengths of a presentation that was received.
+// check validates the lengths of the parts of a presentation.
 func (p Presentation) check() error {
 	if len(p.Token) == 0 || len(p.Token) > MaxTokenSize || len(p.Proof) == 0 || len(p.Proof) > MaxProofSize {
 		return refuse(Malformed, "a presentation has a token and a proof")
@@ -80,13 +80,13 @@ func (t Trust) Refresh(p Presentation) Trust {
 	return t
 }
 
-// Answer is a bridge's answer to a presentation.
+// Answer is a bridge's answer to a presentation: [OK], or the reason of the refusal.
 type Answer struct {
 	Reason Reason `cbor:"1,keyasint"`
 	Detail string `cbor:"2,keyasint,omitempty"`
 }
 
-// Limits of an answer and of its text.
+// Limits of an [Answer] and of its Detail, in bytes.
 const (
 	maxAnswerSize = 256
 	maxDetail     = 128

@@ -23,7 +23,7 @@ const (
 // cannot fill the memory.
 const MaxSpent = 1024
 
-// Layout of a nonce: the time of issue, random bytes, and a MAC over both.
+// Layout of a nonce, in bytes: the time of issue, random bytes, and a MAC over both.
 const (
 	nonceTime   = 8
 	nonceChance = 8
@@ -31,8 +31,8 @@ const (
 	nonceMAC    = maxNonce - nonceBody
 )
 
-// Nonces is the state of a bridge's nonces, as a value: Verify takes one and returns the next. A nonce contains its time
-// under a MAC, so issued nonces need no memory; only spent ones are stored, for NonceLife.
+// Nonces is the state of a bridge's nonces, as a value: Verify takes a state and returns the next one. A nonce contains its time under a
+// MAC, so issued nonces need no memory; only spent ones are stored, for NonceLife.
 //
 // A caller of Verify must use the returned value for the next call, under one lock or in one goroutine: two calls with the
 // same value would accept the same nonce twice.
@@ -81,7 +81,7 @@ func (n Nonces) mac(body []byte) []byte {
 	return h.Sum(nil)[:nonceMAC]
 }
 
-// spend marks a nonce as used. It returns the next state, and when the nonce expires on the clock of elapsed. It
+// spend marks a nonce as used. It returns the next state, and when the nonce expires. Both times are since the start of the bridge. It
 // refuses a nonce that this process did not issue, that has expired or that was used.
 func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duration, error) {
 	if n.bridge == "" || !hmac.Equal(nonce[nonceBody:], n.mac(nonce[:nonceBody])) {

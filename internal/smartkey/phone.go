@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Phone is the phone's side in Go: a private key and a token. Real phones keep the key in WebCrypto or in their secure element.
-// Tests, the sandbox and kiosks use this type.
+// Phone is an implementation of the phone's side: a private key and a token. Real phones keep the key in WebCrypto or in their secure
+// element. Tests, the sandbox and kiosks use this type.
 type Phone struct {
 	key   *ecdsa.PrivateKey
 	token []byte

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Purpose is the purpose for which a phone proves possession of its key.
+// Purpose is why a phone proves possession of its private key.
 type Purpose uint
 
-// A possession for one purpose is not valid for another.
+// A possession (a signed statement) for one purpose is not valid for another.
 const (
 	Enrol Purpose = 1 // bind the key to a reservation through a single-use link
 	Renew Purpose = 2 // get the next token for an enrolled key

@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Proof is a phone's signed request: this operation, at this door of this bridge, now, with this token. It is parsed but not
-// verified.
+// Proof is a phone's signed request: this operation, at this door of this bridge, now, with this token. A Proof is parsed but not verified.
 type Proof struct {
 	Bridge    string
 	SignedAt  time.Time // SignedAt is by the phone's clock; it is recorded and never compared

@@ -30,13 +30,14 @@ const tagSign1 = 0xd2
 // signatureSize is the length of r and s of P-256, 32 bytes each, big endian.
 const signatureSize = 64
 
-// header is the protected header. The unprotected header is empty.
+// header is the protected header of a COSE_Sign1. The unprotected header is empty.
 type header struct {
 	Algorithm int64  `cbor:"1,keyasint"`
 	KeyID     KeyID  `cbor:"4,keyasint"`
 	Type      string `cbor:"16,keyasint"`
 }
 
+// envelope is a COSE_Sign1 (RFC 9052, section 4.2) without its tag.
 type envelope struct {
 	_           struct{} `cbor:",toarray"`
 	Protected   []byte
@@ -165,7 +166,8 @@ func (v es256Verifier) Verify(content, signature []byte) error {
 	return nil
 }
 
-// isScalar reports whether n can be the r or s of a P-256 signature. Sign checks the answer of a signer with it; ecdsa.Verify checks by itself.
+// isScalar reports whether n can be the r or s of a P-256 signature. es256Signer checks the result of a signer with it; ecdsa.Verify checks
+// by itself.
 func isScalar(n *big.Int) bool { return n.Sign() > 0 && n.Cmp(elliptic.P256().Params().N) < 0 }
 
 // isHigh reports whether s is the higher of the two values that are valid in the same signature.

@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// Limits of the format. A verifier refuses larger documents before it parses them.
+// Limits of the format; sizes are in bytes. A verifier refuses larger documents before it parses them.
 const (
 	MaxTokenSize        = 2048
 	MaxProofSize        = 512
@@ -55,8 +55,7 @@ const (
 // Reason is a stable identifier of why something was refused, or "ok".
 type Reason string
 
-// The reasons are in the order in which Verify checks them. The last three belong to key sets, status lists and
-// enrolment.
+// The reasons are in the order in which Verify checks them. The last three are of key sets, status lists and enrolment, not of Verify.
 const (
 	OK                   Reason = "ok"
 	Malformed            Reason = "malformed"
@@ -141,8 +140,8 @@ func (o Operation) String() string {
 	}
 }
 
-// Door is the compact id of a door. It is derived from the bridge and the lock's address there, so that no relay can redirect
-// an id to another lock.
+// Door is the compact id of a door. It is a hash of the bridge's id and the lock's address at the bridge, so that no relay can redirect it
+// to another lock.
 type Door [8]byte
 
 // DoorID returns the id of the door whose lock the bridge knows by address: the

@@ -55,7 +55,7 @@ type statusReference struct {
 	URI   string `cbor:"uri"`
 }
 
-// Hash returns the SHA-256 of the whole token, by which a proof names it.
+// Hash returns the SHA-256 of the whole token, by which a proof refers to it.
 func (t Token) Hash() [32]byte { return sha256.Sum256(t.Raw) }
 
 func (t Token) CoversDoor(d Door) bool { return slices.Contains(t.Doors, d) }

@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// Quality is how reliable a clock is.
+// Quality is how reliable the clock of a verifier is.
 type Quality string
 
 // An untrusted clock may still have a known bound of its error.
@@ -42,7 +42,7 @@ type Input struct {
 	Trust Trust
 	Token []byte
 	Proof []byte
-	// Door and Operation are what the verifier would do. If the request names neither, they are the proof's.
+	// Door and Operation are what the verifier would do. A caller that has no such request takes them from the proof.
 	Door      Door
 	Operation Operation
 	Clock     Clock
@@ -55,7 +55,7 @@ type Verdict struct {
 	Reason Reason
 	Detail string // Detail is for people and has no identifier and no key
 
-	// Token is set if its issuer was verified, also if the request is refused.
+	// Token is set if its issuer's signature was verified, even if the request is refused.
 	Token Token
 	// Proof is set if the phone's signature was verified.
 	Proof Proof
@@ -144,7 +144,7 @@ func checkDoorAndOperation(in Input, token Token, proof Proof) error {
 	return nil
 }
 
-// checkWindow checks that the token is valid now. The possible error of the clock counts against the bearer.
+// checkWindow checks that the token is valid now, whatever the clock's error within its bound: the error counts against the bearer.
 func (c Clock) checkWindow(token Token, trust Trust) error {
 	if c.Error < 0 {
 		return refuse(ClockUntrusted, "the bridge does not know the time")
@@ -198,8 +198,8 @@ func (v *Verdict) checkStatus(in Input, token Token) error {
 	return nil
 }
 
-// listFor returns the current list if it applies to a token: its signer is in the key set and the token names it.
-// Otherwise it returns the zero value.
+// listFor returns the status list if it applies to a token: the signer of the list is in the key set, and the token has the URI of the
+// list. Otherwise it returns the zero List.
 func (t Trust) listFor(token Token) List {
 	if !t.Keys.hasSigner(t.List) || t.List.uri != token.StatusURI {
 		return List{}

@@ -15,7 +15,7 @@ type bedroom struct {
 	same     bool   // same means that both ids are of one room of the property
 }
 
-// bedroomsOf returns the mapped beds of a listing whose room is listed and is not the stored one.
+// bedroomsOf returns the mapped beds for which the PMS lists another room than their mapping stores.
 func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
 	former, mapped := indexByID(slices.Concat(known.Gone, known.Listing)), indexMapped(known.Mappings)
 	for _, m := range known.Mappings {
@@ -30,7 +30,7 @@ func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
 		isMapped := m.OwnDormID != "" && mapped[room.ExternalID].SpaceID == m.OwnDormID // the mapping opens the door of the room where the bed is
 		changed = append(changed, bedroom{
 			bed: bed, was: m.ParentExternalID, now: room.ExternalID, from: name, to: room.Name,
-			same: isMapped || !isListed && !wasListed && sameText(name, room.Name), // a new room in place of one that is gone, with its name
+			same: isMapped || !isListed && !wasListed && sameText(name, room.Name), // the new id of a room with an unchanged name
 		})
 	}
 	return changed
@@ -46,7 +46,8 @@ func movedBeds(listing map[string]Listed, known Stored) (found []Finding) {
 	return found
 }
 
-// learnRooms returns the rooms of mapped beds to store in their mappings: where the PMS sent none before, and where a room has a new id.
+// learnRooms returns, by the PMS's id of the bed, the rooms to store in the mappings of beds: where the PMS sent none before, and where a
+// room has a new id.
 func learnRooms(listing map[string]Listed, known Stored) map[string]string {
 	rooms := map[string]string{}
 	for _, b := range bedroomsOf(listing, known) {

@@ -67,8 +67,8 @@ func ListConflicts(tx *db.Tx, propertyID string, f ConflictFilter) ([]*ent.Confl
 	return list, total, nil
 }
 
-// storeConflicts stores which conflicts opened, changed and closed, according to out, and notifies staff and the PMS.
-// s is the state before.
+// storeConflicts stores which conflicts opened, changed and closed, as out says, and notifies staff and the PMS. s is
+// the stored state before that.
 func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out DiffResult) error {
 	rows := make(map[string]*ent.Conflict, len(s.open))
 	for _, c := range s.open {
@@ -100,8 +100,8 @@ func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out DiffResult) err
 	return resolveGroupNotices(tx, s, out)
 }
 
-// resolveGroupNotices resolves, for each kind whose last conflict closes, the notice about several conflicts of that
-// kind.
+// resolveGroupNotices resolves the notice about several conflicts of one kind, for each kind whose last open conflict
+// has just closed.
 func resolveGroupNotices(tx *db.Tx, s *listingState, out DiffResult) error {
 	done := map[Kind]bool{}
 	for _, f := range out.Closed {
@@ -136,7 +136,7 @@ func (m Mappings) openConflict(tx *db.Tx, s *listingState, f Finding) (*ent.Conf
 	return row, appendEvent(tx, event.ConflictOpened, row)
 }
 
-// notifyOpened sends staff one notice about the conflicts of one kind that were opened.
+// notifyOpened sends staff one notice about newly opened conflicts, which are all of one kind.
 func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	if len(rows) == 0 {
 		return nil
@@ -145,13 +145,13 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	n := notice.Notice{
 		PropertyID: first.PropertyID, Kind: noticeKinds[Kind(first.Kind)], Subject: first.ID, Params: noticeParams(rows), OnceKey: *first.OpenKey,
 	}
-	if len(rows) > 1 { // the notice stays open while one of its kind does: see resolveGroupNotices
+	if len(rows) > 1 { // it stays open as long as a conflict of the kind does, see resolveGroupNotices
 		n.Subject, n.OnceKey = first.IntegrationID, first.ID+"/several"
 	}
 	return notice.Add(tx, n)
 }
 
-// refreshConflict updates the parameters and the affected reservations of an open conflict without a notice.
+// refreshConflict updates the parameters and the affected reservations of an open conflict, and sends no notice.
 func (m Mappings) refreshConflict(tx *db.Tx, row *ent.Conflict, f Finding) error {
 	affected, err := m.affectedReservations(tx, row.PropertyID, row.IntegrationID, f)
 	if err != nil {
@@ -227,6 +227,7 @@ func openKey(integrationID string, f Finding) string {
 	return integrationID + "/" + string(f.Kind) + "/" + f.ExternalID
 }
 
+// noticeKinds has the kind of the notice about each kind of conflict.
 var noticeKinds = map[Kind]notice.Kind{
 	Missing: notice.MappingMissing, Inactive: notice.MappingInactive, Renamed: notice.MappingRenamed, Retyped: notice.MappingRetyped,
 	Moved: notice.MappingMoved, NewUnmapped: notice.MappingNewUnmapped, BedWithoutRoom: notice.MappingBedWithoutRoom, DuplicateID: notice.MappingDuplicateID,
@@ -236,8 +237,8 @@ var noticeKinds = map[Kind]notice.Kind{
 // listedInNotice limits the conflicts that a notice describes.
 const listedInNotice = 3
 
-// noticeParams returns the parameters of a notice of conflicts of one kind: the text of a single conflict, or their number and the
-// first few.
+// noticeParams returns the parameters of a notice about conflicts of one kind: the text of a single conflict, or their number and the texts
+// of the first few.
 func noticeParams(rows []*ent.Conflict) message.Params {
 	affected := map[string]bool{}
 	var details []message.Message

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// CureKind is what ends a conflict.
+// CureKind is a way to end a conflict between a mapping and the PMS's spaces.
 type CureKind string
 
 const (
@@ -26,7 +26,7 @@ const (
 	CureSameName    CureKind = "sameName"    // map the PMS's new space of the same name in place of the space that it no longer lists
 )
 
-// Cure is a way to end a conflict, with its parameters.
+// Cure is a fix that ends a conflict, with its parameters.
 type Cure struct {
 	Kind       CureKind
 	SpaceID    string // SpaceID is the suggested space of CureMap, or empty
@@ -34,9 +34,10 @@ type Cure struct {
 	ExternalID string // ExternalID is the PMS's new space of CureSameName
 }
 
-// curesOf returns the cures of a conflict, the best first. listed is the PMS's space; its ExternalID is empty if the
-// PMS does not list it. suggested is the free space of the property with a matching name, or empty. successors are the
-// results of successorsOf, and replaces is that of replacesGone. A conflict that only the PMS can end has no cure.
+// curesOf returns the cures (possible fixes) of a conflict, the best first. listed is the PMS's space; its ExternalID
+// is empty if the PMS does not list it. suggested is the free space of the property with a matching name, or empty.
+// successors is the result of successorsOf, and replaces that of replacesGone. A conflict that only the PMS can end has
+// no cure.
 func curesOf(kind Kind, listed Listed, suggested string, successors []string, replaces bool) []Cure {
 	switch kind {
 	case NewUnmapped:
@@ -94,8 +95,8 @@ func (s *listingState) replacesGone(externalID string) bool {
 	return slices.ContainsFunc(s.mappings, func(m *ent.Mapping) bool { return slices.Contains(s.successorsOf(m.ExternalID), externalID) })
 }
 
-// suggestCures returns the free space of the property to which each of the PMS's spaces can be mapped by its name: for spaces that are not mapped, and
-// for mapped beds that the PMS has moved.
+// suggestCures returns, by PMS id, the free Latchkey space with a matching name. It has those of the PMS's spaces that are not mapped, and
+// of mapped beds that the PMS has moved.
 func (s *listingState) suggestCures(tx *db.Tx) (map[string]string, error) {
 	_, active, err := loadOwn(tx, s.propertyID)
 	if err != nil {
@@ -118,7 +119,7 @@ func (s *listingState) suggestCures(tx *db.Tx) (map[string]string, error) {
 	return suggested, nil
 }
 
-// Cures returns the cures of conflicts of one property, by conflict id. Closed conflicts have none.
+// Cures returns the cures (possible fixes) of conflicts of one property, by conflict id. Closed conflicts have none.
 func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cure, error) {
 	type listing struct {
 		*listingState
@@ -150,7 +151,7 @@ func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cur
 	return cures, nameSuggested(tx, propertyID, cures)
 }
 
-// nameSuggested fills in the names of the spaces that cures suggest.
+// nameSuggested sets SpaceName in the cures (possible fixes, by conflict id) that suggest a space.
 func nameSuggested(tx *db.Tx, propertyID string, cures map[string][]Cure) error {
 	var suggested []*Cure
 	var ids []string
@@ -175,7 +176,7 @@ func nameSuggested(tx *db.Tx, propertyID string, cures map[string][]Cure) error 
 	return nil
 }
 
-// GetConflict returns a conflict, which may be closed.
+// GetConflict returns an open or closed conflict, or a not-found fault.
 func GetConflict(tx *db.Tx, propertyID, conflictID string) (*ent.Conflict, error) {
 	row, err := tx.Conflict.Query().Where(conflict.PropertyID(propertyID), conflict.ID(conflictID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -187,9 +188,9 @@ func GetConflict(tx *db.Tx, propertyID, conflictID string) (*ent.Conflict, error
 	return row, nil
 }
 
-// ApplyCure ends an open conflict by one of its cures, which a person chose. chosen.SpaceID overrides the suggested
-// space of CureMap. chosen.ExternalID is the new space of CureSameName, and may be empty if the conflict offers only one. The
-// result selects the reservations that need a new access plan.
+// ApplyCure ends an open conflict by the cure (fix) that a person chose. chosen.SpaceID overrides the suggested space of CureMap.
+// chosen.ExternalID is the new space of CureSameName, and may be empty if the conflict offers only one. The result selects the reservations
+// whose access must be planned again.
 func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (AffectedStays, error) {
 	offered, err := Cures(tx, row.PropertyID, []*ent.Conflict{row})
 	if err != nil {
@@ -226,8 +227,8 @@ func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (Affected
 	return AffectedStays{}, m.dismiss(tx, row)
 }
 
-// replace ends a conflict by mapping another space of the PMS to the Latchkey space to which the conflict's space is
-// mapped. externalID is that other space.
+// replace ends a conflict by mapping the PMS's space externalID to the Latchkey space, in place of the PMS's space that
+// the conflict is about.
 func (m Mappings) replace(tx *db.Tx, row *ent.Conflict, externalID string) (AffectedStays, error) {
 	former, before, err := m.Unmap(tx, row.PropertyID, row.IntegrationID, row.ExternalID)
 	if err != nil {
@@ -270,8 +271,8 @@ func (m Mappings) createAndMap(tx *db.Tx, row *ent.Conflict) (AffectedStays, err
 	return touched, err
 }
 
-// accept ends a conflict by storing in the mapping what the conflict is about: the PMS's current name, type or room. Another conflict about the same
-// space stays open.
+// accept ends a conflict by storing the PMS's current name, type or room in the mapping, whichever the conflict is about. Another conflict
+// about the same space stays open.
 func (m Mappings) accept(tx *db.Tx, row *ent.Conflict) (touched AffectedStays, err error) {
 	err = m.Edit(tx, row.PropertyID, row.IntegrationID, func(e Edit) (err error) {
 		touched, err = e.accept(row.ExternalID, Kind(row.Kind))

@@ -17,7 +17,7 @@ const (
 	Renamed        Kind = "renamed"        // the PMS has renamed a space since it was mapped
 	Retyped        Kind = "retyped"        // the PMS has changed the type of a space since it was mapped
 	Moved          Kind = "moved"          // the PMS has moved a bed to another room since it was mapped
-	NewUnmapped    Kind = "newUnmapped"    // a space that appeared after the first reading is not mapped
+	NewUnmapped    Kind = "newUnmapped"    // the PMS has added a space since its list was first read, and it is not mapped
 	BedWithoutRoom Kind = "bedWithoutRoom" // a bed names no listed room, although the PMS names rooms of beds
 	DuplicateID    Kind = "duplicateId"    // the PMS lists an id twice
 	Unreadable     Kind = "unreadable"     // the PMS's endpoint failed several times in a row
@@ -55,7 +55,7 @@ type Mapped struct {
 	OwnDormID        string // OwnDormID is the dorm of the Latchkey space, or empty
 }
 
-// Stored is the stored state before a reading of the PMS's spaces.
+// Stored is the stored state before a reading, which is one getSpaces call to the PMS.
 type Stored struct {
 	Listing  []Listed  // Listing is the last successful reading
 	Gone     []Listed  // Gone are spaces that were listed before, but not in the last successful reading
@@ -64,13 +64,14 @@ type Stored struct {
 	Failures int       // Failures counts the failed readings in a row
 }
 
+// Options are the options of [Diff].
 type Options struct {
 	UnreadableAfter int // UnreadableAfter is the number of failed readings in a row that opens the conflict Unreadable; 0 means 3
 }
 
 const unreadableAfter = 3
 
-// DiffResult is what a reading of the PMS's spaces changes. It never removes a mapping; only people do.
+// DiffResult is what a reading (a getSpaces call to the PMS) changes. It never removes a mapping; only people do.
 type DiffResult struct {
 	Failed    string            // Failed is why the reading was rejected, which leaves the stored listing unchanged
 	Problem   message.Message   // Problem is Failed for staff, in every language
@@ -83,8 +84,8 @@ type DiffResult struct {
 	StillOpen []Finding // StillOpen are conflicts that stay open, with their current parameters
 }
 
-// Diff compares a reading of the PMS's spaces with the previous reading and with the mappings, and returns what to
-// store. A failed or empty reading only increments the count of failures and, at the limit, opens one conflict.
+// Diff compares a reading (the result of a getSpaces call) with the previous reading and with the mappings, and returns
+// what to store. A failed or empty reading only increments the count of failures and, at the limit, opens one conflict.
 func Diff(known Stored, reading Reading, o Options) DiffResult {
 	if problem := reading.rejectReason(len(known.Listing) > 0); problem.Kind != "" {
 		out := rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
@@ -119,8 +120,8 @@ func Diff(known Stored, reading Reading, o Options) DiffResult {
 	return out
 }
 
-// Review recomputes the conflicts after a mapping changed, without a new reading. reopened are spaces whose conflict NewUnmapped opens again if they
-// are not mapped.
+// Review recomputes the conflicts after a mapping changed, without a new reading. reopened are the PMS's ids of spaces whose conflict
+// NewUnmapped opens again if they are not mapped.
 func Review(known Stored, reopened ...string) DiffResult {
 	listing := indexByID(known.Listing)
 	findings := mappingConflicts(listing, known)
@@ -136,8 +137,8 @@ func Review(known Stored, reopened ...string) DiffResult {
 	return out
 }
 
-// rejectReading returns the result for a reading that must not be stored. problem is why. limit is the number of
-// failures in a row that opens a conflict.
+// rejectReading returns the result for a reading (a getSpaces call) that must not be stored, for the reason problem.
+// limit is the number of failures in a row that opens a conflict.
 func rejectReading(known Stored, problem message.Message, limit int) DiffResult {
 	out := DiffResult{Failed: message.Reader{}.Text(problem), Problem: problem, Failures: known.Failures + 1}
 	findings := slices.DeleteFunc(slices.Clone(known.Open), func(f Finding) bool { return f.Kind == Unreadable })
@@ -205,8 +206,8 @@ func bedsWithoutRoom(listing map[string]Listed) []Finding {
 	return found
 }
 
-// newUnmappedSpaces returns a conflict for each active space without a mapping that has just appeared or whose
-// conflict is already open. appeared reports whether this reading is the first that lists a space.
+// newUnmappedSpaces returns a conflict for each active space without a mapping that appeared in the PMS's list or whose
+// conflict is already open. appeared reports whether the space with an id is new in the list, or counts as new.
 func newUnmappedSpaces(listing map[string]Listed, known Stored, appeared func(id string) bool) []Finding {
 	mapped, open := make(map[string]bool, len(known.Mappings)), make(map[string]bool)
 	for _, m := range known.Mappings {

@@ -16,11 +16,11 @@ import (
 // dueAtOnce limits the integrations that one call of Due returns.
 const dueAtOnce = 500
 
-// Source is an integration whose list of spaces must be read from the PMS.
+// Source is an integration whose spaces must be read from the PMS.
 type Source struct{ PropertyID, IntegrationID string }
 
-// Due lists integrations whose spaces must be read again: those with a registered getSpaces endpoint whose last
-// attempt is longer ago than interval, varied by up to a tenth so that the readings spread.
+// Due lists integrations whose spaces must be read again: those with a registered getSpaces endpoint whose last attempt
+// is longer ago than interval, varied by up to a tenth so that the calls to the PMSs spread.
 func Due(tx *db.Tx, now time.Time, interval time.Duration) ([]Source, error) {
 	rows, err := tx.Integration.Query().
 		Where(integration.DisabledAtIsNil(), integration.Or(
@@ -44,7 +44,7 @@ func Due(tx *db.Tx, now time.Time, interval time.Duration) ([]Source, error) {
 }
 
 // jitter returns interval plus or minus up to a tenth. It depends only on the integration and the time of its last
-// attempt, so that all processes agree when a reading is due.
+// attempt, so that all processes agree when the next call is due.
 func jitter(id string, tried time.Time, interval time.Duration) time.Duration {
 	h := fnv.New64a()
 	fmt.Fprint(h, id, tried.UnixMicro())

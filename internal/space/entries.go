@@ -15,14 +15,14 @@ type Entry struct {
 	ParentName string     // ParentName is the name of a bed's room; empty if the PMS does not list it
 	SpaceID    string     // SpaceID is empty if the space is not mapped
 	SpaceName  string     // SpaceName is the name of that space
-	SeenAt     time.Time  // SeenAt is the time of the last reading that listed the space
-	GoneAt     *time.Time // GoneAt is the time of the first reading that did not list the space
+	SeenAt     time.Time  // SeenAt is when the PMS last listed the space
+	GoneAt     *time.Time // GoneAt is when the PMS first did not list the space any more
 }
 
 // EntryFilter selects spaces of a PMS.
 type EntryFilter struct {
 	UnmappedOnly bool
-	SpaceID      string // SpaceID selects the space of the PMS that is mapped to a Latchkey space; empty: all
+	SpaceID      string // SpaceID selects the spaces of the PMS that are mapped to this Latchkey space; empty: all
 	Page
 }
 

@@ -15,13 +15,14 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
+// GateDraft is a gate to create. A gate is a door that several spaces share, such as the front door.
 type GateDraft struct {
 	Name     string
 	Floor    string
 	SpaceIDs []string // SpaceIDs are the spaces whose guests may pass the gate; empty means all spaces
 }
 
-// GateChange is a change of a gate; nil leaves a field unchanged.
+// GateChange is a change of a gate, a door that several spaces share. Nil leaves a field unchanged.
 type GateChange struct {
 	Name     *string
 	Floor    *string
@@ -35,8 +36,8 @@ type GateFilter struct {
 
 type GateRow = ent.Gate
 
-// CreateGate creates a gate and returns which reservations need a new access plan. It rejects a name that another gate
-// of the property has.
+// CreateGate creates a gate, a door that several spaces share. It returns which reservations need a new access plan. It
+// rejects a name that another gate of the property has.
 func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedStays, error) {
 	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)
 	if err := checkGate(tx, propertyID, "", d); err != nil {
@@ -59,7 +60,7 @@ func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedS
 	return g, touched, err
 }
 
-// UpdateGate changes a gate and returns which reservations need a new access plan.
+// UpdateGate changes a gate (a shared door) and returns which reservations need a new access plan.
 func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
@@ -84,7 +85,7 @@ func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, 
 	return g, before.Union(now), err
 }
 
-// DeleteGate deletes a gate that has no lock, and returns which reservations need a new access plan.
+// DeleteGate deletes a gate (a shared door) that has no lock, and returns which reservations need a new access plan.
 func DeleteGate(tx *db.Tx, propertyID, gateID string) (AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
@@ -104,7 +105,7 @@ func DeleteGate(tx *db.Tx, propertyID, gateID string) (AffectedStays, error) {
 	return touched, nil
 }
 
-// GetGate returns one gate of a property.
+// GetGate returns one gate (a shared door) of a property, or a not-found fault.
 func GetGate(tx *db.Tx, propertyID, gateID string) (*ent.Gate, error) {
 	g, err := tx.Gate.Query().Where(gate.PropertyID(propertyID), gate.ID(gateID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -116,7 +117,7 @@ func GetGate(tx *db.Tx, propertyID, gateID string) (*ent.Gate, error) {
 	return g, nil
 }
 
-// ListGates returns one page of the gates of a property, by name, and the total number.
+// ListGates returns one page of the gates (shared doors) of a property, ordered by name, and the total number.
 func ListGates(tx *db.Tx, propertyID string, f GateFilter) ([]*ent.Gate, int, error) {
 	where := []predicate.Gate{gate.PropertyID(propertyID)}
 	if f.Floor != "" {
@@ -134,8 +135,8 @@ func ListGates(tx *db.Tx, propertyID string, f GateFilter) ([]*ent.Gate, int, er
 	return list, total, nil
 }
 
-// checkGate returns a fault if the fields of a gate are invalid or another gate has its name. exceptID is the gate
-// itself when it is changed, else empty.
+// checkGate returns a fault if the fields of a gate are invalid or another gate has its name. exceptID is the id of the
+// gate that is changed, or empty for a new one.
 func checkGate(tx *db.Tx, propertyID, exceptID string, d GateDraft) error {
 	wrong := checkTexts(d.Name, d.Floor)
 	if len(d.SpaceIDs) > maxGates {

@@ -23,8 +23,8 @@ type Mappings struct {
 	UnreadableAfter int      // UnreadableAfter is the number of failed readings in a row that open a conflict; 0 means 3
 }
 
-// Edit changes mappings of one PMS. [Mappings.Edit] evaluates the conflicts once, after all of its changes: with a thousand rooms, an evaluation
-// after each takes many seconds.
+// Edit changes mappings of one PMS. [Mappings.Edit] evaluates the conflicts once, after all changes of an Edit: with a thousand rooms,
+// evaluating them after each change would take many seconds.
 type Edit struct {
 	tx                        *db.Tx
 	propertyID, integrationID string
@@ -82,9 +82,9 @@ func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, erro
 	return storeMapping(tx, same, listed, own)
 }
 
-// storeMapping stores that a space of the PMS is mapped to a Latchkey space, with the present name, type and room of the
-// former. same is the existing mapping of the PMS's space, or nil. It returns which reservations need a new access
-// plan.
+// storeMapping stores that listed, a space of the PMS, is mapped to the Latchkey space own, with the present name, type
+// and room of listed. same is the existing mapping of the PMS's space, or nil. It returns which reservations need a new
+// access plan.
 func storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, AffectedStays, error) {
 	touched := AffectedStays{SpaceIDs: []string{own.ID}, Externals: []External{{listed.IntegrationID, listed.ExternalID}}}
 	var row *ent.Mapping
@@ -115,8 +115,8 @@ func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string)
 	return row, touched, err
 }
 
-// Unmap deletes a mapping and returns it. Access that depends on it ends when the returned reservations get a new access
-// plan.
+// Unmap deletes a mapping and returns it, and which reservations it affects. Their access ends only when the caller
+// plans it again.
 func (e Edit) Unmap(externalID string) (*ent.Mapping, AffectedStays, error) {
 	tx := e.tx
 	row, err := tx.Mapping.Query().
@@ -160,7 +160,8 @@ func loadOwn(tx *db.Tx, propertyID string) (all, active []Own, err error) {
 	return all, active, nil
 }
 
-// ExternalIDs returns, by Latchkey space id, which of an integration's spaces are mapped to the given spaces.
+// ExternalIDs returns, by Latchkey space id, the PMS's ids of the spaces of an integration that are mapped to the given
+// Latchkey spaces.
 func ExternalIDs(tx *db.Tx, propertyID, integrationID string, spaceIDs []string) (map[string]string, error) {
 	rows, err := tx.Mapping.Query().
 		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.SpaceIDIn(spaceIDs...)).All(tx.Context())

@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// ChangeKind is what changed a mapping.
+// ChangeKind is the action by which a person changed a mapping.
 type ChangeKind string
 
 const (
@@ -27,7 +27,7 @@ const (
 	SetMany      ChangeKind = "batch"
 	SetSuggested ChangeKind = "suggestions"
 	CreatedAll   ChangeKind = "create"
-	AppliedCure  ChangeKind = "cure"
+	AppliedCure  ChangeKind = "cure" // a conflict was ended by one of its fixes
 	UndoneChange ChangeKind = "undo"
 )
 
@@ -37,7 +37,7 @@ const NoChange = "none"
 // ChangeRow is a stored change of a mapping.
 type ChangeRow = ent.MappingChange
 
-// ChangeOf describes a change of a mapping by a person.
+// ChangeOf describes a change that a person makes to a mapping, for [Mappings.RecordChange].
 type ChangeOf struct {
 	PropertyID, IntegrationID string
 	Kind                      ChangeKind
@@ -47,8 +47,8 @@ type ChangeOf struct {
 }
 
 // RecordChange runs a change of an integration's mapping by a person, and stores what it changed, so that it can be
-// undone. It returns the id of the stored change, or "" if nothing changed. It refuses if c.Seen is not the latest
-// change, because the person does not know the later change.
+// undone. It returns the id of the stored change, or "" if nothing changed. It returns a fault if c.Seen is not the
+// latest change, because the person has not seen the later one.
 func (m Mappings) RecordChange(tx *db.Tx, c ChangeOf, change func() error) (changeID string, err error) {
 	if err := checkSeen(tx, c); err != nil {
 		return "", err
@@ -76,8 +76,7 @@ func (m Mappings) RecordChange(tx *db.Tx, c ChangeOf, change func() error) (chan
 	return row.ID, nil
 }
 
-// checkSeen returns a fault if the caller names the latest change that it has seen, and the mapping was changed after
-// that.
+// checkSeen returns a fault if the mapping was changed after c.Seen, the latest change that the caller has seen.
 func checkSeen(tx *db.Tx, c ChangeOf) error {
 	if c.Seen == "" {
 		return nil
@@ -92,7 +91,7 @@ func checkSeen(tx *db.Tx, c ChangeOf) error {
 	return putChange(fault.New(fault.Aborted, fault.Outdated, "the mapping was changed since you read it: read it again"), recent[0])
 }
 
-// putChange adds the id, time and author of a change to an error that it caused.
+// putChange adds the id, time and author of a change to the error f that the change caused.
 func putChange(f *fault.Fault, c *ent.MappingChange) *fault.Fault {
 	return f.Put("changeId", c.ID).Put("by", c.Author).Put("at", c.CreatedAt.UTC().Format(time.RFC3339))
 }
@@ -136,8 +135,8 @@ func ListChanges(tx *db.Tx, propertyID, integrationID, after string, size int) (
 	return rows, nil
 }
 
-// Undo restores the mappings as they were before a change, and stores that as a change by author. It refuses if a
-// mapping of the change was changed again since.
+// Undo restores the mappings as they were before a change, and stores that as a new change by author. It returns a
+// fault if one of these mappings was changed again since.
 func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID string, _ AffectedStays, err error) {
 	change, err := getChange(tx, propertyID, changeID)
 	if err != nil {
@@ -212,7 +211,7 @@ func loadUndo(tx *db.Tx, change *ent.MappingChange) (map[string]*MappedSpace, er
 	return nil, explainDifference(tx, change, differences[0])
 }
 
-// maxRecentChanges bounds the changes among which a later one is searched.
+// maxRecentChanges bounds the recent changes among which [explainDifference] looks for the later change.
 const maxRecentChanges = 200
 
 // explainDifference returns the error of an undo that collides with a later change.

@@ -31,8 +31,8 @@ type Recorded struct {
 	AffectedStays AffectedStays // AffectedStays are the reservations whose reason for having no access may have changed
 }
 
-// Record stores a reading of the PMS's spaces, and opens and closes conflicts with their notices and events. It never
-// removes a mapping.
+// Record stores a reading (the result of a getSpaces call to the PMS), and opens and closes conflicts with their
+// notices and events. It never removes a mapping.
 func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading) (Recorded, error) {
 	in, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.ID(integrationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -69,8 +69,8 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 	return result, m.storeConflicts(tx, s, out)
 }
 
-// reevaluateConflicts opens and closes the conflicts of an integration after a change of its mappings, without a new
-// reading. reopened are as in [Review].
+// reevaluateConflicts opens and closes the conflicts of an integration after a change of its mappings, without another
+// getSpaces call. reopened are as in [Review].
 func (m Mappings) reevaluateConflicts(tx *db.Tx, propertyID, integrationID string, reopened ...string) error {
 	s, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
@@ -86,7 +86,7 @@ type listingState struct {
 	byID                      map[string]*ent.PartnerSpace
 	mappings                  []*ent.Mapping
 	open                      []*ent.Conflict
-	dorms                     map[string]string // dorms are those of the property's beds, by space id
+	dorms                     map[string]string // dorms has the id of each bed's dorm, by the id of the bed
 	failures                  int
 }
 
@@ -122,7 +122,7 @@ func loadListing(tx *db.Tx, propertyID, integrationID string) (*listingState, er
 	return s, nil
 }
 
-// toKnown converts the stored state for [Diff].
+// toKnown converts the stored state to the input of [Diff].
 func (s *listingState) toKnown() Stored {
 	k := Stored{Failures: s.failures}
 	for _, row := range s.rows {
@@ -156,13 +156,13 @@ func listedOf(row *ent.PartnerSpace) Listed {
 	}
 }
 
-// listedColumns are the columns of a PMS space that a reading may change.
+// listedColumns are the columns of a PMS space that a getSpaces call can change.
 var listedColumns = []string{
 	partnerspace.FieldType, partnerspace.FieldName, partnerspace.FieldParentExternalID, partnerspace.FieldFloor,
 	partnerspace.FieldIsPrivate, partnerspace.FieldIsActive,
 }
 
-// storeListing stores the new, changed and missing spaces of a reading that was accepted.
+// storeListing stores the new, changed and missing spaces of an accepted reading (a getSpaces call).
 func (s *listingState) storeListing(tx *db.Tx, out DiffResult) error {
 	for part := range slices.Chunk(out.Gone, chunkSize) {
 		err := tx.PartnerSpace.Update().Where(partnerspace.PropertyID(s.propertyID), partnerspace.IntegrationID(s.integrationID), partnerspace.ExternalIDIn(part...)).

@@ -35,8 +35,9 @@ type Place struct {
 	Doubt string
 }
 
-// Resolve finds the space of a reservation, usually with one query. Without a space the text is the reason:
-// roomNotAssigned, spaceUnknown or spaceNotMapped. With the reason spaceInactive it also returns the space.
+// Resolve finds the space of a reservation, usually with one query. The string is the reason why there is none:
+// roomNotAssigned, spaceUnknown or spaceNotMapped; "" if there is one. With the reason spaceInactive it also returns
+// the space.
 func Resolve(tx *db.Tx, r Request) (Place, string, error) {
 	switch {
 	case r.OwnID != "":
@@ -133,7 +134,8 @@ func roomContradictsBed(r Request, bed, room *foundPlace) bool {
 	return bed.Space.ID != room.Space.ID
 }
 
-// findDoubt returns bedNotAssigned for a dorm that is not rented as a whole, because the guest's bed is then unknown.
+// findDoubt returns bedNotAssigned for a dorm that is not rented as a whole, because the guest's bed is then unknown,
+// else "".
 func (p Place) findDoubt() string {
 	if p.Space.Type == Dorm && !p.Space.IsPrivate {
 		return BedNotAssigned
@@ -141,7 +143,7 @@ func (p Place) findDoubt() string {
 	return ""
 }
 
-// inactiveReason returns spaceInactive if the space, or the dorm of a bed, is inactive.
+// inactiveReason returns spaceInactive if the space, or the dorm of a bed, is inactive, else "".
 func (p Place) inactiveReason() string {
 	if !p.Space.IsActive || p.Parent != nil && !p.Parent.IsActive {
 		return SpaceInactive

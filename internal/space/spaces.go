@@ -28,7 +28,7 @@ type Row = ent.Space
 // Page selects a page of a list. Limit is 1 to 200, and 0 means 50. Number counts from 0.
 type Page struct{ Limit, Number int }
 
-// limitAndOffset returns the page for a query, within the allowed values.
+// limitAndOffset returns the page for a query. It cuts values that are out of range to the nearest allowed ones.
 func (p Page) limitAndOffset() (limit, offset int) {
 	limit = min(max(p.Limit, 0), 200)
 	if limit == 0 {
@@ -37,6 +37,7 @@ func (p Page) limitAndOffset() (limit, offset int) {
 	return limit, limit * min(max(p.Number, 0), 1_000_000)
 }
 
+// Draft is a space to create.
 type Draft struct {
 	Type      string // Type is Room, Bed or Dorm
 	Name      string
@@ -145,7 +146,8 @@ func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Affect
 	return s, touched, err
 }
 
-// Delete removes a space that has no beds, lock or mapping. It also removes the space from gates.
+// Delete removes a space that has no beds, lock or mapping. It also removes the space from the gates (shared doors)
+// that list it.
 func Delete(tx *db.Tx, propertyID, spaceID string) (AffectedStays, error) {
 	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {
@@ -175,8 +177,8 @@ func Delete(tx *db.Tx, propertyID, spaceID string) (AffectedStays, error) {
 	return touched, nil
 }
 
-// removeFromGates removes a space from the gates that list it. It refuses to do so if a gate lists only this space, because
-// an empty list means all spaces.
+// removeFromGates removes a space from the gates (shared doors) that list it. It returns a fault if a gate lists only this space, because
+// an empty list would mean all spaces.
 func removeFromGates(tx *db.Tx, propertyID, spaceID string) (AffectedStays, error) {
 	gates, err := tx.Gate.Query().Where(gate.PropertyID(propertyID)).All(tx.Context())
 	if err != nil {
@@ -249,8 +251,8 @@ func checkParent(tx *db.Tx, propertyID, parentID string) error {
 	return nil
 }
 
-// checkName returns a fault if another space with the same parent has the name. exceptID is the space itself when it
-// is changed, else empty.
+// checkName returns a fault if another space with the same parent has the name. exceptID is the id of the space that is
+// changed, or empty for a new one.
 func checkName(tx *db.Tx, propertyID, name, parentID, exceptID string) error {
 	taken, err := tx.Space.Query().
 		Where(entspace.PropertyID(propertyID), entspace.Name(name), entspace.ParentID(parentID), entspace.IDNEQ(exceptID)).Exist(tx.Context())
@@ -263,7 +265,7 @@ func checkName(tx *db.Tx, propertyID, name, parentID, exceptID string) error {
 	return nil
 }
 
-// refuseIfBeds returns a fault if a dorm has beds, so that it cannot be deleted or get another type.
+// refuseIfBeds returns a fault if a dorm has beds: then it must not be deleted or get another type.
 func refuseIfBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
 	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentID(s.ID)).Aggregate(ent.Count()).Int(tx.Context())
 	if err != nil {
@@ -275,7 +277,7 @@ func refuseIfBeds(tx *db.Tx, propertyID string, s *ent.Space) error {
 	return nil
 }
 
-// refuseIfLocked returns a fault if a space or gate has a lock, so that it cannot be deleted.
+// refuseIfLocked returns a fault if a space or gate has a lock: then it must not be deleted.
 func refuseIfLocked(tx *db.Tx, propertyID, doorID, name string) error {
 	locked, err := tx.Lock.Query().Where(lock.PropertyID(propertyID), lock.DoorID(doorID)).Exist(tx.Context())
 	if err != nil {

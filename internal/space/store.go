@@ -89,7 +89,7 @@ func queryPlaces(tx *db.Tx, query, propertyID string, args ...any) ([]foundPlace
 	return all, nil
 }
 
-// The spaces of a PMS with their mappings. A space that is neither listed nor mapped is not among them.
+// These queries read the spaces of a PMS with their mappings, except spaces that are neither listed nor mapped.
 const (
 	countEntries = `SELECT COUNT(*)`
 	entriesFrom  = ` FROM partner_spaces AS listed

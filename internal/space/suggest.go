@@ -32,9 +32,8 @@ type Suggestion struct {
 	Confidence Confidence
 }
 
-// Suggest pairs the unmapped spaces of a PMS one to one with Latchkey spaces by name: first rooms and dorms, then the
-// beds of paired dorms. ours are all active spaces of the property. If a name is ambiguous, it suggests nothing for
-// it.
+// Suggest pairs each unmapped space of a PMS with at most one Latchkey space by name: first rooms and dorms, then the
+// beds of paired dorms. ours are all active spaces of the property. If a name is ambiguous, it suggests nothing for it.
 func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 	p := pairing{pairedWith: map[string]string{}, pairedOwn: map[string]bool{}}
 	for _, m := range mappings {
@@ -88,9 +87,9 @@ func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 	return p.found
 }
 
-// bedEntries returns an entry for each bed. The name in the entry is the name of the dorm and then that of the bed, or only that of the bed if it
-// already begins with the dorm's name. The entries are compared with the beds of a PMS that does not say in which dorm a bed is, because such a PMS
-// must put the dorm into the bed's name. beds has the Latchkey beds by dorm id. own has all spaces by id.
+// bedEntries returns an entry for each Latchkey bed, named after its dorm and the bed, or only after the bed if its name begins with the
+// dorm's. They are compared with beds of a PMS that does not send the dorm of a bed, and so must put it into the bed's name. beds has the
+// Latchkey beds by dorm id. own has all spaces by id.
 func bedEntries(beds map[string][]Own, own map[string]Own) []entry {
 	var all []entry
 	for _, dorm := range sortedKeys(beds) {
@@ -106,11 +105,12 @@ func bedEntries(beds map[string][]Own, own map[string]Own) []entry {
 	return all
 }
 
-// entry is one side of a possible pair: an id with its exact and its likely name, both normalised.
+// entry is one side of a possible pair: an id with its exact name and its likely name (without words such as "room"),
+// both normalised.
 type entry struct{ id, exact, likely string }
 
-// newEntries returns the entries of spaces, whose id and name the function name returns. For beds, parent is the name
-// of their dorm, which is omitted from the likely names.
+// newEntries returns the entries of spaces. The function name returns the id and name of a space. For beds, parent is
+// the name of their dorm, which is omitted from the likely names.
 func newEntries[S any](spaces []S, name func(S) (id, name string), parent string) []entry {
 	all := make([]entry, 0, len(spaces))
 	prefix := splitWords(parent)
@@ -130,14 +130,15 @@ func newEntries[S any](spaces []S, name func(S) (id, name string), parent string
 	return all
 }
 
+// pairing is the state of one call of [Suggest].
 type pairing struct {
 	pairedWith map[string]string // pairedWith has the paired Latchkey space of each PMS id
 	pairedOwn  map[string]bool   // pairedOwn are the ids of the paired Latchkey spaces
 	found      []Suggestion
 }
 
-// confidence returns how certain the pair of a PMS space is, or Exact if a person mapped it. The pairs of its beds are
-// not more certain.
+// confidence returns how certain the pair of a PMS space is, or Exact if a person mapped it. It limits the confidence
+// of the pairs of its beds.
 func (p *pairing) confidence(externalID string) Confidence {
 	for _, s := range p.found {
 		if s.ExternalID == externalID {
@@ -148,7 +149,7 @@ func (p *pairing) confidence(externalID string) Confidence {
 }
 
 // pair pairs names that are unique on both sides: first exact names, then likely names among the rest. No suggestion
-// is more confident than most.
+// gets a higher confidence than most.
 func (p *pairing) pair(theirs, ours []entry, most Confidence) {
 	p.pairUnique(theirs, ours, func(e entry) string { return e.exact }, most)
 	p.pairUnique(theirs, ours, func(e entry) string { return e.likely }, Likely)

@@ -16,8 +16,8 @@ import (
 // External is a space of a PMS.
 type External struct{ IntegrationID, ID string }
 
-// AffectedStays selects the reservations that a change may affect: those that name one of these Latchkey spaces, or
-// one of these PMS spaces as their space or room. All selects every reservation of the property.
+// AffectedStays selects the reservations that a change can affect: those that name one of these Latchkey spaces, or one
+// of these PMS spaces as their space or room. All selects every reservation of the property.
 type AffectedStays struct {
 	All       bool
 	SpaceIDs  []string
@@ -80,8 +80,8 @@ func addPartnersBeds(tx *db.Tx, propertyID string, t AffectedStays) (AffectedSta
 	return t, nil
 }
 
-// staysAtGate selects the reservations of the spaces that a gate serves. No space means all reservations of the
-// property.
+// staysAtGate selects the reservations of the spaces that a gate (a shared door) serves. An empty spaceIDs selects all
+// reservations of the property.
 func staysAtGate(tx *db.Tx, propertyID string, spaceIDs []string) (AffectedStays, error) {
 	if len(spaceIDs) == 0 {
 		return AffectedStays{All: true}, nil
@@ -89,8 +89,8 @@ func staysAtGate(tx *db.Tx, propertyID string, spaceIDs []string) (AffectedStays
 	return staysInSpaces(tx, propertyID, spaceIDs...)
 }
 
-// StaysAtDoors selects the reservations that the locks on some doors affect: for a space, those in it and in its
-// beds; for a gate, those of the spaces it serves. A nil or empty door id selects none.
+// StaysAtDoors selects the reservations that the locks on some doors affect: for a space, those in it and in its beds;
+// for a gate (a shared door), those of the spaces it serves. A nil or empty door id selects none.
 func StaysAtDoors(tx *db.Tx, propertyID string, doorIDs ...*string) (AffectedStays, error) {
 	var all AffectedStays
 	for _, doorID := range doorIDs {

@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/ent/schema"
 )
 
-// MappedSpace is what a space of a PMS is mapped to, and Changed is what a change did to the mapping of one.
+// MappedSpace is what a space of a PMS is mapped to. Changed is what a change did to the mapping of one space of a PMS.
 type (
 	MappedSpace = schema.MappedSpace
 	Changed     = schema.ChangedMapping
@@ -43,8 +43,8 @@ type difference struct {
 }
 
 // planUndo returns, by PMS id, the mappings that undo a change; nil means no mapping. now are the present mappings. If
-// one of the change was changed since, it returns the differences instead, and nothing may be undone. exists reports
-// whether the property has a space.
+// one of the mappings that the change set was changed since, it returns only the differences, and the caller must undo
+// nothing. exists reports whether the property has a space with an id.
 func planUndo(change []Changed, now []Mapped, exists func(spaceID string) bool) (restore map[string]*MappedSpace, differences []difference) {
 	is, holders := indexMapped(now), map[string]string{}
 	for _, m := range now {
@@ -95,7 +95,8 @@ func mappedSpace(by map[string]Mapped, externalID string) *MappedSpace {
 	return &MappedSpace{SpaceID: m.SpaceID, Name: m.Name, Type: m.Type, Room: m.ParentExternalID}
 }
 
-// withRoom returns a former mapping of a bed. If the room of its time is unknown, it has the present one.
+// withRoom returns the mapping former of a bed. If it has no room, because the PMS sent none at that time, it gets the
+// room of present.
 func withRoom(former, present *MappedSpace) *MappedSpace {
 	if former == nil || present == nil || former.Room != "" {
 		return former
@@ -105,7 +106,8 @@ func withRoom(former, present *MappedSpace) *MappedSpace {
 	return &out
 }
 
-// sameTarget reports whether two mappings of a PMS space are equal apart from the room of a bed, which a reading may store: see learnRooms.
+// sameTarget reports whether two mappings of a PMS space are equal; nil means no mapping. It ignores the room of a bed, because reading the
+// PMS's spaces can fill it in: see learnRooms.
 func sameTarget(a, b *MappedSpace) bool {
 	if a == nil || b == nil {
 		return a == b
@@ -113,7 +115,8 @@ func sameTarget(a, b *MappedSpace) bool {
 	return a.SpaceID == b.SpaceID && a.Name == b.Name && a.Type == b.Type
 }
 
-// sameMapped reports whether two mappings of a PMS space are equal; nil means no mapping. A room that the PMS sent only later is no difference.
+// sameMapped reports whether two mappings of a PMS space are equal; nil means no mapping. A room that is known in only one of them is no
+// difference.
 func sameMapped(a, b *MappedSpace) bool {
 	return sameTarget(a, b) && (a == nil || a.Room == b.Room || a.Room == "" || b.Room == "")
 }

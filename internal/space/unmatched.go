@@ -15,10 +15,10 @@ type Unmatched struct {
 	DormID string // DormID is the dorm of a bed; empty if the dorm is unmatched, too
 }
 
-// FindUnmatched returns the unmatched spaces that the property can create, dorms before their beds. It leaves out a space if the property has one
-// of the same name at the same place or may not have the name, and a bed whose room is no dorm of the property and becomes none. It also leaves out a
-// space with the name of a mapped one that the PMS no longer lists, one of gone: that is the same room with a new id, and a second one would have no
-// lock. ours are all spaces of the property.
+// FindUnmatched returns the unmatched spaces that can be created at the property, dorms before their beds. It omits a space whose name is
+// invalid or taken at the same place, and a bed whose room is not a dorm of the property, existing or to be created. It also omits a space
+// with the name of a mapped one in gone, the spaces that the PMS no longer lists: it is the same room with a new id, and a second room
+// would have no lock. ours are all spaces of the property.
 func FindUnmatched(listing, gone []Listed, ours []Own, mappings []Mapped, suggested []Suggestion) (found []Unmatched) {
 	paired := map[string]string{} // the space of the property for a space of the PMS
 	for _, s := range suggested {
@@ -69,7 +69,8 @@ func FindUnmatched(listing, gone []Listed, ours []Own, mappings []Mapped, sugges
 	return found
 }
 
-// ListOffers returns the suggestions for the unmapped spaces of a PMS, and those that are unmatched.
+// ListOffers returns the suggestions for the unmapped spaces of a PMS, and the spaces without a suggestion that can be
+// created.
 func ListOffers(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, []Unmatched, error) {
 	state, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
@@ -93,7 +94,7 @@ type Created struct {
 // maxCreated bounds the spaces that one call creates.
 const maxCreated = 500
 
-// CreateUnmatched creates spaces like the unmatched ones of a PMS, and maps them. left is how many more there are. The result selects the
+// CreateUnmatched creates spaces like the unmatched ones of a PMS, and maps them. left is how many more there are. touched selects the
 // reservations that need a new access plan.
 func (m Mappings) CreateUnmatched(tx *db.Tx, propertyID, integrationID string) (created []Created, left int, touched AffectedStays, err error) {
 	_, unmatched, err := ListOffers(tx, propertyID, integrationID)

@@ -18,7 +18,7 @@ type Invited struct {
 	Known        bool // a person with the address exists
 }
 
-// ViewInvitation returns what the link with a secret is for: the property, the invited address and the role.
+// ViewInvitation returns the invitation whose link contains the secret: the property, the invited address and the role.
 func (s *Service) ViewInvitation(ctx context.Context, secret string) (Invited, error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, secret)
@@ -37,7 +37,8 @@ func (s *Service) ViewInvitation(ctx context.Context, secret string) (Invited, e
 	return Invited{Invitation: invitation, PropertyName: at.Name, Known: known != nil}, err
 }
 
-// findInvitation returns the valid invitation whose link has a secret. A link of an owner is refused: it is not an invitation.
+// findInvitation returns the valid invitation whose link contains the secret. It refuses the link of an [OwnerLink], which is not an
+// invitation.
 func (s *Service) findInvitation(tx *db.Tx, secret string) (*ent.PersonInvitation, error) {
 	row, err := findLink(tx, s.Keys, secret)
 	if err == nil && row.EmailMAC == nil {
@@ -46,7 +47,8 @@ func (s *Service) findInvitation(tx *db.Tx, secret string) (*ent.PersonInvitatio
 	return row, err
 }
 
-// Acceptance is what an invited person says. The address is that of the invitation.
+// Acceptance is what an invited person sends to accept an invitation. The address of the Claim is that of the
+// invitation.
 type Acceptance struct {
 	Claim
 	Secret string

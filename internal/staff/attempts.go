@@ -14,18 +14,20 @@ import (
 	"latchkey.dev/internal/throttle"
 )
 
-// newCounter returns a counter without failures for a limit. what identifies what it counts, such as an address and a network; the counter's id is
-// a keyed hash of it.
+// newCounter returns a counter without failures for a limit. what says whose attempts it counts, such as an address and a network; the
+// counter's id is a keyed hash of it.
 func newCounter(keys *keyring.Ring, l throttle.Limit, what ...string) throttle.Counter {
 	return throttle.Counter{Limit: l, ID: hex.EncodeToString(keys.MAC("signInAttempts", append([]string{l.Name}, what...)...))}
 }
 
-// passwordCounters returns the counters that limit attempts with a mail address from a network. The first two are those of the address.
+// passwordCounters returns the counters that limit attempts with a mail address from a network. The first two count by address, the others
+// by network only.
 func passwordCounters(keys *keyring.Ring, email, network string) []throttle.Counter {
 	return append([]throttle.Counter{newCounter(keys, addressAtNetwork, email, network), newCounter(keys, addressAnywhere, email)}, networkCounters(keys, network)...)
 }
 
-// countPasswordAttempt counts an attempt with a mail address from a network as failed. From a known network it does not wait for failures elsewhere.
+// countPasswordAttempt counts an attempt with a mail address from a network as failed, or refuses it after too many failures. On a network
+// from which the person has signed in before, failures from other networks do not delay the attempt.
 func countPasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) error {
 	counters := passwordCounters(keys, email, network)
 	known, err := loadKnownNetwork(tx, keys, email, network)
@@ -38,15 +40,16 @@ func countPasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) 
 	return countAttempt(tx, counters)
 }
 
-// loadKnownNetwork returns the counter of a network from which a person with a mail address signed in, or one without a count.
+// loadKnownNetwork returns a counter with the count 1 if the person with a mail address has signed in from a network lately, else with the
+// count 0.
 func loadKnownNetwork(tx *db.Tx, keys *keyring.Ring, email, network string) (throttle.Counter, error) {
 	one := []throttle.Counter{newCounter(keys, knownNetwork, email, network)}
 	err := loadCounters(tx, one)
 	return one[0], err
 }
 
-// forgivePasswordAttempt takes back the count of an attempt that succeeded, and remembers the network. From a known network it does not reset the
-// count of failures elsewhere, which a guesser could wait for.
+// forgivePasswordAttempt takes back the count of an attempt that succeeded, and stores that the network is known. On a network that was
+// known before, it keeps the count of failures on all networks: a guesser could otherwise wait for the person's next sign-in.
 func forgivePasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) error {
 	known, err := loadKnownNetwork(tx, keys, email, network)
 	if err != nil {
@@ -64,7 +67,7 @@ func forgivePasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string
 	return storeCounters(tx, []throttle.Counter{known})
 }
 
-// networkCounters returns the counters that limit all attempts from a network, also those that name no address.
+// networkCounters returns the counters that limit all attempts from a network, whether or not they name an address.
 func networkCounters(keys *keyring.Ring, network string) []throttle.Counter {
 	all := []throttle.Counter{newCounter(keys, atNetwork, network)}
 	if site := throttle.SiteOf(network); site != "" {
@@ -107,8 +110,8 @@ func countAttempt(tx *db.Tx, counters []throttle.Counter) error {
 	return storeCounters(tx, counters)
 }
 
-// forgive takes back the count of an attempt that succeeded. The first account counters, those of the account, start at zero again. Those of
-// the network lose this attempt alone, so that a guesser's own account does not reset them.
+// forgive takes back the count of an attempt that succeeded. It sets the first account of the counters, those of the account, to zero. The
+// others, those of the network, lose only this attempt, so that a guesser cannot reset them by signing in to an own account.
 func forgive(tx *db.Tx, counters []throttle.Counter, account int) error {
 	if err := loadCounters(tx, counters); err != nil {
 		return err

@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// ceremony is an exchange of several steps with a browser or the identity provider, such as a sign-in with a passkey. Its challenge counts for
-// no other kind, person and session. personID and sessionID are empty if the caller is not signed in.
+// ceremony is an exchange of several steps with a browser or the identity provider, such as a sign-in with a passkey. Its challenge is
+// valid only for this kind, person and session. personID and sessionID are empty if the caller is not signed in.
 type ceremony struct {
 	kind                string
 	personID, sessionID string
@@ -36,8 +36,8 @@ const (
 	stateBytes = stateNonce + 8 // the nonce, and the second when the challenge ends
 )
 
-// newState returns the state of a new ceremony: random bytes, and when it ends, a life after now. Nothing is stored before the ceremony
-// succeeds, so a caller without a credential fills no table.
+// newState returns the state of a new ceremony: random bytes and the end of the ceremony, which is now plus life. Nothing is stored before
+// the ceremony succeeds, so callers without a credential cannot fill a table.
 func newState(now time.Time, life time.Duration) string {
 	raw := make([]byte, stateNonce, stateBytes)
 	_, _ = rand.Read(raw)
@@ -50,8 +50,8 @@ func (c ceremony) challengeOf(keys *keyring.Ring, state string) []byte {
 	return keys.MAC("ceremony", c.kind, c.personID, c.sessionID, state)
 }
 
-// stateEnd returns when a state from newState ends. ok is false for another text, a state that has ended, and an end more than a life from
-// now.
+// stateEnd returns when a state from newState ends. ok is false if the text is no state, if the state has ended, and if it ends later than
+// now plus life.
 func stateEnd(state string, now time.Time, life time.Duration) (end time.Time, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(state)
 	if err != nil || len(raw) != stateBytes {

@@ -12,7 +12,7 @@ import (
 )
 
 // The name of a person who was removed from a property stays readable where the person is recorded as author: in the audit log, in messages
-// and in changes of the mapping. It is sealed with the property's key, and deleted when the audit log of that time is.
+// and in changes of the mapping. It is sealed with the property's key, and deleted together with the audit log of that time.
 
 // formerPurpose returns the purpose with which the name of a removed person is sealed.
 func formerPurpose(personID string) string { return "formerPerson/" + personID }
@@ -37,8 +37,8 @@ func keepName(tx *db.Tx, keys *keyring.Ring, propertyID string, who *ent.Person)
 	return nil
 }
 
-// addFormerNames adds to names, by author such as "staff:prs_...", the names of people who were removed from a property. It skips those that
-// names has.
+// addFormerNames adds to names the names of people who were removed from a property, under keys such as "staff:prs_...". It keeps the
+// entries that names already has.
 func addFormerNames(view *db.Tx, keys *keyring.Ring, propertyID string, ids []string, names map[string]string) error {
 	var missing []string
 	for _, personID := range ids {

@@ -18,7 +18,8 @@ import (
 	"latchkey.dev/internal/openid"
 )
 
-// IdentityPath is the path of the page to which the identity provider sends people back.
+// IdentityPath is the path of the page to which the identity provider (OpenID Connect) redirects people after the
+// sign-in there.
 const IdentityPath = "/app/login/oidc/callback"
 
 // identityLife is how long a person may take at the identity provider.
@@ -35,24 +36,24 @@ var (
 	errIdentityTaken    = fault.New(fault.Exists, fault.IdentityTaken, "another person here is linked to this account of the identity provider: use another account")
 )
 
-// IdentityCeremony is a sign-in at the identity provider that began.
+// IdentityCeremony is a sign-in at the identity provider that has begun and is not finished.
 type IdentityCeremony struct {
-	State  string // for the second call; the browser keeps it
+	State  string // for the call that finishes the sign-in; the browser keeps it
 	URL    string // where the person signs in
 	EndsAt time.Time
 }
 
-// IdentityAnswer is what the browser brings back from the identity provider.
+// IdentityAnswer is what the browser sends after a sign-in at the identity provider.
 type IdentityAnswer struct {
 	State string // of the ceremony that the browser began
 	openid.Answer
-	Fresh   bool // the ceremony asked the person to sign in again
+	Fresh   bool // the ceremony required a new sign-in at the provider
 	Network string
 	Trace
 }
 
-// flowOf returns what the identity provider is sent for a ceremony. All of it is derived from the state, which only the browser that began has:
-// nothing is stored, and what the provider and the address line show cannot finish the ceremony in another browser.
+// flowOf returns what is sent to the identity provider for a ceremony. All of it is derived from the state, which only the browser that
+// began has: nothing is stored, and a person who sees what the provider gets, or the URL, cannot finish the ceremony in another browser.
 func (s *Service) flowOf(c ceremony, state string) openid.Flow {
 	derive := func(use string) string {
 		return base64.RawURLEncoding.EncodeToString(s.Keys.MAC("identity", use, c.kind, c.personID, c.sessionID, state))
@@ -62,7 +63,7 @@ func (s *Service) flowOf(c ceremony, state string) openid.Flow {
 	}
 }
 
-// beginIdentity returns where a browser goes to sign in at the identity provider, and the state with which it finishes the ceremony.
+// beginIdentity returns the URL at which a browser signs in at the identity provider, and the state with which it finishes the ceremony.
 func (s *Service) beginIdentity(ctx context.Context, c ceremony) (IdentityCeremony, error) {
 	if s.Provider == nil {
 		return IdentityCeremony{}, errNoProvider
@@ -76,11 +77,13 @@ func (s *Service) beginIdentity(ctx context.Context, c ceremony) (IdentityCeremo
 	return IdentityCeremony{State: state, URL: address, EndsAt: now.Add(identityLife)}, nil
 }
 
-// BeginIdentitySignIn begins a sign-in of any person at the identity provider. fresh asks a person who is signed in there to sign in again.
+// BeginIdentitySignIn begins a sign-in of any person at the identity provider. fresh requires a new sign-in of a person who is already
+// signed in there.
 func (s *Service) BeginIdentitySignIn(ctx context.Context, fresh bool) (IdentityCeremony, error) {
 	return s.beginIdentity(ctx, signInCeremony(fresh))
 }
 
+// signInCeremony returns the ceremony of a sign-in of any person; fresh requires a new sign-in at the provider.
 func signInCeremony(fresh bool) ceremony {
 	if fresh {
 		return ceremony{kind: identityFresh}
@@ -93,8 +96,8 @@ func (s *Service) BeginIdentityLink(ctx context.Context, personID, sessionID str
 	return s.beginIdentity(ctx, ceremony{identityLink, personID, sessionID})
 }
 
-// redeem checks what the browser brought back from the identity provider and returns the person's identity there. The attempt counts as failed
-// until the caller forgives it, except if the provider does not work.
+// redeem checks what the browser sent after a sign-in at the identity provider, and returns the person's identity there. The attempt counts
+// as failed until the caller calls forgive, except if the provider is unavailable.
 func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (openid.Identity, error) {
 	if s.Provider == nil {
 		return openid.Identity{}, errNoProvider
@@ -123,8 +126,8 @@ func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (ope
 	return who, nil
 }
 
-// IdentitySignIn signs a person in with an answer of the identity provider. It stands for the password: a second factor is still asked for. If
-// the person should have signed in again there, an answer that does not say so is refused.
+// IdentitySignIn signs a person in with an answer of the identity provider. The answer replaces the password only: a second factor is still
+// required. If a.Fresh is set, an answer that does not prove a new sign-in there is refused.
 func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device string) (made Session, err error) {
 	identity, err := s.redeem(ctx, signInCeremony(a.Fresh), a)
 	if err != nil {
@@ -159,7 +162,7 @@ func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device s
 	return made, err
 }
 
-// provesNow reports whether a person signed in at the identity provider so recently that it counts as a proof.
+// provesNow reports whether a person signed in at the identity provider so recently that it proves who they are now.
 func provesNow(i openid.Identity, now time.Time) bool {
 	return now.Sub(i.AuthenticatedAt) < actor.StepUpWithin
 }
@@ -169,8 +172,9 @@ func (s *Service) identityMAC(subject string) []byte {
 	return s.Keys.MAC("personIdentity", s.Provider.Issuer(), subject)
 }
 
-// findIdentity returns the person who is linked to an identity. Issuer and subject alone decide. An address does not: a stranger may have made an
-// account with an address that they do not own, and know its password. With [errIdentityUnknown] it also returns the person with the address.
+// findIdentity returns the person who is linked to an identity. Only issuer and subject are compared, not the address: at the provider, a
+// stranger can have an account with an address that they do not own. With [errIdentityUnknown] it also returns the person with the address,
+// if there is one.
 func (s *Service) findIdentity(tx *db.Tx, identity openid.Identity) (*ent.Person, error) {
 	row, err := tx.Person.Query().Where(person.IdentityMAC(s.identityMAC(identity.Subject))).Only(tx.Context())
 	if err == nil {
@@ -200,7 +204,7 @@ func requireAccess(tx *db.Tx, who *ent.Person) error {
 	return nil
 }
 
-// linkIdentity links a person to an identity, in place of a former one.
+// linkIdentity links a person to an identity. It replaces an earlier link.
 func (s *Service) linkIdentity(tx *db.Tx, personID string, identity openid.Identity) error {
 	err := tx.Person.UpdateOneID(personID).SetIdentityMAC(s.identityMAC(identity.Subject)).SetIdentityIssuer(s.Provider.Issuer()).Exec(tx.Context())
 	if ent.IsConstraintError(err) {
@@ -212,7 +216,8 @@ func (s *Service) linkIdentity(tx *db.Tx, personID string, identity openid.Ident
 	return nil
 }
 
-// PrepareIdentityLink checks an answer of the identity provider to what [Service.BeginIdentityLink] began. The change links the person.
+// PrepareIdentityLink checks the identity provider's answer to [Service.BeginIdentityLink]. The returned function links the person, in a
+// transaction of the caller.
 func (s *Service) PrepareIdentityLink(ctx context.Context, personID, sessionID string, a IdentityAnswer) (func(tx *db.Tx) error, error) {
 	identity, err := s.redeem(ctx, ceremony{identityLink, personID, sessionID}, a)
 	if err != nil {

@@ -18,7 +18,7 @@ var (
 	errIdentityElsewhere = fault.New(fault.Exists, fault.IdentityTaken, "your account of the identity provider is linked to a person here who has another address: ask for an invitation to that address")
 )
 
-// IdentityAcceptance is what an invited person brings back from the identity provider.
+// IdentityAcceptance is what an invited person sends after a sign-in at the identity provider, to accept an invitation.
 type IdentityAcceptance struct {
 	IdentityAnswer
 	Secret string // of the invitation
@@ -90,9 +90,10 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 	return made, invitation.PropertyID, err
 }
 
-// personOfInvitation returns the person who is linked to an identity, or creates and links one if no person has the invited address. A person who
-// has it must be linked: otherwise a stranger could make an account with an address that they do not own, and would get the properties to which its
-// owner is invited. isNew means that it created the person. With an error it also returns the person who is refused.
+// personOfInvitation returns the person who is linked to an identity, or creates and links one if no person has the invited address. A
+// person who has that address must be linked already: otherwise a stranger could make an account at the provider with an address that they
+// do not own, and would get access to the properties to which its owner is invited. isNew means that it created the person. With an error,
+// who is the person who is refused, or nil.
 func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email, name string) (who *ent.Person, isNew bool, err error) {
 	who, err = s.findIdentity(tx, identity)
 	switch {

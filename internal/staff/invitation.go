@@ -24,7 +24,8 @@ const (
 	maxInvitations = 100
 )
 
-// InvitationPath is the path of the page on which an invited person joins a property. A secret follows.
+// InvitationPath is the path of the page on which an invited person joins a property. The secret of the link follows
+// it.
 const InvitationPath = "/app/invite/"
 
 // Invitation is an open invitation of a person to a property.
@@ -37,7 +38,7 @@ type Invitation struct {
 	Secret string
 }
 
-// invitationSecret derives the secret of an invitation's link. Each round, which counts how often the link was replaced, has another one.
+// invitationSecret derives the secret of an invitation's link. round counts how often the link was replaced; each round has another secret.
 func invitationSecret(keys *keyring.Ring, invitationID string, round int) string {
 	return keys.DeriveToken(keyring.PersonLink, invitationID, strconv.Itoa(round))
 }
@@ -98,8 +99,9 @@ func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvi
 	return row, nil
 }
 
-// Invite invites a person to a property. It reports whether the invitation or its link is new: the same invitation by the same caller changes nothing.
-// Another caller gets a new link: the link belongs to the last caller, and ends when that person may no longer give the role, or with that token.
+// Invite invites a person to a property. isNew means that the invitation or its link is new: repeating an invitation by the same caller
+// changes nothing. Another caller gets a new link. The link belongs to the last caller. It ends when that person loses the right to give
+// the role, or with the caller's token.
 func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (made Invitation, isNew bool, err error) {
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return Invitation{}, false, err
@@ -129,7 +131,7 @@ func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, 
 	return made, true, err
 }
 
-// requireNoMember refuses an address of a person who works at a property.
+// requireNoMember returns a fault if a person with the address already works at the property.
 func requireNoMember(tx *db.Tx, keys *keyring.Ring, propertyID, email string) error {
 	who, err := findPerson(tx, keys, email)
 	if err != nil || who == nil {
@@ -169,7 +171,8 @@ func createInvitation(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, emai
 	return invitationOf(tx, keys, row)
 }
 
-// replaceLink gives an invitation a new link and a role. The former link ends. It refuses a caller whose role does not manage the former role.
+// replaceLink gives an invitation a new link and a role. The former link ends. It returns a fault if the caller's role does not manage the
+// former role.
 func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvitation, role Role) (Invitation, error) {
 	if !MayManage(by.Role, Role(row.Role)) {
 		return Invitation{}, roleAbove(by.Role, Role(row.Role))
@@ -184,7 +187,7 @@ func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvita
 	return GetInvitation(tx, keys, row.PropertyID, row.ID)
 }
 
-// Reinvite replaces the link of an invitation.
+// Reinvite replaces the link of an invitation by a new one, with a new end.
 func Reinvite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, invitationID string) (Invitation, error) {
 	row, err := loadInvitation(tx, propertyID, invitationID)
 	if err != nil {
@@ -214,8 +217,8 @@ func WithdrawInvitation(tx *db.Tx, by Caller, propertyID, invitationID string) e
 	return nil
 }
 
-// endInvitationsBy ends the invitations that a person made to roles which the person may no longer give, so that a person who leaves cannot come back
-// by an invitation of their own.
+// endInvitationsBy ends a person's invitations to roles that the person has lost the right to give. now is the person's access after the
+// change. So a person who leaves cannot come back by an invitation of their own.
 func endInvitationsBy(tx *db.Tx, propertyID, personID string, now Access) error {
 	var lost []string
 	for _, role := range Roles {

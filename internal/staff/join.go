@@ -18,8 +18,8 @@ type joining struct {
 	code       string // of the second factor of a known person; empty: the session waits for it
 }
 
-// prepareJoin does what takes long before a person joins, outside of a transaction: it checks the password of a known person, or hashes that
-// of a new one.
+// prepareJoin does, outside of a transaction, what takes long before a person joins: it checks the password of a known person, or hashes
+// the password of a new one.
 func (s *Service) prepareJoin(ctx context.Context, c Claim, name string) (joining, error) {
 	if wrong := passwordProblem("password", c.Password); wrong != nil {
 		return joining{}, fault.Fields(*wrong)
@@ -39,7 +39,8 @@ func (s *Service) prepareJoin(ctx context.Context, c Claim, name string) (joinin
 	return joining{Claim: c, name: name, hash: hash}, err
 }
 
-// join makes a person a member of a property with a link that was used, and signs the person in.
+// join makes a person a member of a property with the role of a link, which the caller has used up, and signs the
+// person in.
 func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propertyID string) (Session, error) {
 	who, err := s.createOrConfirmPerson(tx, j)
 	if err != nil {

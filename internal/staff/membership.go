@@ -22,9 +22,9 @@ type Place struct {
 // maxMembers bounds the people of a property.
 const maxMembers = 500
 
-// addMember gives a person the role of a link at a property. The link of an owner, which has no address, also makes a member owner, and opens the
-// property again to a member whose access is disabled: the operator who makes it decides that. With an invitation, a member keeps the role, and a
-// disabled member stays so.
+// addMember gives a person the role of a link at a property. An owner link, which has no address, also makes a member an owner and enables
+// a member whose access is disabled, because an operator created it. An invitation does not change the role of a member, and does not
+// enable a disabled one.
 func addMember(tx *db.Tx, propertyID, personID string, link *ent.PersonInvitation) error {
 	member, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID)).Only(tx.Context())
 	switch {

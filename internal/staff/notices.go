@@ -18,7 +18,7 @@ import (
 
 // NoticeChoice is which notices of a property a person gets, and when.
 type NoticeChoice struct {
-	Hidden      []string // groups that the pages of the person leave out
+	Hidden      []string // groups that the person's pages do not show
 	ByMail      []string // groups that are mailed
 	From, Until string   // HH:MM in the property's time zone, between which mails are sent; both empty: at any time
 }
@@ -87,7 +87,7 @@ func GetNoticeChoice(view *db.Tx, propertyID, personID string) (NoticeChoice, er
 	return choiceOf(row), nil
 }
 
-// SetNoticeChoice replaces the choice of a person at a property. Notices from before the first choice of mails are not mailed.
+// SetNoticeChoice replaces the choice of a person at a property. Notices from before the person first chose mails are not mailed.
 func SetNoticeChoice(tx *db.Tx, propertyID, personID string, c NoticeChoice) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -118,10 +118,11 @@ func SetNoticeChoice(tx *db.Tx, propertyID, personID string, c NoticeChoice) err
 type NoticeReader struct {
 	Row      *ent.Membership
 	Choice   NoticeChoice
-	MailedTo string // the last notice that was considered, or empty
+	MailedTo string // the id of the last notice that was considered, or empty
 }
 
-// readsNotices selects the members whose role may read notices now: a choice of notices stays when the role changes.
+// readsNotices selects the members whose role has the right to read notices now. A choice of mails stays stored when
+// the role changes.
 func readsNotices() predicate.Membership {
 	var roles []string
 	for _, role := range Roles {
@@ -132,7 +133,8 @@ func readsNotices() predicate.Membership {
 	return membership.And(membership.RoleIn(roles...), membership.DisabledAtIsNil())
 }
 
-// ListNoticeReaders returns people who get notices by mail, by the id of their membership.
+// ListNoticeReaders returns up to limit people who get notices by mail, ordered by the id of their membership, from the
+// one after the id after.
 func ListNoticeReaders(view *db.Tx, after string, limit int) (readers []NoticeReader, err error) {
 	rows, err := view.Membership.Query().Where(membership.NoticesMailedToNotNil(), readsNotices(), membership.IDGT(after)).
 		Order(membership.ByID()).Limit(limit).All(view.Context())
@@ -145,7 +147,8 @@ func ListNoticeReaders(view *db.Tx, after string, limit int) (readers []NoticeRe
 	return readers, nil
 }
 
-// MarkNoticesMailed stores up to which notice a person was mailed. It returns false if the person changed the choice, or another process stored it.
+// MarkNoticesMailed stores that a person was mailed all notices up to the id through. It returns false if, since r was loaded, the person
+// changed the choice or another process has stored it.
 func (r NoticeReader) MarkNoticesMailed(tx *db.Tx, through string) (bool, error) {
 	n, err := tx.Membership.Update().Where(membership.PropertyID(r.Row.PropertyID), membership.ID(r.Row.ID), membership.NoticesMailedTo(r.MailedTo)).
 		SetNoticesMailedTo(through).Save(tx.Context())
@@ -155,8 +158,8 @@ func (r NoticeReader) MarkNoticesMailed(tx *db.Tx, through string) (bool, error)
 	return n > 0, nil
 }
 
-// FindNoticeReader returns the address and the choice of a person who works at a property, and false if the person may not read notices
-// there now.
+// FindNoticeReader returns the profile and the choice of a person who works at a property. The bool is false if the person has no right to
+// read notices there now.
 func FindNoticeReader(view *db.Tx, keys *keyring.Ring, propertyID, personID string) (Profile, NoticeChoice, bool, error) {
 	row, err := view.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID), readsNotices()).Only(view.Context())
 	if ent.IsNotFound(err) {

@@ -32,7 +32,8 @@ var errLink = fault.New(fault.NotFound, fault.InvitationNotFound, "the link does
 // linkMAC returns the keyed hash under which the secret of a link is stored and found.
 func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("personLink", secret) }
 
-// CreateOwnerLink creates a link for an owner of a property, and ends the earlier ones. Without a property, the owner creates one.
+// CreateOwnerLink creates a link with which a person becomes owner of a property, and ends the earlier ones. If propertyID is empty, the
+// person creates a property with it.
 func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace) (OwnerLink, error) {
 	same := personinvitation.PropertyIDIsNil()
 	if propertyID != "" {
@@ -59,8 +60,8 @@ func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Tra
 	return l, recordAt(tx, keys, propertyID, by, t, audit.Done)
 }
 
-// isOpen selects the links that have not expired. The link of a token ends with the token, which a thief may have used. The text invited_by of a token
-// is "staff:" or "operator:" and the id. The links of a person end in [endInvitationsBy].
+// isOpen selects the links that have not expired. A link that was made with a token ends with the token, because a thief could have made
+// it; its invited_by is "staff:" or "operator:" and the token's id. Links that a person made end in [endInvitationsBy].
 func isOpen(now time.Time) predicate.PersonInvitation {
 	return personinvitation.And(personinvitation.EndsAtGT(now), func(s *sql.Selector) {
 		s.Where(sql.P(func(b *sql.Builder) {
@@ -85,7 +86,7 @@ func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitati
 	return row, nil
 }
 
-// useLink ends a link. Of two callers at the same time only one succeeds.
+// useLink deletes a link and returns its row. Of two callers at the same time only one succeeds.
 func useLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitation, error) {
 	row, err := findLink(tx, keys, secret)
 	if err != nil {
@@ -101,15 +102,15 @@ func useLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitatio
 	return row, nil
 }
 
-// FirstOwner is what the first owner of a property says.
+// FirstOwner is what a person sends to become owner with an [OwnerLink].
 type FirstOwner struct {
 	Claim
 	Secret, Name           string
 	PropertyName, TimeZone string // of the property to create; empty: the link names a property
 }
 
-// CreateFirstOwner uses up the link of an owner. It makes the person an owner of the property that the link names, and signs the person in. If the
-// link names no property, it creates one first.
+// CreateFirstOwner uses up an [OwnerLink]. It makes the person an owner of the property that the link names, and signs the person in. If
+// the link names no property, it creates one first.
 func (s *Service) CreateFirstOwner(ctx context.Context, f FirstOwner) (made Session, propertyID string, err error) {
 	l, err := findLink(s.DB.View(ctx), s.Keys, f.Secret)
 	if err == nil && l.EmailMAC != nil {
@@ -149,7 +150,8 @@ func (s *Service) CreateFirstOwner(ctx context.Context, f FirstOwner) (made Sess
 	return made, propertyID, err
 }
 
-// settingsError returns an error about a property's settings with the field names of an owner's request, in which "name" is "propertyName".
+// settingsError renames the field "name" in an error about a property's settings to "propertyName", its name in the request of
+// [FirstOwner].
 func settingsError(err error) error {
 	f, ok := fault.Of(err)
 	if !ok {

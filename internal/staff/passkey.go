@@ -24,10 +24,12 @@ var (
 	errTooManyPasskeys = fault.New(fault.Precondition, fault.TooManyPasskeys, "you have %d passkeys: delete one first", maxPasskeys)
 )
 
-// Ceremony is what a browser needs to use a passkey, and the state with which the ceremony is finished.
+// Ceremony is what a browser needs to use a passkey: Options for the browser, and the State that it sends back with its
+// answer.
 type Ceremony struct{ State, Options string }
 
-// relyingParty returns the relying party of the public address. Browsers bind a passkey to its host name and send the origin.
+// relyingParty returns the relying party (WebAuthn's word for the site) of the public address. Browsers bind a passkey to its host name and
+// send the origin.
 func (s *Service) relyingParty() (*webauthn.WebAuthn, error) {
 	host, origin := relyingPartyOf(s.PublicURL())
 	if host == "" {
@@ -43,7 +45,8 @@ func (s *Service) relyingParty() (*webauthn.WebAuthn, error) {
 	return rp, nil
 }
 
-// relyingPartyOf returns the host name and the origin of an address. No passkey belongs to an IP address; the loopback has the name localhost.
+// relyingPartyOf returns the host name and the origin of an address. It returns "" for an IP address, which cannot have passkeys, except
+// that the loopback gets the name localhost.
 func relyingPartyOf(address string) (host, origin string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -63,7 +66,7 @@ func relyingPartyOf(address string) (host, origin string) {
 	return host, origin
 }
 
-// account is a person as the relying party sees them.
+// account is a person with passkeys, as the WebAuthn library needs them.
 type account struct {
 	Profile
 	passkeys []Passkey
@@ -103,7 +106,7 @@ func (s *Service) expected(c ceremony, rp *webauthn.WebAuthn, personID, state st
 	}
 }
 
-// begun returns a started ceremony, with its options encoded for the browser.
+// begun returns a ceremony that has begun, with its options as JSON for the browser.
 func begun(state string, options any) (Ceremony, error) {
 	raw, err := json.Marshal(options)
 	if err != nil {
@@ -135,7 +138,7 @@ func (s *Service) BeginPasskey(ctx context.Context, personID, sessionID string) 
 	return begun(state, creation.Response)
 }
 
-// NewPasskey is a passkey that was added, with the session that replaces the caller's and, with the first second factor, recovery codes.
+// NewPasskey is a passkey that was added, with the session that replaces the caller's. It has recovery codes if the person had none.
 type NewPasskey struct {
 	Passkey
 	Session       Session
@@ -186,7 +189,7 @@ func (s *Service) AddPasskey(tx *db.Tx, personID, sessionID string, a Answer, na
 	return made, err
 }
 
-// Answer is what a browser made of a ceremony.
+// Answer is what a browser sends to finish a ceremony: its state, and the credential as JSON.
 type Answer struct{ State, Credential string }
 
 // BeginPasskeySignIn begins a sign-in with a passkey of any person.
@@ -265,8 +268,8 @@ func (s *Service) NoteRefusedPasskey(personID string, t Trace, err error) {
 	}
 }
 
-// usePasskey checks the answer of a browser to a ceremony, and stores that the passkey was used. It returns whose passkey it is, if known also
-// with an error.
+// usePasskey checks the answer of a browser to a ceremony, and stores that the passkey was used. It returns the id of the passkey's owner,
+// even with an error if the owner is known.
 func (s *Service) usePasskey(tx *db.Tx, c ceremony, a Answer) (personID string, err error) {
 	rp, err := s.relyingParty()
 	if err != nil {
@@ -293,7 +296,7 @@ func (s *Service) usePasskey(tx *db.Tx, c ceremony, a Answer) (personID string, 
 	}
 	used, err := rp.ValidateLogin(who, s.expected(c, rp, p.PersonID, a.State), parsed)
 	if err != nil || used.Authenticator.CloneWarning {
-		// The library also warns where the sign count did not grow: another device has a copy of the passkey.
+		// CloneWarning means that the sign count did not grow: another device has a copy of the passkey.
 		return p.PersonID, errPasskey
 	}
 	if err := useState(tx, s.Keys, a.State, end, errPasskey); err != nil {

@@ -41,7 +41,7 @@ func errNoPasskey() error {
 	return fault.New(fault.NotFound, fault.PasskeyNotFound, "you have no such passkey: list the passkeys to find it")
 }
 
-// sealCredential returns what is stored of a credential. The attestation is not: the options ask for none.
+// sealCredential encrypts a credential for storing. It drops the attestation, for which the options do not ask.
 func sealCredential(ctx context.Context, keys *keyring.Ring, passkeyID string, c webauthn.Credential) ([]byte, error) {
 	c.Attestation = webauthn.CredentialAttestation{}
 	raw, err := json.Marshal(c)
@@ -173,7 +173,7 @@ func hasSecondFactor(tx *db.Tx, who *ent.Person) (bool, error) {
 	return some, nil
 }
 
-// havePasskeys returns which of some people have a passkey.
+// havePasskeys returns which of people, ids of persons, have a passkey.
 func havePasskeys(view *db.Tx, people []string) (map[string]bool, error) {
 	ids, err := view.Passkey.Query().Where(passkey.PersonIDIn(people...)).Limit(len(people) * maxPasskeys).Select(passkey.FieldPersonID).Strings(view.Context())
 	if err != nil {

@@ -21,7 +21,7 @@ const (
 // hashParams cost about 30 ms.
 var hashParams = &argon2id.Params{Memory: hashMemory, Iterations: 2, Parallelism: 1, SaltLength: 16, KeyLength: 32}
 
-// dummyHash is compared when an address is unknown, so that the answer takes as long as with a known one.
+// dummyHash is compared with the password if an address is unknown, so that the call takes as long as with a known one.
 var dummyHash = func() string {
 	hash, err := argon2id.CreateHash("no person has this password", hashParams)
 	if err != nil {
@@ -33,7 +33,7 @@ var dummyHash = func() string {
 // hashing bounds how many passwords are hashed at a time, because each needs memory and callers need no credential.
 var hashing = semaphore.NewWeighted(4)
 
-// passwordProblem returns why a new password is refused, or nil. path names the field in the error.
+// passwordProblem returns why the length of a password is refused, or nil. path names the field in the error.
 func passwordProblem(path, password string) *fault.Field {
 	switch {
 	case utf8.RuneCountInString(normalize(password)) < minPasswordRunes:
@@ -44,7 +44,8 @@ func passwordProblem(path, password string) *fault.Field {
 	return nil
 }
 
-// normalize makes one text of the different encodings that keyboards give the same password.
+// normalize returns the Unicode form in which passwords are compared, because keyboards encode the same characters in
+// different ways.
 func normalize(password string) string { return norm.NFKC.String(password) }
 
 // hashPassword returns the hash of a password, in PHC format with salt and parameters.

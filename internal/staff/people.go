@@ -20,7 +20,7 @@ import (
 type Caller struct {
 	PersonID string
 	Role     Role
-	Author   string // as the audit log names the caller
+	Author   string // the name of the caller in the audit log
 }
 
 // author returns the name of a person in the audit log: the id, never the readable name.
@@ -34,8 +34,8 @@ type Access struct {
 
 func (a Access) isActiveOwner() bool { return a.Role == Owner && !a.Disabled }
 
-// accessChangeProblem returns why a caller may not change the access of a person from one to another, or nil. otherOwners counts the active
-// owners of the property without this person: it must keep one.
+// accessChangeProblem returns why a caller has no right to change the access of a person, or nil. otherOwners counts the active owners of
+// the property without this person: the property must keep one.
 func accessChangeProblem(by Caller, personID string, from, to Access, otherOwners int) error {
 	switch {
 	case from == to:
@@ -96,8 +96,8 @@ func ListMembers(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Member, 
 	return all, nil
 }
 
-// Names returns the names of people of a property who are recorded as authors, such as "staff:prs_...", by what is recorded. People who were removed
-// are among them as long as the audit log is kept. Others have none.
+// Names returns, by author such as "staff:prs_...", the names of people of a property. It includes people who were removed, as long as the
+// audit log is kept, and omits authors of other kinds.
 func Names(view *db.Tx, keys *keyring.Ring, propertyID string, authors []string) (map[string]string, error) {
 	var ids []string
 	for _, recorded := range authors {
@@ -156,7 +156,7 @@ func GetMember(tx *db.Tx, keys *keyring.Ring, propertyID, personID string) (Memb
 // accessOf returns the role of a membership, and whether it is disabled.
 func accessOf(row *ent.Membership) Access { return Access{Role(row.Role), row.DisabledAt != nil} }
 
-// AccessChange changes the access of a person. Nil keeps what it is.
+// AccessChange changes the access of a person. A nil field leaves the value as it is.
 type AccessChange struct {
 	Role     *Role
 	Disabled *bool
@@ -234,8 +234,8 @@ func loadMember(tx *db.Tx, propertyID, personID string) (*ent.Membership, *ent.P
 	return row, who, nil
 }
 
-// authorizeChange returns why a caller may not change the access of a person, by what is stored now: the role of the caller may have changed since
-// the call was authorized.
+// authorizeChange returns why a caller has no right to change the access of a person, or nil. It loads the caller's role again, because it
+// can have changed since the call was authorized.
 func authorizeChange(tx *db.Tx, by Caller, row *ent.Membership, to Access) error {
 	by, err := currentCaller(tx, by, row.PropertyID)
 	if err != nil {
@@ -253,7 +253,7 @@ func authorizeChange(tx *db.Tx, by Caller, row *ent.Membership, to Access) error
 	return accessChangeProblem(by, row.PersonID, accessOf(row), to, active)
 }
 
-// currentCaller returns a caller with the role that is stored now.
+// currentCaller returns a caller with the role that is stored now; a token keeps its role.
 func currentCaller(tx *db.Tx, by Caller, propertyID string) (Caller, error) {
 	if by.PersonID == "" {
 		return by, nil

@@ -46,7 +46,7 @@ func emailMAC(keys *keyring.Ring, email string) []byte {
 	return keys.MAC("personEmail", foldEmail(email))
 }
 
-// The purposes of what is sealed of a person.
+// These return the purposes with which the mail address and the name of a person are sealed.
 func emailPurpose(personID string) string { return "person/" + personID + "/email" }
 func namePurpose(personID string) string  { return "person/" + personID + "/name" }
 
@@ -62,7 +62,7 @@ func findPerson(tx *db.Tx, keys *keyring.Ring, email string) (*ent.Person, error
 	return row, nil
 }
 
-// loadPerson returns a person who may sign in.
+// loadPerson returns a person, or refuses the credential if the person does not exist or is disabled.
 func loadPerson(tx *db.Tx, personID string) (*ent.Person, error) {
 	row, err := tx.Person.Query().Where(person.ID(personID), person.DisabledAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {

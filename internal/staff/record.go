@@ -13,13 +13,14 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Trace says how the call of a person came, for the audit log: its RPC and the client's address.
+// Trace has the RPC of a call and the client's address, for the audit log.
 type Trace struct{ Action, From string }
 
 // maxRecorded bounds the properties whose audit logs have an entry about the account of one person.
 const maxRecorded = 50
 
-// Record adds an entry about the account of a person, such as a sign-in, to the audit log of each property at which the person works.
+// Record adds an entry about the account of a person, such as a sign-in, to the audit logs of up to maxRecorded properties at which the
+// person works.
 func Record(tx *db.Tx, keys *keyring.Ring, personID string, t Trace, outcome audit.Outcome) error {
 	// In the order of their ids, so that two calls lock the logs in the same order.
 	properties, err := tx.Membership.Query().Where(membership.PersonID(personID), membership.DisabledAtIsNil()).
@@ -43,8 +44,8 @@ func recordAt(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace, out
 	return audit.Append(tx, keys, audit.Record{PropertyID: propertyID, Actor: by, Action: t.Action, Subjects: subjects, From: t.From, Outcome: outcome})
 }
 
-// Failures records failed sign-ins of known people in the audit log, after the call was answered: the time of the answer must not show whether an
-// address is known. The limits of guesses bound them. Entries that wait are lost if the process crashes.
+// Failures records failed sign-ins of known people in the audit log, after the call was answered: the time of the answer must not show
+// whether an address is known. The limits of failed attempts bound their number. Queued entries are lost if the process crashes.
 type Failures struct {
 	db    *db.DB
 	keys  *keyring.Ring
@@ -58,11 +59,11 @@ type failure struct {
 }
 
 const (
-	// maxFailures bounds the entries that wait.
+	// maxFailures bounds the queued entries.
 	maxFailures = 256
 	// failureTime is how long storing one entry may take.
 	failureTime = 5 * time.Second
-	// failuresDrain is how long storing all entries that still wait may take when the server stops.
+	// failuresDrain is how long storing all queued entries may take when the server stops.
 	failuresDrain = 10 * time.Second
 )
 
@@ -83,7 +84,7 @@ func (f *Failures) note(personID string, t Trace) {
 	}
 }
 
-// Run records until the context ends, and then what still waits.
+// Run stores queued entries until the context ends, and then those that are still queued.
 func (f *Failures) Run(ctx context.Context) error {
 	for {
 		select {
@@ -96,7 +97,7 @@ func (f *Failures) Run(ctx context.Context) error {
 	}
 }
 
-// drain records what still waits, until a limit.
+// drain stores the entries that are still queued, for at most failuresDrain.
 func (f *Failures) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, failuresDrain)
 	defer cancel()

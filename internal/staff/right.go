@@ -1,4 +1,4 @@
-// Package staff keeps the people who work at properties: their roles and rights, passwords, second factors, sessions and invitations. The
+// Package staff stores the people who work at properties: their roles and rights, passwords, second factors, sessions and invitations. The
 // tokens of scripts are in package credential.
 package staff
 
@@ -23,7 +23,7 @@ const (
 // Roles lists all roles, the one with the most rights first.
 var Roles = []Role{Owner, Manager, FrontDesk, Housekeeping}
 
-// Right is what an RPC of the property area needs of a person. Each RPC names its right in its proto.
+// Right is what a person needs to call an RPC of the property API. Each RPC names its right in its proto.
 type Right string
 
 const (
@@ -102,7 +102,8 @@ func IsRight(text string) bool { return slices.Contains(Rights, Right(text)) }
 // IsRole reports whether a text names a role.
 func IsRole(text string) bool { return slices.Contains(Roles, Role(text)) }
 
-// MayManage reports whether a person with a role may give, change or end the role other. A manager manages only the roles below.
+// MayManage reports whether a person with a role has the right to give, change or end the role other. A manager manages only the roles
+// below.
 func MayManage(role, other Role) bool {
 	switch role {
 	case Owner:
@@ -118,8 +119,9 @@ var (
 	errSignInAgain  = fault.New(fault.Denied, fault.SignInAgain, "this call changes how you sign in: sign in again, and make it within 15 minutes")
 )
 
-// StepUp returns why a person must prove again who they are before a call that asks for it, or nil. A person without a second factor proves it by
-// signing in, and only for the own account: otherwise a session that a stranger found open would become a lasting way in.
+// StepUp returns why a person must prove again who they are before a sensitive call, or nil. A person with a second factor must confirm it
+// again. A person without one must sign in again, but only for calls about the own account: otherwise a stranger who finds an open session
+// could add a sign-in of their own.
 func StepUp(a actor.Actor, right Right, now time.Time) error {
 	switch {
 	case !a.SecondFactor.Suffices(now):

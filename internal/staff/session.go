@@ -27,10 +27,10 @@ const (
 	maxSessions = 20
 )
 
-// Session is a new session with its token, which is not stored.
+// Session is a new session with its token; only a hash of the token is stored.
 type Session struct {
 	ID, Token, PersonID string
-	Challenge           string // in place of the token: the second factor is missing
+	Challenge           string // set in place of the token if the second factor is missing
 	EndsAt              time.Time
 }
 
@@ -74,7 +74,7 @@ func createSession(tx *db.Tx, keys *keyring.Ring, spec sessionSpec) (Session, er
 	return s, endSessions(tx, s.PersonID, personsession.IDIn(ids...))
 }
 
-// endSessions ends sessions of a person; without a selection all of them.
+// endSessions ends the sessions of a person that match which; without which, all of them.
 func endSessions(tx *db.Tx, personID string, which ...predicate.PersonSession) error {
 	if _, err := tx.PersonSession.Delete().Where(append(which, personsession.PersonID(personID))...).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("end sessions of a person: %w", err)
@@ -82,8 +82,8 @@ func endSessions(tx *db.Tx, personID string, which ...predicate.PersonSession) e
 	return nil
 }
 
-// Authenticate returns the person whose session has the token. propertyID is the property that the call names. If it is "", the actor has no
-// property and no role.
+// Authenticate returns the person whose session has the token, as the actor of a call. propertyID is the property that the call names. If
+// it is "", the actor has no property and no role.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.PersonSession) {
 		return actor.Actor{}, credential.Refused()
@@ -125,7 +125,7 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (ac
 	return a, nil
 }
 
-// NeedsUsed reports whether a call should store a new time of use of its session, or of its membership: the stored one is old enough.
+// NeedsUsed reports whether the stored time of last use, of a session or a membership, is so old that the call must store a new one.
 func NeedsUsed(a actor.Actor, now time.Time) bool {
 	return a.PersonID != "" && now.Sub(a.UsedAt) >= usedInterval
 }
@@ -173,7 +173,7 @@ func EndSession(tx *db.Tx, personID, sessionID string) error {
 // EndAllSessions ends every session of a person.
 func EndAllSessions(tx *db.Tx, personID string) error { return endSessions(tx, personID) }
 
-// sessionOf returns a valid session of a person, or refuses the caller's credential.
+// sessionOf returns a valid session of a person, or the error [credential.Refused].
 func sessionOf(tx *db.Tx, personID, sessionID string) (*ent.PersonSession, error) {
 	row, err := tx.PersonSession.Query().Where(valid(tx, personID), personsession.ID(sessionID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -211,10 +211,10 @@ func rotateSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (S
 	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: row.SecondFactorAt, provedAt: row.ProvedAt})
 }
 
-// challengeLife is how long a sign-in waits for the second factor.
+// challengeLife is how long a sign-in waits for the second factor, and a browser has for a passkey.
 const challengeLife = 5 * time.Minute
 
-// findPending returns the session of a sign-in that waits for the second factor, by its challenge.
+// findPending returns the pending session of a sign-in that waits for the second factor, by its challenge.
 func findPending(tx *db.Tx, keys *keyring.Ring, challenge string) (*ent.PersonSession, error) {
 	if !keyring.IsToken(challenge, keyring.PersonSession) {
 		return nil, credential.Refused()
@@ -229,7 +229,7 @@ func findPending(tx *db.Tx, keys *keyring.Ring, challenge string) (*ent.PersonSe
 	return row, nil
 }
 
-// replaceSession replaces the session of a call by one with a confirmed second factor. Other sessions of the person go on.
+// replaceSession replaces the session of a call by one with a confirmed second factor. Other sessions of the person stay valid.
 func replaceSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (Session, error) {
 	row, err := sessionOf(tx, personID, sessionID)
 	if err != nil {
@@ -242,8 +242,8 @@ func replaceSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (
 	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: &now, provedAt: row.ProvedAt})
 }
 
-// beginSession creates a session for a person who has signed in. If the person has a second factor, the session waits for it. provedAt is when the
-// person gave the password, here or at the identity provider; zero: the provider does not say.
+// beginSession creates a session for a person who has signed in. If the person has a second factor, the session is pending until a code or
+// passkey confirms it. provedAt is when the person gave the password, here or at the identity provider; zero: the provider does not say.
 func beginSession(tx *db.Tx, keys *keyring.Ring, who *ent.Person, device string, provedAt time.Time) (Session, error) {
 	spec := sessionSpec{personID: who.ID, device: device}
 	if !provedAt.IsZero() {

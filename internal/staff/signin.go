@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Claim is what a person says to prove who they are.
+// Claim is what a person sends to sign in with a password.
 type Claim struct {
 	Email, Password string
 	Network         string // the client's network, by which failures are counted
@@ -20,7 +20,7 @@ type Claim struct {
 	Trace
 }
 
-// errSignIn is the answer to every wrong claim, whether or not the address is known.
+// errSignIn is the error for every wrong address or password, so that it does not tell whether the address is known.
 var errSignIn = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "the e-mail address or the password is wrong")
 
 // SignIn checks an address and a password, and creates a session. The session waits if the person has a second factor: see
@@ -42,8 +42,8 @@ func (s *Service) SignIn(ctx context.Context, c Claim) (made Session, err error)
 	return made, err
 }
 
-// checkPassword returns the person with an address and a password. It does the same work for an unknown address: it counts the attempt,
-// looks the person up, and compares a hash.
+// checkPassword returns the person whose address and password these are, or errSignIn. It does the same work for an unknown address: it
+// counts the attempt, looks the person up, and compares a hash.
 func (s *Service) checkPassword(ctx context.Context, c Claim) (*ent.Person, error) {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error { return countPasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network) })
 	if err != nil {
@@ -102,11 +102,12 @@ type PasswordChange struct {
 	Trace
 }
 
-// Change stores what was checked outside of a transaction, and returns the session that replaces the caller's.
+// Change stores, in a transaction, a change that was checked before, and returns the session that replaces the
+// caller's.
 type Change func(tx *db.Tx) (Session, error)
 
-// PrepareChange checks whether a signed-in person may change the password, and hashes the new one. The change ends every session of the person, and
-// begins a new one on the caller's device.
+// PrepareChange checks whether a signed-in person has the right to change the password, and hashes the new one. The returned Change ends
+// every session of the person, and begins a new one on the caller's device.
 func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, error) {
 	if wrong := passwordProblem("newPassword", p.NewPassword); wrong != nil {
 		return nil, fault.Fields(*wrong)

@@ -43,8 +43,8 @@ var (
 // totpPurpose returns the purpose with which the secret of a person's authenticator app is sealed.
 func totpPurpose(personID string) string { return "person/" + personID + "/totp" }
 
-// stepOf returns the time step of a right code, and false if the code is wrong. A code of lastStep, the step of the last used code, or of an
-// earlier step is wrong, so that each works once.
+// stepOf returns the time step (of 30 seconds) to which a code belongs, and false if the code is wrong. A code of lastStep, the step of the
+// last used code, or of an earlier step is wrong, so that each works once.
 func stepOf(code, secret string, now time.Time, lastStep int64) (int64, bool) {
 	present, found := now.Unix()/totpPeriod, int64(0)
 	for step := present - totpSkew; step <= present+totpSkew; step++ {
@@ -56,13 +56,14 @@ func stepOf(code, secret string, now time.Time, lastStep int64) (int64, bool) {
 	return found, found > 0
 }
 
-// Enrolment is what an authenticator app needs.
+// Enrolment is what an authenticator app needs to generate codes for a person.
 type Enrolment struct {
 	Secret string // in base32
 	URL    string // as a QR code
 }
 
-// BeginTOTP makes a secret for the authenticator app of a person. It counts only after [Service.PrepareCode] has seen a code of it.
+// BeginTOTP stores a new secret for the authenticator app of a person. The app becomes a second factor only when [Service.PrepareTOTP] gets
+// a code of it.
 func BeginTOTP(tx *db.Tx, keys *keyring.Ring, personID string) (Enrolment, error) {
 	row, err := loadPerson(tx, personID)
 	if err != nil {
@@ -99,7 +100,7 @@ func (s *Service) countCode(ctx context.Context, personID string) error {
 	return s.DB.Write(ctx, func(tx *db.Tx) error { return countAttempt(tx, s.secondFactorCounters(personID)) })
 }
 
-// useCode checks a code of the authenticator app or a recovery code, which each work once.
+// useCode checks a code of the authenticator app or a recovery code, and marks it as used. Each code works once.
 func (s *Service) useCode(tx *db.Tx, row *ent.Person, code string) error {
 	has, err := hasSecondFactor(tx, row)
 	if err != nil {
@@ -221,8 +222,8 @@ func (s *Service) NoteRefusedCode(personID string, t Trace, err error) {
 	}
 }
 
-// PrepareCode counts an attempt with a code of a signed-in person. The change checks the code, and replaces the caller's session by one with a
-// confirmed second factor.
+// PrepareCode counts an attempt with a code of a signed-in person. The returned Change checks the code, and replaces the caller's session
+// by one with a confirmed second factor.
 func (s *Service) PrepareCode(ctx context.Context, personID, sessionID, code string) (Change, error) {
 	if err := s.countCode(ctx, personID); err != nil {
 		return nil, err
@@ -239,7 +240,8 @@ func (s *Service) PrepareCode(ctx context.Context, personID, sessionID, code str
 	}, nil
 }
 
-// PrepareTOTP is [Service.PrepareCode] for the first code of a new authenticator app. The change also returns the recovery codes.
+// PrepareTOTP is [Service.PrepareCode] for the first code of a new authenticator app. The returned function also returns new recovery
+// codes.
 func (s *Service) PrepareTOTP(ctx context.Context, personID, sessionID, code string) (func(tx *db.Tx) (Session, []string, error), error) {
 	if err := s.countCode(ctx, personID); err != nil {
 		return nil, err

@@ -68,13 +68,14 @@ func writeEscaped(b *strings.Builder, r rune) {
 // Terminal returns a writer to w that escapes unprintable characters, except line feeds and tabs.
 func Terminal(w io.Writer) io.Writer { return &terminal{to: w} }
 
+// terminal is the writer of [Terminal].
 type terminal struct {
 	mu   sync.Mutex
 	to   io.Writer
 	rest []byte // rest is the first part of a character that continues in the next write
 }
 
-// Write keeps an incomplete character at the end of p for the next call.
+// Write writes p with unprintable characters escaped. It keeps an incomplete UTF-8 character at the end of p for the next call.
 func (t *terminal) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -99,7 +100,7 @@ func (t *terminal) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// foldedLetters replaces letters that Unicode does not decompose by what people type for them.
+// foldedLetters replaces letters that Unicode does not decompose by what people type instead, such as ø by o.
 var foldedLetters = strings.NewReplacer("ß", "ss", "ẞ", "ss", "æ", "ae", "Æ", "ae", "œ", "oe", "Œ", "oe", "ø", "o", "Ø", "o", "ł", "l", "Ł", "l",
 	"đ", "d", "Đ", "d", "ð", "d", "Ð", "d", "þ", "th", "Þ", "th", "ı", "i", "'", "", "’", "", "ʼ", "", "`", "")
 
@@ -115,7 +116,7 @@ func Words(name string) []string {
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 }
 
-// MatchNames reports whether each of the words is the beginning of one of the names. Both are folded, see [Words].
+// MatchNames reports whether each of the words is a prefix of one of the names. Both are folded, see [Words].
 func MatchNames(words, names []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, w) })
@@ -133,8 +134,9 @@ func Truncate(s string, n int) string {
 	return s[:n]
 }
 
-// FullName returns the name of a space that no other space of the property has: the name of a bed follows that of its dorm, because beds of two dorms may
-// have equal names. parent is the name of the dorm, or "". A name that already begins with it, such as "Dorm 4-1", is the full name.
+// FullName returns the name of a space that no other space of the property has: the name of a bed follows that of its dorm, because beds of
+// two dorms may have equal names. parent is the name of the dorm, or "". A name that already begins with the name of the dorm, such as
+// "Dorm 4-1", is returned unchanged.
 func FullName(parent, name string) string {
 	if parent == "" || name == "" {
 		return name
@@ -152,8 +154,8 @@ func Capitalize(sentence string) string {
 	return string(unicode.ToUpper(first)) + sentence[size:]
 }
 
-// Groups splits the digits of a code into the groups in which people read it: threes, or pairs and fours where threes would leave one or
-// two digits.
+// Groups splits the digits of a code into groups that are easy to read: groups of three, two of four for eight digits, and two pairs
+// instead of a last group of one digit (1234567: 123 45 67).
 func Groups(digits string) (groups []string) {
 	for rest := digits; rest != ""; {
 		n := min(3, len(rest))

@@ -1,5 +1,5 @@
-// Package throttle slows failed attempts down: after some failures, the next attempt waits. A limit never closes for the rest of its period, so
-// that a guesser does not lock another person out. Callers store the counters.
+// Package throttle slows failed attempts down: after some failures, the next attempt waits. A limit only delays attempts and never refuses
+// all of them, so that a guesser does not lock another person out. Callers store the counters.
 package throttle
 
 import (
@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// Limit counts the failures of a period, which begins with the first one. From some counts on, the next attempt waits for a pause after the latest
-// failure.
+// Limit counts the failures in a period, which begins with the first failure. Once there are enough failures for a Pause, the next attempt
+// must wait for that pause after the latest failure.
 type Limit struct {
 	Name   string
 	Period time.Duration
 	Pauses []Pause // the shortest first
 }
 
-// Pause is how long an attempt waits after the latest failure, if the period has at least so many failures.
+// Pause means that an attempt waits for Wait after the latest failure, if the period has at least Failures failures.
 type Pause struct {
 	Failures int
 	Wait     time.Duration
@@ -32,8 +32,8 @@ func (l Limit) After(failures int, wait time.Duration) Limit {
 	return l
 }
 
-// Counter is the number of failures that a limit counted in its present period, and when they were. ID identifies in the database what is
-// counted.
+// Counter has the number of failures that a limit has counted in its present period, and the times of the first and the latest. ID
+// identifies what is counted, and is the key in the database.
 type Counter struct {
 	Limit
 	ID          string
@@ -68,10 +68,10 @@ func (c Counter) WithFailure(now time.Time) Counter {
 	return c
 }
 
-// BeginsToWait reports whether the latest failure is the first after which an attempt waits.
+// BeginsToWait reports whether the latest failure is the first in the period after which an attempt must wait.
 func (c Counter) BeginsToWait() bool { return len(c.Pauses) > 0 && c.Count == c.Pauses[0].Failures }
 
-// LongestWait returns the longest wait of some counters; 0: the attempt may run now.
+// LongestWait returns the longest wait of the counters; 0: the attempt can run now.
 func LongestWait(counters []Counter, now time.Time) (wait time.Duration) {
 	for _, c := range counters {
 		wait = max(wait, c.Wait(now))
@@ -88,7 +88,8 @@ func IDs(counters []Counter) []string {
 	return ids
 }
 
-// Restore sets each counter to what is stored for its present period, and to zero if nothing is. The stored counters need no limit.
+// Restore sets each counter to the stored one with its ID, or to zero if there is none or its period is over. The stored counters need no
+// Limit.
 func Restore(counters, stored []Counter, now time.Time) {
 	byID := make(map[string]Counter, len(stored))
 	for _, s := range stored {
@@ -103,7 +104,8 @@ func Restore(counters, stored []Counter, now time.Time) {
 	}
 }
 
-// InOrder returns counters in the order of their ids. Transactions that store counters in this order lock the rows in the same order.
+// InOrder returns counters in the order of their ids. Transactions that store counters in this order lock the rows in the same order, and
+// so do not deadlock.
 func InOrder(counters []Counter) []Counter {
 	return slices.SortedFunc(slices.Values(counters), func(a, b Counter) int { return strings.Compare(a.ID, b.ID) })
 }

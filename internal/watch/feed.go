@@ -14,12 +14,13 @@ const (
 	// maxOfCaller and maxOfProperty bound the open streams of this process: of one person or token, and of one property.
 	maxOfCaller   = 20
 	maxOfProperty = 200
-	// keepUnwatched is how long the changes of a property are kept after its last stream ended, so that a stream can continue.
+	// keepUnwatched is how long the changes of a property are kept after its last stream ended, so that a stream can continue after a lost
+	// connection.
 	keepUnwatched = 2 * time.Minute
 )
 
-// Feed distributes changes to the open streams of this process. It stores for each watched property which things changed, not for each
-// stream, so that a slow stream costs nothing.
+// Feed distributes changes to the open streams of this process. It stores for each watched property, not for each stream, which things
+// changed, so that a slow stream costs nothing.
 type Feed struct {
 	closed     chan struct{}
 	mu         sync.Mutex
@@ -28,7 +29,7 @@ type Feed struct {
 
 // property has the recent changes of a watched property.
 type property struct {
-	id        string // id is random, so that a resume token of another process, or of an earlier history, is recognised
+	id        string // id is random: a resume token with another id is of another process or of a forgotten history
 	position  uint64
 	topics    map[Topic]*history
 	streams   map[*Stream]struct{}
@@ -54,12 +55,12 @@ type Stream struct {
 	caller     string
 	topics     []Topic
 	position   uint64
-	known      bool // known means that the changes up to position are known to the reader
+	known      bool // known means that the reader has received the changes up to position
 	woken      chan struct{}
 }
 
-// Open opens a stream of some topics of a property. caller is the person or token that reads it. A resume token of an earlier stream continues
-// where that stream was, if the changes since then are still known. The caller of Open calls [Stream.End].
+// Open opens a stream of some topics of a property. caller is the person or token that reads it. A resume token of an earlier stream
+// continues where that stream was, if the changes since then are still known. The caller must call [Stream.End].
 func (f *Feed) Open(propertyID, caller string, topics []Topic, resume string) (*Stream, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -82,7 +83,8 @@ func (f *Feed) Open(propertyID, caller string, topics []Topic, resume string) (*
 	return s, nil
 }
 
-// positionOf returns the position that a resume token names. It returns false for a token of another history.
+// positionOf returns the position that a resume token names. It returns false for a token of another process or of a
+// forgotten history.
 func (p *property) positionOf(resume string) (position uint64, ok bool) {
 	id, number, _ := strings.Cut(resume, ".")
 	position, err := strconv.ParseUint(number, 10, 64)
@@ -141,7 +143,7 @@ func (f *Feed) Add(k Key) {
 	}
 }
 
-// AddEverything records that notifications may have been lost: all streams get the answer that everything may have
+// AddEverything records that notifications were possibly lost: all streams then report that everything may have
 // changed.
 func (f *Feed) AddEverything() {
 	f.mu.Lock()
@@ -163,7 +165,7 @@ func (p *property) add(topic Topic, id string) {
 	}
 }
 
-// wake makes Woken receive a value if the stream has the topic. Further changes before the reader answers add nothing.
+// wake sends a value to Woken if the stream has the topic. Further changes before the reader receives it send nothing.
 func (s *Stream) wake(topic Topic) {
 	for _, t := range s.topics {
 		if t != topic {

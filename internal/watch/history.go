@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	// MaxIDs is how many ids of a topic one answer lists. Beyond it, everything of the topic may have changed.
+	// MaxIDs is how many ids of a topic one [Change] lists. If more changed, the Change has Everything set.
 	MaxIDs = 50
 	// maxKept is how many ids of a topic are kept for slow readers and for streams that continue.
 	maxKept = 256
@@ -23,7 +23,7 @@ type Change struct {
 // history keeps when each thing of one topic last changed. A position is a number that grows with each change of the property.
 type history struct {
 	last  map[string]uint64 // last has the position of the last change, by id
-	floor uint64            // floor is the last position up to which changes may be missing from last
+	floor uint64            // floor is the position up to which changes can be missing from last
 }
 
 // add records a change. An empty id means that all things may have changed.

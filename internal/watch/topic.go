@@ -1,5 +1,5 @@
-// Package watch notifies open streams of what changed at a property: by topic and id, never the content. A notification can be lost, so each
-// part of the way notices a loss and then reports that everything may have changed.
+// Package watch notifies open streams of what changed at a property: by topic and id, never the content. A notification can be lost, so
+// each part that passes it on detects a loss and then reports that everything may have changed.
 package watch
 
 import (
@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Topic is a kind of things at a property.
+// Topic is a kind of things at a property of which a stream can report changes.
 type Topic string
 
 const (
@@ -28,8 +28,8 @@ var Topics = []Topic{Reservations, Spaces, Locks, Bridges, Notices, Messages, Ki
 // IsTopic reports whether a text names a topic.
 func IsTopic(text string) bool { return slices.Contains(Topics, Topic(text)) }
 
-// Changed is the topic of the process that carries changes from a transaction to the streams of all nodes. A key is a property, a topic and an
-// id, separated by spaces.
+// Changed is the topic of [db.Tx.Notify] that carries changes from a transaction to the streams of all nodes. A key is a property, a topic
+// and an id, separated by blanks: see [Key.String].
 const Changed db.Topic = "watch.changed"
 
 // Notify notifies the streams of a property, after the commit, that things of a topic changed. Without ids, all of them may have changed.

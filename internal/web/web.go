@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/web/staff"
 )
 
-// Paths are the patterns of the paths that the pages need.
+// Paths are the path prefixes of all pages and of their files, such as /app/ and /static/. The server routes them to the handler of [New].
 var Paths = slices.Concat(kit.Paths, guest.Paths, staff.Paths, operator.Paths)
 
 // New returns the HTTP handler of all web pages. o configures what the pages share. guests, staffs and operators are the API clients that each
@@ -44,7 +44,7 @@ func New(o kit.Options, guests guest.API, staffs staff.API, operators operator.A
 		case at(operator.Paths, r):
 			operatorPages.ServeHTTP(w, r)
 		default:
-			guestPages.ServeHTTP(w, r) // also answers paths that no page has
+			guestPages.ServeHTTP(w, r) // also renders the error page for unknown paths
 		}
 	})), nil
 }

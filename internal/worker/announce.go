@@ -27,10 +27,11 @@ func NewAnnouncer(b *bus.Bus, wake func()) *Announcer {
 	return &Announcer{bus: b, wake: wake, news: make(chan struct{}, 1)}
 }
 
-// Notify reports that this node stored events. The argument, a subject, does not matter. It never blocks and is safe for concurrent use.
+// Notify reports that this node stored events. It ignores its argument, the subject of an event. It never blocks and is safe for concurrent
+// use.
 func (a *Announcer) Notify(string) { notify(a.news) }
 
-// notify wakes the reader of a channel with space for one value. It does not block: a wake-up that still waits is enough.
+// notify wakes the reader of a channel with a buffer of one. It does not block: if a wake-up is pending already, one is enough.
 func notify(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

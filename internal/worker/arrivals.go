@@ -43,7 +43,8 @@ func (a Arrivals) Sweep() Sweep {
 	}}
 }
 
-// enqueueDue schedules the checks of arrivals that came within the horizon since seen. It returns the horizon, which is seen of the next call.
+// enqueueDue schedules the checks of arrivals that came within the horizon after seen, the horizon of the last call. It returns the present
+// horizon.
 func enqueueDue(ctx context.Context, d *db.DB, seen time.Time) (until time.Time, err error) {
 	for n := 1; n > 0 && err == nil; {
 		err = d.Write(ctx, func(tx *db.Tx) error {

@@ -6,8 +6,8 @@ import (
 	"latchkey.dev/internal/mail"
 )
 
-// TakeBounce gives up the mail of a property that a bounce reports as not delivered. It returns that mail, or nil if nothing follows. A report that
-// arrives again changes nothing and returns the mail, too.
+// TakeBounce marks the mail that a bounce reports as not delivered as given up, notifies staff, and returns the mail. It returns nil if the
+// mail is unknown at this property or cannot bounce. A repeated report changes nothing and returns the mail again.
 func (m Mails) TakeBounce(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error) {
 	row, err := mail.Get(tx, propertyID, bounce.MailID)
 	if fault.Has(err, fault.NotFoundReason) {
@@ -29,7 +29,7 @@ func (m Mails) TakeBounce(tx *db.Tx, propertyID string, bounce mail.Bounce) (*ma
 	return mail.Get(tx, propertyID, bounce.MailID)
 }
 
-// givenUp returns a mail if it was given up before, or nil.
+// givenUp returns a mail that was given up before; nil for any other.
 func givenUp(row *mail.Row) *mail.Row {
 	if s := mail.State(row.State); s == mail.Failed || s == mail.Bounced {
 		return row

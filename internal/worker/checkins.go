@@ -75,7 +75,7 @@ func (run *checkInRun) evaluateDue(ctx context.Context) error {
 	return nil
 }
 
-// evaluate decides about one check-in again and stores the result. If a call to the PMS is due, it starts it in the background.
+// evaluate decides again about one check-in and stores the result. If a call to the PMS is due, it starts the call in the background.
 func (run *checkInRun) evaluate(ctx context.Context, k checkin.Key) {
 	if ctx.Err() != nil {
 		return

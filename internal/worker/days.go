@@ -32,12 +32,12 @@ type daysJob struct {
 	days Days
 }
 
-// Work recomputes page by page. After an interruption it starts again, which is safe because it is idempotent.
+// Work recomputes the times page by page. After an interruption it starts from the beginning, which is safe because it is idempotent.
 func (w *daysJob) Work(ctx context.Context, job *river.Job[jobs.CompleteDays]) error {
 	return w.days.completeAll(ctx, job.Args.PropertyID)
 }
 
-// daysBatch bounds the reservations of one transaction.
+// daysBatch is the number of reservations that one transaction recomputes.
 const daysBatch = 100
 
 // completeAll computes the times of all stays of a property whose dates the PMS gave as days.

@@ -16,13 +16,13 @@ import (
 
 const (
 	departureEvery = 10 * time.Minute
-	// departureNotice is how long before the departure guests are reminded: in the evening before, for most check-out times.
+	// departureNotice is how long before the departure guests are reminded: the evening before, for most check-out times.
 	departureNotice = 18 * time.Hour
 	departureBatch  = 200
 )
 
-// Departures mails guests who are about to leave without an answer that the law wants at the departure at the latest. Only one process
-// of an installation may run it: see [Lease].
+// Departures mails guests who leave soon and have not given an answer that the law wants by the departure. Only one process of an
+// installation may run it: see [Lease].
 func (m Mails) Departures() Sweep {
 	return Sweep{Name: "departures", Every: departureEvery, Run: func(ctx context.Context, d *db.DB) (failed error) {
 		for _, law := range rule.AskLater() {
@@ -53,7 +53,8 @@ func (m Mails) remindDepartures(ctx context.Context, d *db.DB, law string) (fail
 	return errors.Join(failed, ctx.Err())
 }
 
-// remindDeparture orders the mail of a stay, once for each time of departure. A guest whom no mail reaches is asked at the desk.
+// remindDeparture orders the mail of a stay, once for each time of departure. If the guest gets no mails, it orders none: the desk asks the
+// guest.
 func (m Mails) remindDeparture(ctx context.Context, d *db.DB, k guest.StayKey) error {
 	view := d.View(ctx)
 	p, _, err := guest.ViewParty(view, m.Keys, k.PropertyID, k.ReservationID)
@@ -72,7 +73,7 @@ func (m Mails) remindDeparture(ctx context.Context, d *db.DB, k guest.StayKey) e
 	})
 }
 
-// isOpenAtDeparture reports whether guests in the house owe an answer before they leave.
+// isOpenAtDeparture reports whether guests who are checked in owe an answer before they leave.
 func isOpenAtDeparture(p *guest.Party) bool {
 	return p.Reservation.State == string(access.Started) && slices.ContainsFunc(p.Members, func(g guest.Member) bool { return len(g.Open) > 0 })
 }

@@ -23,6 +23,7 @@ type Subscriber struct {
 	Apply func(tx *db.Tx, events []*ent.Event) error
 }
 
+// DispatcherOptions are the limits and intervals of a [Dispatcher].
 type DispatcherOptions struct {
 	Page       int           // Page is the number of events in one transaction; default 256
 	Sweep      time.Duration // Sweep is the longest delay of an event whose notification was lost; default 5 s
@@ -53,8 +54,8 @@ func (o DispatcherOptions) withDefaults() DispatcherOptions {
 	return o
 }
 
-// maxHeldBack bounds the failing subjects that a subscriber skips. With so many, the failure is probably general, and
-// the subscriber gets no new events until some subjects succeed.
+// maxHeldBack limits the failing subjects that a subscriber skips. With so many, the failure is probably general, and the subscriber gets
+// no new events until some subjects succeed.
 const maxHeldBack = 200
 
 var errHeldBack = errors.New("the delivery of too many subjects fails")
@@ -67,6 +68,7 @@ type Dispatcher struct {
 	wake    chan struct{}
 }
 
+// subscription is a subscriber with the channel that wakes its delivery.
 type subscription struct {
 	Subscriber
 	wake chan struct{}
@@ -81,7 +83,7 @@ func NewDispatcher(log *slog.Logger, o DispatcherOptions, subs ...Subscriber) *D
 	return x
 }
 
-// Wake tells the dispatcher that there are new events. It never blocks and is safe for concurrent use.
+// Wake notifies the dispatcher of new events. It never blocks and is safe for concurrent use.
 func (x *Dispatcher) Wake() { notify(x.wake) }
 
 // Run delivers the events in d until ctx ends.
@@ -114,9 +116,9 @@ func (x *Dispatcher) wakeSubscribers() {
 	}
 }
 
-// repeat runs pass until ctx ends. The first pass runs at once. A later pass runs after the wait that the last one returned, or, if the dispatcher
-// is woken before, after the time gather, so that events that come together make one pass. After an error it backs off, even if it is woken. what
-// names the work in the log.
+// repeat runs pass until ctx ends. The first pass runs at once. A later pass runs after the wait that the last one returned. If the
+// dispatcher is woken before, it runs after the time gather, so that events that come together make one pass. After an error it backs off,
+// even if it is woken. what names the work in the log.
 func (x *Dispatcher) repeat(ctx context.Context, wake <-chan struct{}, gather time.Duration, what string, pass func() (time.Duration, error)) {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -153,7 +155,7 @@ func backoff(failures int, least, most time.Duration) time.Duration {
 	return min(least<<(failures-1), most)
 }
 
-// subscribe stores the cursors of new subscribers, before the first event gets a position that they would miss, and removes those of
+// subscribe stores the cursors of new subscribers, before an event gets a position that they would miss. It removes the cursors of
 // subscribers that no longer exist.
 func (x *Dispatcher) subscribe(ctx context.Context, d *db.DB) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
@@ -183,7 +185,8 @@ func (x *Dispatcher) assignPositions(ctx context.Context, d *db.DB) error {
 	}
 }
 
-// deliver delivers all events due to a subscriber, and returns the wait until the next retry of a failing subject.
+// deliver delivers all events that are due to a subscriber. It returns the wait until the next delivery: until the next retry of a failing
+// subject, at most the interval Sweep.
 func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber) (time.Duration, error) {
 	for {
 		view := d.View(ctx)
@@ -212,7 +215,7 @@ func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber) (time.
 	}
 }
 
-// nextCursor returns the cursor to deliver from: that of a failing subject whose retry is due, else the main cursor, which is the first one.
+// nextCursor returns the cursor to deliver from: that of a failing subject whose retry is due, else the main cursor, which is cursors[0].
 // It returns nil if too many subjects fail and no retry is due. It also returns the wait until the next retry.
 func nextCursor(cursors []*event.Cursor, now time.Time) (*event.Cursor, time.Duration) {
 	wait := time.Duration(1<<63 - 1)
@@ -229,8 +232,8 @@ func nextCursor(cursors []*event.Cursor, now time.Time) (*event.Cursor, time.Dur
 	return cursors[0], wait
 }
 
-// pageLimit returns how many events one page may have, no more than most. On the main cursor, it is also no more than the number of subjects
-// that may still be held back: even if each event fails, no more than maxHeldBack are.
+// pageLimit returns how many events one page may have, no more than most. A page of the main cursor is also limited so that no more than
+// maxHeldBack subjects are held back, even if every event of the page fails.
 func pageLimit(c *event.Cursor, cursors []*event.Cursor, most int) int {
 	if c != cursors[0] {
 		return most
@@ -289,8 +292,8 @@ func (x *Dispatcher) deliverPage(ctx context.Context, d *db.DB, s Subscriber, p 
 	return nil
 }
 
-// applyBySubject delivers the events of a page to a subscriber, each subject in a savepoint of its own, and returns the subjects that
-// failed.
+// applyBySubject delivers the events of a page to a subscriber, each subject in a savepoint of its own. It returns one failure for each
+// subject that failed.
 func (x *Dispatcher) applyBySubject(tx *db.Tx, s Subscriber, p page) (failures []event.Failure) {
 	wait := backoff(p.cursor.Attempts+1, x.options.MinBackoff, x.options.MaxBackoff)
 	for _, group := range groupBySubject(p.due) {
@@ -301,8 +304,9 @@ func (x *Dispatcher) applyBySubject(tx *db.Tx, s Subscriber, p page) (failures [
 	return failures
 }
 
-// store records the result of a page. It moves the main cursor past the page, and gives each subject that failed a cursor of its own. It moves the
-// cursor of a single subject too, but postpones it if the subject failed again, and releases it after its last page.
+// store records the result of a page. After a page of the main cursor, it moves that cursor past the page and gives each failed subject a
+// cursor of its own. The cursor of a single subject is postponed if the subject failed again, released after its last page, and moved
+// otherwise.
 func (p page) store(tx *db.Tx, failures []event.Failure) error {
 	switch {
 	case p.cursor == p.main:

@@ -25,13 +25,14 @@ type Erasures struct {
 
 const (
 	erasureBatch = 100
-	// acknowledgementPatience is how long an erasure waits until the mail that acknowledges it is sent. It waits because it also erases the address.
+	// acknowledgementPatience is the longest wait of an erasure for the mail that acknowledges it. It waits because it also erases the
+	// address.
 	acknowledgementPatience = time.Hour
 )
 
-// Sweep confirms and does the erasures that are due. Each is one transaction, and one that was interrupted is found again. Only one process of
-// an installation may run it: see [Lease]. Then it removes what the erased rows left in the files, also once after a start, because the process
-// before may have ended between the two.
+// Sweep confirms and executes the erasures that are due, each in one transaction. An interrupted one is found again. Only one process of an
+// installation may run it: see [Lease]. After erasures it scrubs the database files, in which erased rows may remain. It also does so once
+// after a start, because the process before may have ended between erasing and scrubbing.
 func (e Erasures) Sweep() Sweep {
 	unscrubbed := true
 	return Sweep{Name: "erasures", Every: cmp.Or(e.Every, time.Minute), Run: func(ctx context.Context, d *db.DB) error {
@@ -49,7 +50,7 @@ func (e Erasures) Sweep() Sweep {
 	}}
 }
 
-// run takes the next step of every erasure that is not done, and returns how many it finished. A failure of one does not stop the others.
+// run takes the next step of every erasure that is not done, and returns how many it finished. A failure at one does not stop the others.
 func (e Erasures) run(ctx context.Context, d *db.DB) (erased int, failed error) {
 	e.DB = d
 	for after := ""; ; {
@@ -109,8 +110,8 @@ func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err e
 	return true, notice.Resolve(tx, row.PropertyID, lateKey(row))
 }
 
-// acknowledge orders the mail that acknowledges the request of an erasure, if an address of the guest is known. The data are erased after that mail
-// has ended. It records in either case that the request is acknowledged.
+// acknowledge orders the mail that acknowledges an erasure request, if an address of the guest is known. The data are erased after that
+// mail is sent or given up. In both cases it records that the request is acknowledged.
 func (e Erasures) acknowledge(tx *db.Tx, row *guest.ErasureRow) error {
 	to, err := e.addressOf(tx, row)
 	if err != nil {
@@ -165,8 +166,8 @@ func (e Erasures) awaitsMail(tx *db.Tx, row *guest.ErasureRow) (bool, error) {
 	return mail.State(sent.State) == mail.Waiting || mail.State(sent.State) == mail.Sending, nil
 }
 
-// unlistUnsent makes the other rooms that an unsent mail of an erased stay lists count as not invited, because the mail is erased with the
-// stay. They are mailed again.
+// unlistUnsent handles unsent mails of an erased stay, which are erased with it. The other rooms that such a mail lists count as not
+// invited again, so the sweep mails them.
 func (e Erasures) unlistUnsent(tx *db.Tx, row *guest.ErasureRow) error {
 	for _, state := range []mail.State{mail.Waiting, mail.Sending} {
 		unsent, err := mail.List(tx, row.PropertyID, mail.Filter{ReservationID: row.ReservationID, State: string(state), Limit: erasureBatch})
@@ -185,7 +186,7 @@ func (e Erasures) unlistUnsent(tx *db.Tx, row *guest.ErasureRow) error {
 // lateKey identifies the notice about a late erasure.
 func lateKey(row *guest.ErasureRow) string { return notice.ErasureLate.Key(row.ID) }
 
-// notifyLate notifies staff of an erasure that is not done and nearly late.
+// notifyLate notifies staff of an erasure that is not done and near its deadline.
 func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
 	dueAt, late, err := guest.LateErasure(tx, row)
 	if err != nil || !late {

@@ -25,7 +25,7 @@ type Invitations struct {
 }
 
 const (
-	// invitationHorizon is the most days before arrival at which a property may invite, and one for time zones.
+	// invitationHorizon is the most days before arrival at which a property may invite, plus one day for time zones.
 	invitationHorizon = 91 * 24 * time.Hour
 	// changesOverlap is how many entries of the change log a sweep reads again, because a transaction may commit after another with
 	// higher ids.
@@ -33,10 +33,10 @@ const (
 	invitationBatch = 100
 )
 
-// progress is how far the sweeps of a process have come.
+// progress is how far the sweeps of this process have come.
 type progress struct {
 	begun    bool
-	near     time.Time // arrivals until then have rows
+	near     time.Time // arrivals until then have rows of invitations
 	change   int64     // entries of the change log until then were read
 	switched string    // the newest time at which the invitations of an integration were switched on
 }
@@ -56,7 +56,8 @@ func (v Invitations) Sweep() Sweep {
 	}}
 }
 
-// enqueueInvitations adds rows for reservations that came within the horizon, and makes the rows of changed reservations due.
+// enqueueInvitations adds rows of invitations for reservations that came within the horizon, and makes the rows of changed reservations
+// due.
 func enqueueInvitations(ctx context.Context, d *db.DB, p *progress) error {
 	view := d.View(ctx)
 	last, err := reservation.LastChange(view)
@@ -97,7 +98,7 @@ func enqueueInvitations(ctx context.Context, d *db.DB, p *progress) error {
 	return enqueueArrivals(ctx, d, p)
 }
 
-// enqueueArrivals adds rows for reservations that came within the horizon.
+// enqueueArrivals adds rows of invitations for reservations that came within the horizon.
 func enqueueArrivals(ctx context.Context, d *db.DB, p *progress) error {
 	now := d.View(ctx).Now()
 	after, until := p.near, now.Add(invitationHorizon)
@@ -117,7 +118,7 @@ func enqueueArrivals(ctx context.Context, d *db.DB, p *progress) error {
 	return nil
 }
 
-// enqueueMissed makes invitations due whose reservations changed while no process swept. It runs once after a start.
+// enqueueMissed makes the invitations due whose reservations changed while no process ran the sweep. It runs once after a start.
 func enqueueMissed(ctx context.Context, d *db.DB) error {
 	for after := ""; ; {
 		ids, err := d.View(ctx).ReadIDs(findMissed, after, missedPage)
@@ -166,10 +167,10 @@ func (v Invitations) orderDue(ctx context.Context, d *db.DB) error {
 	return nil
 }
 
-// retryInvitation is when a row whose evaluation failed is evaluated again.
+// retryInvitation is the wait after which a failed evaluation of an invitation is repeated.
 const retryInvitation = 5 * time.Minute
 
-// postpone evaluates an invitation that failed some minutes later, so that it does not keep others from their turn.
+// postpone makes an invitation whose evaluation failed due again after retryInvitation, so that it does not hold up the others.
 func postpone(ctx context.Context, d *db.DB, row *ent.Invitation) error {
 	err := d.Write(ctx, func(tx *db.Tx) error {
 		return tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID)).SetNextAt(tx.Now().Add(retryInvitation)).Exec(tx.Context())
@@ -204,7 +205,7 @@ func (v Invitations) evaluate(ctx context.Context, d *db.DB, row *ent.Invitation
 	})
 }
 
-// rowsOf returns how many rows a statement changed. Its arguments are what the statement returned.
+// rowsOf returns how many rows a statement changed. Its arguments are the results of ExecContext.
 func rowsOf(result sql.Result, err error) (int64, error) {
 	if err != nil {
 		return 0, err

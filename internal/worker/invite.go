@@ -21,7 +21,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// booking is what decides about the invitations of a reservation, or of a group of them.
+// booking has the data that decide about the invitations of one reservation, or of a group of reservations.
 type booking struct {
 	grouped  bool
 	schedule mail.Schedule
@@ -36,8 +36,7 @@ type room struct {
 	mac     []byte // keyed hash of the address; nil without one
 }
 
-// loadBooking loads what decides about the mails of a reservation and the others of its group. It adds the rows of invitations that are
-// missing.
+// loadBooking loads what decides about the mails of a reservation and of the others in its group. It adds missing rows of invitations.
 func (v Invitations) loadBooking(tx *db.Tx, stay *ent.Reservation) (b booking, err error) {
 	if b.schedule, err = scheduleOf(tx, stay.PropertyID); err != nil {
 		return b, err
@@ -104,8 +103,8 @@ func addressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	return guest.AddressMAC(keys, propertyID, address)
 }
 
-// maxGroup bounds the reservations of a group that are evaluated together. Each reservation beyond it is evaluated together with the first
-// ones, and gets a mail of its own.
+// maxGroup limits the reservations of a group that are evaluated together. A reservation beyond it is evaluated with the first ones, and
+// gets a mail of its own.
 const maxGroup = 5000
 
 // groupOf returns the PMS's id of a reservation's group, or "".
@@ -116,8 +115,8 @@ func groupOf(stay *ent.Reservation) string {
 	return *stay.PmsGroupID
 }
 
-// reservationsOf returns the reservations of a reservation's group whose stay has not ended, by arrival, or the reservation alone. The
-// reservation itself is always among them.
+// reservationsOf returns the reservations of a reservation's group whose stay has not ended, by arrival, or only the reservation if it has
+// no group. The reservation itself is always included.
 func reservationsOf(tx *db.Tx, stay *ent.Reservation) ([]*ent.Reservation, error) {
 	if groupOf(stay) == "" {
 		return []*ent.Reservation{stay}, nil
@@ -170,7 +169,7 @@ func addInvitations(tx *db.Tx, stays []*ent.Reservation, rows map[string]*ent.In
 // insertTogether is how many rows one statement inserts. Each has a dozen parameters, and SQLite takes 32766.
 const insertTogether = 1000
 
-// finishedOf returns the reservations of which every guest has filled in the form.
+// finishedOf returns for each reservation whether every guest has filled in the form. It lacks reservations without stored guests.
 func finishedOf(tx *db.Tx, propertyID string, stays []*ent.Reservation) (map[string]bool, error) {
 	guests, err := tx.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ReservationIDIn(idsOf(stays)...)).
 		Select(entguest.FieldReservationID, entguest.FieldComplete).All(tx.Context())

@@ -18,8 +18,8 @@ import (
 // propertyID returns the property of the booking, which has at least one room.
 func (b booking) propertyID() string { return b.rooms[0].stay.PropertyID }
 
-// apply stores a decision and orders its mails. The number of its statements does not grow with the rooms, but with the addresses that
-// changed, the mails and the notices.
+// apply stores a decision and orders its mails. The number of its statements grows with the changed addresses, the mails and the notices,
+// but not with the rooms.
 func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 	rooms := map[string]room{}
 	for _, r := range b.rooms {
@@ -64,7 +64,7 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 	return notifyAddresses(tx, b, d)
 }
 
-// prolong lets links and sessions follow the ends of the reservations that changed.
+// prolong prolongs the links and sessions of the reservations that changed until their present end.
 func (b booking) prolong(tx *db.Tx) error {
 	changed := map[time.Time][]string{} // reservations by their end
 	for _, r := range b.rooms {
@@ -127,7 +127,7 @@ func (b booking) storeEvaluation(tx *db.Tx, d mail.Decision) error {
 	return nil
 }
 
-// update changes the invitations of some reservations by one statement, to which set adds the changes.
+// update changes the invitations of some reservations with one statement; set adds the changed columns.
 func (b booking) update(tx *db.Tx, ids []string, set func(*ent.InvitationUpdate)) error {
 	if len(ids) == 0 {
 		return nil
@@ -137,8 +137,8 @@ func (b booking) update(tx *db.Tx, ids []string, set func(*ent.InvitationUpdate)
 	return u.Exec(tx.Context())
 }
 
-// order orders a mail to a booker, and records it with all rooms that it lists. The round, which counts the mails of a room, is part of the
-// mail's key: two evaluations of the same facts order one mail, and a repeated invitation is a new one.
+// order orders a mail to a booker, and records it with all rooms that it lists. The round counts the mails of a room and is part of the
+// mail's OnceKey. So two evaluations of the same facts order one mail, and a repeated invitation is a new one.
 func (v Invitations) order(tx *db.Tx, m mail.Listing, rooms map[string]room) error {
 	first := rooms[m.Rooms[0]]
 	mailID, err := mail.Order(tx, v.Keys, v.Jobs, mail.Mail{
@@ -160,7 +160,8 @@ func (v Invitations) order(tx *db.Tx, m mail.Listing, rooms map[string]room) err
 	return nil
 }
 
-// notifyAddresses notifies staff of each reservation without an address that reaches the guest, and closes the notices of the others.
+// notifyAddresses notifies staff of each reservation in d.NoAddress: no address reaches its guest, because it is missing or an agency's. It
+// closes the notices of the booking's other rooms.
 func notifyAddresses(tx *db.Tx, b booking, d mail.Decision) error {
 	missing := map[string]bool{}
 	for _, id := range d.NoAddress {

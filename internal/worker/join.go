@@ -7,8 +7,9 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// OrderJoin orders the mail with the link of an invitation, and reports whether it does. Without a mail server the link would lie in the mailbox,
-// which other staff read. Managers set the mail server, and could read the link: one for a role that a manager may not give is not mailed.
+// OrderJoin orders the mail with the link of an invitation to join the staff, and reports whether it does. Without a mail server it does
+// not: other staff would read the link in the mailbox. Managers set the mail server and could read the link, so it is not mailed for a role
+// that a manager is not allowed to give.
 func (m Mails) OrderJoin(tx *db.Tx, i staff.Invitation, language string) (bool, error) {
 	settings, err := mail.SettingsOf(tx, i.PropertyID)
 	if err != nil || settings.Host == "" || !staff.MayManage(staff.Manager, i.Role) {
@@ -20,7 +21,7 @@ func (m Mails) OrderJoin(tx *db.Tx, i staff.Invitation, language string) (bool, 
 	return err == nil, err
 }
 
-// addJoin adds the link of an invitation. The mail has lost its reason if the invitation ended or has another link since.
+// addJoin adds the link of an invitation. It cancels the mail if the invitation ended or has got another link.
 func (r *renderer) addJoin() error {
 	invitationID, round := mail.JoinOf(r.row)
 	i, err := staff.GetInvitation(r.view, r.Keys, r.row.PropertyID, invitationID)

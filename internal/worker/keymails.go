@@ -26,7 +26,7 @@ import (
 // keyEvents are the kinds of events after which a stay may have another code or room.
 var keyEvents = []event.Kind{event.PINGenerated, event.AccessIssued, event.AccessUpdated, event.AccessFailed}
 
-// Subscriber orders a mail when a stay gets its code, however the guest was checked in, and another when its code or room changes.
+// Subscriber orders a mail when a stay gets its code, no matter how the guest was checked in, and another when its code or room changes.
 func (m Mails) Subscriber() Subscriber {
 	return Subscriber{Name: "mails", Apply: func(tx *db.Tx, events []*ent.Event) error {
 		stays := map[string]*ent.Event{} // the latest event of each stay
@@ -45,7 +45,8 @@ func (m Mails) Subscriber() Subscriber {
 }
 
 // orderKey orders a mail with the code of a stay, unless the guest was mailed the same code and room. Without an address that reaches the
-// guest the mail fails, which staff are notified of, and they can send it when there is one. Links and sessions follow the end of the stay.
+// guest the mail fails: staff are notified, and can send it again when there is one. Links and sessions are prolonged until the end of the
+// stay.
 func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	row, err := reservation.Get(tx, reservation.Scope{PropertyID: e.PropertyID}, e.Subject)
 	if fault.Has(err, fault.ReservationNotFound) {
@@ -57,7 +58,7 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	if row.State != string(access.Started) {
 		return nil
 	}
-	if err := guest.Prolong(tx, row.PropertyID, row.ToAt, row.ID); err != nil { // the phone of a guest without a mail: see followStay
+	if err := guest.Prolong(tx, row.PropertyID, row.ToAt, row.ID); err != nil { // for a phone without a mailed link; see followStay for the others
 		return err
 	}
 	former, err := formerKey(tx, row)
@@ -65,7 +66,7 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 		return err
 	}
 	onceKey := ""
-	if former != nil { // a guest who was mailed a code reads of its changes
+	if former != nil { // a guest who got a code by mail also gets its changes
 		onceKey = *former.OnceKey
 	} else if mayMail, err := m.mayMail(tx, row); err != nil || !mayMail {
 		return err
@@ -96,7 +97,7 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	return err
 }
 
-// formerKey returns the latest mail with the code of a stay that an event ordered and that was not canceled, or nil.
+// formerKey returns the latest mail with the code of a stay that was ordered by an event (not by staff) and was not canceled, or nil.
 func formerKey(view *db.Tx, row *ent.Reservation) (*ent.Mail, error) {
 	former, err := view.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ID), entmail.KindIn(string(mail.Key), string(mail.KeyChanged)),
 		entmail.OnceKeyNotNil(), entmail.StateNEQ(string(mail.Canceled))).Order(entmail.ByID(sql.OrderDesc())).First(view.Context())
@@ -109,8 +110,8 @@ func formerKey(view *db.Tx, row *ent.Reservation) (*ent.Mail, error) {
 	return former, nil
 }
 
-// mayMail reports whether the guest of a stay gets mails without asking for them, though none was sent yet: staff have switched the invitations of
-// the integration on, or the guest has checked in by this service.
+// mayMail reports whether the guest of a stay may get the first mail without asking for it: staff have switched on the invitations of the
+// integration, or the guest has begun the check-in with this service.
 func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 	on, err := tx.Integration.Query().Where(integration.PropertyID(row.PropertyID), integration.ID(row.IntegrationID), integration.InvitationsAtNotNil()).Exist(tx.Context())
 	if err == nil && !on {
@@ -122,7 +123,8 @@ func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 	return on, nil
 }
 
-// revokeFormerKeys ends the links of earlier mails with a code of the stay that no device uses: only the newest works.
+// revokeFormerKeys revokes the links in earlier mails with a code of the stay, except those that a device has opened: only the newest link
+// works.
 func (m Mails) revokeFormerKeys(tx *db.Tx, row *mail.Row) error {
 	former, err := tx.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ReservationID),
 		entmail.KindIn(string(mail.Key), string(mail.KeyChanged)), entmail.IDLT(row.ID)).IDs(tx.Context())
@@ -136,9 +138,9 @@ func (m Mails) revokeFormerKeys(tx *db.Tx, row *mail.Row) error {
 	return guest.RevokeMailedLinks(tx, m.Keys, row.PropertyID, secrets)
 }
 
-// GuestAddress returns the booker's address if it reaches the guest, else one that the main guest gave. The booker's comes first, because
-// a person who only knows a number and a name can fill in the form at a kiosk. If mails to all of them bounced, it returns the first one.
-// It returns "" if there is none.
+// GuestAddress returns the booker's address if it reaches the guest: it is not an agency's, and no mail to it bounced. Else it returns such
+// an address that the main guest gave. The booker's comes first, because a person who only knows a number and a name can fill in the form
+// at a kiosk. If mails to all of them bounced, it returns the first one that is not an agency's, or "".
 func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 	working, all, err := m.guestAddresses(tx, row, func() ([]string, error) { return guest.TrustedAddresses(tx, m.Keys, row.PropertyID, row.ID) })
 	if err != nil || working != "" {
@@ -150,8 +152,9 @@ func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 	return "", nil
 }
 
-// recipientOf returns the address to which a mail of a kind goes. A mail that the room is ready also goes to an address that a person gave who
-// only knew a number and a name, such as at a kiosk; it is not trusted then, and gets neither a link nor data of the stay.
+// recipientOf returns the address to which a mail of a kind goes. The mail that the room is ready may also go to an address given by a
+// person who only knew a number and a name, such as at a kiosk. Then trusted is false, and the mail gets neither a link nor data of the
+// stay.
 func (m Mails) recipientOf(view *db.Tx, row *ent.Reservation, kind mail.Kind) (address string, trusted bool, err error) {
 	address, err = m.GuestAddress(view, row)
 	if err != nil || address != "" || kind != mail.RoomReady {
@@ -164,8 +167,9 @@ func (m Mails) recipientOf(view *db.Tx, row *ent.Reservation, kind mail.Kind) (a
 	return address, address == "", err
 }
 
-// guestAddresses returns in working the first address that reaches the guest and whose mails do not bounce: the booker's, or one of trusted.
-// If none works, all has every address. trusted loads the addresses that the guest gave, and is called only if needed.
+// guestAddresses returns in working the first address that reaches the guest and whose mails do not bounce: the booker's, or one of
+// trusted. If none works, all has every address. trusted loads the addresses that the guest gave. It is called only if the booker's does
+// not work.
 func (m Mails) guestAddresses(tx *db.Tx, row *ent.Reservation, trusted func() ([]string, error)) (working string, all []string, err error) {
 	booked, err := bookerAddress(tx, m.Reservations, row)
 	if err != nil {
@@ -182,13 +186,13 @@ func (m Mails) guestAddresses(tx *db.Tx, row *ent.Reservation, trusted func() ([
 	return working, append([]string{booked}, given...), err
 }
 
-// firstWorking returns the first address that reaches the guest and to which mails have not bounced, or "".
+// firstWorking returns the first address that is not an agency's and to which mails do not bounce, or "".
 func (m Mails) firstWorking(view *db.Tx, propertyID string, addresses ...string) (string, error) {
 	return mail.FirstWorking(view, propertyID, addresses, func(address string) []byte { return guest.AddressMAC(m.Keys, propertyID, address) })
 }
 
-// Address returns the address to which mails about a stay go, or "" if the guest gets none: none is known that reaches the guest, mails
-// to it bounced, or staff have not switched mails on.
+// Address returns the address to which mails about a stay go. It returns "" if the guest gets none: no known address reaches the guest,
+// mails to it bounced, or staff have not switched mails on.
 func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
 	row := p.Reservation
 	mayMail := p.Stay != nil && p.Stay.BeganAt != nil
@@ -202,7 +206,8 @@ func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
 	return working, err
 }
 
-// ReadyAddress returns the address to which the mail goes that the room is ready, or "".
+// ReadyAddress returns the address for the mail that the room is ready, or "". Unlike Address it also accepts untrusted addresses that a
+// guest gave.
 func (m Mails) ReadyAddress(view *db.Tx, p *guest.Party) (string, error) {
 	address, err := m.Address(view, p)
 	if err != nil || address != "" || p.Stay == nil || p.Stay.BeganAt == nil {
@@ -211,13 +216,13 @@ func (m Mails) ReadyAddress(view *db.Tx, p *guest.Party) (string, error) {
 	return m.firstWorking(view, p.Reservation.PropertyID, p.GivenAddresses()...)
 }
 
-// Outlet returns where the mails of a property go: to its mail server or to its mailbox.
+// Outlet returns where the mails of a property go: to its mail server, or without one to its mailbox, which staff read in the dashboard.
 func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	return mail.OutletOf(view, propertyID, m.GuestsReadMailbox)
 }
 
-// orderKeyAgain orders the mail with the code of a started stay for the booker's present address, whose former one lost its link, or of which there was
-// none when the mail failed. A mail that waits goes to the present address anyway.
+// orderKeyAgain mails the code of a started stay to the booker's present address: the link in the former address's mail ended, or that mail
+// failed because no address was known. A mail that still waits goes to the present address anyway.
 func (v Invitations) orderKeyAgain(tx *db.Tx, r room) error {
 	if r.stay.State != string(access.Started) || !r.stay.ToAt.After(tx.Now()) || !mail.Reaches(r.address) {
 		return nil
@@ -241,7 +246,7 @@ func (v Invitations) orderKeyAgain(tx *db.Tx, r room) error {
 	return err
 }
 
-// stayKey is what a mail with the code of a stay says.
+// stayKey is what a mail with the code of a stay says. The print and room hashes are part of the mail's OnceKey.
 type stayKey struct {
 	hasPIN bool
 	atDesk bool   // the guest opens the room with a key from the desk: see isKeyAtDesk
@@ -249,7 +254,7 @@ type stayKey struct {
 	room   string // keyed hash of the room
 }
 
-// keyOf returns what a mail with the code of a stay says now.
+// keyOf returns what a mail with the code of a stay would say now.
 func (m Mails) keyOf(tx *db.Tx, row *ent.Reservation) (stayKey, error) {
 	pins, err := access.RevealPINs(access.Reconciler{Tx: tx, Keys: m.Keys}, row.PropertyID, row.ID)
 	if err != nil {
@@ -279,7 +284,7 @@ func (m Mails) keyOf(tx *db.Tx, row *ent.Reservation) (stayKey, error) {
 	return key, nil
 }
 
-// isKeyAtDesk reports whether no door of the room has a lock, so that the guest needs a key from the desk.
+// isKeyAtDesk reports whether no door of the room itself (gates do not count) has a lock, so that the guest needs a key from the desk.
 func isKeyAtDesk(plan access.Plan) bool {
 	atDesk := false
 	for _, d := range plan.Doors {
@@ -294,9 +299,9 @@ func isKeyAtDesk(plan access.Plan) bool {
 	return atDesk && plan.Window != nil
 }
 
-// mailAfter decides which mail with the code is due: the first, one about a change, or "". former is the once key of the latest one, which has
-// its print and its room, or "". The guest of a room without a lock gets a mail only after a move, so that a lock that staff replace does not
-// send the guest to the desk.
+// mailAfter decides which mail with the code is due: [mail.Key] for the first, [mail.KeyChanged], or "" for none. former is the OnceKey of
+// the latest such mail, or "". It contains that mail's print (the hash of its content) and room. For a room without a lock a mail is due
+// only after a move: a lock that staff replace must not send the guest to the desk.
 func (k stayKey) mailAfter(former string) mail.Kind {
 	switch {
 	case former == "" && k.hasPIN:

@@ -52,7 +52,7 @@ type PostgresLease struct {
 
 var errLeaseLost = errors.New("the lease is lost")
 
-// Hold acquires the lease whenever it is free, and runs f while it holds it.
+// Hold acquires the lease whenever it is free, and runs f while it holds the lease.
 func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	if l.DB.SQLite() {
 		return errors.New("lease: an embedded database is used by only one process")

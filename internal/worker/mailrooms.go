@@ -10,11 +10,11 @@ import (
 	"latchkey.dev/internal/mail"
 )
 
-// listsRooms reports whether mails of a kind list the reservations of a booker's group.
+// listsRooms reports whether mails of a kind list all reservations of a booker's group.
 func listsRooms(kind mail.Kind) bool { return kind == mail.Invitation || kind == mail.Reminder }
 
-// listedRooms returns the reservations that an invitation or a reminder lists now: those that the sweep put on its list, without those
-// whose reason is gone since. A mail that staff ordered again lists its own reservation in any case. elsewhere counts the rooms that other
+// listedRooms returns the reservations that an invitation or a reminder lists now: those that the sweep recorded for the mail, without
+// those that no longer need it. A mail that staff ordered again always lists its own reservation. elsewhere counts the rooms that other
 // mails of the kind list for the same booker.
 func (m Mails) listedRooms(view *db.Tx, row *mail.Row, stay *ent.Reservation, to string) (listed []*ent.Reservation, elsewhere int, err error) {
 	stays, err := reservationsOf(view, stay)
@@ -64,8 +64,8 @@ func listID(i *ent.Invitation, kind mail.Kind) string {
 	return i.MailID
 }
 
-// unlist removes the reservations that are not among listed from an unsent mail: they count as not invited or not reminded, and the next sweep
-// evaluates them again. Mails of other kinds list nothing.
+// unlist removes the reservations that are not in listed from an unsent invitation or reminder. They count as not invited or not reminded,
+// and the next sweep evaluates them again. For mails of other kinds it does nothing.
 func unlist(tx *db.Tx, row *mail.Row, listed []string) error {
 	u := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ReservationIDNotIn(listed...)).SetNextAt(tx.Now())
 	switch mail.Kind(row.Kind) {
@@ -99,7 +99,7 @@ func relist(tx *db.Tx, row *mail.Row, newID string) error {
 	return nil
 }
 
-// listedIn returns the reservations that a mail lists.
+// listedIn returns the ids of the reservations that a mail lists, its own first.
 func listedIn(tx *db.Tx, row *mail.Row) ([]string, error) {
 	q := tx.Invitation.Query().Where(invitation.PropertyID(row.PropertyID))
 	switch mail.Kind(row.Kind) {

@@ -53,13 +53,13 @@ type mailJob struct {
 // mailTimeout limits one attempt, including the exchange with the mail server.
 const mailTimeout = 100 * time.Second
 
-// renderAgain is the wait of a mail whose booker changed while it was rendered.
+// renderAgain is the wait before a mail is rendered again because its recipient changed meanwhile.
 const renderAgain = time.Second
 
 // Timeout is how long the job queue lets one attempt run.
 func (*mailJob) Timeout(*river.Job[jobs.SendMail]) time.Duration { return mailTimeout }
 
-// Work makes one attempt. A later attempt is the same job, postponed: the row of the mail counts the attempts.
+// Work makes one attempt. For a later attempt the same job is postponed: the row of the mail counts the attempts.
 func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error {
 	wait, err := w.mails.attempt(ctx, job.Args.PropertyID, job.Args.MailID)
 	if errors.Is(err, errOutdated) {
@@ -109,7 +109,7 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	if settings.Host == "" {
 		return 0, m.putInMailbox(ctx, row, ready)
 	}
-	// A person who sends a mail again may try an address that refused mails.
+	// A mail that staff send again has no OnceKey. It may go to an address that refused mails.
 	if row.OnceKey != nil {
 		bounced, err := mail.HasBounced(m.DB.View(ctx), propertyID, guest.AddressMAC(m.Keys, propertyID, ready.text.To))
 		if err != nil {
@@ -127,7 +127,7 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	return m.send(ctx, server, row, ready)
 }
 
-// isPrivate reports whether a mail must not be put in the property's mailbox, because staff would read its link.
+// isPrivate reports whether a mail must not be put in the property's mailbox, because staff could read the link in it.
 func (m Mails) isPrivate(row *mail.Row) bool {
 	kind := mail.Kind(row.Kind)
 	return kind == mail.Join || kind == mail.Profile && !m.GuestsReadMailbox
@@ -168,7 +168,7 @@ func (m Mails) countEnded(row *mail.Row, state mail.State, moved bool, err error
 	}
 }
 
-// cancel ends a mail that has lost its reason. Its reservations count as not invited.
+// cancel cancels a mail that is no longer needed. The reservations that it lists count as not invited.
 func (m Mails) cancel(ctx context.Context, row *mail.Row) error {
 	var moved bool
 	err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -182,7 +182,8 @@ func (m Mails) cancel(ctx context.Context, row *mail.Row) error {
 	return err
 }
 
-// fail gives a mail up, and notifies staff.
+// fail gives a mail up for a reason, with the mail server's answer or "", and notifies staff. It does nothing if the mail is no longer in
+// the state from.
 func (m Mails) fail(ctx context.Context, row *mail.Row, from mail.State, why mail.Failure, answer string) error {
 	to := mail.StateAfter(why)
 	reply, err := mail.SealReply(ctx, m.Keys, row, answer)
@@ -198,7 +199,8 @@ func (m Mails) fail(ctx context.Context, row *mail.Row, from mail.State, why mai
 	return err
 }
 
-// storeFailure stores why a mail was given up, and notifies staff. It reports whether the mail was still in its former state.
+// storeFailure stores why a mail was given up, and notifies staff. moved is false, and nothing changes, if the mail was no longer in the
+// state from.
 func (m Mails) storeFailure(tx *db.Tx, row *mail.Row, from mail.State, why mail.Failure, reply []byte) (moved bool, err error) {
 	moved, err = mail.Move(tx, row, from, mail.StateAfter(why), func(u *ent.MailUpdate) { u.SetFailure(string(why)).SetReply(reply) })
 	if err != nil || !moved {
@@ -222,7 +224,7 @@ func stayNumber(tx *db.Tx, row *mail.Row) (string, error) {
 	return stay.PmsNumber, nil
 }
 
-// revokeLinks ends the links of a former mail that no device uses.
+// revokeLinks revokes the links in a former mail, except those that a device has opened.
 func (m Mails) revokeLinks(tx *db.Tx, row *mail.Row) error {
 	stays, err := listedIn(tx, row)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// send hands a mail to the property's mail server. Each step that can be repeated comes before the state Sending.
+// send passes a mail to the property's mail server. All steps that can be repeated come before the state Sending. It returns the wait until
+// the next attempt, or 0 if there is none.
 func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r rendered) (time.Duration, error) {
 	raw, problem := server.Raw(row.ID, row.CreatedAt, r.text)
 	if problem != nil {
@@ -51,7 +52,8 @@ func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r re
 
 const storeOutcomeTimeout = 10 * time.Second
 
-// prepare counts an attempt, and stores the recipient and the links of the mail before it is sent. It reports whether the mail still waits.
+// prepare counts an attempt, and stores the recipient and the links of the mail before it is sent. waiting is false if the mail no longer
+// waits.
 func (m Mails) prepare(ctx context.Context, row *mail.Row, r rendered) (waiting bool, err error) {
 	err = m.DB.Write(ctx, func(tx *db.Tx) error {
 		address, err := mail.SealAddress(tx, m.Keys, row.PropertyID, row.ID, r.text.To)
@@ -69,8 +71,8 @@ func (m Mails) prepare(ctx context.Context, row *mail.Row, r rendered) (waiting 
 	return waiting, err
 }
 
-// claim stores that the mail is transmitted now. It reports whether the mail still waits, and returns errOutdated if its recipient is no
-// longer the guest's address: no transaction comes between this check and the state Sending.
+// claim stores that the mail is transmitted now. claimed is false if the mail no longer waits. It returns errOutdated if the recipient is
+// no longer the guest's address. No other transaction can change the address between this check and the state Sending.
 func (m Mails) claim(ctx context.Context, row *mail.Row, r rendered) (claimed bool, err error) {
 	err = m.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := m.checkRecipient(tx, row, r); err != nil {
@@ -82,7 +84,7 @@ func (m Mails) claim(ctx context.Context, row *mail.Row, r rendered) (claimed bo
 	return claimed, err
 }
 
-// move changes the state of a mail, and reports whether it was still in the former state.
+// move changes the state of a mail, and reports whether the mail was still in the state from.
 func (m Mails) move(ctx context.Context, row *mail.Row, from, to mail.State) (moved bool, err error) {
 	err = m.DB.Write(ctx, func(tx *db.Tx) error {
 		moved, err = mail.Move(tx, row, from, to, nil)
@@ -91,7 +93,7 @@ func (m Mails) move(ctx context.Context, row *mail.Row, from, to mail.State) (mo
 	return moved, err
 }
 
-// afterProblem postpones a mail that may succeed later, and gives up the others. It returns the wait until the next attempt.
+// afterProblem postpones a mail that may succeed later, and gives up any other. It returns the wait until the next attempt, or 0.
 func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State, p *mail.SendError) (time.Duration, error) {
 	age := m.DB.View(ctx).Now().Sub(row.CreatedAt)
 	if !p.Retry || age > mail.GiveUpAfter {
@@ -108,7 +110,7 @@ func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State,
 	return mail.RetryAfter(row.Attempts + 1), err
 }
 
-// notifyFailure notifies staff of a mail that was given up. The failures of mails about one stay share a notice.
+// notifyFailure notifies staff of a mail that was given up. Mails about one stay share a notice.
 func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
 	n := notice.Notice{PropertyID: row.PropertyID, Subject: row.ReservationID, Kind: notice.MailFailed, OnceKey: notice.MailFailed.Key(row.PropertyID) + "/" + row.ReservationID}
 	n.Params = message.Params{"problem": mail.FailureText(why)}

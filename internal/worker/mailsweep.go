@@ -14,15 +14,15 @@ import (
 const (
 	mailSweepEvery = time.Minute
 	mailSweepBatch = 200
-	// mailPatience is how long a mail may be unfinished before the sweep looks after it. A mail with a code is finished earlier, although it
-	// waits for its locks.
+	// mailPatience is the age from which the sweep checks an unfinished mail. A mail with a code is finished earlier, although it waits for
+	// its locks.
 	mailPatience = 10 * time.Minute
-	// mailGrace is how long after [mail.GiveUpAfter] the mail's own job may still end it.
+	// mailGrace is how long after [mail.GiveUpAfter] the mail's own job may still finish it.
 	mailGrace = 2 * time.Hour
 )
 
-// Sweep makes sure that every mail ends: a mail whose job is lost or has used up its attempts gets another job, and after a day it
-// fails, so that staff see it. Only one process of an installation may run it: see [Lease].
+// Sweep makes sure that every mail is sent, canceled or given up. A mail whose job is lost or has used up its attempts gets another job.
+// After a day it fails, so that staff see it. Only one process of an installation may run it: see [Lease].
 func (m Mails) Sweep() Sweep {
 	every := m.Every
 	if every <= 0 {
@@ -56,7 +56,7 @@ func (m Mails) Sweep() Sweep {
 	}}
 }
 
-// giveUp ends a mail whose job did not end it.
+// giveUp marks a mail as failed and notifies staff, because its job has not finished it in time.
 func (m Mails) giveUp(ctx context.Context, k jobs.SendMail) error {
 	row, err := mail.Get(m.DB.View(ctx), k.PropertyID, k.MailID)
 	if err != nil {

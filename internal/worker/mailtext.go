@@ -28,7 +28,7 @@ import (
 
 // rendered is a mail that can be sent now, or why it cannot.
 type rendered struct {
-	canceled bool          // the mail has lost its reason
+	canceled bool          // the mail is no longer needed
 	wait     time.Duration // the mail waits for its code to be on the locks
 	text     mail.Text     // without a recipient if no address reaches the guest
 	links    []guest.MailedLink
@@ -108,7 +108,7 @@ func (m Mails) checkRecipient(tx *db.Tx, row *mail.Row, r rendered) error {
 	return err
 }
 
-// isCompanions reports whether an address is still an address of the companion to whom a mail goes.
+// isCompanions reports whether an address is still one of the companion to whom a mail goes.
 func (m Mails) isCompanions(view *db.Tx, row *mail.Row, address string) (bool, error) {
 	present, err := guest.CompanionAddresses(view, m.Keys, row.PropertyID, row.GuestID)
 	return slices.ContainsFunc(present, func(one string) bool { return strings.EqualFold(one, address) }), err
@@ -121,7 +121,7 @@ func followsGuest(row *mail.Row) bool {
 	return row.GuestID == "" && kind != mail.Staff && !listsRooms(kind)
 }
 
-// renderer collects what one mail says.
+// renderer collects the content of one mail.
 type renderer struct {
 	Mails
 	view     *db.Tx
@@ -247,7 +247,7 @@ func (r *renderer) addStay() error {
 	return nil
 }
 
-// isPointless reports whether the mail has lost its reason since it was ordered.
+// isPointless reports whether the mail is no longer needed.
 func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 	kind := r.occasion.Kind
 	if kind != mail.Staff && kind != mail.Erasure && !listsRooms(kind) && hasEnded(stay, kind, r.view.Now()) {
@@ -315,7 +315,7 @@ func (r *renderer) addRoom(stay *ent.Reservation) error {
 	return nil
 }
 
-// hasEnded reports whether a mail about a stay has lost its reason. A new link and a message reach a guest who has left, as long as links work.
+// hasEnded reports whether a mail about a stay is no longer needed. A new link and a message also reach a guest who left, while links work.
 func hasEnded(stay *ent.Reservation, kind mail.Kind, now time.Time) bool {
 	state := access.State(stay.State)
 	if kind == mail.Link || kind == mail.Message {
@@ -352,8 +352,8 @@ const (
 	keyInterval = 3 * time.Second // time between two checks
 )
 
-// addCodes adds the PINs of a stay to the mail. Until the locks confirm the code, the mail waits, at most keyPatience. A stay without a code
-// cancels it, unless it was moved to a room without a lock.
+// addCodes adds the PINs of a stay to the mail. Until the locks confirm the code, the mail waits, at most keyPatience. If the stay has no
+// code, the mail is canceled, unless the stay was moved to a room without a lock.
 func (r *renderer) addCodes(stay *ent.Reservation) error {
 	shown, err := access.RevealPINs(access.Reconciler{Tx: r.view, Keys: r.Keys}, r.row.PropertyID, stay.ID)
 	if err != nil {
@@ -385,7 +385,7 @@ func (r *renderer) addCodes(stay *ent.Reservation) error {
 	return nil
 }
 
-// isConfirmed reports whether the locks of all doors of a plan that have a lock have confirmed the code.
+// isConfirmed reports whether every lock of a plan's doors has confirmed the code. Doors without a lock do not count.
 func isConfirmed(plan access.Plan) bool {
 	for _, d := range plan.Doors {
 		if !d.Left && d.Reason != access.NoLock && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used {

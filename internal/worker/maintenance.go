@@ -98,7 +98,7 @@ func inBatches(ctx context.Context, d *db.DB, limit int, change func(tx *db.Tx, 
 	}
 }
 
-// deletion returns a sweep with a name for the log that deletes rows older than the retention. remove deletes at most limit rows and returns
+// deletion returns a sweep that deletes rows older than the retention. name is for the log. remove deletes at most limit rows and returns
 // their number.
 func (m Maintenance) deletion(name string, retention time.Duration, remove func(tx *db.Tx, before time.Time, limit int) (int, error)) Sweep {
 	return Sweep{Name: name, Every: 6 * time.Hour, Run: func(ctx context.Context, d *db.DB) error {
@@ -106,7 +106,7 @@ func (m Maintenance) deletion(name string, retention time.Duration, remove func(
 	}}
 }
 
-// notifySilentKiosks notifies staff of tablets that have not called for some time. It writes nothing about the others.
+// notifySilentKiosks notifies staff of tablets that have not called for some time. It writes nothing about tablets that call.
 func notifySilentKiosks(ctx context.Context, d *db.DB) error {
 	for after := ""; ; {
 		due, err := kiosk.ListSilent(d.View(ctx), after, linkBatch)
@@ -125,7 +125,7 @@ func notifySilentKiosks(ctx context.Context, d *db.DB) error {
 	}
 }
 
-// deleteOldMessages deletes conversations of properties that keep them for a shorter time than the reservation.
+// deleteOldMessages deletes old conversations of the properties that keep them for a shorter time than the reservation.
 func deleteOldMessages(ctx context.Context, d *db.DB) error {
 	periods, err := property.ListRetentions(d.View(ctx))
 	if err != nil {
@@ -141,7 +141,8 @@ func deleteOldMessages(ctx context.Context, d *db.DB) error {
 	return errors.Join(failed...)
 }
 
-// deleteConversations deletes the conversations of one property whose time is over. It searches for them outside of the changes.
+// deleteConversations deletes the conversations of one property whose retention is over. It searches for them outside of the transactions
+// that delete.
 func deleteConversations(ctx context.Context, d *db.DB, p property.Retention) error {
 	before := d.View(ctx).Now().AddDate(0, 0, -p.MessageDays)
 	for {
@@ -177,7 +178,7 @@ func (m Maintenance) deleteOldEvents(ctx context.Context, d *db.DB) error {
 	}
 }
 
-// deleteExpiredAnswers deletes expired answers to calls with an Idempotency-Key.
+// deleteExpiredAnswers deletes expired responses that were stored for an Idempotency-Key.
 func deleteExpiredAnswers(tx *db.Tx, limit int) (int, error) {
 	ids, err := tx.Idempotency.Query().Where(idempotency.ExpiresAtLTE(tx.Now())).Limit(limit).IDs(tx.Context())
 	if err != nil || len(ids) == 0 {
@@ -220,7 +221,7 @@ func (m Maintenance) sealHolders(ctx context.Context, d *db.DB) error {
 	return inBatches(ctx, d, codeBatch, func(tx *db.Tx, limit int) (int, error) { return code.SealHolders(m.reconciler(tx), limit) })
 }
 
-// reconciler returns what reconciles codes in a transaction.
+// reconciler returns the reconciler of access and codes for a transaction.
 func (m Maintenance) reconciler(tx *db.Tx) access.Reconciler {
 	return access.Reconciler{Tx: tx, Keys: m.Keys, Log: m.Log}
 }

@@ -17,7 +17,8 @@ import (
 
 const (
 	noticeMailsEvery = time.Minute
-	// noticeMailAfter is how old a notice is before it is mailed. Some problems end by themselves, and several that come together make one mail.
+	// noticeMailAfter is how old a notice is before it is mailed. Some problems end by themselves, and notices that come together make one
+	// mail.
 	noticeMailAfter  = 2 * time.Minute
 	noticeMailsBatch = 200
 	// maxMailedNotices is how many notices one mail lists.
@@ -46,7 +47,7 @@ func (m Mails) Notices() Sweep {
 	}}
 }
 
-// mailNotices orders one mail about the new notices of a person.
+// mailNotices orders one mail about the new notices of a person, if the person wants mails at this hour.
 func (m Mails) mailNotices(tx *db.Tx, r staff.NoticeReader) error {
 	in, err := property.Get(tx, r.Row.PropertyID)
 	if err != nil {
@@ -77,8 +78,8 @@ func (m Mails) mailNotices(tx *db.Tx, r staff.NoticeReader) error {
 	return err
 }
 
-// addNotices adds the notices of a mail to a person. The mail has lost its reason if the notices were read or removed since, the person does not want
-// them any more, or may not read them any more.
+// addNotices adds the notices of a mail to a person. It cancels the mail if the notices were read or removed meanwhile, or if the person no
+// longer wants them or may no longer read them.
 func (r *renderer) addNotices() error {
 	personID, after, through := mail.NoticesOf(r.row)
 	who, choice, found, err := staff.FindNoticeReader(r.view, r.Keys, r.row.PropertyID, personID)

@@ -25,8 +25,8 @@ func (p Plans) Sweep() Sweep {
 	return Sweep{Name: "plans", Every: every, Run: p.planDue}
 }
 
-// planDue plans until no reservation is due. It plans a failed batch one reservation at a time, so that one failing
-// reservation does not block the others.
+// planDue plans until no reservation is due. It repeats a failed batch one reservation at a time, so that one failing reservation does not
+// block the others.
 func (p Plans) planDue(ctx context.Context, d *db.DB) error {
 	for {
 		var due reservation.Due

@@ -15,7 +15,7 @@ import (
 // previewPage is how many reservations one query of a preview loads.
 const previewPage = 500
 
-// Preview counts the bookers of an integration who would get an invitation, now or later.
+// Preview counts the bookers of an integration who would get an invitation, now or later, if invitations were on.
 func (v Invitations) Preview(view *db.Tx, propertyID, integrationID string) (mail.Counts, error) {
 	app, err := partner.Integration(view, propertyID, integrationID)
 	if err != nil {
@@ -62,7 +62,7 @@ func (v Invitations) invited(view *db.Tx, propertyID string) (map[string]bool, e
 	return out, nil
 }
 
-// previewer counts the bookers of one integration.
+// previewer counts the bookers of one integration for [Invitations.Preview].
 type previewer struct {
 	Invitations
 	view     *db.Tx
@@ -72,7 +72,7 @@ type previewer struct {
 	counts   mail.Counts
 }
 
-// count adds the booker of a reservation to the counts: an invitation now, later or never. The booker of a group counts once.
+// count adds the booker of a reservation to the counts: an invitation now, later, or no address. The booker of a group counts once.
 func (p *previewer) count(stay *ent.Reservation) error {
 	address, err := bookerAddress(p.view, p.Reservations, stay)
 	if err != nil || p.invited[stay.ID] {

@@ -6,8 +6,8 @@ import (
 	"latchkey.dev/internal/mail"
 )
 
-// OrderProfile orders the mail with a link to the profile that a property keeps under an address. Without a mail server the link would lie in the
-// mailbox, which only staff read, so that none is ordered.
+// OrderProfile orders the mail with a link to the profile that a property keeps under an address. If mails go to the mailbox, which only
+// staff read, it orders none.
 func (m Mails) OrderProfile(tx *db.Tx, propertyID, address, language string) error {
 	outlet, err := m.Outlet(tx, propertyID)
 	if err != nil || !outlet.Reaches() {
@@ -19,7 +19,7 @@ func (m Mails) OrderProfile(tx *db.Tx, propertyID, address, language string) err
 	return err
 }
 
-// addProfile adds the link to a profile. The mail has lost its reason if the profile was deleted.
+// addProfile adds the link to a profile. It cancels the mail if the profile was deleted.
 func (r *renderer) addProfile() error {
 	link := guest.MailedProfileLink{
 		PropertyID: r.row.PropertyID, ProfileID: guest.ProfileID(r.Keys, r.row.PropertyID, r.to), Secret: mail.ProfileSecret(r.Keys, r.row.ID),

@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// Readings enqueues jobs that read the spaces of PMSs, so that a crash loses no reading.
+// Readings enqueues jobs that read the spaces (rooms and beds) of PMSs with getSpaces, so that a crash loses no reading.
 type Readings struct {
 	Spaces *Spaces
 	Jobs   *jobs.Queue
@@ -36,8 +36,8 @@ func (r Readings) First(tx *db.Tx, propertyID, integrationID string) error {
 	return r.Jobs.InsertAt(tx, args, time.Now().Add(firstReadDelay))
 }
 
-// Soon enqueues a reading of a PMS's spaces in the transaction. It delays the reading if the last one was within
-// minReadInterval, and does nothing if the PMS has registered no getSpaces endpoint.
+// Soon enqueues a reading of a PMS's spaces in the transaction. It delays the reading if the last one began less than minReadInterval ago,
+// and does nothing if the PMS has registered no getSpaces endpoint.
 func (r Readings) Soon(tx *db.Tx, propertyID, integrationID string) error {
 	registered, err := tx.Endpoint.Query().Where(endpoint.PropertyID(propertyID), endpoint.IntegrationID(integrationID), endpoint.Action(partner.GetSpaces)).Exist(tx.Context())
 	if err != nil || !registered {
@@ -58,7 +58,7 @@ func (r Readings) Soon(tx *db.Tx, propertyID, integrationID string) error {
 	return r.Jobs.Insert(tx, args)
 }
 
-// wrapReadError adds to an error that it was about enqueueing a reading; nil stays nil.
+// wrapReadError adds to an error that a reading was enqueued; nil stays nil.
 func wrapReadError(err error) error {
 	if err != nil {
 		err = fmt.Errorf("enqueue a reading of spaces: %w", err)
@@ -95,7 +95,7 @@ type spacesJob struct {
 	readings Readings
 }
 
-// Timeout covers the reading and a previous one that it may have to wait for.
+// Timeout covers the reading, and a previous one for which it may have to wait.
 func (w *spacesJob) Timeout(*river.Job[jobs.ReadSpaces]) time.Duration {
 	return 2*w.readings.Spaces.timeout() + 10*time.Second
 }
@@ -120,7 +120,7 @@ func (w *spacesJob) Work(ctx context.Context, job *river.Job[jobs.ReadSpaces]) e
 	return nil
 }
 
-// wasReadSince reports whether the spaces were read successfully since the job was enqueued.
+// wasReadSince reports whether the spaces were read successfully since the job was enqueued. It is also true if the integration is gone.
 func (w *spacesJob) wasReadSince(ctx context.Context, job *river.Job[jobs.ReadSpaces]) (bool, error) {
 	row, err := w.readings.Spaces.DB.View(ctx).Integration.Query().
 		Where(integration.PropertyID(job.Args.PropertyID), integration.ID(job.Args.IntegrationID)).Only(ctx)
@@ -134,8 +134,7 @@ func (w *spacesJob) wasReadSince(ctx context.Context, job *river.Job[jobs.ReadSp
 	return read.After(job.CreatedAt), nil
 }
 
-// An endpoint that answers 401 and has never succeeded is retried, because the PMS may not have stored the signing
-// secret yet.
+// An endpoint that answers 401 and has never succeeded is retried: perhaps the PMS has not stored the signing secret yet.
 const (
 	unauthorizedRetryDelay = 30 * time.Second
 	maxUnauthorizedRetries = 10
@@ -146,8 +145,7 @@ func (o Outcome) isUnauthorized() bool {
 	return o.Failure != nil && o.Failure.Meta[checkin.MetaStatus] == "401"
 }
 
-// retryUnauthorized makes the job run again after an answer 401, if the endpoint has never succeeded and was not retried too often: the PMS
-// may not have stored the signing secret yet.
+// retryUnauthorized makes the job run again after an answer 401, if the endpoint has never succeeded and was not retried too often.
 func (w *spacesJob) retryUnauthorized(ctx context.Context, args jobs.ReadSpaces) error {
 	s := w.readings.Spaces
 	e, err := s.Directory.Endpoint(s.DB.View(ctx), args.PropertyID, args.IntegrationID, partner.GetSpaces)

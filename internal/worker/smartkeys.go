@@ -80,7 +80,7 @@ func (k *SmartKeys) reconcileAll(ctx context.Context, d *db.DB, propertyIDs []st
 	}
 }
 
-// reconcile revokes and updates the SmartKeys of a property by the present access of their reservations. It writes only changes.
+// reconcile revokes and updates the SmartKeys of a property to fit the present access of their reservations. It writes only changes.
 func (k *SmartKeys) reconcile(ctx context.Context, d *db.DB, propertyID string) error {
 	due, suspected, err := mobilekey.Inspect(d.View(ctx), propertyID)
 	if err != nil || !due {

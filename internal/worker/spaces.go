@@ -54,6 +54,7 @@ type runningRead struct {
 	err     error
 }
 
+// Outcome is the result of a reading: what was stored, and why the PMS could not be read.
 type Outcome struct {
 	space.Recorded
 	// Failure is why the reading failed, or nil. It has a message for staff, and the reason partnerError if the PMS
@@ -63,9 +64,9 @@ type Outcome struct {
 
 var errStopping = fault.New(fault.Unavailable, fault.UnavailableReason, "the server is shutting down; try again").Retry(time.Second)
 
-// Read calls getSpaces of an integration and stores the answer. Concurrent calls for the same integration share one
-// reading. A failure of the PMS is not an error: see [Outcome]. Without a registered endpoint the error is
-// fault.EndpointNotFound. While the circuit breaker is open, no call is made.
+// Read calls getSpaces of an integration and stores the result. Concurrent calls for the same integration share one reading. A failure of
+// the PMS is not an error: see [Outcome]. Without a registered endpoint the error is fault.EndpointNotFound. While the circuit breaker is
+// open, no call is made.
 func (s *Spaces) Read(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	f, err := s.joinOrStart(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, false)
 	if err != nil {
@@ -87,7 +88,7 @@ func (s *Spaces) ReadNow(ctx context.Context, propertyID, integrationID string) 
 	}
 }
 
-// ReadAgain does the same as Read, but first waits for a reading in progress, which may have missed a recent change.
+// ReadAgain does the same as Read, but first waits for the end of a reading in progress, which may have missed a recent change.
 func (s *Spaces) ReadAgain(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	s.mu.Lock()
 	before := s.running[space.Source{PropertyID: propertyID, IntegrationID: integrationID}]
@@ -100,7 +101,7 @@ func (s *Spaces) ReadAgain(ctx context.Context, propertyID, integrationID string
 	return s.Read(ctx, propertyID, integrationID)
 }
 
-// wait waits for the end of a reading.
+// wait waits for the end of a reading and returns its result.
 func (f *runningRead) wait(ctx context.Context) (Outcome, error) {
 	select {
 	case <-ctx.Done():
@@ -138,7 +139,7 @@ func (s *Spaces) joinOrStart(ctx context.Context, source space.Source, urgent bo
 	return f, nil
 }
 
-// runRead reads with its own context, because other callers may still wait after the first caller has gone.
+// runRead reads with a context of its own, because other callers may still wait when the first caller is gone.
 func (s *Spaces) runRead(ctx context.Context, source space.Source, urgent bool) (Outcome, error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout())
 	defer cancel()
@@ -158,7 +159,7 @@ func (s *Spaces) runRead(ctx context.Context, source space.Source, urgent bool) 
 	return out, err
 }
 
-// Close cancels the readings in progress, which then change nothing, and waits for them.
+// Close cancels the readings in progress and waits for them. A canceled reading stores nothing.
 func (s *Spaces) Close() {
 	s.mu.Lock()
 	s.init()
@@ -223,7 +224,7 @@ func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string,
 	return out, nil
 }
 
-// callFailure returns a failure with its text for staff. cause is the error of the call.
+// callFailure converts a failed call for the endpoint's record, with a text for staff. cause is the error of the call.
 func callFailure(failure *fault.Fault, cause error) partner.Failure {
 	said := strings.TrimSpace(failure.Meta[checkin.MetaReason] + " " + failure.Meta[checkin.MetaMessage])
 	out := partner.FailureOf(cause, failure.Message, said)
@@ -233,7 +234,7 @@ func callFailure(failure *fault.Fault, cause error) partner.Failure {
 	return out
 }
 
-// problemOf returns the text for staff of an error that is not the PMS's.
+// problemOf returns the text for staff about an error that did not come from the PMS.
 func problemOf(cause error) message.Message {
 	if errors.Is(cause, context.DeadlineExceeded) {
 		return message.Message{Kind: "endpoint.totalTime"}
@@ -272,7 +273,7 @@ func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID stri
 // wasNotCalled reports whether the call failed before a request was sent.
 func wasNotCalled(f *fault.Fault) bool { return f != nil && f.Meta[checkin.MetaNotCalled] != "" }
 
-// failureForStaff returns the fault that staff see for a failed call, or nil. Other errors get a general message.
+// failureForStaff returns the fault that staff see for a failed call, or nil if err is nil. Internal errors get a general message.
 func failureForStaff(err error) *fault.Fault {
 	f, ok := fault.Of(err)
 	switch {

@@ -13,13 +13,13 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// urgentKinds are the notices that are mailed to a property's staffEmail at once: a guest stands at a door or a tablet and cannot
-// go on. The stops of check-ins are mailed by the check-in itself.
+// urgentKinds are the notices that are mailed to a property's staffEmail at once: a guest is at a door or a tablet and cannot go on. The
+// check-in itself mails the stops of check-ins.
 var urgentKinds = []string{string(notice.CodeLate), string(notice.KioskHelp), string(notice.KioskOffline), string(notice.SearchesFailed)}
 
 const (
 	urgentEvery = 15 * time.Second
-	// urgentFor is how old a notice is that is still mailed, such as after the server was away.
+	// urgentFor is the age up to which a notice is still mailed, such as after the server was down.
 	urgentFor   = 15 * time.Minute
 	urgentBatch = 50
 )

@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// A row of invitations is added when the arrival of a reservation comes within the horizon, or when a link or a code is mailed to it, and
-// evaluated when next_at comes or the reservation changes. So no sweep reads reservations that are far away, past or unchanged.
+// A row of the table invitations is added when the arrival of a reservation comes within the horizon, or when a link or a code is mailed.
+// It is evaluated when next_at comes or the reservation changes. So no sweep reads reservations that are far away, past or unchanged.
 const (
 	insertInvitations = `INSERT INTO invitations (id, property_id, reservation_id, seen_at, next_at, created_at)
 		SELECT r.id, r.property_id, r.id, r.created_at, $1, $2 FROM `
@@ -29,10 +29,10 @@ const (
 	// address end.
 	enqueueChanged = `UPDATE invitations SET next_at = $1 WHERE id IN (SELECT r.id FROM ` + changedSince + `WHERE c.id > $2 AND c.id <= $3)
 		AND NOT EXISTS (SELECT 1 FROM reservations AS r WHERE r.id = invitations.id AND r.updated_at = invitations.seen_at)`
-	// findMissed finds the reservations that changed while no process swept.
+	// findMissed finds the reservations that changed while no process ran the sweep.
 	findMissed = `SELECT i.id FROM invitations AS i JOIN reservations AS r ON r.id = i.id
 		WHERE i.id > $1 AND r.updated_at <> i.seen_at AND i.next_at IS NULL ORDER BY i.id LIMIT $2`
-	// insertFollowed adds the row of a stay that a link or a code was mailed to, see followStay.
+	// insertFollowed adds the row of a stay to which a link or a code was mailed, see followStay.
 	insertFollowed = `INSERT INTO invitations (id, property_id, reservation_id, seen_at, address_mac, next_at, created_at)
 		VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT (id) DO NOTHING`
 	newestSwitch = `SELECT MAX(invitations_at) FROM integrations`
@@ -50,8 +50,8 @@ func reevaluate(tx *db.Tx, propertyID, integrationID string) error {
 	return nil
 }
 
-// followStay adds the row of a stay that a link or a code is mailed to, also while the invitations of its integration are off: so its links follow
-// the dates and the state of the stay, and the code follows the booker's address.
+// followStay adds the row of a stay to which a link or a code is mailed, also while the invitations of its integration are off. Then the
+// sweep sees changes of the stay: links follow its dates and state, and the code follows the booker's address.
 func followStay(tx *db.Tx, keys *keyring.Ring, reservations reservation.Service, stay *ent.Reservation) error {
 	known, err := tx.Invitation.Query().Where(invitation.PropertyID(stay.PropertyID), invitation.ID(stay.ID)).Exist(tx.Context())
 	if err != nil || known {
@@ -68,7 +68,8 @@ func followStay(tx *db.Tx, keys *keyring.Ring, reservations reservation.Service,
 	return nil
 }
 
-// listDepartures lists a page of stays under a country's rule that end between from and until, by id and after a cursor.
+// listDepartures lists a page of stays under a country's rule that end between from and until, in the order of reservation ids. after is
+// the last id of the former page.
 func listDepartures(view *db.Tx, law string, from, until time.Time, after string) ([]guest.StayKey, error) {
 	stays, err := db.ReadList(view, func(k *guest.StayKey) []any { return []any{&k.PropertyID, &k.ReservationID} },
 		findDepartures, law, from, until, after, departureBatch)
@@ -82,7 +83,7 @@ func listDepartures(view *db.Tx, law string, from, until time.Time, after string
 const findDepartures = `SELECT r.property_id, r.id FROM check_in_settings AS s JOIN reservations AS r ON r.property_id = s.property_id
 	WHERE s.rule = $1 AND r.state = 'started' AND r.to_at > $2 AND r.to_at <= $3 AND r.id > $4 ORDER BY r.id LIMIT $5`
 
-// storeSeenBegin begins the statement that stores which versions of reservations were evaluated.
+// storeSeenBegin is the first part of the statement that stores which versions of reservations were evaluated.
 const storeSeenBegin = `UPDATE invitations SET seen_at = r.updated_at FROM reservations AS r
 	WHERE r.id = invitations.reservation_id AND r.property_id = invitations.property_id AND invitations.property_id = $1 AND invitations.id IN (`
 

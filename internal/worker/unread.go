@@ -26,7 +26,7 @@ const (
 func (m Mails) Unread() Sweep {
 	return Sweep{Name: "unread messages", Every: unreadEvery, Run: func(ctx context.Context, d *db.DB) error {
 		before, last := d.View(ctx).Now().Add(-unreadAfter), conversation.UnreadMessages{}
-		failed, first := 0, error(nil) // the first failure: those of a lost key would fill the log
+		failed, first := 0, error(nil) // only the first failure is logged: with a lost key, each conversation fails
 		for ctx.Err() == nil {
 			unread, err := conversation.ListUnread(d.View(ctx), before, last, unreadBatch)
 			if err != nil {
@@ -81,7 +81,7 @@ func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	return err
 }
 
-// notifyStaffUnread adds a notice about a guest's messages, and mails it.
+// notifyStaffUnread adds a notice about a guest's unread messages and mails it, unless one is open.
 func (m Mails) notifyStaffUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	who, err := guest.Introduce(tx, m.Keys, w.PropertyID, w.GuestID)
 	if fault.Has(err, fault.GuestNotFound) {

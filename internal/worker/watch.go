@@ -21,13 +21,13 @@ const (
 	announceChanges = 20 * time.Millisecond
 	// announceBeat is the interval of announcements without a change. Their number shows whether an earlier announcement was lost.
 	announceBeat = 2 * time.Second
-	// nodeSilence is the time without an announcement after which a node counts as gone. Its last changes may not have been announced.
+	// nodeSilence is the time without an announcement after which a node counts as gone. Perhaps it did not announce its last changes.
 	nodeSilence = 5 * announceBeat
-	// disconnectedBeat is how often watchers read again while the bus is not connected.
+	// disconnectedBeat is the interval at which watchers read everything again while the bus is not connected.
 	disconnectedBeat = 20 * time.Second
-	// forgetInterval is how often a single node drops the changes of properties without streams.
+	// forgetInterval is how often a node without other nodes drops the changes of properties that have no stream.
 	forgetInterval = 20 * time.Second
-	// maxAnnounced bounds the changes of one announcement. More are sent in several.
+	// maxAnnounced is the most changes in one announcement. More are sent in several.
 	maxAnnounced = 200
 )
 
@@ -52,7 +52,7 @@ type Watch struct {
 	peers   map[string]*peer
 }
 
-// peer is another node as its announcements show it.
+// peer is another node, as known from its announcements.
 type peer struct {
 	number uint64
 	seenAt time.Time
@@ -156,8 +156,8 @@ func (w *Watch) announce() {
 	}
 }
 
-// takeAnnouncements empties the list of pending changes and returns the announcements of them. Without changes it returns an empty one, with
-// the last number, so that other nodes notice a lost one.
+// takeAnnouncements empties the list of pending changes and returns announcements of them. Without changes it returns one empty
+// announcement with the last number, so that other nodes notice if they lost one.
 func (w *Watch) takeAnnouncements() (all []announcement) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -212,8 +212,8 @@ func (w *Watch) receive(payload []byte, now time.Time) {
 	}
 }
 
-// checkPeers forgets nodes that are silent for too long, and makes all watchers read everything again: a node that was killed may have stored
-// a change that it did not announce.
+// checkPeers forgets nodes that are silent for too long. Then all watchers read everything again: a node that was killed may have stored a
+// change that it did not announce.
 func (w *Watch) checkPeers(now time.Time) {
 	w.mu.Lock()
 	gone := false

@@ -25,10 +25,10 @@ type drain struct {
 	inTurn  bool      // inTurn means that the drain holds one of the turns for failing webhooks
 }
 
-// errStop ends a drain that must not continue now.
+// errStop ends a drain that must not continue now. The webhook is disabled, the time is over, or the message must wait.
 var errStop = errors.New("the webhook receives nothing now")
 
-// deliverDue delivers the events that are due to the webhook. It returns the wait until the job continues, or noMore.
+// deliverDue delivers the events that are due to the webhook. It returns the wait until the job continues, or noMore if nothing is left.
 func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 	if err := x.loadSettings(ctx); err != nil {
 		return 0, err
@@ -65,7 +65,8 @@ func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 // hasTime reports whether the drain may send another message.
 func (x *drain) hasTime() bool { return x.DB.Clock().Now().Before(x.until) }
 
-// takeTurn reports whether the drain may send another message. A webhook that failed last may only if few drains of failing webhooks run.
+// takeTurn reports whether the drain may send another message. If the webhook's last delivery failed, it needs one of the few turns for
+// failing webhooks, and keeps it until endTurn.
 func (x *drain) takeTurn() bool {
 	if x.hook.Failures == 0 || x.inTurn {
 		return true
@@ -78,7 +79,7 @@ func (x *drain) takeTurn() bool {
 	return x.inTurn
 }
 
-// endTurn lets the drain of another failing webhook run.
+// endTurn gives the turn back, so that the drain of another failing webhook can run.
 func (x *drain) endTurn() {
 	if x.inTurn {
 		<-x.failing
@@ -86,7 +87,7 @@ func (x *drain) endTurn() {
 	}
 }
 
-// countFailures counts a failed message, or resets the count after a delivered one and ends the drain's turn as a failing webhook.
+// countFailures counts a failed message. After a delivered one it sets the count to 0 and ends the turn.
 func (x *drain) countFailures(sent Sent) {
 	if sent.Failure.Failed() {
 		x.hook.Failures++
@@ -108,8 +109,8 @@ func (x *drain) loadSettings(ctx context.Context) error {
 	return err
 }
 
-// deliverPage delivers the events of a page one by one. Each delivery and the move of the cursor are stored in one transaction, so that a
-// crash repeats at most one message. It returns errStop with the wait if the webhook receives nothing now, or the drain has had its time.
+// deliverPage delivers the events of a page one by one. Each delivery and the move of the cursor are stored in one transaction, so a crash
+// repeats at most one message. It returns errStop, and the wait, if the webhook receives nothing now or the time of the drain is over.
 func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) {
 	var failed []string // failed are the subjects that were held back in this page
 	for _, e := range p.due {
@@ -200,7 +201,7 @@ func (x *drain) store(ctx context.Context, p page, e *ent.Event, sent Sent) (hel
 	return held, err
 }
 
-// log logs a message that was not delivered, as an error if no retry follows.
+// log logs a message that was not delivered: as an error if it was given up, otherwise as a warning.
 func (x *drain) log(e *ent.Event, sent Sent, o partner.Delivery, attempts int) {
 	switch {
 	case !sent.Failure.Failed():

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// concern is a kind of event by which integrations of the property may receive it.
+// concern says which integrations of the property may receive a kind of event.
 type concern int
 
 const (
@@ -26,7 +26,8 @@ const (
 	ofIntegration                // the subject is the integration
 )
 
-// partnerFacts are the parts of an event's body that partners receive, besides reservationId and pmsId of a reservation.
+// partnerFacts are the parts of an event's body that partners receive, by kind. A body about a reservation also has reservationId and
+// pmsId.
 var partnerFacts = map[event.Kind]struct {
 	concern concern
 	facts   []string
@@ -51,7 +52,7 @@ var partnerFacts = map[event.Kind]struct {
 	event.EndpointFailing:     {ofIntegration, []string{"action", "webhookId", "failures"}},
 }
 
-// webhookBody is the body of a message, but for reservationPinGenerated.
+// webhookBody is the body of every message except reservationPinGenerated.
 type webhookBody struct {
 	Event      string         `json:"event"`
 	OccurredAt time.Time      `json:"occurredAt"`
@@ -60,7 +61,7 @@ type webhookBody struct {
 	Data       map[string]any `json:"data"`
 }
 
-// messageID returns the webhook-id: the same for each attempt, and not to be guessed from the ids of other events.
+// messageID returns the webhook-id. It is the same for each attempt, and cannot be guessed from the ids of other events.
 func (x *drain) messageID(e *ent.Event) string {
 	return "evt_" + hex.EncodeToString(x.Keys.MAC("webhookMessage", x.hook.ID, strconv.FormatInt(e.ID, 10))[:16])
 }
@@ -95,8 +96,8 @@ func (x *drain) message(view *db.Tx, e *ent.Event) ([]byte, error) {
 	return body, nil
 }
 
-// addConcern reports whether the webhook's integration may receive an event. If the event is about a reservation, it adds the reservation's
-// ids to data.
+// addConcern reports whether the webhook's integration may receive an event. If the event is about a reservation or its access, it adds the
+// reservation's ids to data.
 func (x *drain) addConcern(view *db.Tx, e *ent.Event, c concern, data map[string]any) (bool, error) {
 	reservationID := e.Subject
 	switch c {
@@ -122,7 +123,8 @@ func (x *drain) addConcern(view *db.Tx, e *ent.Event, c concern, data map[string
 	return true, nil
 }
 
-// reservationOfGrant returns the reservation whose access an event is about, or "" if it is about none: staff or an unknown code.
+// reservationOfGrant returns the reservation whose grant (the access of a stay) an event is about. It returns "" if there is none, as for
+// staff or an unknown code.
 func reservationOfGrant(view *db.Tx, e *ent.Event) (string, error) {
 	grantID, _ := e.Body["grantId"].(string)
 	if e.GrantID != nil {

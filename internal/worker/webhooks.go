@@ -37,15 +37,15 @@ type Webhooks struct {
 	failing chan struct{}
 }
 
-// Sent is what became of a message.
+// Sent is the result of one attempt to send a message.
 type Sent struct {
 	Failure    partner.Failure // Failure is why it failed; zero: it was delivered
 	Gone       bool            // Gone means that the webhook answered 410
 	NotSent    bool            // NotSent means that no call was made, because too many failed or run: try again after RetryAfter
-	RetryAfter time.Duration   // RetryAfter is the least wait
+	RetryAfter time.Duration   // RetryAfter is the shortest wait before the next attempt
 }
 
-// Subscriber enqueues a job for each webhook that receives one of the events. The job reads the events from the webhook's own cursor.
+// Subscriber enqueues a job for each webhook that receives one of the events. The job loads the events after the webhook's own cursor.
 func (h Webhooks) Subscriber() Subscriber {
 	return Subscriber{Name: "webhooks", Apply: func(tx *db.Tx, events []*ent.Event) error {
 		kinds := map[string]map[event.Kind]bool{} // by property
@@ -74,7 +74,7 @@ func (h Webhooks) Subscriber() Subscriber {
 	}}
 }
 
-// Retries is the sweep that enqueues the jobs of retries that are due. Only one process of an installation may run it: see [Lease].
+// Retries is the sweep that enqueues jobs for webhooks whose retry is due. Only one process of an installation may run it: see [Lease].
 func (h Webhooks) Retries() Sweep {
 	every := h.Every
 	if every <= 0 {
@@ -96,7 +96,7 @@ func (h Webhooks) Retries() Sweep {
 	}}
 }
 
-// AddTo adds the worker that delivers. Half of the jobs that run at once may be those of failing webhooks.
+// AddTo registers the job that delivers with the job queue. At most half of the jobs that run at once may be those of failing webhooks.
 func (h Webhooks) AddTo(workers *river.Workers) {
 	h.failing = make(chan struct{}, jobs.MaxDeliveries/2)
 	river.AddWorker(workers, &deliverJob{webhooks: h})
@@ -131,11 +131,11 @@ func (j *deliverJob) Work(ctx context.Context, job *river.Job[jobs.DeliverEvents
 	return err
 }
 
-// noMore means that nothing is left to deliver now.
+// noMore is the wait that means that nothing is left to deliver now.
 const noMore time.Duration = -1
 
-// run delivers the events that are due to one webhook. right lets only one job at a time do so. It returns the wait until the job continues,
-// or noMore.
+// run delivers the events that are due to one webhook. right is the lock that lets only one job at a time do so. It returns the wait until
+// the job continues, or noMore.
 func (h Webhooks) run(ctx context.Context, right partner.Drain) (time.Duration, error) {
 	var hook *partner.WebhookRow
 	busy := false

@@ -15,8 +15,8 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// SwapBackups ends the backup codes of a lock and creates new ones, because a person asks for it (by), for example
-// after one was used.
+// SwapBackups ends the backup codes of a lock and creates new ones, for example after one was used. by is the person
+// who asks for it.
 func SwapBackups(rec access.Reconciler, propertyID, lockID, by string) ([]*ent.Code, error) {
 	lk, err := lock.Get(rec.Tx, propertyID, lockID)
 	if err != nil {
@@ -118,7 +118,7 @@ func EnsureBackups(rec access.Reconciler, propertyID string, limit int) (int, er
 	return made, nil
 }
 
-// EndBackups ends up to limit backup codes of a property that has switched them off.
+// EndBackups ends up to limit backup codes of a property that has switched them off, and returns their number.
 func EndBackups(rec access.Reconciler, propertyID, by string, limit int) (int, error) {
 	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
 		Order(entcode.ByID()).Limit(limit).All(rec.Tx.Context())
@@ -140,6 +140,7 @@ const (
 	minBackupSlots = 8
 )
 
+// BackupLock has the fields of a lock that decide how many backup codes it needs.
 type BackupLock struct {
 	LockID string
 	OnDoor bool

@@ -32,7 +32,7 @@ const (
 	EndOff     = "backupCodesOff" // the property switched backup codes off
 )
 
-// Terms determine when a code is valid.
+// Terms are the conditions of a code: when it is valid, and whether it was used or ended.
 type Terms struct {
 	Kind      Kind
 	Hours     []Hours // Hours is empty if the code is valid at any hour
@@ -42,6 +42,7 @@ type Terms struct {
 	End       string    // End is why a person ended the code; empty if none did
 }
 
+// Status is the result of [Evaluate].
 type Status struct {
 	Right access.Right // Right has the windows; with weekly hours the first may be over
 	End   string       // End is why the code has ended
@@ -129,7 +130,7 @@ func statusForWindows(all []access.Window, now, again time.Time) Status {
 	return Status{End: EndPast} // the next hours begin after the end of the code
 }
 
-// termsOf returns the stored terms of a code.
+// termsOf returns the conditions of a stored code: when it is valid, and whether it was used or ended.
 func termsOf(c *ent.Code) Terms {
 	t := Terms{Kind: Kind(c.Kind), Hours: c.Hours, NotBefore: c.NotBefore, Used: c.UsedAt != nil}
 	if c.NotAfter != nil {

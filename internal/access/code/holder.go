@@ -16,7 +16,7 @@ import (
 // HolderOf decrypts the name of the person who holds a code.
 func HolderOf(ctx context.Context, keys *keyring.Ring, c *ent.Code) (string, error) {
 	if len(c.SealedHolder) == 0 {
-		return c.Holder, nil // SealHolders has not reached it
+		return c.Holder, nil // stored before names were encrypted, see SealHolders
 	}
 	name, err := keys.Open(ctx, c.PropertyID, holderPurpose(c.ID), c.SealedHolder)
 	if err != nil {

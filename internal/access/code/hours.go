@@ -12,10 +12,10 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Hours are days of the week with their hours.
+// Hours are days of the week with the hours at which a code is valid on them.
 type Hours = schema.WeeklyHours
 
-// daysPerWeek is the number of days in a row without a gap from which weekly hours count as valid at any time.
+// daysPerWeek: weekly hours that cover so many days without a gap count as valid at any time.
 const daysPerWeek = 7
 
 // windowsOfHours lists the windows of weekly hours that end after from and begin before until. If there are any, it

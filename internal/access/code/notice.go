@@ -24,8 +24,8 @@ func notifyPINReplaced(tx *db.Tx, c *ent.Code) error {
 	})
 }
 
-// redrawnParams returns the parameters of the notice that the PIN of a code was replaced. which is the text for the
-// code.
+// redrawnParams returns the parameters of the notice that the PIN of a code was replaced. which is a text that names
+// the code.
 func redrawnParams(c *ent.Code, which message.Message) message.Params {
 	return message.Params{"code": which, "codeId": c.ID}
 }

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// newRun returns a run of package access for a code.
+// newRun returns an [access.Run] for a code, before anything is loaded.
 func newRun(rec access.Reconciler, c *ent.Code, rules access.Rules) *access.Run {
 	run := &access.Run{Reconciler: rec, Holder: access.Holder{ID: c.ID, PropertyID: c.PropertyID, Redraws: c.Redraws}, Rules: rules}
 	if c.Kind == string(OneTime) {
@@ -124,7 +124,7 @@ func locksOf(tx *db.Tx, c *ent.Code) ([]*ent.Lock, error) {
 	return locks, nil
 }
 
-// ApplyEvidence reconciles the grants and codes whose slots changed, and those that wait for a freed slot.
+// ApplyEvidence is [access.ApplyEvidence] for slots of stays and of staff, one-time and backup codes.
 func ApplyEvidence(rec access.Reconciler, changed []lock.EvidenceChange) error {
 	return access.ApplyEvidence(rec, changed, func(c lock.EvidenceChange) error { return reconcileEvidence(rec, c) })
 }

@@ -152,8 +152,8 @@ func Get(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	return c, err
 }
 
-// End ends a code and removes it from its locks. reason is one of the End constants, by the person who ends the code.
-// End does nothing if the code has ended already.
+// End ends a code and removes it from its locks. reason is one of the End constants; by is the person who ends the
+// code. End does nothing if the code has ended already.
 func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, error) {
 	if c.EndedAt != nil || c.RevokedAt != nil {
 		return c, nil
@@ -168,8 +168,8 @@ func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, erro
 	return Reconcile(rec, c)
 }
 
-// Reveal decrypts the PIN of a code and by door id its separate PINs, and records that the person by has read them. A
-// door is missing if its lock accepts no possible PIN.
+// Reveal decrypts the PINs of a code, and records that the person by has read them. shared is the PIN for most doors;
+// own has, by door id, the PINs of doors whose locks do not accept it. It fails if the code has ended.
 func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own map[string]string, err error) {
 	if c.EndedAt != nil {
 		return "", nil, fault.New(fault.Precondition, access.WindowPast, "this code has ended: it opens no door")
@@ -186,12 +186,12 @@ func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own m
 	return shared, own, appendEvent(rec.Tx, c, event.CodeRead, map[string]any{"by": by})
 }
 
-// appendEvent stores an event about a code. It completes body.
+// appendEvent stores an event about a code. It adds the code's id, kind and lock to body.
 func appendEvent(tx *db.Tx, c *ent.Code, kind event.Kind, body map[string]any) error {
 	return event.Append(tx, eventOf(c, kind, body))
 }
 
-// eventOf returns an internal event about a code. It completes body.
+// eventOf returns an internal event about a code. It adds the code's id, kind and lock to body.
 func eventOf(c *ent.Code, kind event.Kind, body map[string]any) event.Event {
 	body["codeId"], body["kind"] = c.ID, c.Kind
 	if c.LockID != "" {

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
+// Use is one attempt to open a door with a staff, one-time or backup code.
 type Use struct {
 	Code   *ent.Code
 	LockID string

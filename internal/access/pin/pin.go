@@ -22,9 +22,9 @@ const Digits = "0123456789"
 
 // Rules is what one lock accepts as a PIN.
 type Rules struct {
-	Min, Max  int    // Min and Max are lengths in characters; 0 means no limit
-	Alphabet  string // an empty Alphabet means Digits
-	Prefixes  []string
+	Min, Max  int      // Min and Max are lengths in characters; 0 means no limit
+	Alphabet  string   // an empty Alphabet means Digits
+	Prefixes  []string // no PIN may begin with one of Prefixes
 	Forbidden []Pattern
 	Unusable  bool // Unusable means that a rule of the lock is invalid, so that no PIN is known to be accepted
 }
@@ -45,7 +45,7 @@ const (
 	// attempts bounds the search. With 10,000 active codes of six digits, one random PIN is in use in about one of
 	// five cases.
 	attempts = 400
-	// samples is how many random PINs represent all PINs that some locks accept.
+	// samples is how many random PINs a lock is tried with, in place of all PINs that the locks before it accept.
 	samples = 32
 	// maxCommon bounds the size of all patterns that one PIN is checked against.
 	maxCommon = 2048
@@ -95,8 +95,8 @@ func (d *Generator) Generate(length int, locks []Rules, taken func(string) (bool
 	return d.generateFrom(most, length, taken)
 }
 
-// generateFrom returns a random PIN that satisfies c, is not weak and is not taken. It returns ErrTaken if it finds
-// none.
+// generateFrom returns a random PIN that satisfies c, is not weak and is not taken. It returns ErrImpossible if it
+// finds no PIN that satisfies c, and ErrTaken if all those that it finds are in use.
 func (d *Generator) generateFrom(c combined, length int, taken func(string) (bool, error)) (string, error) {
 	fits := false
 	for n := 0; n < attempts && d.effort < maxEffort; n++ {
@@ -168,7 +168,7 @@ func Satisfies(p string, rules Rules) bool {
 	return ok && len(p) >= c.min && len(p) <= c.max && strings.Trim(p, c.alphabet) == "" && c.permits(p)
 }
 
-// combined are the rules that all locks of a set share.
+// combined are the rules of several locks together: a PIN that satisfies them is accepted by each lock.
 type combined struct {
 	min, max int
 	alphabet string
@@ -221,7 +221,7 @@ func intersect(a, b string) string {
 	}, a)
 }
 
-// length returns the length that the locks allow and that is closest to the desired one.
+// length returns the length of a PIN that the locks allow and that is closest to wanted.
 func (c combined) length(wanted int) int { return min(max(wanted, c.min), c.max) }
 
 // allows reports whether a PIN is not weak and satisfies the rules of all locks.

@@ -64,7 +64,7 @@ func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note
 }
 
 // clock returns the time and its possible error, with which a SmartKey is verified. wall is what the machine's clock shows. The best known
-// source counts: the server, then the kernel, then the stored anchor.
+// source counts: the server, then the kernel, then the stored anchor. Without any, the quality is Untrusted.
 func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 
 // Driver gives a bridge access to locks.
 type Driver interface {
-	// Locks returns the locks. It is called once, before all other methods.
+	// Locks returns the locks. It is called before Events, and only once unless the driver is a [Remote].
 	Locks(ctx context.Context) ([]Lock, error)
 	// Events returns the channel of lock events. The bridge reads it quickly. The driver never closes it.
 	Events() <-chan Event
@@ -26,7 +26,7 @@ type Changing interface {
 }
 
 // Remote is a driver that reaches its locks through another program, such as an MQTT broker. It knows its locks only once that program
-// answers, so Locks may be called again after an error.
+// answers: Locks is called again after an error, and Connection may be called before Locks.
 type Remote interface {
 	// Connection returns the state of the connection to the other program.
 	Connection() Connection

@@ -10,7 +10,7 @@ import "time"
 // Parameters of the decision when to pause a keypad.
 const (
 	Longest           = 5 * time.Minute // longest pause
-	threshold         = 10              // up to this count of wrong PINs, the keypad is not paused
+	threshold         = 10              // from this count on, wrong PINs pause the keypad
 	wrongPINsPerPause = 3               // wrong PINs between two pauses
 	decayInterval     = 3 * time.Minute // time in which the count decreases by one
 )
@@ -25,7 +25,7 @@ const maxCount = threshold + wrongPINsPerPause*(len(pauses)-1)
 // Strikes counts the wrong PINs at one keypad. The zero value means none.
 type Strikes struct {
 	Count int       `json:"count"`
-	At    time.Time `json:"at"` // At is when the count last decreased
+	At    time.Time `json:"at"` // At is the start of the current decayInterval
 }
 
 // Add counts a wrong PIN at a time. It returns the new count, and how long to pause the keypad; 0 means not at all.

@@ -137,7 +137,8 @@ func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeleteProper
 }
 
 // deleteRows deletes at most deleteBatch rows of a property in one transaction, and reports whether rows are left. abandoned are the ids of
-// locks that may keep their codes. The first call also ends the sessions of the property's bridges and callers.
+// locks whose codes are given up. It fails while any other lock can hold a code, or a SmartKey is in use. The first call also ends the
+// sessions of the property's bridges and callers.
 func (s *properties) deleteRows(ctx context.Context, propertyID string, abandoned []string) (left bool, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		s.Partners.NotifyCredentialsChanged(tx)

@@ -26,10 +26,10 @@ type Deps struct {
 	Keys     *keyring.Ring
 	Partners *partner.Registry
 	property.Stays
-	// OwnerURL returns the address of a link with which a person becomes owner of a property. If propertyID is "", the link also creates the
-	// property.
+	// OwnerURL returns the address of a link with which a person becomes owner of a property. If propertyID is "", the link also creates
+	// the property.
 	OwnerURL func(secret, propertyID string) string
-	// Describe returns the state of the installation.
+	// Describe returns the state of the installation (all nodes on one database).
 	Describe func(ctx context.Context) (*adminv1.Installation, error)
 	Jobs     *jobs.Queue
 }

@@ -75,8 +75,8 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 	})
 }
 
-// createStaffToken creates a staff token and returns it with its secret. With the name actor.SessionName it creates a short session, which
-// one command of the operator uses.
+// createStaffToken creates a staff token and returns it with its secret. A request with the name actor.SessionName gets a short session
+// instead, which one command of the operator uses.
 func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
 	if r.GetName() == actor.SessionName {
 		who, _ := actor.From(tx.Context())

@@ -22,9 +22,9 @@ var admissionSteps = []func(*Chain, context.Context, *Call) error{
 	(*Chain).readIdempotencyKey,
 }
 
-// Admit decides whether to accept a call from its headers alone, before the server reads the message. The context must hold the metadata
-// and the peer of the call. Unary or Stream, called with the returned context, reuse the decision: they do not authenticate or count the
-// call again, and they answer, log and count a refused call. The caller must call [Call.End] when the call is over.
+// Admit authenticates a call and checks its limits from the headers alone, before the server reads the message. The context must hold the
+// metadata and the peer of the call. Unary or Stream, called with the returned context, reuse the decision: they do not authenticate or
+// count the call again, and they answer, log and count a refused call. The caller must call [Call.End] when the call is over.
 func (c *Chain) Admit(ctx context.Context, fullMethod string, p Protocol) (context.Context, *Call) {
 	call := c.newCall(ctx, fullMethod)
 	call.Protocol = p
@@ -57,7 +57,7 @@ func (c *Chain) runAdmission(ctx context.Context, call *Call) {
 // Refused reports whether the call was refused. The server need not read the message of a refused call.
 func (call *Call) Refused() bool { return call.refusal != nil }
 
-// Fail refuses an admitted call whose message cannot be read.
+// Fail refuses an admitted call whose message cannot be read. The first error counts.
 func (call *Call) Fail(err error) {
 	if call.refusal == nil {
 		call.refusal = err
@@ -138,9 +138,9 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// limit applies the rate limit to the call. Public methods have none, and batches have their own. It counts per integration; per token for staff,
-// scripts and operators, with a higher limit; per address for calls without a credential. Refused calls have their own limit per address, so that a
-// script with an expired token does not use up the limit of guests behind the same address.
+// limit applies the rate limit to the call. Public methods have none, and batches have their own. Calls are counted per integration; per
+// token for staff, scripts and operators, with a higher limit; and per address without a credential. Refused calls have their own limit per
+// address, so that a script with an expired token does not use up the limit of guests behind the same address.
 func (c *Chain) limit(_ context.Context, call *Call) error {
 	if call.method.public {
 		return nil
@@ -170,8 +170,8 @@ func (c *Chain) authorize(_ context.Context, call *Call) error {
 	return MayCall(call.actor, call.method.access, c.clock.Now())
 }
 
-// MayCall returns why an authenticated caller may not call an RPC with the access rule, or nil. now decides whether a second factor is
-// still confirmed.
+// MayCall returns the error that refuses an authenticated caller an RPC with the access rule, or nil if the caller is allowed to call it.
+// now decides whether a second factor is still confirmed.
 func MayCall(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
 	if a.Kind == "" || rule == nil {
 		return nil
@@ -193,7 +193,7 @@ func MayCall(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
 	return nil
 }
 
-// authorizePerson returns why a signed-in person may not make a call, or nil.
+// authorizePerson returns the error that refuses a signed-in person a call, or nil.
 func authorizePerson(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
 	right := staff.Right(rule.GetRight())
 	switch {

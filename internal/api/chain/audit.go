@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// auditTime is how long storing an entry of the audit log may take after the call itself.
+// auditTime is the time limit for storing an entry of the audit log after the call itself.
 const auditTime = 5 * time.Second
 
 // isAudited reports whether calls of a method are recorded in the audit log: those with a right of a property's staff that change or reveal
@@ -38,8 +38,8 @@ func (call *Call) AuditRecord(answer proto.Message, outcome audit.Outcome) (audi
 	}, true
 }
 
-// Trace returns the method and the client's address of the call, for the audit log. It is empty for a handler that runs outside of the
-// chain.
+// Trace returns the method and the client's address of the call, for the audit log. It is empty for a nil call, as in a handler that runs
+// outside of the chain.
 func (call *Call) Trace() staff.Trace {
 	if call == nil {
 		return staff.Trace{}
@@ -106,8 +106,9 @@ func reasonOf(request proto.Message) string {
 	return ""
 }
 
-// subjectsOf returns the subjects of a call for the audit log: the ids of Latchkey's objects in the request, and the id of the object in
-// the answer, or of the objects in an object without an id. It leaves out all other texts, because they could contain personal data.
+// subjectsOf returns the subjects of a call for the audit log: the ids in the request, and the id of the object in the answer's field data.
+// If that object has no id, it returns the ids of the objects in it. It leaves out all other texts, because they could contain personal
+// data.
 func subjectsOf(request, answer proto.Message) (ids []string) {
 	if request != nil {
 		ids = appendIDs(ids, request.ProtoReflect(), maxSubjectDepth)
@@ -125,7 +126,7 @@ func isMessage(f protoreflect.FieldDescriptor) bool {
 	return f != nil && f.Message() != nil && !f.IsList() && !f.IsMap()
 }
 
-// appendShown appends the id of an object, or those of the objects in it if it has none.
+// appendShown appends the id of an object in an answer. If the object has no id, it appends the ids of the objects in its fields.
 func appendShown(ids []string, shown protoreflect.Message) []string {
 	if own := idField(shown); own != nil {
 		return appendID(ids, shown.Get(own).String())
@@ -144,7 +145,7 @@ func appendShown(ids []string, shown protoreflect.Message) []string {
 	return ids
 }
 
-// idField returns the field of an object that has its id, or nil.
+// idField returns the field id of an object, or nil if it has no such text field.
 func idField(m protoreflect.Message) protoreflect.FieldDescriptor {
 	f := m.Descriptor().Fields().ByName("id")
 	if f == nil || f.Kind() != protoreflect.StringKind || f.IsList() {

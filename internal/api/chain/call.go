@@ -69,14 +69,14 @@ type Call struct {
 	RequestID string
 	Method    string // Method is the full method name; shortened if the method is unknown
 	Protocol  Protocol
-	Client    netip.Addr // Client is the result of clientAddr; zero over a Unix socket
+	Client    netip.Addr // Client is the client's address (see clientAddr); zero over a Unix socket
 	// Report lists what the JSON reader found in the request; nil for a protobuf request. The reader sets it before Unary runs the call.
 	Report *jsonpb.Report
 
 	chain       *Chain
 	method      *method
 	started     time.Time
-	workStarted time.Time   // time at which the message had arrived completely
+	workStarted time.Time   // start of the measured time: when the whole message had arrived, less admissionTime
 	md          metadata.MD // metadata of the request
 	header      metadata.MD // header of the answer
 
@@ -87,14 +87,15 @@ type Call struct {
 	idempotencyKey string        // value of the Idempotency-Key header
 	refusal        error         // error with which the call is refused; nil if it is accepted
 
-	request  proto.Message // of a unary call
-	recorded bool          // the audit log has the entry of the call
+	request  proto.Message // message of a unary call
+	recorded bool          // the audit log has an entry of the call
 
 	running     bool   // Unary or Stream has begun to run the call
 	releaseSlot func() // ends the count of the call in unfinishedCalls; nil if it is not counted
 	reserved    int64  // bytes of Chain.decodeMemory that the call has reserved
 }
 
+// callKey is the context key of a *Call.
 type callKey struct{}
 
 // From returns the call that a context belongs to, or nil.

@@ -16,6 +16,7 @@ type enumFields struct {
 	nested []protoreflect.FieldDescriptor // message fields whose messages contain enum fields
 }
 
+// enumField is a string field and its allowed values.
 type enumField struct {
 	field  protoreflect.FieldDescriptor
 	values []string
@@ -69,7 +70,8 @@ func canonicalSpelling(values []string, value string) string {
 	return value
 }
 
-// enumFieldsOf returns the enum fields of a message type. open lists the enclosing types, so that recursive types end the search.
+// enumFieldsOf returns the enum fields of a message type, or nil if it has none at any depth. open lists the enclosing types, so that
+// recursive types end the search.
 func enumFieldsOf(md protoreflect.MessageDescriptor, open []protoreflect.FullName) *enumFields {
 	if v, ok := enumFieldsCache.Load(md); ok {
 		return v.(*enumFields)

@@ -44,7 +44,7 @@ type Config struct {
 	Registerer prometheus.Registerer
 	Clock      clock.Clock // Clock is the system clock if nil
 
-	// Authenticators maps a proto package, such as "latchkey.partner.v1", to its authenticator.
+	// Authenticators maps a proto package (an API area), such as "latchkey.partner.v1", to its authenticator.
 	Authenticators map[string]Authenticator
 	// Public lists services without credential and access rule, such as "grpc.health.v1.Health".
 	Public []string
@@ -56,7 +56,7 @@ type Config struct {
 	Static map[string]func(proto.Message) []fault.Field
 	// Exact lists the proto packages in which an unknown JSON field is an error. Other packages ignore unknown fields.
 	Exact []string
-	// Audit stores what the audit log records of a call that did not store it in its own change, such as a refused one; optional.
+	// Audit stores the audit log entry of a call whose handler did not store one with its change, such as a refused call; optional.
 	Audit func(ctx context.Context, r audit.Record) error
 	// Explain converts a storage error without a fault to a fault; optional.
 	Explain func(error) error

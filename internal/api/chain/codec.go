@@ -55,7 +55,7 @@ func (e *encoded) decode(ctx context.Context, m proto.Message) error {
 	return Decode(ctx, raw.ReadOnlyData(), m)
 }
 
-// Decode decodes the protobuf message of an admitted call. It enforces the maximum length of lists and the memory limit of decoding. Its
+// Decode decodes the protobuf message of an admitted call. It enforces the maximum length of lists and reserves memory for decoding. Its
 // errors are safe to show to the caller.
 func Decode(ctx context.Context, raw []byte, m proto.Message) error {
 	if len(raw) > MaxRequestBytes {
@@ -74,7 +74,7 @@ func Decode(ctx context.Context, raw []byte, m proto.Message) error {
 	return nil
 }
 
-// bytesOfEntry is the estimated memory of one decoded list entry.
+// bytesOfEntry is the estimated memory of one decoded list entry, in bytes.
 const bytesOfEntry = 96
 
 // TooLarge returns the fault for a request larger than MaxRequestBytes.
@@ -96,7 +96,7 @@ func decodeError(raw []byte, m proto.Message) error {
 }
 
 // invalidUTF8Fields appends to found the paths of the string fields that are not valid UTF-8 in an encoded message of the type md. prefix
-// is the path of the message, and depth its nesting.
+// is the path of the message, and depth its nesting. It stops at maxDepth and at envelope.MaxViolations paths.
 func invalidUTF8Fields(found []string, raw []byte, md protoreflect.MessageDescriptor, prefix string, depth int) []string {
 	entries := map[protowire.Number]int{}
 	for len(raw) > 0 && depth < maxDepth && len(found) < envelope.MaxViolations {

@@ -47,7 +47,8 @@ func (c *Chain) withAdmission(desc *grpc.ServiceDesc) *grpc.ServiceDesc {
 	return &d
 }
 
-// receive reads the message of an admitted unary gRPC call. It stores an error with [Call.Fail]; Unary then answers the error.
+// receive reads the message of an admitted unary gRPC call into v. It always returns nil: it stores an error with [Call.Fail], and Unary
+// then answers with it.
 func (call *Call) receive(ctx context.Context, read func(any) error, v any) error {
 	msg, ok := v.(proto.Message)
 	if !ok || call.Refused() {
@@ -73,6 +74,7 @@ type arrival struct {
 	parent context.Context
 }
 
+// arrivalKey is the context key of an *arrival.
 type arrivalKey struct{}
 
 // arrivalOf returns the call's context from before the time limit for receiving its message, or nil if limitArrival set none.

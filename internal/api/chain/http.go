@@ -47,8 +47,8 @@ const MaxDiscard = 8 << 20
 // discardTimeout is how long Discard waits for the body of a refused request.
 const discardTimeout = 2 * time.Second
 
-// Discard reads and discards the body of a refused request. It reports whether the time limit was exceeded. After a body larger than
-// MaxDiscard, the HTTP server closes the connection. It reads nothing from a sender that waits for "100 Continue".
+// Discard reads and discards the body of a refused request. late reports whether discardTimeout was exceeded. After a body larger than
+// MaxDiscard, the HTTP server closes the connection. Discard reads nothing from a sender that waits for "100 Continue".
 func Discard(w http.ResponseWriter, r *http.Request) (late bool) {
 	if r.Body == nil || strings.EqualFold(r.Header.Get("Expect"), "100-continue") {
 		return false
@@ -73,7 +73,7 @@ func headers(list []string) []header {
 	return out
 }
 
-// MetadataOf returns the request headers that the chain may see, as gRPC metadata.
+// MetadataOf returns the request headers in Incoming as gRPC metadata. It drops all others.
 func MetadataOf(h http.Header) metadata.MD {
 	md := make(metadata.MD, 4)
 	for _, name := range incoming {
@@ -84,7 +84,7 @@ func MetadataOf(h http.Header) metadata.MD {
 	return md
 }
 
-// CopyHeader copies those headers of an answer that may be sent to the caller.
+// CopyHeader copies the headers of an answer that are in Outgoing. It drops all others.
 func CopyHeader(to http.Header, md metadata.MD) {
 	for _, name := range outgoing {
 		if v := md[name.metadata]; len(v) > 0 {

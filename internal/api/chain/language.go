@@ -11,8 +11,8 @@ import (
 // maxLanguages is the largest size in bytes of an Accept-Language header. A longer header is ignored.
 const maxLanguages = 256
 
-// Language returns the language for the texts of an answer: the first in the call's Accept-Language header that has texts, else the first
-// of more that has texts, else English. The header is part of the metadata of a gRPC call too.
+// Language returns the language for the texts of an answer: the first language in the call's Accept-Language header that has texts, else
+// the first of more that has texts, else English. gRPC calls send the header as metadata.
 func Language(ctx context.Context, more ...string) string {
 	md, _ := metadata.FromIncomingContext(ctx)
 	accept := singleValue(md, "accept-language")

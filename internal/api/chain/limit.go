@@ -38,7 +38,7 @@ type limiter struct {
 	subjects map[string]*rate.Limiter
 }
 
-// newLimiter creates a rate limiter; nil if the rate is zero or less.
+// newLimiter creates a rate limiter; nil if the rate is zero or less. minute is the number of calls per minute, and burst of calls at once.
 func newLimiter(name string, minute, burst int) *limiter {
 	if minute <= 0 {
 		return nil
@@ -86,8 +86,8 @@ func (l *limiter) bucket(now time.Time, subject string) *rate.Limiter {
 	return b
 }
 
-// evictSubjects forgets the subjects whose budget is full again. If too many remain, it forgets others until seven eighths of maxSubjects
-// remain.
+// evictSubjects removes the subjects whose token bucket is full again. If too many remain, it removes any others until seven eighths of
+// maxSubjects remain.
 func (l *limiter) evictSubjects(now time.Time) {
 	for s, b := range l.subjects {
 		if b.TokensAt(now) >= float64(l.burst) {

@@ -33,7 +33,7 @@ type method struct {
 // unknownMethod represents any method that is not registered.
 var unknownMethod = &method{}
 
-// isHandlerValidated reports whether the handler, not the chain, validates the field at a path.
+// isHandlerValidated reports whether the handler, not the chain, validates the field at a path, because it is below handlerField.
 func (m *method) isHandlerValidated(path string) bool {
 	rest, ok := strings.CutPrefix(path, m.handlerField)
 	return ok && m.handlerField != "" && rest != "" && (rest[0] == '.' || rest[0] == '[')
@@ -127,7 +127,8 @@ func accessOf(md protoreflect.MethodDescriptor) *rpcv1.Access {
 	return rule
 }
 
-// AccessRule returns the access rule of the RPC with a full name, such as "/latchkey.property.v1.LockService/ListLocks". The RPC must exist.
+// AccessRule returns the access rule of the RPC with a full name, such as "/latchkey.property.v1.LockService/ListLocks". It panics for an
+// unknown RPC.
 func AccessRule(fullMethod string) *rpcv1.Access {
 	name := strings.ReplaceAll(strings.TrimPrefix(fullMethod, "/"), "/", ".")
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))
@@ -168,8 +169,8 @@ func (c *Chain) registerPublic(desc *grpc.ServiceDesc) {
 	}
 }
 
-// excludeFromValidation excludes two kinds of fields from the validation of a whole request: the field called name, which the handler
-// validates itself ("" for none), and lists of messages, whose entries are validated one at a time.
+// excludeFromValidation excludes two kinds of fields from the validation of a whole request. The handler validates the field called name
+// itself ("" for none). The entries of lists of messages are validated one at a time.
 func (m *method) excludeFromValidation(name string, input protoreflect.MessageDescriptor) error {
 	var left protoreflect.FullName
 	if name != "" {

@@ -18,6 +18,7 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
+// metrics are the Prometheus metrics of calls.
 type metrics struct {
 	calls    *prometheus.CounterVec
 	duration *prometheus.HistogramVec
@@ -102,7 +103,7 @@ func (c *Chain) faultOf(ctx context.Context, call *Call, err error) *fault.Fault
 }
 
 // faultFromGRPC returns the fault for errors of the context, of gRPC, and of the health and reflection services, which come from a library.
-// Any other error becomes internal, because a status that a handler passes on may describe another call.
+// Any other error becomes internal: a handler can pass on the gRPC status of a call that it made itself.
 func faultFromGRPC(ctx context.Context, call *Call, err error) *fault.Fault {
 	code := status.Code(err)
 	switch {

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	// decodeMemoryBytes is the memory that all concurrent decoding of requests may use together, as estimated.
+	// decodeMemoryBytes bounds the estimated memory of all requests that are decoded at the same time.
 	decodeMemoryBytes = 32 << 20
 	// unreservedBytes is the size below which a request needs no reservation, so that small requests never wait for large ones.
 	unreservedBytes = 16 << 10
@@ -18,7 +18,8 @@ const (
 	maxReserveWait = 5 * time.Second
 )
 
-// Reserve waits until memory for decoding a request is free and reserves it until the request is validated or the call ends.
+// Reserve waits until memory for decoding a request is free and reserves it until the request is validated or the call ends. It fails after
+// maxReserveWait. A request of at most unreservedBytes needs no reservation.
 func (call *Call) Reserve(ctx context.Context, bytes int) error {
 	if call == nil || bytes <= unreservedBytes {
 		return nil
@@ -45,7 +46,7 @@ func (call *Call) releaseMemory() {
 	}
 }
 
-// maxUnfinished is how many unfinished calls without a credential one client network may have. A stream is unfinished until it ends.
+// maxUnfinished bounds the unfinished calls without a credential of one client network. A stream is unfinished until it ends.
 const maxUnfinished = 64
 
 // unfinishedCalls counts the calls without a credential whose message has not arrived completely, by client network.
@@ -55,7 +56,7 @@ type unfinishedCalls struct {
 }
 
 // acquire counts a call as unfinished and returns the function that ends the count. The function is nil for calls with a credential, which
-// are not counted.
+// are not counted. It fails at maxUnfinished calls.
 func (a *unfinishedCalls) acquire(call *Call) (release func(), err error) {
 	if call.actor.Kind != "" || !call.Client.IsValid() {
 		return nil, nil

@@ -67,7 +67,7 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss *stream, 
 }
 
 // recheckInterval is the longest time for which a stream continues after its credential has ended. The interval for people and guests is
-// shorter, because a person may be dismissed, and a guest may end a device that is lost.
+// shorter, because a property can dismiss a person, and a guest can end the session of a lost device.
 const (
 	recheckInterval       = 20 * time.Second
 	recheckPersonInterval = 4 * time.Second
@@ -110,7 +110,7 @@ func (c *Chain) recheckCaller(ctx context.Context, call *Call) error {
 		return f
 	case err != nil:
 		return nil
-	case a.Role != call.actor.Role: // what the stream sends may depend on it
+	case a.Role != call.actor.Role: // what the stream sends can depend on the role
 		return fault.New(fault.Unavailable, "", "your role changed: call again")
 	}
 	return MayCall(a, call.method.access, c.clock.Now())
@@ -127,6 +127,7 @@ type stream struct {
 
 func (s *stream) Context() context.Context { return s.ctx }
 
+// RecvMsg receives a message, decodes it if it is still encoded, and validates it.
 func (s *stream) RecvMsg(m any) error {
 	msg, ok := m.(proto.Message)
 	defer s.call.releaseMemory()

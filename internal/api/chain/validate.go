@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// validate validates a request and returns all violations as one fault. It skips the field that the handler validates itself.
+// validate validates a request and returns all violations as one fault. It leaves out the field that the handler validates itself.
 func (c *Chain) validate(call *Call, msg proto.Message) error {
 	if call.method.public {
 		return nil
@@ -74,7 +74,8 @@ func Violations(report *jsonpb.Report, msg proto.Message, prefix string) ([]faul
 	return lastPerPath(append(found, report.TypeErrors(prefix)...)), nil
 }
 
-// violations returns what is wrong with a message. If lists or maps are too long, it returns only these and does not check their entries.
+// violations returns what is wrong with a message. If lists or maps are too long, oversized is true, and it returns only the errors about
+// their length.
 func violations(report *jsonpb.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
 	// The JSON reader has already checked text and the length of lists.
 	w := walker{deep: report == nil, path: prefix}
@@ -126,7 +127,7 @@ func messageViolations(msg proto.Message, prefix string, options ...protovalidat
 	return found, nil
 }
 
-// appendMissing appends the violations of fields that found does not contain yet.
+// appendMissing appends to found the entries of more whose field has no violation in found.
 func appendMissing(found, more []fault.Field) []fault.Field {
 	named := make(map[string]bool, len(found))
 	for _, f := range found {
@@ -203,7 +204,7 @@ var reasonOfRule = map[string]fault.Reason{
 	"max_items": fault.TooMany, "max_pairs": fault.TooMany, "min_items": fault.TooFew, "min_pairs": fault.TooFew, "unique": fault.Duplicate,
 }
 
-// textOfPattern says in words what the patterns of the proto files allow.
+// textOfPattern maps a regular expression in the proto files to an error text that says in words what it allows.
 var textOfPattern = map[string]string{
 	`^([01][0-9]|2[0-3]):[0-5][0-9]$`:         "must be a time HH:MM, such as 15:30",
 	`^(([01][0-9]|2[0-3]):[0-5][0-9])?$`:      "must be a time HH:MM, such as 15:30, or empty",

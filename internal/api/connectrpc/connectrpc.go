@@ -1,5 +1,5 @@
 // Package connectrpc serves gRPC services on an HTTP server over the Connect protocol, gRPC-Web and gRPC. It works with the descriptor and
-// the gRPC implementation of a service, without generated Connect code. Every call runs through the chain.
+// the gRPC implementation of a service, without generated Connect code. Every call runs through the interceptors of package chain.
 package connectrpc
 
 import (

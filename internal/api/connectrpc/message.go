@@ -16,12 +16,12 @@ import (
 	"latchkey.dev/internal/api/jsonpb"
 )
 
-// message is an encoded message that is decoded later, when the method is known. So one codec serves every method, and the chain
-// authenticates the caller before it refuses a malformed message.
+// message is a received message that is decoded later, when the method is known, or an answer to encode. So one codec serves every method,
+// and the interceptor chain authenticates the caller before it refuses a malformed message.
 type message struct {
 	raw      []byte
 	json     bool
-	tooLarge bool // message is larger than chain.MaxRequestBytes; raw is empty
+	tooLarge bool // the received message is larger than chain.MaxRequestBytes; raw is empty
 	msg      proto.Message
 }
 
@@ -80,7 +80,7 @@ func (c codec) Marshal(v any) ([]byte, error) {
 	return proto.Marshal(l.msg)
 }
 
-// Unmarshal keeps the encoded message in v, a *message, which is decoded later.
+// Unmarshal keeps the encoded message in v, a *message, which is decoded later. It decodes any other protobuf message at once.
 func (c codec) Unmarshal(raw []byte, v any) error {
 	l, ok := v.(*message)
 	if !ok {

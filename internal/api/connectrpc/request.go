@@ -23,8 +23,9 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// refuseInChain passes a call without a message to the chain, which refuses, counts and logs it. The chain refuses it with f unless it
-// finds an earlier reason, such as a missing credential. The result is the error for the caller.
+// refuseInChain passes a call without a message to the interceptor chain, which refuses, counts and logs it. The chain refuses it with f
+// unless it finds an earlier reason, such as a missing credential. f is nil if the chain has refused the call already. The result is the
+// error for the caller.
 func (h *Handler) refuseInChain(r *http.Request, f *fault.Fault) error {
 	full := r.URL.Path
 	sts := inproc.NewTransport(full)
@@ -49,7 +50,7 @@ var (
 )
 
 // checkEncoding checks that a request uses POST and a supported content type. If not, it returns the HTTP status and the error, and sets
-// the header that lists the supported values. streams means that the method is a stream.
+// the header that lists the supported values. Otherwise it returns 0 and nil. streams means that the method is a stream.
 func checkEncoding(header http.Header, r *http.Request, streams bool) (int, *fault.Fault) {
 	if r.Method != http.MethodPost {
 		header.Set("Allow", http.MethodPost)
@@ -83,14 +84,15 @@ type statusWriter struct {
 	status int
 }
 
+// WriteHeader ignores the status that Connect chose, and writes c.status.
 func (c statusWriter) WriteHeader(int) { c.ResponseWriter.WriteHeader(c.status) }
 
 // requestBody is a request body whose Read returns an error with a reason if the body arrives too slowly or is too large.
 type requestBody struct {
 	io.ReadCloser
 	header     http.Header  // headers of the request
-	remaining  int          // number of bytes that may still be read
-	onTooLarge func() error // returns the error for a body that is too large; nil: the body is not limited here
+	remaining  int          // number of bytes that can still be read before the limit
+	onTooLarge func() error // returns the error for a body that is too large; if nil, the size is not limited
 }
 
 // Read returns TooSlow if the body arrives too slowly, and the error of onTooLarge beyond the limit.
@@ -128,6 +130,7 @@ func (u *gzipReader) Reset(r io.Reader) error {
 	return u.Reader.Reset(r)
 }
 
+// Read reports io.EOF at the limit, as if the message ended there.
 func (u *gzipReader) Read(p []byte) (int, error) {
 	if u.remaining <= 0 {
 		return 0, io.EOF
@@ -144,6 +147,7 @@ var (
 	grpcTimeoutHeader    = "Grpc-Timeout"
 )
 
+// deadlineKey is the context key of the time at which the caller's timeout ends.
 type deadlineKey struct{}
 
 // negotiate validates the compression and timeout headers, because Connect refuses invalid ones without a reason. It moves the timeout from
@@ -170,7 +174,7 @@ func negotiate(r *http.Request) (*http.Request, *fault.Fault) {
 	return r.WithContext(context.WithValue(r.Context(), deadlineKey{}, time.Now().Add(wait))), nil
 }
 
-// withCallerDeadline applies the caller's timeout to the context, so that the chain reports when it is exceeded.
+// withCallerDeadline applies the timeout that negotiate stored to the context, so that the interceptor chain reports when it is exceeded.
 func withCallerDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if at, ok := ctx.Value(deadlineKey{}).(time.Time); ok {
 		return context.WithDeadline(ctx, at)
@@ -178,13 +182,13 @@ func withCallerDeadline(ctx context.Context) (context.Context, context.CancelFun
 	return ctx, func() {}
 }
 
-// parseConnectTimeout parses a Connect timeout: milliseconds, at most ten digits.
+// parseConnectTimeout parses a Connect timeout: milliseconds, at most ten digits. It returns false for an invalid one.
 func parseConnectTimeout(v string) (time.Duration, bool) {
 	n, err := strconv.ParseUint(v, 10, 63)
 	return time.Duration(n) * time.Millisecond, err == nil && len(v) <= 10
 }
 
-// parseGRPCTimeout parses a gRPC timeout: at most eight digits and a unit.
+// parseGRPCTimeout parses a gRPC timeout: at most eight digits and a unit. It returns false for an invalid one.
 func parseGRPCTimeout(v string) (time.Duration, bool) {
 	units := map[byte]time.Duration{'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond}
 	unit := units[v[len(v)-1]]

@@ -97,10 +97,10 @@ func (sizeLimitInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFu
 	}
 }
 
-// sizeLimitConn is a stream with the errors of sizeLimitInterceptor.
+// sizeLimitConn is a stream whose error for a message that is too large has a reason.
 type sizeLimitConn struct{ connect.StreamingHandlerConn }
 
-// Receive replaces Connect's error for a message that is too large by the error of the API.
+// Receive replaces Connect's error for a message that is too large with the API's error, which has a reason.
 func (b sizeLimitConn) Receive(m any) error {
 	err := b.StreamingHandlerConn.Receive(m)
 	if err != nil && connect.CodeOf(err) == connect.CodeResourceExhausted {
@@ -164,7 +164,7 @@ func (w *serverStream) SetTrailer(md metadata.MD) {
 	chain.CopyHeader(w.trailer, md)
 }
 
-// flushHeader passes the stored header to Connect before the first message.
+// flushHeader passes the stored header to Connect before the first message. Later calls do nothing.
 func (w *serverStream) flushHeader() {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -183,6 +183,7 @@ func (w *serverStream) SendMsg(v any) error {
 	return w.send(l)
 }
 
+// RecvMsg decodes the next message into v. It returns the errors in the message's JSON; those of a unary call go to a report.
 func (w *serverStream) RecvMsg(v any) error {
 	l, err := w.receive()
 	switch {

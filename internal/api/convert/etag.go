@@ -28,7 +28,7 @@ func Etag(m proto.Message, ignored ...string) string {
 }
 
 // CheckEtag returns an error that names the changed fields if a caller's etag is not that of the stored message. An empty etag passes,
-// because the caller wants to overwrite any version. ignored is that of [Etag].
+// because the caller wants to overwrite any version. ignored must be the same as for [Etag].
 func CheckEtag(etag string, stored proto.Message, ignored ...string) error {
 	now := Etag(stored, ignored...)
 	if etag == "" || etag == now {

@@ -28,7 +28,7 @@ type export struct {
 	view *db.Tx
 	keys *keyring.Ring
 	p    *guest.Party
-	a    actor.Actor // a is the session of the guest, or the caller that guest.AsGuest returned for staff
+	a    actor.Actor // session of the guest, or for staff the actor that guest.AsGuest returned
 	out  *guestv1.DataExport
 
 	ownPhones map[string]bool // ids of the phones in the copy
@@ -37,8 +37,8 @@ type export struct {
 // exportPage is how many entries of a list the export reads at once.
 const exportPage = 200
 
-// Export returns the copy of the data that a property holds of a guest. a is the guest's session, or the caller of guest.AsGuest for staff.
-// The copy of a companion leaves out what belongs to the main guest.
+// Export returns the copy of the data that a property holds of a guest. a is the guest's session, or for staff the actor that guest.AsGuest
+// returned. The copy of a companion (an accompanying guest) leaves out what belongs to the main guest.
 func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*guestv1.DataExport, error) {
 	if err := guest.MayExport(a); err != nil {
 		return nil, err
@@ -148,7 +148,8 @@ func (x *export) addGuests() error {
 	return nil
 }
 
-// addMessages adds the conversation of the guest. Before a guest opens the stay there is no guest, and so no message.
+// addMessages adds the conversation of the guest with the property. The party has no members, and so no messages, until a guest opens the
+// stay.
 func (x *export) addMessages() error {
 	if len(x.p.Members) == 0 {
 		return nil
@@ -185,7 +186,7 @@ func (x *export) addDisclosures() error {
 	}
 }
 
-// addMails adds which mails the guest was sent, without their texts.
+// addMails adds the mails to the guest with their recipients and states, without their texts.
 func (x *export) addMails() error {
 	for after := ""; ; {
 		list, err := mail.List(x.view, x.a.PropertyID, mail.Filter{ReservationID: x.a.ReservationID, After: after, Limit: exportPage})
@@ -218,7 +219,7 @@ func (x *export) addDevices() error {
 	return err
 }
 
-// addPhones adds the phones with a SmartKey that the guest enrolled. Those of staff's links are the main guest's.
+// addPhones adds the phones with a SmartKey that the guest enrolled. A phone that staff gave a link counts as the main guest's.
 func (x *export) addPhones() error {
 	guests, err := x.p.SessionGuests(x.view)
 	if err != nil {
@@ -247,8 +248,8 @@ func (x *export) addPhones() error {
 	return err
 }
 
-// owns reports whether the copy has what a phone of a guest did. The phone of a session that was deleted may be another guest's, unless there is only
-// one guest.
+// owns reports whether the copy includes a phone. guestID is the phone's guest, "" for the main guest. known is false if the session that
+// enrolled the phone was deleted. Such a phone could be another guest's, so it is included only if the party has one guest.
 func (x *export) owns(guestID string, known bool) bool {
 	if !known {
 		return x.a.GuestID == "" && len(x.p.Members) == 1
@@ -256,7 +257,7 @@ func (x *export) owns(guestID string, known bool) bool {
 	return guestID == x.a.GuestID
 }
 
-// addOpenings adds when doors opened, or refused to open, for the guest's phones. The uses of the code are in the copy of the main guest.
+// addOpenings adds when doors opened, or refused to open, for the guest's phones. Uses of the PIN are in the copy of the main guest.
 func (x *export) addOpenings() error {
 	for before := int64(math.MaxInt64); ; {
 		list, err := access.ListOpenings(x.view, x.a.PropertyID, x.a.ReservationID, before, exportPage)
@@ -287,8 +288,8 @@ func (x *export) addProfile() error {
 	return err
 }
 
-// KeptProfile converts the answers that a property keeps of a guest for the next stay. at is when they were last changed. It returns nil if
-// there are none.
+// KeptProfile converts the answers that a property keeps of a guest for the next stay. at is when they were last saved or offered. It
+// returns nil if there are none.
 func KeptProfile(answers rule.Answers, at time.Time) *guestv1.KeptProfile {
 	if answers == nil {
 		return nil
@@ -313,8 +314,8 @@ func Message(m conversation.Message) *guestv1.Message {
 	return out
 }
 
-// Disclosures returns one page of the ledger, the latest line first: which partner read which data of the guests whom a session sees. next
-// is the token of the page with older lines, or "".
+// Disclosures returns one page of the ledger of disclosures, the latest line first: which partner read which data of the guests whom a
+// session sees. next is the token of the page with older lines, or "".
 func Disclosures(view *db.Tx, p *guest.Party, a actor.Actor, page guest.LedgerPage) (out []*guestv1.Disclosure, next string, err error) {
 	rows, next, err := guest.ListDisclosures(view, p, p.Visible(a), page)
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// PropertyFace returns what guests see of a property, with the texts in a language. The guest and kiosk APIs share it.
+// PropertyFace returns what guests see of a property, such as its name and address, with the texts in a language. The guest and kiosk APIs
+// share it.
 func PropertyFace(p *property.Row, s *guest.Settings, language string) *guestv1.PropertyFace {
 	texts := property.TextsIn(s, language)
 	return &guestv1.PropertyFace{
@@ -17,7 +18,7 @@ func PropertyFace(p *property.Row, s *guest.Settings, language string) *guestv1.
 	}
 }
 
-// GuestSession converts a new session with its token, which only this answer contains.
+// GuestSession converts a new session with its token. No later answer contains the token.
 func GuestSession(s guest.Session) *guestv1.Session {
 	out := &guestv1.Session{Token: s.Token, StayId: s.ReservationID, ExpiresAt: timestamppb.New(s.ExpiresAt)}
 	if s.ReservationID == "" {
@@ -55,8 +56,8 @@ func GuestDevice(row *guest.Device) *guestv1.Device {
 	}
 }
 
-// Erasure converts the progress of an erasure of a guest's data. receipt is the text with which the guest can ask for the progress later,
-// or empty.
+// Erasure converts the progress of an erasure of a guest's data. receipt is the secret with which the guest can ask for the progress
+// without a session, or empty.
 func Erasure(e guest.Erasure, receipt string) *guestv1.Erasure {
 	out := &guestv1.Erasure{
 		State: "none", WholeParty: e.GuestID == "", AfterStay: e.AfterStay, DueAt: Time(e.DueAt), Law: e.Law, KeptUntil: e.KeptOn(), Receipt: receipt,

@@ -25,7 +25,7 @@ func OrEmpty(s *string) string {
 	return *s
 }
 
-// Int32 returns a number as an int32, or nil if it is nil.
+// Int32 converts n to an int32, or returns nil if n is nil.
 func Int32(n *int) *int32 {
 	if n == nil {
 		return nil
@@ -37,7 +37,7 @@ func Int32(n *int) *int32 {
 // Minutes returns a number of minutes as a duration.
 func Minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
 
-// Time returns a timestamp, or nil if the time is zero.
+// Time converts a time to a timestamp. It returns nil for the zero time. [At] is the same for a pointer.
 func Time(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil
@@ -45,7 +45,7 @@ func Time(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
-// At returns a timestamp, or nil if the time is nil.
+// At converts a time to a timestamp. It returns nil for nil.
 func At(t *time.Time) *timestamppb.Timestamp {
 	if t == nil {
 		return nil
@@ -53,7 +53,7 @@ func At(t *time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(*t)
 }
 
-// Struct converts the parameters of a text to a JSON object, or to nil if there are none.
+// Struct converts the parameters of a text to a JSON object. It returns nil if there are none, or if JSON cannot represent them.
 func Struct(params map[string]any) *structpb.Struct {
 	if len(params) == 0 {
 		return nil

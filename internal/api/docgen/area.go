@@ -72,6 +72,7 @@ func (a area) title() string {
 	return capitalize(a.Name) + " API"
 }
 
+// isPartner reports whether the area is the partner API, whose page and document have the short paths.
 func (a area) isPartner() bool { return a.Name == "partner" }
 
 // page returns the URL path of the reference page.
@@ -114,7 +115,7 @@ securitySchemes:
     apiKey: {type: apiKey, in: header, name: api-key, description: The key of a property's own scripts.}`
 }
 
-// reasonMeaning describes one error reason. An entry with only a heading begins a new section.
+// reasonMeaning describes one error reason on the reference page. An entry with only a heading begins a new section.
 type reasonMeaning struct{ Heading, Reason, Meaning string }
 
 // parseMeanings parses the list of error reasons, which is YAML.

@@ -23,7 +23,7 @@ var sampleValues = map[string]any{
 // maxExampleDepth bounds the nesting of a generated example.
 const maxExampleDepth = 6
 
-// example returns an example answer with the schema s as JSON, or "" if there is none.
+// example returns an example of an API answer with the schema s, as indented JSON. It is "" if s is nil or the example is empty.
 func (d *document) example(s *schema) string {
 	if s == nil {
 		return ""
@@ -94,7 +94,7 @@ func (d *document) writeSampleObject(out *bytes.Buffer, s schema, deep int) erro
 	return nil
 }
 
-// sampleValue returns an example of a value that is not an object or list: by the name of its field, or else by its type.
+// sampleValue returns an example of a value that is not an object or list. It is chosen by the field's name, or else by the schema's type.
 func sampleValue(name string, s schema) any {
 	if v, ok := sampleValues[name]; ok {
 		return v

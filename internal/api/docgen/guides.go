@@ -28,7 +28,7 @@ var guideOrder = []string{"quick-start", "check-in", "partner-guide", "bridge-gu
 // repositoryLinks matches links to repository files that the server does not serve; the renderer keeps only their text.
 var repositoryLinks = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
 
-// accessible adapts the HTML of guides: the keyboard can scroll wide code and tables, and empty table headers become cells.
+// accessible makes the HTML of guides accessible: the keyboard can scroll wide code and tables, and empty table headers become cells.
 var accessible = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`, "<th></th>", "<td></td>")
 
 // guides renders the guides from Markdown files and a start page that links to all pages.
@@ -87,7 +87,7 @@ func (s site) pictures(files fs.FS) (sized *strings.Replacer, err error) {
 	return strings.NewReplacer(pairs...), nil
 }
 
-// guide renders one Markdown text as the page at, with links to all guides and reference pages.
+// guide renders one Markdown text as the page with the title and path in at. The page links to all guides and reference pages.
 func (s site) guide(at link, raw []byte, all []link) error {
 	page, err := template.New("guide").Parse(guidePage)
 	if err != nil {

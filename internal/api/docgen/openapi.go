@@ -49,7 +49,7 @@ func refine(a area, openapi []byte) (*yaml.Node, error) {
 			return nil, err
 		}
 	}
-	if !a.isPartner() { // the partner API uses the same messages in requests and answers, which require different fields
+	if !a.isPartner() { // the partner API has the same messages in requests and answers, and these require different fields
 		markRequired(a.Package, paths, schemas)
 	}
 	var extra yaml.Node
@@ -109,8 +109,8 @@ description: A key of the caller's own, up to 255 characters. The same call unde
 schema: {type: string, maxLength: 255}
 `
 
-// refineOperation adds the error answer, the form of query parameters and the Idempotency-Key header to an operation. pkg is the proto
-// package.
+// refineOperation adds the error answer and the Idempotency-Key header to an operation, and completes its query parameters. pkg is the
+// proto package.
 func refineOperation(pkg string, op *yaml.Node) error {
 	answer, key := &yaml.Node{}, &yaml.Node{}
 	if err := errors.Join(yaml.Unmarshal([]byte(errorResponseYAML), answer), yaml.Unmarshal([]byte(idempotencyKeyYAML), key)); err != nil {

@@ -28,6 +28,7 @@ type document struct {
 	Tags []struct{ Name, Description string }
 }
 
+// operation is one HTTP operation. groupOperations sets Verb, Path and Sample.
 type operation struct {
 	Tags        []string
 	Description string
@@ -70,7 +71,7 @@ type property struct {
 	schema
 }
 
-// schema returns the schema of the only media type, or nil.
+// schema returns the schema of the only media type (JSON), or nil if there is none.
 func (m media) schema() *schema {
 	for _, kind := range m {
 		return &kind.Schema
@@ -84,7 +85,7 @@ func (o *operation) Body() *schema { return o.RequestBody.Content.schema() }
 // Answer returns the schema of the successful answer, or nil.
 func (o *operation) Answer() *schema { return o.Responses["200"].Content.schema() }
 
-// refName returns the name of the schema that $ref points to, or "".
+// refName returns the name of the schema to which $ref points, directly or in allOf, or "".
 func (s schema) refName() string {
 	for _, ref := range append([]schema{s}, s.AllOf...) {
 		if i := strings.LastIndexByte(ref.Ref, '/'); i >= 0 {
@@ -102,7 +103,7 @@ func (s schema) Link() string {
 	return s.refName()
 }
 
-// Kind describes the type of a value in words. It leaves out the name of a schema, which the page shows as a link.
+// Kind describes the type of a value in words. It leaves out the name of a referenced schema, because the page shows that name as a link.
 func (s schema) Kind() string {
 	switch {
 	case s.Items != nil && s.Items.refName() == "":
@@ -200,7 +201,8 @@ func (d *document) render(a area, s site) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// escapeText escapes a text between tags. It leaves quotes, which html/template replaces by five bytes each: the samples of JSON have thousands.
+// escapeText escapes a text between tags. Unlike html/template it keeps quotes, which would take five bytes each: the JSON samples have
+// thousands.
 func escapeText(s string) template.HTML {
 	return template.HTML(strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;").Replace(s))
 }
@@ -221,7 +223,8 @@ func firstSentence(s string) string {
 	return s
 }
 
-// groupOperations returns the operations by service, sorted by path and HTTP method. Callbacks are a group of their own.
+// groupOperations returns one group of operations for each service, sorted by path and HTTP method. Callbacks (calls to the partner) are a
+// group too.
 func (d *document) groupOperations() []*group {
 	byTag := map[string]*group{}
 	var groups []*group

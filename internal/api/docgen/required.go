@@ -13,8 +13,8 @@ import (
 // pathField matches a field in a path, such as {guestId}.
 var pathField = regexp.MustCompile(`\{([A-Za-z]+)\}`)
 
-// markRequired lists the required fields of each schema, so that generated clients need no check for absent values: those that a call
-// must send, and those that every answer has. It removes the fields of the path from the bodies of requests.
+// markRequired marks the required fields of each schema: those that a call must send, and those that every answer has. Generated clients
+// then need no check for absent values. It removes path parameters from the bodies of requests.
 func markRequired(pkg string, paths, schemas *yaml.Node) {
 	sent, answered := map[protoreflect.Name]protoreflect.MessageDescriptor{}, map[protoreflect.Name]protoreflect.MessageDescriptor{}
 	for i := 0; i+1 < len(paths.Content); i += 2 {
@@ -54,7 +54,8 @@ func addMessages(to map[protoreflect.Name]protoreflect.MessageDescriptor, m prot
 	}
 }
 
-// setRequired lists in a schema the properties for which required reports true. m is the message type of the schema.
+// setRequired sets in a schema the list of required properties: those for which the function required reports true. m is the message type
+// of the schema.
 func setRequired(schema *yaml.Node, m protoreflect.MessageDescriptor, required func(protoreflect.FieldDescriptor) bool) {
 	properties := child(schema, "properties")
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}

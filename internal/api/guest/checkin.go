@@ -28,7 +28,7 @@ func keyOf(a actor.Actor) checkin.Key {
 	return checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID}
 }
 
-// GetCheckIn returns the check-in without asking the PMS.
+// GetCheckIn returns the stored check-in. It makes no call to the PMS.
 func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest) (*guestv1.GetCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) {
 		return s.Service.Read(ctx, keyOf(a))
@@ -50,19 +50,19 @@ func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequ
 	return &guestv1.StartCheckInResponse{Data: m}, err
 }
 
-// AskAgain asks the PMS again at once.
+// AskAgain asks the PMS for the amount owed and the room again now, before the next planned time.
 func (s *CheckIns) AskAgain(ctx context.Context, _ *guestv1.AskAgainRequest) (*guestv1.AskAgainResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.AskAgain(ctx, a) })
 	return &guestv1.AskAgainResponse{Data: m}, err
 }
 
-// ConfirmDetails records that the data of all guests is still right.
+// ConfirmDetails records that the guest confirms the data of all guests as still right.
 func (s *CheckIns) ConfirmDetails(ctx context.Context, _ *guestv1.ConfirmDetailsRequest) (*guestv1.ConfirmDetailsResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.ConfirmDetails(ctx, a) })
 	return &guestv1.ConfirmDetailsResponse{Data: m}, err
 }
 
-// CompleteCheckIn asks the PMS once more, and then asks it to check the guest in.
+// CompleteCheckIn asks the PMS for the amount owed and the room once more, and then calls its checkIn endpoint.
 func (s *CheckIns) CompleteCheckIn(ctx context.Context, _ *guestv1.CompleteCheckInRequest) (*guestv1.CompleteCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.Complete(ctx, a) })
 	return &guestv1.CompleteCheckInResponse{Data: m}, err
@@ -77,7 +77,8 @@ func (s *CheckIns) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpReques
 	return &guestv1.RequestHelpResponse{}, s.Service.RequestHelp(ctx, keyOf(a))
 }
 
-// message converts a check-in. If the check-in waits for the room, the message includes whether the caller gets a mail when it is ready.
+// message converts a check-in. If the check-in waits for the room, the message includes whether the caller gets a mail when the room is
+// ready.
 func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (*guestv1.CheckIn, error) {
 	waitsForRoom := func(stop checkin.Stop) bool { return stop.Reason == checkin.StopRoomNotReady }
 	if !slices.ContainsFunc(v.Stops, waitsForRoom) {
@@ -90,7 +91,7 @@ func (s *CheckIns) message(ctx context.Context, a actor.Actor, v checkin.View) (
 	return checkInMessage(ctx, v, a, address != ""), nil
 }
 
-// answer runs f as the calling guest, and converts the check-in that f returns.
+// answer calls f with the calling guest's session, and converts the check-in that f returns.
 func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor) (checkin.View, error)) (*guestv1.CheckIn, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -103,8 +104,8 @@ func (s *CheckIns) answer(ctx context.Context, f func(actor.Actor) (checkin.View
 	return s.message(ctx, a, v)
 }
 
-// checkInMessage converts a check-in to its protobuf message. mailed means that the caller gets mails about the stay. A companion gets the
-// stage and whether their own form is missing; what the party owes and the PMS's answers are for the main guest only.
+// checkInMessage converts a check-in to its protobuf message. mailed means that the caller gets mails about the stay. A companion (an
+// accompanying guest) gets the stage and whether their own form is missing. Only the main guest gets the amount owed and the PMS's answers.
 func checkInMessage(ctx context.Context, v checkin.View, a actor.Actor, mailed bool) *guestv1.CheckIn {
 	if a.GuestID != "" {
 		m := &guestv1.CheckIn{Stage: string(v.Stage), OpensOn: v.Reservation.ArrivalOn}

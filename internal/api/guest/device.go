@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/guest"
 )
 
-// ListDevices lists the devices with a session that acts for the caller.
+// ListDevices lists the devices with a session that acts for the same guest as the caller's.
 func (s *Stays) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest) (*guestv1.ListDevicesResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -30,14 +30,15 @@ func (s *Stays) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest) 
 	return &guestv1.ListDevicesResponse{Data: out}, nil
 }
 
-// SetLanguage stores the language that the caller reads.
+// SetLanguage stores the language for the caller's pages and mails.
 func (s *Stays) SetLanguage(ctx context.Context, r *guestv1.SetLanguageRequest) (*guestv1.SetLanguageResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetLanguageResponse, error) {
 		return &guestv1.SetLanguageResponse{}, guest.ChooseLanguage(tx, s.Keys, a, r.GetLanguage(), false)
 	})
 }
 
-// EndSession ends the caller's session, that of another device, all others of the guest, or all sessions of the stay.
+// EndSession ends the caller's session, or as the request says, the session of another device, all other sessions of the guest, or all
+// sessions of the stay.
 func (s *Stays) EndSession(ctx context.Context, r *guestv1.EndSessionRequest) (*guestv1.EndSessionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.EndSessionResponse, error) {
 		out := &guestv1.EndSessionResponse{}

@@ -26,7 +26,7 @@ type Forms struct {
 	Deps
 }
 
-// GetForm returns the form of one guest.
+// GetForm returns the registration form of one guest.
 func (s *Forms) GetForm(ctx context.Context, r *guestv1.GetFormRequest) (*guestv1.GetFormResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Forms) GetForm(ctx context.Context, r *guestv1.GetFormRequest) (*guestv
 	return &guestv1.GetFormResponse{Data: m}, nil
 }
 
-// ListForms returns the forms of all guests whom the caller sees.
+// ListForms returns the registration forms of all guests whom the caller sees.
 func (s *Forms) ListForms(ctx context.Context, _ *guestv1.ListFormsRequest) (*guestv1.ListFormsResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -98,8 +98,8 @@ func (s *Forms) SignForm(ctx context.Context, r *guestv1.SignFormRequest) (*gues
 	})
 }
 
-// evaluate applies a change of a form to a check-in that has begun: the answers may cause or end a stop, such as a minor alone. It notifies
-// staff of the stop.
+// evaluate applies a change of a form to a check-in that has begun. Answers can cause or end a stop (a reason that holds the check-in
+// back), such as a minor alone. Staff are notified of a stop.
 func (s *Forms) evaluate(tx *db.Tx, a actor.Actor) error {
 	return s.CheckIns.EvaluateChange(tx, checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID})
 }
@@ -154,7 +154,7 @@ func signatureMessage(s guest.Signature) *guestv1.FormSignature {
 	return m
 }
 
-// fieldMessage converts one question of a form with its answer. often are the countries that a list of countries shows first.
+// fieldMessage converts one question of a form with its answer. often are the countries to show first in a list of countries.
 func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask, often []string, to message.Reader) *guestv1.FormField {
 	shape, purpose := rule.ShapeOf(ask.Field), rule.Purpose(law, ask, message.Has)
 	f := &guestv1.FormField{
@@ -171,8 +171,9 @@ func fieldMessage(form guest.Form, law *rule.Rule, ask rule.Ask, often []string,
 	return f
 }
 
-// reasonMessage returns why a step is asked. has is the reason of its fields so far, and ask the next field. The law's own form comes
-// before what the law asks because of an answer, and both before the property. The name needs no reason, because every form asks for it.
+// reasonMessage returns why a form has a step. has is the reason of the step's fields so far, and ask its next field. The strongest reason
+// counts: the law's form, then a question of the law that depends on an answer, then the property. The name step gets no reason from the
+// property, because every form has it.
 func reasonMessage(has *guestv1.FormReason, ask rule.Ask, p *guest.Party) *guestv1.FormReason {
 	why, law := ask.Reason(), p.Law()
 	switch {
@@ -188,7 +189,7 @@ func reasonMessage(has *guestv1.FormReason, ask rule.Ask, p *guest.Party) *guest
 	return out
 }
 
-// SetParty stores how many adults and children stay.
+// SetParty stores how many adults and children the party has.
 func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*guestv1.SetPartyResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetPartyResponse, error) {
 		if err := guest.SetParty(tx, s.Keys, a, int(r.GetAdultCount()), int(r.GetChildCount())); err != nil {
@@ -200,7 +201,7 @@ func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*gues
 
 var errInvitedJustNow = fault.New(fault.Exhausted, fault.TooManyAttempts, "this guest was mailed a link less than a minute ago; try again in a minute").Retry(time.Minute)
 
-// InviteCompanion mails a companion the link to their form. Without an address the answer has the link.
+// InviteCompanion mails a companion (an accompanying guest) the link to their form. If the request has no address, the answer has the link.
 func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest) (*guestv1.InviteCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.InviteCompanionResponse, error) {
 		if r.GetEmail() == "" {
@@ -218,13 +219,13 @@ func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionR
 			PropertyID: a.PropertyID, ReservationID: a.ReservationID, GuestID: r.GetGuestId(), Address: r.GetEmail(), Occasion: tx.Now().Truncate(time.Minute).Format(time.RFC3339),
 		})
 		if err == nil && !mailed {
-			err = errInvitedJustNow // the former link and address remain
+			err = errInvitedJustNow // the error rolls back, so the former link and address remain
 		}
 		return &guestv1.InviteCompanionResponse{}, err
 	})
 }
 
-// RemoveCompanion deletes a companion with all answers.
+// RemoveCompanion deletes a companion (an accompanying guest) with all answers.
 func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionRequest) (*guestv1.RemoveCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RemoveCompanionResponse, error) {
 		if err := guest.RemoveCompanion(tx, s.Keys, a, r.GetGuestId()); err != nil {

@@ -29,7 +29,8 @@ func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*gues
 	return &guestv1.HandOverResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
 }
 
-// CreateDeviceLink creates the link to a further device of the guest. The answer is a secret, so it is not stored under an Idempotency-Key.
+// CreateDeviceLink creates the link with which the guest opens the stay on a further device. The answer is a secret, so it is not stored
+// under an Idempotency-Key.
 func (s *Stays) CreateDeviceLink(ctx context.Context, _ *guestv1.CreateDeviceLinkRequest) (*guestv1.CreateDeviceLinkResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 // usualDisclosures is the number of lines on a page if the request sets none.
 const usualDisclosures = 100
 
-// ListDisclosures returns a page of the ledger: which partners read which data of the guests that the caller sees.
+// ListDisclosures returns a page of the ledger of disclosures: which partners read which data of the guests that the caller sees. It has no
+// lines if the session is not trusted.
 func (s *Stays) ListDisclosures(ctx context.Context, r *guestv1.ListDisclosuresRequest) (*guestv1.ListDisclosuresResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

@@ -69,7 +69,7 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 	return &guestv1.GetLinkResponse{Data: out}, nil
 }
 
-// otherLink describes a link that opens no stay: one to a kept profile, or one of a canceled stay.
+// otherLink describes a link that opens no stay: a link to a kept profile (answers kept for the next stay), or a link of a canceled stay.
 func (s *Links) otherLink(view *db.Tx, secret string) (*guestv1.GetLinkResponse, error) {
 	toProfile, err := s.profileLink(view, secret)
 	if fault.Has(err, fault.LinkNotFound) {
@@ -81,7 +81,7 @@ func (s *Links) otherLink(view *db.Tx, secret string) (*guestv1.GetLinkResponse,
 	return &guestv1.GetLinkResponse{Data: toProfile}, nil
 }
 
-// canceledLink describes the link of a canceled stay, without anything about the stay.
+// canceledLink describes the link of a canceled stay. The result has the property and nothing about the stay.
 func (s *Links) canceledLink(view *db.Tx, secret string) (*guestv1.GetLinkResponse, error) {
 	propertyID, err := guest.PropertyOfCanceledLink(view, s.Keys, secret)
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *Links) GetEndedSession(ctx context.Context, r *guestv1.GetEndedSessionR
 	return &guestv1.GetEndedSessionResponse{Data: &guestv1.EndedSession{Property: face, Reason: string(by)}}, nil
 }
 
-// faceOf returns what guests see of a property, in the language of the call, and the property's time zone.
+// faceOf returns what guests see of a property, such as its name, in the language of the call. It also returns the property's time zone.
 func faceOf(view *db.Tx, propertyID string) (*guestv1.PropertyFace, *time.Location, error) {
 	p, err := property.Get(view, propertyID)
 	if err != nil {
@@ -131,7 +131,8 @@ func firstLetter(name string) string {
 	return string(unicode.ToUpper(first))
 }
 
-// BindLink binds the link of a stay or a kept profile to the caller's device, and opens the device's session.
+// BindLink binds a link to the caller's device, and opens the device's session. The link leads to a stay, or to a kept profile (answers
+// kept for the next stay).
 func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*guestv1.BindLinkResponse, error) {
 	var made guest.Session
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -150,7 +151,7 @@ func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*gues
 	return &guestv1.BindLinkResponse{Data: convert.GuestSession(made)}, nil
 }
 
-// RenewLink mails a new link to the address of an old one. The answer does not depend on whether the link is known.
+// RenewLink mails a new link to the address of an old link. The answer does not reveal whether the old link is known.
 func (s *Links) RenewLink(ctx context.Context, r *guestv1.RenewLinkRequest) (*guestv1.RenewLinkResponse, error) {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
 		renewal, err := guest.RenewLink(tx, s.Keys, r.GetLink())
@@ -182,7 +183,7 @@ func (s *Links) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest) (*guestv
 	return &guestv1.GetDoorResponse{Data: face}, nil
 }
 
-// FindStay finds the stay of a guest who scanned the QR code at a door, by its number and the guest's family name.
+// FindStay finds the stay of a guest who scanned the QR code at a door, by the reservation's number and the guest's family name.
 func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*guestv1.FindStayResponse, error) {
 	view := s.DB.View(ctx)
 	at, err := kiosk.FindDoor(view, r.GetDoor())
@@ -212,7 +213,7 @@ func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*gues
 	return &guestv1.FindStayResponse{Data: convert.FoundStay(found)}, nil
 }
 
-// clientAddress returns the network that counts as one client for limits on attempts.
+// clientAddress returns the network that counts as one client for limits on attempts. It is "" outside of the interceptor chain.
 func clientAddress(ctx context.Context) string {
 	if call := chain.From(ctx); call != nil {
 		return chain.ClientNetwork(call.Client)

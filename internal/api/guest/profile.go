@@ -14,7 +14,8 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// callerOfProfile returns the caller's session if the link to a kept profile opened it. Such a session belongs to no stay.
+// callerOfProfile returns the caller's session, and whether it was opened with the link to a kept profile: answers that the property keeps
+// for the guest's next stay. Such a session belongs to no stay.
 func callerOfProfile(ctx context.Context) (actor.Actor, bool) {
 	a, ok := actor.From(ctx)
 	return a, ok && a.Kind == actor.Guest && a.PropertyID != "" && a.ProfileID != ""
@@ -45,7 +46,8 @@ func (s *Links) GetProperty(ctx context.Context, r *guestv1.GetPropertyRequest) 
 	return &guestv1.GetPropertyResponse{Data: face, SendsNoMail: !outlet.Reaches()}, nil
 }
 
-// RequestProfileLink mails a link to a guest's kept profile. The answer does not depend on whether there is one.
+// RequestProfileLink mails a guest the link to their kept profile (answers kept for the next stay). The answer does not reveal whether
+// there is a profile.
 func (s *Links) RequestProfileLink(ctx context.Context, r *guestv1.RequestProfileLinkRequest) (*guestv1.RequestProfileLinkResponse, error) {
 	if _, err := property.Get(s.DB.View(ctx), r.GetPropertyId()); err != nil {
 		return nil, err
@@ -69,7 +71,7 @@ func (s *Links) RequestProfileLink(ctx context.Context, r *guestv1.RequestProfil
 	return &guestv1.RequestProfileLinkResponse{}, nil
 }
 
-// profileLink describes the link to a kept profile, without anything about the guest.
+// profileLink describes the link to a kept profile (answers kept for the next stay), without anything about the guest.
 func (s *Links) profileLink(view *db.Tx, secret string) (*guestv1.Link, error) {
 	row, err := guest.FindProfileLink(view, s.Keys, secret)
 	if err != nil {
@@ -82,7 +84,8 @@ func (s *Links) profileLink(view *db.Tx, secret string) (*guestv1.Link, error) {
 	return &guestv1.Link{Property: face, Bound: len(row.SessionMAC) > 0, Source: string(guest.FromProfile)}, nil
 }
 
-// exportProfile returns the copy of the data for the session of a link to a kept profile: only that profile.
+// exportProfile returns the copy of a guest's data for a session without a stay. The copy has only the kept profile (answers kept for the
+// next stay).
 func (s *Privacy) exportProfile(ctx context.Context, a actor.Actor) (*guestv1.DataExport, error) {
 	view := s.DB.View(ctx)
 	in, err := property.Get(view, a.PropertyID)
@@ -96,7 +99,7 @@ func (s *Privacy) exportProfile(ctx context.Context, a actor.Actor) (*guestv1.Da
 	return &guestv1.DataExport{MadeAt: convert.Time(view.Now()), PropertyName: in.Name, Profile: kept}, nil
 }
 
-// openedProfile returns the kept profile to which a session belongs.
+// openedProfile returns the kept profile (answers kept for the next stay) to which a session belongs.
 func (s *Privacy) openedProfile(view *db.Tx, a actor.Actor) (*guestv1.KeptProfile, error) {
 	answers, at, err := guest.OpenedProfile(view, s.Keys, a)
 	if err == nil && answers == nil {

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Deps are the dependencies of the services for guests' pages. All but those about mails are required.
+// Deps are the dependencies of the services for guests' pages. All but the functions about mails are required.
 type Deps struct {
 	DB           *db.DB
 	Memory       *idem.Memory
@@ -25,25 +25,25 @@ type Deps struct {
 	CheckIns     *checkin.Service
 	// MailLink orders a mail with a new link, and reports whether it is a new mail.
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
-	// MailProfile orders a mail with a link to a profile.
+	// MailProfile orders a mail with the link to a kept profile.
 	MailProfile func(tx *db.Tx, propertyID, address, language string) error
 	// MailAddress returns the address to which mails about a stay go, or "" if the guest gets none.
 	MailAddress func(view *db.Tx, p *guest.Party) (string, error)
-	// ReadyAddress returns the address to which the mail goes that the room is ready, or "".
+	// ReadyAddress returns the address for the mail that says that the room is ready, or "" if no mail is sent.
 	ReadyAddress func(view *db.Tx, p *guest.Party) (string, error)
-	// MailOutlet returns where the mails of a property go.
+	// MailOutlet returns where the mails of a property go, such as to a mail server.
 	MailOutlet func(view *db.Tx, propertyID string) (mail.Outlet, error)
 }
 
-// mailAddress returns the address of mails about a stay if the caller gets them, otherwise "".
+// mailAddress returns the address for mails about a stay, or "" if the caller does not get them.
 func (d Deps) mailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, error) {
-	if d.MailAddress == nil || a.GuestID != "" { // the mails go to the booker
+	if d.MailAddress == nil || a.GuestID != "" { // a companion gets none of these mails
 		return "", nil
 	}
 	return d.MailAddress(view, p)
 }
 
-// readyAddress returns the address to which the mail goes that the room is ready, if the caller gets it, otherwise "".
+// readyAddress returns the address for the mail that says that the room is ready, or "" if the caller does not get it.
 func (d Deps) readyAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, error) {
 	if d.ReadyAddress == nil || a.GuestID != "" {
 		return "", nil
@@ -59,7 +59,7 @@ func (d Deps) mailOutlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	return d.MailOutlet(view, propertyID)
 }
 
-// callerGuest returns the guest's session that makes a call about its stay. It refuses all other callers.
+// callerGuest returns the guest's session that makes a call. The session must belong to a stay. It refuses all other callers.
 func callerGuest(ctx context.Context) (actor.Actor, error) {
 	a, ok := actor.From(ctx)
 	if !ok || a.Kind != actor.Guest || a.PropertyID == "" || a.ReservationID == "" {

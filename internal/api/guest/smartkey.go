@@ -1,5 +1,5 @@
-// Package guest serves the API for guests' phones. It converts between protobuf and domain types. Guests do not log in; each call carries
-// its own proof, such as a signed token.
+// Package guest serves the API for guests. It converts between protobuf and domain types. Guests have no accounts. A call about a stay
+// carries a session token; any other call carries a proof of its own, such as a link or a signed token.
 package guest
 
 import (
@@ -32,11 +32,11 @@ type SmartKeys struct {
 	// Greeting asks a bridge for a greeting, the first message that a phone needs to use a SmartKey. node is the node with the bridge's
 	// session; it is empty while the bridge reconnects.
 	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
-	// Act sends a stored unlock command to the bridge and waits for its result.
+	// Act sends a stored unlock command to the bridge and waits for the result.
 	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
 	// Unsent counts an unlock command that was refused because its bridge cannot be reached.
 	Unsent func(error)
-	// OpenWithin is the time after the call within which the door may open; 0: lock.MaxDeadline.
+	// OpenWithin limits the time between the call and the opening of the door; 0 means lock.MaxDeadline.
 	OpenWithin time.Duration
 }
 
@@ -104,7 +104,8 @@ func keyMessage(k *mobilekey.Key) *guestv1.SmartKey {
 	return m
 }
 
-// Greet returns a greeting of a bridge, which a phone needs for a presentation. The phone's token must give access to a lock of the bridge.
+// Greet returns a bridge's greeting, the first message of the exchange in which a phone presents its SmartKey. The phone's token must give
+// access to a lock of the bridge.
 func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv1.GreetResponse, error) {
 	view := s.DB.View(ctx)
 	bearer, err := mobilekey.Identify(view, r.GetToken())
@@ -129,8 +130,8 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 	return &guestv1.GreetResponse{Greeting: greeting}, nil
 }
 
-// Present sends a phone's presentation to the bridge of the door. The server reads the proof only to find the bridge. The bridge verifies
-// the presentation and decides whether to open the door.
+// Present sends a phone's presentation (SmartKey token and proof) to the bridge of the door. The server reads the proof only to find the
+// bridge. The bridge verifies the presentation and decides whether to open the door.
 func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*guestv1.PresentResponse, error) {
 	p, err := smartkey.DecodePresentation(r.GetPresentation())
 	if err != nil {

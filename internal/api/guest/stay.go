@@ -28,7 +28,7 @@ type Stays struct {
 	Deps
 }
 
-// markUse stores that a session is used now, unless a recent use is stored.
+// markUse stores the current time as the last use of a session, unless a recent use is stored.
 func (d Deps) markUse(ctx context.Context, a actor.Actor) error {
 	if !guest.NeedsUse(a, d.DB.Clock().Now()) {
 		return nil
@@ -36,8 +36,7 @@ func (d Deps) markUse(ctx context.Context, a actor.Actor) error {
 	return d.DB.Write(ctx, func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
 }
 
-// party returns the stay of a session with its guests. It creates guests that are missing, and stores the last use of the session from time
-// to time.
+// party returns the stay of a session with its guests. It creates missing guests. It also stores the last use of the session: see markUse.
 func (d Deps) party(ctx context.Context, a actor.Actor) (*guest.Party, error) {
 	if err := d.markUse(ctx, a); err != nil {
 		return nil, err
@@ -58,7 +57,7 @@ func (d Deps) party(ctx context.Context, a actor.Actor) (*guest.Party, error) {
 	return p, err
 }
 
-// GetStay returns the part of the stay that the caller's session may see.
+// GetStay returns the part of the stay that the caller's session is allowed to see.
 func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv1.GetStayResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -87,7 +86,7 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	return &guestv1.GetStayResponse{Data: out}, nil
 }
 
-// stay converts the part of a stay that a session may see.
+// stay converts the part of a stay that a session is allowed to see.
 func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.Party) (*guestv1.Stay, error) {
 	language := chain.Language(ctx, p.Settings.Language)
 	out := &guestv1.Stay{
@@ -158,7 +157,7 @@ func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *
 	return s.addMails(view, a, p, out)
 }
 
-// addDoors adds the doors to out once the guests are in house, and returns the space of the stay.
+// addDoors adds the doors to out if the stay has started and the session is trusted. It returns the space of the stay.
 func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) (space.Place, error) {
 	if p.Reservation.State != string(access.Started) || !p.Trusts(a) {
 		return reservation.PlaceOf(view, p.Reservation)
@@ -190,7 +189,7 @@ func (s *Stays) addWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *gue
 	return err
 }
 
-// tasks returns the list of tasks that a session sees, each with whether it is done.
+// tasks returns what the guest must do before check-in or departure, each task with whether it is done.
 func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 	add := func(list []*guestv1.Task, kind string, done bool) []*guestv1.Task {
 		state := "todo"
@@ -237,14 +236,15 @@ func departureTasks(p *guest.Party, own []guest.Member) []*guestv1.Task {
 func addUnread(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	guestID, err := p.Correspondent(a)
 	if err != nil {
-		return nil // the session has none
+		return nil // the session has no conversation
 	}
 	n, err := conversation.Unread(view, conversation.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID, GuestID: guestID}, conversation.Guest)
 	out.UnreadMessages = new(int32(n))
 	return err
 }
 
-// sharedGroups returns the groups of form fields that the property marks as mandatory for the PMS, with the choices of the session's guest.
+// sharedGroups returns the groups of form fields that the property marks as mandatory for the PMS. Each has the guest's choice whether to
+// share it, if the guest has decided.
 func sharedGroups(p *guest.Party, a actor.Actor) []*guestv1.SharedGroup {
 	var out []*guestv1.SharedGroup
 	own := p.Visible(a)
@@ -290,7 +290,7 @@ func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*gu
 	return &guestv1.RevealPinResponse{Data: out}, nil
 }
 
-// ListGroup returns the progress of the check-in of each room of the caller's group.
+// ListGroup returns the progress of the check-in of each room of the caller's group (rooms that were booked together).
 func (s *Stays) ListGroup(ctx context.Context, _ *guestv1.ListGroupRequest) (*guestv1.ListGroupResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

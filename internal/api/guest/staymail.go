@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/mail"
 )
 
-// addMails adds the masked address for mails to out, and whether the mails with codes and links were delivered.
+// addMails adds to out the masked address for mails, and whether the mails with PINs and links were delivered.
 func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	outlet, err := s.mailOutlet(view, a.PropertyID)
 	if err != nil {
@@ -69,8 +69,8 @@ func (s *Stays) addLinkMails(view *db.Tx, a actor.Actor, outlet mail.Outlet, gue
 	return err
 }
 
-// needsMailAddress reports whether a session is asked for an address: it may give one, and no known address of the booker or the guests works. An
-// address whose latest mail bounced does not work.
+// needsMailAddress reports whether the page asks the guest for a mail address. The session must be allowed to give one, and no known
+// address of the booker or the guests works. An address whose latest mail bounced does not work.
 func (s *Stays) needsMailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (bool, error) {
 	if may, err := p.MayGiveAddress(view, a); err != nil || !may {
 		return false, err

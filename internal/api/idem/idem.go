@@ -1,5 +1,5 @@
-// Package idem implements the Idempotency-Key header: calls with the same key take effect once and get the same answer. The row of the key
-// is written in the same transaction as the change, so that a crash cannot separate them.
+// Package idem implements the Idempotency-Key header: calls with the same key take effect once and get the same answer. The key and the
+// answer are stored in the transaction of the change, so that a crash cannot separate them.
 package idem
 
 import (
@@ -27,7 +27,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// AnswerTTL is how long the answer for an idempotency key is stored.
+// AnswerTTL is how long the answer (the response message) of a call with an Idempotency-Key is stored.
 const AnswerTTL = 7 * 24 * time.Hour
 
 // Renderer adds current PINs and tokens to a stored answer, because secrets are not stored in answers.
@@ -40,7 +40,7 @@ type Memory struct {
 	// Render maps a full method name to its renderer, for methods whose answers contain secrets.
 	Render map[string]Renderer
 	// Bare maps a full method name to a function that removes the personal data from an answer before it is stored, so that a stored answer
-	// does not outlive the erasure of a guest. The renderer of the method adds the data that are still stored.
+	// does not outlive the erasure of a guest. The method's renderer in Render adds these data again if the database still has them.
 	Bare map[string]func(answer proto.Message)
 
 	mu      sync.Mutex
@@ -54,6 +54,7 @@ type claim struct {
 	former []byte // plain hash of the request, which earlier versions of the server stored; it still matches
 }
 
+// claimKey is the context key of a call's *claim.
 type claimKey struct{}
 
 // Unary is the [chain.Interceptor] for the Idempotency-Key: it answers a repeated call with the stored answer, and runs the handler for any
@@ -123,7 +124,7 @@ func (m *Memory) tryStart(k db.AnswerKey) bool {
 	return true
 }
 
-// finish removes the mark of tryStart after the call.
+// finish undoes tryStart after the call.
 func (m *Memory) finish(k db.AnswerKey) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -203,7 +204,7 @@ func (m *Memory) recordCall(ctx context.Context, tx *db.Tx, answer proto.Message
 }
 
 // storeAnswer stores the encrypted answer under the claim's key, in the transaction of the change. It fails if a concurrent call, such as
-// on another node, has stored one.
+// on another node, has stored one first.
 func (m *Memory) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
 	kept, err := m.sealAnswer(tx.Context(), c, answer)
 	if err != nil {
@@ -236,7 +237,7 @@ func (m *Memory) sealAnswer(ctx context.Context, c *claim, answer proto.Message)
 	return sealed, nil
 }
 
-// removeSecrets clears every field with the proto option debug_redact and reports whether there was one.
+// removeSecrets clears every field with the proto option debug_redact, at any depth. It reports whether one was set.
 func removeSecrets(m protoreflect.Message) (removed bool) {
 	visit := func(e protoreflect.Value) { removed = removeSecrets(e.Message()) || removed }
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
@@ -258,7 +259,7 @@ func removeSecrets(m protoreflect.Message) (removed bool) {
 	return removed
 }
 
-// findMethod returns the access rule and the answer type of a method, or nil if it has no access rule.
+// findMethod returns the access rule and the answer type of a method, or nil and nil if it has no access rule.
 func findMethod(method string) (*rpcv1.Access, protoreflect.MessageType) {
 	name := protoreflect.FullName(strings.ReplaceAll(strings.TrimPrefix(method, "/"), "/", "."))
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(name)

@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// NewStream begins a call that answers with a stream of messages. Streams from the client are not served in process. The caller ends the call
-// by ending ctx, as with a network.
+// NewStream begins a call that answers with a stream of messages. Streams from the client are not served in process. The caller ends the
+// call by canceling ctx, as over a network.
 func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, fullMethod string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	m, ok := c.streams[fullMethod]
 	switch {
@@ -47,7 +47,7 @@ type pipe struct {
 	request   any
 	messages  chan any
 	ended     chan struct{} // closed when the handler has returned
-	err       error         // of the handler
+	err       error         // error of the handler
 	begun     sync.Once
 }
 
@@ -88,7 +88,7 @@ func (p *pipe) RecvMsg(m any) error {
 	return p.err
 }
 
-// serverEnd is the handler's end of a pipe.
+// serverEnd is the handler's end of a pipe. Trailers are dropped: see [Transport.SetTrailer].
 type serverEnd struct{ *pipe }
 
 func (s serverEnd) SetHeader(md metadata.MD) error  { return s.transport.SetHeader(md) }

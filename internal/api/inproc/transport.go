@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Transport collects the headers of one unary call. It implements grpc.ServerTransportStream.
+// Transport collects the headers of one call or stream. It implements grpc.ServerTransportStream.
 type Transport struct {
 	method string
 	mu     sync.Mutex
@@ -37,7 +37,7 @@ func (t *Transport) SetHeader(md metadata.MD) error {
 	return nil
 }
 
-// SendHeader is SetHeader: the caller gets the headers with the answer.
+// SendHeader does the same as SetHeader: the caller gets the headers with the answer.
 func (t *Transport) SendHeader(md metadata.MD) error { return t.SetHeader(md) }
 
 // SetTrailer drops the trailer, because answers of the API have none.

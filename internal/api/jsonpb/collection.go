@@ -46,8 +46,8 @@ func (d *reader) readList(msg protoreflect.Message, f *field, top bool) error {
 	return err
 }
 
-// readEntry reads one list entry and, unless it is nil, records the entry's field mask in it. For an invalid entry it appends an empty one,
-// so that later entries keep their index.
+// readEntry reads one JSON list entry and appends it to list. An invalid entry is appended empty, so that later entries keep their index.
+// If the parameter it is not nil, its mask gets the fields that the entry contains.
 func (d *reader) readEntry(list protoreflect.List, f *field, it *item) error {
 	if f.form == formMessage {
 		el := list.AppendMutable().Message()
@@ -131,7 +131,8 @@ func (d *reader) readMap(msg protoreflect.Message, f *field) error {
 	return err
 }
 
-// skipRest reports that a list or map is too long, and skips the remaining entries without allocating memory. end is its closing bracket.
+// skipRest reports that a list or map is too long, and skips the remaining entries without allocating memory. end is the closing bracket of
+// the list or map.
 func (d *reader) skipRest(f *field, end jsontext.Kind) error {
 	d.report.addOversized(TooMany(d.currentPath(), f.limit))
 	for d.dec.PeekKind() != end {

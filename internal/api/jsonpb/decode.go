@@ -21,8 +21,8 @@ const maxDepth = 64
 // maxTrackedFields is the number of fields per message for which duplicate names are detected.
 const maxTrackedFields = 256
 
-// Decode reads a JSON object into a message and records in r what it finds. It skips unknown names. A value of a wrong type is recorded,
-// and its field stays unset. If the input is not a JSON object, Report.Fault is set. An empty body is an empty object.
+// Decode reads a JSON object into a message and records in r what it finds. Unknown names are recorded and skipped. A value of a wrong type
+// is recorded, and its field stays unset. If the input is not a JSON object, Report.Fault is set. An empty body is an empty object.
 func Decode(raw []byte, msg protoreflect.Message, r *Report) {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	r.raw = raw
@@ -39,16 +39,17 @@ func Decode(raw []byte, msg protoreflect.Message, r *Report) {
 
 var readers = sync.Pool{New: func() any { return &reader{dec: jsontext.NewDecoder(bytes.NewReader(nil))} }}
 
-// reader reads one JSON body into a message. Readers are pooled.
+// reader reads one JSON body into a message. Its methods record invalid values in the report, and return an error only if the JSON itself
+// is broken. Readers are pooled.
 type reader struct {
 	dec    *jsontext.Decoder
 	src    *bytes.Buffer
 	report *Report
 	path   []segment
-	values int // number of google.protobuf.Value messages read so far
+	values int // number of google.protobuf.Value messages read so far: see countValue
 }
 
-// segment is one step of a JSON path: an index, or a name, which may be empty, if the index is negative.
+// segment is one step of a JSON path: the index of a list entry, or, if index is negative, the name of a member. A name can be empty.
 type segment struct {
 	name  string
 	index int
@@ -111,8 +112,8 @@ func badJSON(raw []byte, err error) *fault.Fault {
 	return fault.New(fault.Invalid, fault.BadJSON, "the body is not valid JSON: %s at line %d, column %d (byte offset %d)", what, line, column, at)
 }
 
-// readMessage reads a JSON object into msg. It appends the fields that are present to mask, each with prefix, which ends in a dot. If mask
-// is nil, it records no fields.
+// readMessage reads a JSON object into msg. It appends to mask the path of each field in the object: prefix and the field's name. prefix is
+// "" or ends in a dot. A nil mask records nothing.
 func (d *reader) readMessage(msg protoreflect.Message, prefix string, mask *[]string) error {
 	if _, err := d.dec.ReadToken(); err != nil {
 		return err
@@ -154,8 +155,8 @@ func (d *reader) readMessage(msg protoreflect.Message, prefix string, mask *[]st
 	return err
 }
 
-// readName reads the name of an object member and finds its field in the plan. The field is nil if the name is unknown. The returned bytes
-// are the name; they are valid until the next read.
+// readName reads the name of an object member and finds its field in p, the plan of the message type. The field is nil if the name is
+// unknown. The returned bytes are the name, and are valid until the next read.
 func (d *reader) readName(p *plan) (*field, []byte, error) {
 	raw, err := d.dec.ReadValue()
 	if err != nil {
@@ -172,7 +173,7 @@ func (d *reader) readName(p *plan) (*field, []byte, error) {
 	return p.fields[string(plain)], plain, nil
 }
 
-// skipField skips the JSON value of the last field of the path and removes the field from the path.
+// skipField removes the last step of the path and skips the JSON value at it.
 func (d *reader) skipField() error {
 	d.pop()
 	return d.dec.SkipValue()

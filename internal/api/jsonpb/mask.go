@@ -8,7 +8,7 @@ import (
 )
 
 // FillMasks fills the field masks of a request, because protobuf does not record which fields the JSON body contained. update_mask gets the
-// fields of the resource, update_masks the fields of each list entry. Masks that the caller sent stay.
+// sent fields of the resource. update_masks gets one mask for each list entry. Masks that the caller sent stay.
 func (r *Report) FillMasks(msg protoreflect.Message) {
 	fields := msg.Descriptor().Fields()
 	if fd := fields.ByName("update_mask"); isMask(fd) && !fd.IsList() {
@@ -23,8 +23,8 @@ func (r *Report) FillMasks(msg protoreflect.Message) {
 	}
 }
 
-// fillEntryMasks fills masks with the field mask of each entry of a list in the body. list is the list's JSON name. Masks that are not
-// empty stay.
+// fillEntryMasks fills masks with the field mask of each entry of a list in the body. list is the list's JSON name. Only missing and empty
+// masks are filled.
 func (r *Report) fillEntryMasks(masks protoreflect.List, list string) {
 	for i := range r.Len(list) {
 		derived := protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: r.EntryMask(list, i)}).ProtoReflect())
@@ -48,8 +48,8 @@ func (r *Report) maskBelow(field string) []string {
 	return found
 }
 
-// maskedField returns the field that a field mask applies to: the first other message field of the request, repeated if the mask is
-// repeated.
+// maskedField returns the field to which a field mask applies: the first other message field of the request, or the first list of messages
+// if the mask is a list.
 func maskedField(fields protoreflect.FieldDescriptors, mask protoreflect.FieldDescriptor) protoreflect.FieldDescriptor {
 	for i := range fields.Len() {
 		if f := fields.Get(i); f != mask && f.Message() != nil && !f.IsMap() && f.IsList() == mask.IsList() {

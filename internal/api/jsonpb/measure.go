@@ -45,13 +45,13 @@ func TooMany(path string, limit int) fault.Field {
 type Size struct {
 	// Entries is the number of entries in all lists and maps.
 	Entries int
-	// Oversized lists the lists and maps with more than twice their maximum number of entries. Validation finds the smaller excesses, and
-	// can name the batch item that they belong to.
+	// Oversized lists the lists and maps with more than twice their maximum number of entries. Smaller excesses are left to validation,
+	// which can name the batch item.
 	Oversized []fault.Field
 }
 
 // Measure counts the list and map entries of an encoded message before it is decoded, because two encoded bytes can take a hundred bytes of
-// memory after decoding. It stops after the first oversized lists. It ignores invalid protobuf, which decoding reports.
+// memory after decoding. Once a list is oversized, it skips deeper messages. It ignores invalid protobuf, which decoding reports.
 func Measure(raw []byte, md protoreflect.MessageDescriptor) Size {
 	var m measurer
 	m.measureMessage(raw, planOf(md))
@@ -113,7 +113,7 @@ func (m *measurer) measureMessage(raw []byte, p *plan) {
 }
 
 // measureNested measures the messages that a message contains. multiple is the bit set of the singular message fields that occur more than
-// once, which are measured as decoding merges them.
+// once. The occurrences of such a field are measured as one message, because decoding merges them.
 func (m *measurer) measureNested(raw []byte, p *plan, multiple *[maxTrackedFields / 64]uint64) {
 	var counts [maxLists]int
 	for rest := raw; len(rest) > 0; {

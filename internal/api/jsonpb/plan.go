@@ -22,16 +22,16 @@ const (
 	formValue
 	formListValue
 	formWrapper
-	formOpaque // formOpaque is a message that JSON cannot represent
+	formOpaque // a message that JSON cannot represent, such as google.protobuf.Any
 )
 
-// plan is what the JSON reader and writer need to know about a message type. It is computed once per type.
+// plan is the description of a message type for the JSON reader and writer. It is computed once per type.
 type plan struct {
 	form    form              // JSON representation of the message
 	fields  map[string]*field // fields by JSON name and by proto name
 	ordered []*field          // fields in the order of the descriptor
 	lists   []*field          // list and map fields, at most maxLists
-	nested  bool              // fields of the message contain messages with lists
+	nested  bool              // a field's message type contains lists or maps, at any depth
 	numbers []*field          // fields by number, for numbers below maxNumber
 }
 
@@ -51,7 +51,7 @@ func (p *plan) byNumber(n protowire.Number) *field {
 	return nil
 }
 
-// maxNumber is the bound for field numbers in the lookup table of a plan.
+// maxNumber bounds the field numbers in the lookup table of a plan. Fields with larger numbers are searched one by one.
 const maxNumber = 256
 
 // field is what the JSON reader and writer need to know about one field of a message type.

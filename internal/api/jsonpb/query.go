@@ -99,7 +99,8 @@ func (q *parameter) addError(p problem) {
 	q.report.queryError(fault.Field{Path: printable(q.name), Reason: p.reason, Message: p.message})
 }
 
-// store sets the message field that the parameter names. It returns false if the field does not exist.
+// store sets the field of msg that the parameter names. It returns false if there is no such field. It records an invalid value as an
+// error.
 func (q *parameter) store(msg protoreflect.Message) bool {
 	steps, ok := splitName(q.name)
 	if !ok {

@@ -37,7 +37,7 @@ type Report struct {
 	hasExtras     bool // the body contains unknown names or invalid values, which the message does not contain
 }
 
-// item is what the report records of one entry of a top-level list: its field mask, and where its JSON starts and ends in the body.
+// item is the record of one entry of a top-level list: its field mask, and where its JSON starts and ends in the body.
 type item struct {
 	mask       []string
 	start, end int
@@ -59,7 +59,7 @@ func (r *Report) Mask(path string) []string {
 	return nil
 }
 
-// Len returns how many entries of a top-level list were read.
+// Len returns how many entries of a top-level list were read. list is its JSON name.
 func (r *Report) Len(list string) int {
 	if r == nil {
 		return 0
@@ -67,7 +67,8 @@ func (r *Report) Len(list string) int {
 	return len(r.items[list])
 }
 
-// TypeErrors returns the values of a wrong type at or below a path; "" means everywhere. Paths are relative to the body.
+// TypeErrors returns the errors about values at or below a path, such as a wrong type or a duplicate name; "" means everywhere. Paths are
+// relative to the body.
 func (r *Report) TypeErrors(prefix string) []fault.Field {
 	if r == nil || len(r.errors) == 0 {
 		return nil
@@ -107,7 +108,7 @@ func Within(path, prefix string) bool {
 }
 
 // Sent returns the entry of a top-level list at a path such as "reservations[2]" as the caller sent it, with invalid UTF-8 replaced. It
-// returns false for a protobuf call.
+// returns false if there is no such entry, as in a protobuf call.
 func (r *Report) Sent(path string) (*structpb.Struct, bool) {
 	if r == nil {
 		return nil, false
@@ -154,7 +155,8 @@ func (r *Report) QueryErrors() []fault.Field {
 	return r.query
 }
 
-// AsWritten returns the parameter name that the caller used for a field, such as "filter[type]" for "filter.type".
+// AsWritten returns the parameter name that the caller used for a field, such as "filter[type]" for "filter.type". It returns any other
+// path unchanged.
 func (r *Report) AsWritten(path string) string {
 	if r == nil || len(r.queryNames) == 0 {
 		return path
@@ -182,7 +184,7 @@ func (r *Report) recordQueryName(path, name string) bool {
 	return true
 }
 
-// printable shortens a name from a request and makes it safe to repeat in an answer.
+// printable shortens a name from a request to maxEchoedName bytes and replaces what is not printable, so that an error can repeat it.
 func printable(name string) string {
 	return strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
@@ -192,7 +194,7 @@ func printable(name string) string {
 	}, strings.ToValidUTF8(name[:min(len(name), maxEchoedName)], "?"))
 }
 
-// maxEchoedName bounds the length of an unknown name in an error message.
+// maxEchoedName bounds the length in bytes of an unknown name in an error message.
 const maxEchoedName = 64
 
 // markUnknownName records that the body contains an unknown name. It returns false if the report already lists enough of them.
@@ -224,7 +226,7 @@ func (r *Report) addOversized(f fault.Field) {
 	}
 }
 
-// addError records an error about a value of the body, unless there are too many.
+// addError records an error about a value of the body, unless the report has maxErrors already.
 func (r *Report) addError(f fault.Field) {
 	if r.markWrongValue() {
 		r.errors = append(r.errors, f)

@@ -22,7 +22,7 @@ type problem struct {
 	message string
 }
 
-// readSingle reads one JSON value that is not a message with fields. zero is a new value of the field, into which messages are read. ok is
+// readSingle reads one JSON value that is not a message with fields. zero is a new value of the field; a message is read into it. ok is
 // false if the value is invalid; the error is then recorded.
 func (d *reader) readSingle(f *field, zero protoreflect.Value) (v protoreflect.Value, ok bool, err error) {
 	switch f.form {
@@ -88,8 +88,8 @@ func (d *reader) readScalar(fd protoreflect.FieldDescriptor, raw jsontext.Value)
 // mustBe returns the problem of a value of a wrong type. what is the expected type in words, such as "a string".
 func mustBe(what string) problem { return problem{fault.WrongType, "must be " + what} }
 
-// readText unquotes a JSON string. It records an error and returns false if the string is not printable text, in one line unless its field
-// may have several. fd is nil for a text that is not the value of a field.
+// readText unquotes a JSON string. It records an error and returns false if the string is not printable text. Line breaks are valid only in
+// a field with the proto option lines. fd is nil for a text that is not the value of a field.
 func (d *reader) readText(raw jsontext.Value, fd protoreflect.FieldDescriptor) (string, bool) {
 	plain := []byte(raw[1 : len(raw)-1])
 	if bytes.IndexByte(plain, '\\') >= 0 {
@@ -138,7 +138,7 @@ func parseFloat(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem
 	return protoreflect.ValueOfFloat64(f), problem{}
 }
 
-// mantissa returns a number without its exponent.
+// mantissa returns a number without its exponent: 1.5 for 1.5e3.
 func mantissa(s string) string {
 	if i := strings.IndexAny(s, "eE"); i >= 0 {
 		return s[:i]
@@ -196,8 +196,8 @@ func parseInteger(kind protoreflect.Kind, raw []byte) (protoreflect.Value, probl
 	return v, problem{}
 }
 
-// normalizeInteger rewrites an integer such as 1.0 or 12e1 without decimal point and exponent. It limits the digits of the result to what
-// is needed to detect an overflow. It returns false if s is not a whole number.
+// normalizeInteger rewrites an integer such as 1.0 or 12e1 without decimal point and exponent. It appends at most 20 zeros, which overflow
+// every integer type. It returns false if s is not a whole number.
 func normalizeInteger(s string) (string, bool) {
 	sign := ""
 	if rest, ok := strings.CutPrefix(s, "-"); ok {
@@ -236,7 +236,7 @@ func readEnum(ed protoreflect.EnumDescriptor, raw jsontext.Value) (protoreflect.
 		}
 	case '0':
 		n, p := parseInteger(protoreflect.Int32Kind, raw)
-		if p.message == "" && ed.Values().ByNumber(protoreflect.EnumNumber(n.Int())) != nil { // readInteger has checked the range of 32 bits
+		if p.message == "" && ed.Values().ByNumber(protoreflect.EnumNumber(n.Int())) != nil { // parseInteger has checked the range of 32 bits
 			return protoreflect.ValueOfEnum(protoreflect.EnumNumber(n.Int())), problem{}
 		}
 	default:

@@ -17,7 +17,7 @@ import (
 )
 
 // readWellKnown reads a google.protobuf type that JSON represents as a string: a timestamp, duration or field mask. zero is a new message
-// of the type, into which it is read. The other results are those of readScalar.
+// of the type, into which it is read. The results are those of readScalar.
 func (d *reader) readWellKnown(f form, zero protoreflect.Value, raw jsontext.Value) (protoreflect.Value, bool, problem) {
 	if raw.Kind() != '"' {
 		if f == formFieldMask {
@@ -129,7 +129,7 @@ func (d *reader) readDynamic(f *field, zero protoreflect.Value) (v protoreflect.
 }
 
 // convertMessage copies a message of a well-known type into the Go type of the field. zero is a new value of the field. The types differ
-// only for dynamic messages.
+// only for dynamic messages. The result is empty if the conversion fails.
 func convertMessage(zero protoreflect.Value, src protoreflect.Message) protoreflect.Value {
 	if zero.Message().Type() == src.Type() {
 		return protoreflect.ValueOfMessage(src)
@@ -148,7 +148,7 @@ func convertMessage(zero protoreflect.Value, src protoreflect.Message) protorefl
 // maxValues bounds the number of google.protobuf.Value messages in one body.
 const maxValues = 10_000
 
-// countValue counts one google.protobuf.Value. It returns false if there are too many, and records the error once.
+// countValue counts one google.protobuf.Value. It returns false beyond maxValues, and records one error for the whole body.
 func (d *reader) countValue() bool {
 	if d.values++; d.values == maxValues+1 {
 		d.addError(fault.TooMany, "must hold at most "+strconv.Itoa(maxValues)+" values")
@@ -188,7 +188,8 @@ func (d *reader) readValue() (*structpb.Value, error) {
 	}
 }
 
-// readObject reads a JSON object as google.protobuf.Struct. It skips the members beyond the limit of countValue.
+// readObject reads a JSON object as google.protobuf.Struct. Beyond maxValues values in the body, it skips the members; countValue records
+// the error.
 func (d *reader) readObject() (*structpb.Struct, error) {
 	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	if d.dec.StackDepth() >= maxDepth {
@@ -225,7 +226,8 @@ func (d *reader) readObject() (*structpb.Struct, error) {
 	return out, err
 }
 
-// readArray reads a JSON array as google.protobuf.ListValue. It skips the entries beyond the limit of countValue.
+// readArray reads a JSON array as google.protobuf.ListValue. Beyond maxValues values in the body, it skips the entries; countValue records
+// the error.
 func (d *reader) readArray() (*structpb.ListValue, error) {
 	out := &structpb.ListValue{}
 	if d.dec.StackDepth() >= maxDepth {

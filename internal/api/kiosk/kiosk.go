@@ -100,7 +100,7 @@ func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kio
 }
 
 // FindStay finds the stay of a guest at the tablet by its number and the guest's family name. The tablet signs a challenge, so that a
-// copied token is of no use.
+// copied token alone is of no use.
 func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kioskv1.FindStayResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {

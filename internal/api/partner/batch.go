@@ -31,8 +31,8 @@ type item struct {
 	err   error
 }
 
-// batch stores the items of a request in order in one transaction, each with its own savepoint. So the Idempotency-Key covers the whole
-// batch.
+// batch stores the items of a request in order in one transaction, so that the Idempotency-Key covers the whole batch. Each item has its
+// own savepoint, so that it fails alone.
 func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	items, err := validateItems(req, report)
 	if err != nil {

@@ -82,7 +82,7 @@ func Static(checkURL func(url string) error) map[string]func(proto.Message) []fa
 	}
 }
 
-// ListEndpoints lists the caller's endpoints. It omits the tokens if the caller may not change endpoints.
+// ListEndpoints lists the caller's endpoints. It omits the tokens unless the caller has the scope to change endpoints.
 func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsRequest) (*partnerv1.ListEndpointsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

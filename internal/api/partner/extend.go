@@ -25,8 +25,8 @@ const (
 	extendGuests = "guests"
 )
 
-// answer converts a reservation and adds the data that extend names. If that includes guests, it records the read in the ledger of
-// disclosures.
+// answer converts a reservation and adds the data that extend names. If extend includes guests, it records the read in the ledger of
+// disclosures (which partner read which guest data).
 func (s *Service) answer(ctx context.Context, tx *db.Tx, a actor.Actor, row *reservation.Row, extend []string) (*partnerv1.Reservation, error) {
 	out, err := s.extendedMessage(tx, a, row, extend)
 	if err == nil && slices.Contains(extend, extendGuests) {
@@ -83,8 +83,8 @@ func (s *Service) accessOf(tx *db.Tx, row *reservation.Row, in *property.Row) (*
 	return out, err
 }
 
-// addPINs adds to out the PINs that the caller asked for. wants reports whether the extend parameter has a value. It fails without the
-// scope pins:read.
+// addPINs adds to out the PINs that the caller asked for. wants reports whether the extend parameter has a value. It fails if the caller
+// lacks the scope pins:read.
 func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *reservation.Row, out *partnerv1.Reservation, wants func(string) bool) error {
 	if !a.Has(actor.PINsRead) {
 		return fault.New(fault.Denied, fault.ScopeMissing, "reading PINs needs the scope pins:read; the property's owner can grant it").Put("scope", actor.PINsRead)

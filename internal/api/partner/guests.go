@@ -21,7 +21,7 @@ var (
 	errNotShared   = fault.New(fault.Denied, fault.NotShared, "no guest of this stay shares a field that the property marks mandatory")
 )
 
-// ListGuests returns what the guests of a stay share with the partner.
+// ListGuests returns the answers that the guests of a stay share with the partner.
 func (s *Service) ListGuests(ctx context.Context, req *partnerv1.ListGuestsRequest) (*partnerv1.ListGuestsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -47,7 +47,7 @@ func (s *Service) ListGuests(ctx context.Context, req *partnerv1.ListGuestsReque
 	return &partnerv1.ListGuestsResponse{Data: out}, nil
 }
 
-// addGuests adds what the guests share to the message of their reservation. It fails without the scope guests:read.
+// addGuests adds the answers that the guests share to the message of their reservation. It fails if the caller lacks the scope guests:read.
 func (s *Service) addGuests(ctx context.Context, a actor.Actor, out *partnerv1.Reservation) error {
 	if !a.Has(actor.GuestsRead) {
 		return fault.New(fault.Denied, fault.ScopeMissing, "reading guests needs the scope guests:read; the property's owner can grant it").Put("scope", actor.GuestsRead)
@@ -73,8 +73,8 @@ func (s *Service) addGuests(ctx context.Context, a actor.Actor, out *partnerv1.R
 	return nil
 }
 
-// readGuests reads what the guests of a stay share with the partner. It records the read in the ledger of disclosures before it returns,
-// even if it refuses the read.
+// readGuests reads the answers that the guests of a stay share with the partner. It records the read in the ledger of disclosures even if
+// it then refuses it. It fails if no guest shares anything.
 func (s *Service) readGuests(ctx context.Context, a actor.Actor, reservationID string) (read []guest.Reading, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		row, err := reservation.Get(tx, readScope(a), reservationID)
@@ -99,7 +99,7 @@ func (s *Service) readGuests(ctx context.Context, a actor.Actor, reservationID s
 	return nil, errNotShared
 }
 
-// personMessage converts a guest's answers to the message of a person that checkIn calls to a PMS also contain.
+// personMessage converts a guest's answers to the message Person, which calls to a PMS's checkIn endpoint also contain.
 func personMessage(a rule.Answers) (*pmsv1.Person, error) {
 	out := &pmsv1.Person{}
 	return out, jsonpb.Convert(checkin.PersonOf(a), out)

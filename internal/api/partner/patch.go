@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// fields maps a field mask path that the PMS may send to the field of reservation.Patch, and to the function that reads its value.
+// fields maps each field mask path that a PMS can send to the field of reservation.Patch and the function that reads its value.
 var fields = map[string]struct {
 	field reservation.Field
 	value func(r *partnerv1.Reservation) any
@@ -65,7 +65,7 @@ func bookerOrEmpty(r *partnerv1.Reservation) *partnerv1.Booker {
 	return &partnerv1.Booker{}
 }
 
-// textOrNil returns the value of a field for a patch. nil, for an empty text, clears the field.
+// textOrNil returns a text as the value of a field in a patch: nil, which clears the field, if it is empty.
 func textOrNil(s string) any {
 	if s == "" {
 		return nil
@@ -73,7 +73,7 @@ func textOrNil(s string) any {
 	return s
 }
 
-// valueOrNil returns the value of a field for a patch. nil clears the field.
+// valueOrNil returns the text at s as the value of a field in a patch: nil, which clears the field, if s is nil.
 func valueOrNil(s *string) any {
 	if s == nil {
 		return nil
@@ -106,8 +106,8 @@ func pmsUpdatedAt(r *partnerv1.Reservation) any {
 	return t.AsTime()
 }
 
-// patchOf returns a patch with the fields in the mask, and an error for each unknown path in the mask. If the mask is empty, it uses all
-// fields that are set. The patch always contains the PMS's reservation id.
+// patchOf returns a patch with the fields in the mask, and an error for each unknown path in the mask. If the mask is empty, the patch has
+// all fields that are set. The patch always contains the PMS's reservation id.
 func patchOf(r *partnerv1.Reservation, mask *fieldmaskpb.FieldMask) (reservation.Patch, []fault.Field) {
 	p := reservation.Patch{}
 	var wrong []fault.Field
@@ -140,7 +140,8 @@ func patchOf(r *partnerv1.Reservation, mask *fieldmaskpb.FieldMask) (reservation
 	return p, wrong
 }
 
-// isReadOnly reports whether only the server sets the field at a path. Requests may contain it; it is ignored.
+// isReadOnly reports whether only the server sets the field at a path that is not in fields. Requests can contain such a field; it is
+// ignored.
 func isReadOnly(path string) bool {
 	f := (&partnerv1.Reservation{}).ProtoReflect().Descriptor().Fields()
 	for i := range len(path) {

@@ -24,8 +24,8 @@ func reservationsIn(answer proto.Message) []*partnerv1.Reservation {
 	return nil
 }
 
-// RemovePersonal removes the booker and the companions from an answer before it is stored under an Idempotency-Key, because the stored
-// answer may outlive the erasure of the guest: see [idem.Memory].
+// RemovePersonal removes the booker and the ids of companions (accompanying guests) from an answer before it is stored under an
+// Idempotency-Key. The stored answer could outlive the erasure of the guest: see [idem.Memory].
 func RemovePersonal(answer proto.Message) {
 	for _, r := range reservationsIn(answer) {
 		if r == nil {
@@ -38,7 +38,7 @@ func RemovePersonal(answer proto.Message) {
 	}
 }
 
-// RenderPersonal is an idem.Renderer: it adds the booker and the companions to a repeated answer if they are still stored.
+// RenderPersonal is an idem.Renderer: it adds the booker and the companion ids to a repeated answer if the reservation is still stored.
 func (s *Service) RenderPersonal(ctx context.Context, answer proto.Message) error {
 	a, err := caller(ctx)
 	if err != nil {

@@ -49,7 +49,7 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 	})
 }
 
-// unknownFields returns the unknown fields of a body without any known field, which usually means that the reservation is wrapped in
+// unknownFields returns an error for each unknown field of a body that has no known field. Such a body usually wraps the reservation in
 // another object. In other bodies unknown fields are ignored. at is the path of the reservation in the body.
 func unknownFields(r *jsonpb.Report, at string) []fault.Field {
 	if len(r.Mask("")) > 0 || at != "" {
@@ -123,8 +123,8 @@ func (s *Service) FindReservation(ctx context.Context, req *partnerv1.FindReserv
 	return &partnerv1.FindReservationResponse{Data: out}, err
 }
 
-// findScope returns where the caller may search for a PMS id: a scope, and the integrations to search if the scope names none. Naming the
-// integration of another partner gives the same answer as naming an unknown reservation id.
+// findScope returns where the caller can search for a PMS's reservation id: a scope, and the ids of the integrations to search if the scope
+// names none. Naming the integration of another partner gives the same answer as naming an unknown reservation id.
 func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (reservation.Scope, []string, error) {
 	scope := readScope(a)
 	if scope.IntegrationID != "" {
@@ -229,7 +229,8 @@ func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChai
 	})
 }
 
-// resetExtend returns the extend values for the answer to a reset. They include PINs only if the caller may read them.
+// resetExtend returns the optional data (values of the parameter extend) that ResetKeyChain adds to its answer. They include the new PINs
+// only if the caller has the scope to read PINs.
 func resetExtend(a actor.Actor) []string {
 	if a.Has(actor.PINsRead) {
 		return []string{"pin", "gatePins", "access"}

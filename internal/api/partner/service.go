@@ -29,7 +29,7 @@ type Service struct {
 	Registry *partner.Registry
 	// KeepStays is the retention period of reservations after their end.
 	KeepStays time.Duration
-	// CheckURL returns an error if a URL may not be registered as an endpoint.
+	// CheckURL returns an error if a URL is not allowed as an endpoint.
 	CheckURL func(url string) error
 	// Tester calls an endpoint once to test it.
 	Tester partner.Tester
@@ -55,12 +55,13 @@ func caller(ctx context.Context) (actor.Actor, error) {
 	return a, nil
 }
 
-// writeScope returns the reservations that a caller may change.
+// writeScope returns the scope of the reservations that a caller is allowed to change: those of its integration.
 func writeScope(a actor.Actor) reservation.Scope {
 	return reservation.Scope{PropertyID: a.PropertyID, IntegrationID: a.IntegrationID}
 }
 
-// readScope returns the reservations that a caller may read. A property's own scripts may read all reservations of the property.
+// readScope returns the scope of the reservations that a caller is allowed to read. A property's own scripts can read all reservations of
+// the property.
 func readScope(a actor.Actor) reservation.Scope {
 	if isOwnScript(a) {
 		return reservation.Scope{PropertyID: a.PropertyID}

@@ -36,7 +36,7 @@ func spacePage(p *partnerv1.Page) space.Page {
 	return space.Page{Limit: int(p.GetLimit()), Number: int(p.GetOffset())}
 }
 
-// spaceMessages converts spaces for an integration and adds the ids by which the integration knows them.
+// spaceMessages converts spaces for an integration and adds the ids that the integration's PMS uses for them.
 func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, rows []*space.Row) ([]*partnerv1.Space, error) {
 	ids := make([]string, len(rows))
 	for i, r := range rows {
@@ -60,7 +60,7 @@ func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, row
 	return out, nil
 }
 
-// ListGates lists the doors of common areas.
+// ListGates lists the gates: doors that several spaces share, such as the front door.
 func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest) (*partnerv1.ListGatesResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

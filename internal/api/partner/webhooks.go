@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// defaultOverlap is how long a webhook's messages are also signed with the previous secret, unless the request names a time.
+// defaultOverlap is how long a webhook's messages are also signed with the previous secret, unless the request sets overlapMinutes.
 const defaultOverlap = 24 * time.Hour
 
 // UpsertWebhook registers a webhook of the caller, or changes it.
@@ -129,8 +129,8 @@ func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookReq
 	}}, err
 }
 
-// PINGeneratedBody returns the body of the webhook message reservationPinGenerated from the current state. It is nil if the reservation is
-// not the integration's or has no PIN now. webAppURL returns the address of the guest's page of a stay.
+// PINGeneratedBody returns the body of the webhook message reservationPinGenerated from the current state. It is nil if the reservation
+// does not belong to the integration or has no PIN now. webAppURL returns the address of the guest's page of a stay.
 func (s *Service) PINGeneratedBody(view *db.Tx, propertyID, integrationID, reservationID string, webAppURL func(reservationID string) string) ([]byte, error) {
 	a := actor.Actor{Kind: actor.Integration, PropertyID: propertyID, IntegrationID: integrationID, Scopes: []string{actor.PINsRead}}
 	row, err := reservation.Get(view, writeScope(a), reservationID)
@@ -161,7 +161,7 @@ func (s *Service) PINGeneratedBody(view *db.Tx, propertyID, integrationID, reser
 	return body, nil
 }
 
-// webhookMessage converts a webhook with its health and the messages that wait.
+// webhookMessage converts a webhook with its health and the number of waiting messages.
 func webhookMessage(view *db.Tx, w *partner.WebhookRow) (*partnerv1.Webhook, error) {
 	backlog, err := partner.BacklogOf(view, w)
 	if err != nil {

@@ -24,7 +24,7 @@ type auditLog struct {
 	Deps
 }
 
-// verifyLimit is how many entries one call verifies.
+// verifyLimit is how many audit log entries one call verifies.
 const verifyLimit = 20_000
 
 // ListEntries returns one page of the audit log, the latest entry first.
@@ -71,7 +71,7 @@ func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesReq
 	return &propertyv1.ListEntriesResponse{Data: list}, nil
 }
 
-// filterOf returns which entries a request selects. Days are those of the property's time zone.
+// filterOf converts the filter of a request. Its days are in the property's time zone.
 func (s *auditLog) filterOf(ctx context.Context, propertyID string, r *propertyv1.ListEntriesRequest) (audit.Filter, error) {
 	f := audit.Filter{Actor: r.GetActor(), Action: r.GetAction()}
 	if r.GetFirstDay() == "" && r.GetLastDay() == "" {
@@ -108,7 +108,8 @@ func dayOf(row *property.Row, path, day string) (begins, ends time.Time, err err
 	return begins, ends, err
 }
 
-// namesOf returns the names of the people among the authors of a list, by author. author returns the recorded author of an entry.
+// namesOf maps the authors of the entries in a list to their names. It has no name for an author that is not a person, such as a token.
+// author returns the recorded author of an entry.
 func namesOf[T any](view *db.Tx, keys *keyring.Ring, propertyID string, list []T, author func(T) string) (map[string]string, error) {
 	authors := map[string]bool{}
 	for _, one := range list {

@@ -32,7 +32,8 @@ type CheckIns struct {
 	Service *checkin.Service
 	// MailLink orders a mail with a new link to the booker, and reports whether it is a new mail.
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
-	// GuestAddress returns the address to which a new link goes, or "" if none reaches the guest.
+	// GuestAddress returns the guest's mail address for a new link, or "" if none is known. A booking agency's relay address does not
+	// count.
 	GuestAddress func(tx *db.Tx, row *reservation.Row) (string, error)
 }
 
@@ -96,8 +97,8 @@ func (s *CheckIns) WaiveOwing(ctx context.Context, r *propertyv1.WaiveOwingReque
 	})
 }
 
-// AskAgain asks the PMS again, outside of a transaction, and then stores the answer under the caller's Idempotency-Key. If the server
-// crashes in between, a repeated call asks once more, which has no second effect at the PMS.
+// AskAgain asks the PMS again whether the guest may check in. The call runs outside of a transaction; the answer is then stored under the
+// caller's Idempotency-Key. If the server crashes in between, a repeated call asks once more, which has no second effect at the PMS.
 func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) (*propertyv1.AskAgainResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -157,8 +158,8 @@ func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInv
 	})
 }
 
-// whyNoAddress returns the error for a guest without a mail address that reaches them. If the PMS has an address, the error explains why it
-// does not count.
+// whyNoAddress returns the error for a guest without a usable mail address. If the PMS has only a booking agency's relay address, the error
+// says so.
 func (s *CheckIns) whyNoAddress(ctx context.Context, row *reservation.Row) error {
 	booker, err := reservation.Service{Keys: s.Keys}.Booker(ctx, row)
 	switch {
@@ -170,7 +171,8 @@ func (s *CheckIns) whyNoAddress(ctx context.Context, row *reservation.Row) error
 	return errNoGuestAddress
 }
 
-// message converts a check-in for staff, with the facts of what stops it and the names of the staff who cleared a stage.
+// message converts a check-in for staff, with the details of each stop (a reason that holds it back) and the names of the staff who cleared
+// a stage.
 func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*propertyv1.StaffCheckIn, error) {
 	m := &propertyv1.StaffCheckIn{
 		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.At(v.Row.BeganAt), NextAskAt: convert.Time(v.NextAsk()),
@@ -224,7 +226,7 @@ func plainAmount(a money.Amount) (amount, currency string) {
 	return amount, a.Currency
 }
 
-// staffStop converts a reason that stops a check-in, with its facts for staff.
+// staffStop converts a reason that stops a check-in, with the details that staff see.
 func staffStop(reason checkin.StopReason, facts checkin.StopFacts, to message.Reader) *propertyv1.StaffStop {
 	return &propertyv1.StaffStop{
 		Reason: string(reason), Text: to.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
@@ -233,7 +235,7 @@ func staffStop(reason checkin.StopReason, facts checkin.StopFacts, to message.Re
 	}
 }
 
-// staffGuest converts the progress of a guest's form, without the answers.
+// staffGuest converts the progress of a guest's registration form, without the answers.
 func staffGuest(m guest.Member) *propertyv1.StaffGuest {
 	g := &propertyv1.StaffGuest{Id: m.Row.ID, Role: m.Row.Role, Complete: len(m.Missing) == 0, Child: m.Row.Child, Signed: !m.SignedAt.IsZero()}
 	if len(m.Missing) > 0 {

@@ -32,7 +32,7 @@ func (s *CheckIns) ListGuests(ctx context.Context, r *propertyv1.ListGuestsReque
 	return &propertyv1.ListGuestsResponse{Data: list}, nil
 }
 
-// mayReadGuests reports whether the caller may read the data of guests: a person with the right, or a token that may call ListGuests.
+// mayReadGuests reports whether the caller may read the data of guests: a person with the right, or a token whose role allows ListGuests.
 func mayReadGuests(ctx context.Context) bool {
 	who, ok := actor.From(ctx)
 	switch {

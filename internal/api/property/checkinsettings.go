@@ -57,8 +57,8 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 	})
 }
 
-// checkInChange converts a change of the stored settings. If it changes the country rule, it adds the identity check and the signature of
-// that law, and the guests who must fill in its form, unless the change sets them.
+// checkInChange converts a change of the stored settings. A new country rule also sets the identity check and the signature that its law
+// asks for, and who must fill in the form, unless the request sets them.
 func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettingsChange) property.CheckInChange {
 	c := property.CheckInChange{
 		Rule: m.Rule, IdentityCheck: m.IdentityCheck, Signature: m.Signature, HouseRules: m.HouseRules, StaffEmail: m.StaffEmail, DeskPhone: m.DeskPhone,
@@ -113,7 +113,7 @@ func (s *CheckIns) serverRetention() *propertyv1.ServerRetention {
 	}
 }
 
-// retentionProblems returns the settings that are longer than the retention period of the installation.
+// retentionProblems returns an error for each changed setting that is longer than the retention period of the installation.
 func retentionProblems(c property.CheckInChange, installation time.Duration) (wrong []fault.Field) {
 	most := int(installation / (24 * time.Hour))
 	for _, f := range []struct {
@@ -128,7 +128,7 @@ func retentionProblems(c property.CheckInChange, installation time.Duration) (wr
 	return wrong
 }
 
-// ruleProblems returns the settings that the country rules do not allow, after a change of the stored settings.
+// ruleProblems returns an error for each setting that the country rules do not allow, if the change c is applied to the stored settings.
 func ruleProblems(stored *property.CheckInSettings, c property.CheckInChange) (wrong []fault.Field) {
 	name, signature, fills := valueOr(c.Rule, stored.Rule), valueOr(c.Signature, stored.Signature), rule.Who(valueOr(c.WhoFills, stored.WhoFills))
 	law, ok := rule.Find(name)
@@ -202,7 +202,7 @@ func ruleNames() string {
 	return strings.Join(names, ", ")
 }
 
-// settings converts the check-in settings, with the retention of the installation and the etag.
+// settings converts the check-in settings, with the installation's retention periods and the etag.
 func (s *CheckIns) settings(ctx context.Context, row *property.CheckInSettings) *propertyv1.CheckInSettings {
 	m := &propertyv1.CheckInSettings{
 		Rule: row.Rule, MandatoryGroups: row.MandatoryGroups, IdentityCheck: row.IdentityCheck, Signature: row.Signature, HouseRules: row.HouseRules,
@@ -231,7 +231,7 @@ func (s *CheckIns) settings(ctx context.Context, row *property.CheckInSettings) 
 // language of the call.
 var notSettings = []string{"limits", "serverRetention"}
 
-// leftToProperty describes the duties of a law that the property must do without this service, in the language of the call.
+// leftToProperty describes, in the language of the call, the duties of a law that this service does not do for the property.
 func leftToProperty(ctx context.Context, law *rule.Rule) string {
 	return chain.Reader(ctx).Text(message.Message{Kind: law.LeftToProperty})
 }

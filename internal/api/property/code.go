@@ -28,7 +28,7 @@ type codes struct {
 // reconciler returns the access reconciler for a transaction.
 func (d Deps) reconciler(tx *db.Tx) access.Reconciler { return access.Reconciler{Tx: tx, Keys: d.Keys} }
 
-// CreateCode creates a code that does not belong to a stay, such as for staff. The PIN is read with RevealCode.
+// CreateCode creates a code (a PIN on locks) that does not belong to a stay, such as for staff. The PIN is read with RevealCode.
 func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest) (*propertyv1.CreateCodeResponse, error) {
 	who, _ := actor.From(ctx)
 	n := code.Spec{
@@ -101,7 +101,7 @@ func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*pro
 	return &propertyv1.GetCodeResponse{Data: m, Places: places}, err
 }
 
-// codePlaces returns each lock that holds a code, or whose slot held it last, with the state of the slot.
+// codePlaces returns each lock with a slot that holds a code or held it last, with the state of the slot.
 func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 	slots, err := lock.SlotsOfGrants(view, c.PropertyID, c.ID)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *codes) reveal(tx *db.Tx, propertyID, codeID string) (*propertyv1.Reveal
 	return answer, err
 }
 
-// renderPIN adds the PIN to a repeated answer, and records that it was shown again.
+// renderPIN is the idem.Renderer of RevealCode: it adds the PINs to a repeated answer, and records that they were shown again.
 func (s *codes) renderPIN(ctx context.Context, answer proto.Message) error {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -28,7 +28,7 @@ type Days struct {
 	CheckIns *checkin.Service
 }
 
-// ListDay returns one page of the arrivals, the guests in house or the departures of a day, with the numbers of all three.
+// ListDay returns one page of the arrivals, the guests in house or the departures of a day, with the counts of all three lists.
 func (s *Days) ListDay(ctx context.Context, r *propertyv1.ListDayRequest) (answer *propertyv1.ListDayResponse, err error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Days) CountArrivals(ctx context.Context, r *propertyv1.CountArrivalsReq
 	return &propertyv1.CountArrivalsResponse{Data: out}, nil
 }
 
-// listDay returns the page of the list that q selects, with the numbers of all three lists. With needy, it leaves out arrivals that do not need
-// staff.
+// listDay returns the page of the list that q selects, with the counts of all three lists. If needy is true, it leaves out arrivals that do
+// not need staff.
 func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, needy bool) (*propertyv1.DayList, error) {
 	svc := reservation.Service{Keys: s.Keys}
 	row, err := property.Get(view, propertyID)
@@ -82,7 +82,7 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, n
 	}
 	var a attention
 	if needy = needy && q.Tab == reservation.Arrivals; needy {
-		// As many are judged as for the first page of all arrivals, so that both find the same.
+		// The limit equals that of the first page of all arrivals, so that both find the same arrivals.
 		if a, err = s.attentionOf(view, row, q.Day, nil, attentionJudged+q.Size); err != nil {
 			return nil, err
 		}

@@ -10,21 +10,22 @@ import (
 	"latchkey.dev/internal/reservation/readiness"
 )
 
-// Limits that bound what one call spends on the arrivals that need staff. Most arrivals of today have the result of a check, which costs little.
+// Limits that bound what one call spends on finding the arrivals that need staff. Most arrivals of today have a stored result of a check,
+// which costs little.
 const (
 	attentionRows   = 1000 // arrivals of a day
-	attentionJudged = 50   // arrivals without the result of a check, each of which takes several statements
-	attentionRead   = 30   // check-ins under way, each of which takes more
+	attentionJudged = 50   // arrivals without a stored result, each of which takes several statements
+	attentionRead   = 30   // check-ins that have begun, each of which takes more statements
 )
 
-// attention is which arrivals of a day need staff.
+// attention lists the arrivals of a day that need staff.
 type attention struct {
 	needy   []string // ids of the reservations
 	checked int      // number of arrivals that were checked
 }
 
-// attentionOf returns which arrivals of a day of a property need staff. shown are the arrivals that are known already. most is how
-// many arrivals without the result of a check are judged.
+// attentionOf returns which arrivals of a day of a property need staff. shown are arrivals for which this is known already. most bounds the
+// arrivals without a stored result that are checked.
 func (s *Days) attentionOf(view *db.Tx, of *property.Row, day string, shown []*propertyv1.DayStay, most int) (a attention, err error) {
 	all, _, err := reservation.ListDay(view, of, reservation.DayQuery{Day: day, Tab: reservation.Arrivals, Size: attentionRows})
 	if err != nil {
@@ -51,7 +52,7 @@ func (s *Days) attentionOf(view *db.Tx, of *property.Row, day string, shown []*p
 	}
 	for i, row := range rows {
 		needs := needsStaff(access.State(row.State), statuses[i], briefs[i])
-		if needs || statuses[i] != "" && briefs[i].Stage != "" { // what is known of one half is enough to need staff
+		if needs || statuses[i] != "" && briefs[i].Stage != "" { // one of the two is enough to need staff, but both must be known to need none
 			a.add(row.ID, needs)
 		}
 	}
@@ -66,7 +67,8 @@ func (a *attention) add(reservationID string, needs bool) {
 	}
 }
 
-// needsStaff decides whether a stay needs staff: the guest may not get in, or the check-in waits for staff. status is empty for a departure.
+// needsStaff decides whether a stay needs staff: a door might not open for the guest, or the check-in waits for staff. status is empty for
+// a departure.
 func needsStaff(state access.State, status readiness.Status, b checkin.Brief) bool {
 	if state == access.Processed {
 		return false

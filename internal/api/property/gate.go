@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
+// gates implements GateService. A gate is a door that several spaces share, such as the front door.
 type gates struct {
 	propertyv1.UnimplementedGateServiceServer
 	Deps
@@ -35,6 +36,7 @@ func (s *gates) ListGates(ctx context.Context, _ *propertyv1.ListGatesRequest) (
 	return &propertyv1.ListGatesResponse{Data: &propertyv1.GateList{List: list, Total: int32(len(list))}}, nil
 }
 
+// CreateGate creates a gate (a door that several spaces share) without a lock, and recomputes the access of the stays that it affects.
 func (s *gates) CreateGate(ctx context.Context, r *propertyv1.CreateGateRequest) (*propertyv1.CreateGateResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateGateResponse, error) {
 		row, touched, err := space.CreateGate(tx, propertyID, space.GateDraft{Name: r.GetName(), Floor: r.GetFloor(), SpaceIDs: r.GetSpaceIds()})
@@ -84,7 +86,8 @@ func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest)
 	})
 }
 
-// replanAndRender recomputes the access that a changed gate affects, and returns the gate's message.
+// replanAndRender recomputes the access of the stays that a change of a gate affects, and returns the gate's message. A gate is a shared
+// door.
 func (s *gates) replanAndRender(tx *db.Tx, propertyID string, row *space.GateRow, touched space.AffectedStays) (*propertyv1.Gate, error) {
 	if err := s.Replan(tx, propertyID, touched); err != nil {
 		return nil, err

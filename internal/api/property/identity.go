@@ -44,7 +44,8 @@ func (s *Identities) BeginIdentitySignIn(ctx context.Context, r *propertyv1.Begi
 	return &propertyv1.BeginIdentitySignInResponse{Data: identityCeremony(c)}, nil
 }
 
-// FinishIdentitySignIn checks the answer of the identity provider and opens a session. With an invitation it also accepts it.
+// FinishIdentitySignIn checks the answer of the identity provider and opens a session. If the request has an invitation, it also accepts
+// the invitation.
 func (s *Identities) FinishIdentitySignIn(ctx context.Context, r *propertyv1.FinishIdentitySignInRequest) (*propertyv1.FinishIdentitySignInResponse, error) {
 	answer := identityAnswer(ctx, r.GetState(), r.GetAnswer())
 	if r.GetInvitation() != "" {
@@ -112,7 +113,8 @@ func identityCeremony(c staff.IdentityCeremony) *propertyv1.IdentityCeremony {
 	return &propertyv1.IdentityCeremony{State: c.State, Url: c.URL, EndsAt: timestamppb.New(c.EndsAt)}
 }
 
-// identityAnswer converts what the identity provider sent back with the browser. state is that of the begun ceremony.
+// identityAnswer converts what the identity provider sent back with the browser. state is the state that BeginIdentitySignIn or
+// BeginIdentityLink returned.
 func identityAnswer(ctx context.Context, state string, a *propertyv1.IdentityAnswer) staff.IdentityAnswer {
 	return staff.IdentityAnswer{
 		State: state, Answer: openid.Answer{State: a.GetState(), Code: a.GetCode(), Issuer: a.GetIssuer()}, Network: clientNetwork(ctx), Trace: chain.From(ctx).Trace(),

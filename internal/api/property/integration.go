@@ -144,7 +144,8 @@ func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.Ro
 	})
 }
 
-// sentence renders a message that its catalogue begins in lower case. The name of a JSON field at its beginning keeps its case.
+// sentence renders a message with a capital letter, because the catalogue of texts begins it in lower case. The name of a JSON field at the
+// beginning keeps its case.
 func sentence(to message.Reader, m message.Message) string {
 	out := to.Text(m)
 	if path, _ := m.Params["path"].(string); path != "" && strings.HasPrefix(out, path) {
@@ -153,7 +154,7 @@ func sentence(to message.Reader, m message.Message) string {
 	return text.Capitalize(out)
 }
 
-// withProblem adds to a fault why a PMS could not be read, in the caller's language.
+// withProblem adds to a fault why the spaces of a PMS could not be read, in the caller's language. It returns any other error unchanged.
 func (s *integrations) withProblem(ctx context.Context, propertyID string, err error, problem message.Message) error {
 	f, ok := fault.Of(err)
 	if !ok || problem.Kind == "" {
@@ -166,7 +167,8 @@ func (s *integrations) withProblem(ctx context.Context, propertyID string, err e
 	return f.Put("problem", sentence(to, problem))
 }
 
-// ReadSpaces calls the partner's getSpaces endpoint now and returns how many spaces were found and mapped.
+// ReadSpaces calls the partner's getSpaces endpoint now and returns how many spaces were found and mapped, and the number of open
+// conflicts.
 func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesRequest) (*propertyv1.ReadSpacesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -223,8 +225,8 @@ func (s *integrations) TestEndpoint(ctx context.Context, r *propertyv1.TestEndpo
 	return &propertyv1.TestEndpointResponse{Data: out}, nil
 }
 
-// endpointProblem converts a failure of an endpoint. It returns nil for a success. A failure that an older version stored has only its English
-// text.
+// endpointProblem converts a failure of an endpoint. It returns nil for a success. A failure that an older version of the server stored has
+// only an English text.
 func endpointProblem(f partner.Failure, to message.Reader) *propertyv1.EndpointProblem {
 	if !f.Failed() {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// CreateFirstOwner makes a person owner of a property by an operator's link, and opens a session. A link without a property also creates
-// it.
+// CreateFirstOwner makes a person owner of a property by an operator's link, and opens a session. If the link names no property, it also
+// creates one.
 func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFirstOwnerRequest) (*propertyv1.CreateFirstOwnerResponse, error) {
 	made, propertyID, err := s.Staff.CreateFirstOwner(ctx, staff.FirstOwner{
 		Claim:  staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},
@@ -23,7 +23,7 @@ func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFir
 	return &propertyv1.CreateFirstOwnerResponse{Data: sessionToken(made), PropertyId: propertyID}, nil
 }
 
-// GetInvitation shows what an invitation is for to the holder of its link.
+// GetInvitation returns the property and role of an invitation to the holder of its link.
 func (s *Sessions) GetInvitation(ctx context.Context, r *propertyv1.GetInvitationRequest) (*propertyv1.GetInvitationResponse, error) {
 	i, err := s.Staff.ViewInvitation(ctx, r.GetSecret())
 	if err != nil {

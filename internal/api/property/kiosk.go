@@ -17,7 +17,7 @@ type kiosks struct {
 	Deps
 }
 
-// CreateKiosk creates a kiosk. The answer has the code with which a tablet enrols.
+// CreateKiosk creates a kiosk (a check-in tablet). The answer has the code with which the tablet enrols.
 func (s *kiosks) CreateKiosk(ctx context.Context, r *propertyv1.CreateKioskRequest) (*propertyv1.CreateKioskResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateKioskResponse, error) {
 		row, code, err := kiosk.Create(tx, s.Keys, propertyID, r.GetName())

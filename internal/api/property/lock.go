@@ -78,6 +78,7 @@ func (s *locks) GetLockHistory(ctx context.Context, r *propertyv1.GetLockHistory
 	return &propertyv1.GetLockHistoryResponse{Data: out}, nil
 }
 
+// readingMessages converts samples of one kind, such as the battery level of a lock.
 func readingMessages(all []lock.Sample) (out []*propertyv1.LockReading) {
 	for _, s := range all {
 		out = append(out, &propertyv1.LockReading{At: timestamppb.New(s.At), Value: s.Value})
@@ -161,7 +162,8 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 	})
 }
 
-// checkFromDoor returns an error if another caller has moved a lock since this one saw it, to a door that this one does not want either.
+// checkFromDoor returns an error if the lock is no longer at the door where the caller saw it, fromDoorId. It is no error if the lock is
+// already at the requested door. now is the lock's door, or "".
 func checkFromDoor(r *propertyv1.AssignLockRequest, now string) error {
 	if r.FromDoorId == nil || now == r.GetFromDoorId() || now == r.GetDoorId() {
 		return nil
@@ -169,8 +171,8 @@ func checkFromDoor(r *propertyv1.AssignLockRequest, now string) error {
 	return fault.New(fault.Aborted, fault.Outdated, "changed since you read it: doorId. Read the lock again").Put("changed", "doorId")
 }
 
-// UnlockLock stores the unlock command under the caller's Idempotency-Key before it sends it. If the server crashes in between, a repeated
-// call returns the known outcome and does not open the door again.
+// UnlockLock stores the unlock command under the caller's Idempotency-Key before it sends the command. If the server crashes in between, a
+// repeated call returns the known outcome and does not open the door again.
 func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest) (*propertyv1.UnlockLockResponse, error) {
 	who, _ := actor.From(ctx)
 	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
@@ -224,7 +226,7 @@ func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
 
 var _ idem.Renderer = (&locks{}).renderAct
 
-// resultUnknown is the result of an unlock command that may have been sent, but on which the bridge did not report.
+// resultUnknown is the result of an unlock command without a report from the bridge. The command was possibly sent.
 const resultUnknown = "unknown"
 
 // actResults maps the stored state of an unlock command to the result in API answers.

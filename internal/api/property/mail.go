@@ -14,19 +14,20 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// Mails are the parts of the mail service that other packages implement.
+// Mails are the functions of the mail service that other packages implement.
 type Mails struct {
-	// Preview counts the bookers that would be invited.
+	// Preview counts the bookers to whom an integration would send invitations to check in.
 	Preview func(tx *db.Tx, propertyID, integrationID string) (mail.Counts, error)
 	// Switch switches the invitations of an integration on or off.
 	Switch func(tx *db.Tx, propertyID, integrationID string, on bool) error
-	// Test sends a mail now and returns why the mail server did not take it, or nil.
+	// Test sends a mail now and returns why the mail server did not accept it, or nil.
 	Test func(ctx context.Context, propertyID, to string) (*mail.SendError, error)
 	// Listed reports whether the operator allows a mail server in a private network.
 	Listed func(host string, port int) bool
-	// TakeBounce gives up the mail that a bounce is about and returns it, or nil if nothing follows.
+	// TakeBounce marks the mail that a bounce (a report of a failed delivery) names as failed, and returns it. It returns nil if the bounce
+	// has no effect.
 	TakeBounce func(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error)
-	// Resend orders a mail of the same kind again and returns its id.
+	// Resend orders a mail of the same kind again and returns the new mail's id.
 	Resend func(tx *db.Tx, propertyID, mailID string) (string, error)
 }
 
@@ -223,7 +224,7 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 	return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Ok: true}}, nil
 }
 
-// ResendMail orders a mail of the same kind again and returns it.
+// ResendMail orders a mail of the same kind again and returns the new mail.
 func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest) (*propertyv1.ResendMailResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendMailResponse, error) {
 		mailID, err := s.Resend(tx, propertyID, r.GetId())
@@ -239,7 +240,7 @@ func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest)
 	})
 }
 
-// ReportBounce gives up the mail that a bounce is about.
+// ReportBounce marks the mail that a bounce (a report of a failed delivery) names as failed.
 func (s *mails) ReportBounce(ctx context.Context, r *propertyv1.ReportBounceRequest) (*propertyv1.ReportBounceResponse, error) {
 	bounce, isBounce := mail.ReadBounce(r.GetMessage())
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (_ *propertyv1.ReportBounceResponse, err error) {
@@ -250,7 +251,7 @@ func (s *mails) ReportBounce(ctx context.Context, r *propertyv1.ReportBounceRequ
 			}
 		}
 		if row == nil {
-			chain.From(ctx).MarkRecorded() // nothing changed, and strangers may send such mails
+			chain.From(ctx).MarkRecorded() // no entry in the audit log: nothing changed, and strangers can send such mails
 			return &propertyv1.ReportBounceResponse{Data: &propertyv1.Bounce{Outcome: "ignored"}}, nil
 		}
 		m, err := s.message(ctx, tx, row)

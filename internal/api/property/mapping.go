@@ -32,8 +32,8 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 	if _, err := partner.Integration(view, propertyID, r.GetIntegrationId()); err != nil {
 		return nil, err
 	}
-	// The latest change is read before the list, because the list may then contain a later change. A caller that sends the older change id
-	// cannot overwrite that change by mistake.
+	// The id of the latest change is read before the list. If a change happens in between, the id is too old, and the server refuses a
+	// write that sends it. Read after the list, the id could hide that change.
 	latest, err := space.LastChange(view, propertyID, r.GetIntegrationId())
 	if err != nil {
 		return nil, err
@@ -102,7 +102,7 @@ func addSuggestions(view *db.Tx, propertyID, integrationID string, list []*prope
 	return nil
 }
 
-// addDorms adds the names of the dorms of the beds that the list is mapped to or could be mapped to.
+// addDorms adds the name of the dorm to each entry in the list that is mapped to a bed, or for which a bed is suggested.
 func addDorms(view *db.Tx, propertyID string, list []*propertyv1.PartnerSpace) error {
 	var ids []string
 	for _, m := range list {
@@ -230,8 +230,8 @@ func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, de
 	return list, space.AffectedStays{}.Union(touched...), err
 }
 
-// replacedMappings returns the PMS's spaces whose mapping must be removed first: those that the request unmaps, and those that it maps to
-// another space while it maps their present space to something else.
+// replacedMappings returns the PMS's spaces whose mapping must be removed first: those that the request unmaps, and those that it moves to
+// another space while it gives their present space to another one of the PMS.
 func replacedMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (replaced []string, err error) {
 	goal := make(map[string]string, len(desired))
 	var targets []string
@@ -256,7 +256,7 @@ func replacedMappings(tx *db.Tx, propertyID, integrationID string, desired []*pr
 	return replaced, nil
 }
 
-// duplicates returns an error for each space of the PMS and each space of the property that a request maps more than once.
+// duplicates returns an error for each space, of the PMS or of the property, that a request maps more than once.
 func duplicates(wanted []*propertyv1.Mapping) []fault.Field {
 	var wrong []fault.Field
 	theirs, ours := map[string]bool{}, map[string]bool{}
@@ -272,7 +272,8 @@ func duplicates(wanted []*propertyv1.Mapping) []fault.Field {
 	return wrong
 }
 
-// ListConflicts lists what does not fit between the spaces of a PMS and those of the property, each with its possible cures.
+// ListConflicts lists the conflicts between the spaces of a PMS and those of the property, each with its possible cures (changes that
+// resolve it).
 func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflictsRequest) (*propertyv1.ListConflictsResponse, error) {
 	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
@@ -304,7 +305,7 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 	return &propertyv1.ListConflictsResponse{Data: list}, nil
 }
 
-// conflictMessage converts a mapping conflict without its cures. The text is in the reader's language.
+// conflictMessage converts a mapping conflict without its cures (the possible fixes). The text is in the reader's language.
 func conflictMessage(c *space.ConflictRow, to message.Reader) *propertyv1.Conflict {
 	return &propertyv1.Conflict{
 		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, ExternalId: c.ExternalID, Detail: space.ConflictText(c, to),

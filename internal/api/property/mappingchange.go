@@ -21,7 +21,7 @@ import (
 type mappingCall struct {
 	integrationID string
 	kind          space.ChangeKind
-	seen          string // seen is the id of the latest change that the caller has read; empty skips the check
+	seen          string // id of the latest change that the caller has read; empty skips the check
 	validateOnly  bool
 	change        mappingChange
 }
@@ -30,7 +30,7 @@ type mappingCall struct {
 type mappingChange func(tx *db.Tx, propertyID string) (space.AffectedStays, error)
 
 // runMapping runs a change of a mapping, records it, and recomputes the access of the affected stays. With validateOnly it stores nothing.
-// answer makes the answer from the id of the recorded change, or from the preview.
+// answer builds the response from the id of the recorded change, or from the preview.
 func runMapping[R proto.Message](ctx context.Context, s *mappings, c mappingCall, answer func(changeID string, p *propertyv1.MappingPreview) R) (R, error) {
 	var changeID string
 	record := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
@@ -67,8 +67,8 @@ const maxPreviewed = 20
 // errPreviewed rolls back the savepoint of a change after its effect was read.
 var errPreviewed = errors.New("the change was only previewed")
 
-// previewed returns the answer with what a change would do to the stays of the caller's property. It stores nothing, so the audit log gets
-// no entry.
+// previewed returns the response that answer builds from a preview: what a change would do to the stays of the caller's property. It stores
+// nothing, so the audit log gets no entry.
 func previewed[R any](ctx context.Context, d Deps, change mappingChange, answer func(*propertyv1.MappingPreview) R) (out R, err error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -88,8 +88,8 @@ func previewed[R any](ctx context.Context, d Deps, change mappingChange, answer 
 	return out, err
 }
 
-// preview runs a change in a savepoint, reads the next reservations that get other doors, with their spaces before and after it, and rolls it
-// back.
+// preview runs a change in a savepoint and rolls it back. It returns how many reservations get other doors, and the first maxPreviewed of
+// them with their spaces before and after the change.
 func preview(tx *db.Tx, propertyID string, change mappingChange) (*propertyv1.MappingPreview, error) {
 	var affected reservation.AffectedList
 	var after reservation.AffectedPlaces
@@ -205,7 +205,7 @@ func changeMessage(c *space.ChangeRow, spaces map[string]*space.Row) *propertyv1
 	return out
 }
 
-// UndoMappingChange undoes a recorded change of a mapping, or previews that.
+// UndoMappingChange undoes a recorded change of a mapping, or only previews the effect.
 func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMappingChangeRequest) (*propertyv1.UndoMappingChangeResponse, error) {
 	newID := ""
 	undo := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
@@ -226,7 +226,7 @@ func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMapp
 	})
 }
 
-// ApplyCure ends a mapping conflict by one of the cures that ListConflicts returned, or previews that.
+// ApplyCure resolves a mapping conflict by one of the cures that ListConflicts returned, or only previews the effect.
 func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest) (*propertyv1.ApplyCureResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -250,7 +250,8 @@ func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest
 	})
 }
 
-// CreateMissingSpaces creates spaces like those of a PMS that no space of the property matches, and maps them, or previews that.
+// CreateMissingSpaces creates a space for each space of a PMS that no space of the property matches, and maps it, or only previews the
+// effect.
 func (s *mappings) CreateMissingSpaces(ctx context.Context, r *propertyv1.CreateMissingSpacesRequest) (*propertyv1.CreateMissingSpacesResponse, error) {
 	out := &propertyv1.CreateMissingSpacesResponse{}
 	return runMapping(ctx, s, mappingCall{

@@ -135,16 +135,16 @@ type conversationStream struct {
 	grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]
 	s          *Messages
 	propertyID string
-	sent       map[string]conversationState // by guest
+	sent       map[string]conversationState // last sent state, by guest id
 }
 
-// conversationState is what changes of a conversation. A stream sends a conversation again only if it differs.
+// conversationState is the part of a conversation that changes. A stream sends a conversation again only if its state differs.
 type conversationState struct {
 	number, unread int32
 	read           bool // the receiver has read the last message
 }
 
-// isChanged reports whether the client does not have the state of a conversation yet, and remembers that it gets it.
+// isChanged reports whether the state of a conversation differs from the last sent one, and records it as sent.
 func (w *conversationStream) isChanged(c *propertyv1.Conversation) bool {
 	now := conversationState{number: c.GetLast().GetNumber(), unread: c.GetUnread(), read: c.GetLast().GetReadAt() != nil}
 	former, known := w.sent[c.GetGuestId()]
@@ -231,8 +231,8 @@ func (w *conversationStream) send(view *db.Tx, c conversation.Summary) error {
 	return w.Send(&propertyv1.WatchConversationsResponse{Data: m})
 }
 
-// conversationOf returns the conversation with a guest of the caller's property. named is the id of the guest, or that of a reservation for
-// its main guest. create, unless it is nil, stores the main guest of the reservation if no guest has opened the stay yet.
+// conversationOf returns the conversation with a guest of the caller's property. named is the id of a guest, or of a reservation, which
+// means its main guest. If no guest has opened the stay yet, create stores the main guest; if create is nil, the key has no guest.
 func conversationOf(ctx context.Context, tx *db.Tx, named string, create func(propertyID string) error) (conversation.Key, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -79,7 +79,7 @@ func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNotices
 	})
 }
 
-// reader returns the renderer of texts for a property's staff: in the language of the call, with times in the property's time zone.
+// reader returns the renderer of texts for a property's staff. It uses the language of the call and the property's time zone.
 func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, error) {
 	row, err := property.Get(d.DB.View(ctx), propertyID)
 	if err != nil {

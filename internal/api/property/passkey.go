@@ -145,7 +145,7 @@ func passkeyMessage(p staff.Passkey) *propertyv1.Passkey {
 	return m
 }
 
-// ceremonyMessage converts what the browser needs to use a passkey, and the state with which the caller finishes.
+// ceremonyMessage converts a begun WebAuthn ceremony: the options for the browser, and the state that the finishing call sends back.
 func ceremonyMessage(c staff.Ceremony) *propertyv1.PasskeyCeremony {
 	return &propertyv1.PasskeyCeremony{State: c.State, Options: c.Options}
 }

@@ -18,12 +18,13 @@ type People struct {
 	Deps
 	// URL returns the address of the page that a link opens.
 	URL func(secret string) string
-	// Mail orders the mail with the link of an invitation, and reports whether the property can send it.
+	// Mail orders the mail with the link of an invitation. It returns false if it orders none: the property has no mail server, or its
+	// managers, who set the server, could read the link of a higher role.
 	Mail func(tx *db.Tx, i staff.Invitation, language string) (bool, error)
 }
 
-// peopleCaller returns the caller of a call that manages the people of a property. A token counts as an owner, because only an owner's
-// token may make these calls.
+// peopleCaller returns the caller of a call that manages the people of a property. A token counts as an owner, because these calls refuse
+// other tokens.
 func peopleCaller(ctx context.Context) staff.Caller {
 	a, _ := actor.From(ctx)
 	by := staff.Caller{PersonID: a.PersonID, Role: staff.Owner, Author: a.Author()}
@@ -140,8 +141,8 @@ func memberMessage(ctx context.Context, m staff.Member) *propertyv1.Member {
 	}
 }
 
-// accessMessage has the fields of a member that other people change, which the etag covers. A person who leaves and joins again is another
-// member.
+// accessMessage returns the fields of a member that other people change; the etag covers them. CreatedAt is included, so that the etag
+// changes if a person leaves and joins again.
 func accessMessage(m staff.Member) *propertyv1.Member {
 	return &propertyv1.Member{Id: m.ID, Role: string(m.Role), Disabled: m.Disabled, CreatedAt: timestamppb.New(m.JoinedAt)}
 }

@@ -19,7 +19,8 @@ type register struct {
 	Deps
 }
 
-// InspectRegister lists the official forms of guests by days of arrival, for an inspector. It records who read them and why.
+// InspectRegister lists the registration forms that the law requires of guests, by day of arrival, for an inspector. It records who read
+// them and why.
 func (s *register) InspectRegister(ctx context.Context, r *propertyv1.InspectRegisterRequest) (*propertyv1.InspectRegisterResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -78,7 +79,7 @@ func checkDays(r guest.RegisterRange) error {
 	return nil
 }
 
-// entryMessage converts the official form of one guest.
+// entryMessage converts the registration form of one guest.
 func entryMessage(e guest.Entry) *propertyv1.RegisterEntry {
 	return &propertyv1.RegisterEntry{
 		Id: e.ID, Rule: e.Law, PmsNumber: e.Number, Role: e.Role, ArrivalOn: e.ArrivalOn, DepartureOn: e.DepartureOn,

@@ -115,7 +115,7 @@ func integrationNames(view *db.Tx, propertyID string) (map[string]string, error)
 	return names, nil
 }
 
-// ListArrivals lists a page of arrivals, each with its current readiness.
+// ListArrivals lists a page of arrivals, each with whether its doors are ready. The worst are first.
 func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArrivalsRequest) (*propertyv1.ListArrivalsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -171,7 +171,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader
 	return out
 }
 
-// arrivalFixes converts what must be fixed before an arrival.
+// arrivalFixes converts the problems that staff must fix before an arrival.
 func arrivalFixes(fixes []readiness.Fix, to message.Reader) (out []*propertyv1.ArrivalFix) {
 	for _, f := range fixes {
 		out = append(out, &propertyv1.ArrivalFix{

@@ -19,7 +19,7 @@ func (s *Sessions) FinishSignIn(ctx context.Context, r *propertyv1.FinishSignInR
 	return &propertyv1.FinishSignInResponse{Data: sessionToken(made)}, nil
 }
 
-// BeginTOTP creates the secret for an authenticator app. It has no effect before ConfirmTOTP.
+// BeginTOTP creates the secret for an authenticator app. The app is not required before ConfirmTOTP.
 func (s *Sessions) BeginTOTP(ctx context.Context, _ *propertyv1.BeginTOTPRequest) (*propertyv1.BeginTOTPResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -34,8 +34,8 @@ func (s *Sessions) BeginTOTP(ctx context.Context, _ *propertyv1.BeginTOTPRequest
 	})
 }
 
-// ConfirmTOTP checks the first code of the authenticator app and begins to require it. The answer has recovery codes, and a session that
-// replaces the caller's.
+// ConfirmTOTP checks the first code of the authenticator app. From then on, sign-ins require a code. The answer has recovery codes, and a
+// session that replaces the caller's.
 func (s *Sessions) ConfirmTOTP(ctx context.Context, r *propertyv1.ConfirmTOTPRequest) (*propertyv1.ConfirmTOTPResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

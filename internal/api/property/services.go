@@ -44,14 +44,14 @@ type Deps struct {
 	Mappings space.Mappings
 	CA       *bridge.CA
 	Stays
-	// ReadSpaces calls a partner's getSpaces endpoint and stores the result. Its error says why the call failed,
-	// and its message is the same for staff, in every language.
+	// ReadSpaces calls a partner's getSpaces endpoint and stores the result. The error says why the call failed. The message gives the same
+	// reason to staff and can be rendered in any language.
 	ReadSpaces func(ctx context.Context, propertyID, integrationID string) (message.Message, error)
 	// TestEndpoint calls an endpoint of a partner once and stores the result in its health.
 	TestEndpoint func(ctx context.Context, propertyID, integrationID, action string) (partner.Probed, error)
-	// KeepStays is the retention period of the installation. A property may have a shorter one.
+	// KeepStays is how long the installation keeps reservations after their end. A property can set a shorter period.
 	KeepStays time.Duration
-	// KeepEvents and KeepAudit are how long the installation keeps events, notices and the like, and the audit log.
+	// KeepEvents is how long the installation keeps events, notices and similar records. KeepAudit is the same for the audit log.
 	KeepEvents, KeepAudit time.Duration
 	// Here is the server node that runs this service.
 	Here lock.Node
@@ -59,7 +59,7 @@ type Deps struct {
 	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
 	// Unsent counts an unlock command that was refused because its bridge cannot be reached.
 	Unsent func(error)
-	// OpenWithin is the time after the call within which the door may open; 0: lock.MaxDeadline.
+	// OpenWithin limits the time between the call and the opening of the door; 0 means lock.MaxDeadline.
 	OpenWithin time.Duration
 }
 
@@ -105,7 +105,8 @@ func New(d Deps) *Services {
 	}
 }
 
-// Renderers returns the functions that complete repeated answers with PINs or a current result, by full method name: see [idem.Memory].
+// Renderers returns the functions that add PINs or a current result to the stored answer of a repeated call, by full method name: see
+// [idem.Memory].
 func Renderers(d Deps) map[string]idem.Renderer {
 	return map[string]idem.Renderer{
 		propertyv1.LockService_UnlockLock_FullMethodName:       (&locks{Deps: d}).renderAct,

@@ -119,8 +119,8 @@ func (s *Sessions) SignOutEverywhere(ctx context.Context, _ *propertyv1.SignOutE
 	})
 }
 
-// ChangePassword replaces the password of the signed-in person, or sets the first one, and ends all sessions. The answer has a new session for
-// the caller's device.
+// ChangePassword replaces the password of the signed-in person, or sets the first one, and ends all sessions. The answer has a new session
+// for the caller's device.
 func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePasswordRequest) (*propertyv1.ChangePasswordResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -141,7 +141,7 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 	})
 }
 
-// record adds the call, which changed the account of the person who, to the audit logs of that person's properties.
+// record adds the call to the audit log of every property where the person who works. It is for calls that change the person's account.
 func (s *Sessions) record(ctx context.Context, tx *db.Tx, who actor.Actor) error {
 	return staff.Record(tx, s.Keys, who.PersonID, chain.From(ctx).Trace(), audit.Done)
 }

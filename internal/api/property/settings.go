@@ -18,8 +18,8 @@ func Own() map[string]string {
 	return map[string]string{propertyv1.PropertyService_UpdateProperty_FullMethodName: "settings"}
 }
 
-// Settings converts the settings in a request. It returns all errors at once: violations of proto rules, and what fit finds wrong with the
-// settings. The request field is named "settings".
+// Settings converts the settings in a request. It returns all errors at once: violations of proto rules, and the errors of fit, the
+// domain's check. The request field is named "settings".
 func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(property.Settings) error) (property.Settings, error) {
 	if m == nil {
 		m = &propertyv1.PropertySettings{}
@@ -75,7 +75,7 @@ func Message(p *property.Row) *propertyv1.Property {
 		GatesAlone: p.GatesAlone, OwingPolicy: p.OwingPolicy, OwingThresholdMinor: int32(p.OwingThresholdMinor),
 		CreatedAt: timestamppb.New(p.CreatedAt), BackupCodes: p.BackupCodes,
 	}
-	m.Etag = convert.Etag(m) // of the settings: the deletion does not change it
+	m.Etag = convert.Etag(m) // covers the settings only: a deletion that begins does not change it
 	m.DeletingSince = convert.At(p.DeletingAt)
 	return m
 }

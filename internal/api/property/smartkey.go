@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// smartKeys implements SmartKeyService for staff, which manages the phones of guests.
+// smartKeys implements SmartKeyService, with which staff manage the phones of guests.
 type smartKeys struct {
 	propertyv1.UnimplementedSmartKeyServiceServer
 	Deps
@@ -75,7 +75,7 @@ func (s *smartKeys) RestartDoor(ctx context.Context, r *propertyv1.RestartDoorRe
 	})
 }
 
-// SetDoorListAge sets the maximum age of the status list with which a door accepts a SmartKey.
+// SetDoorListAge sets how old a door's status list (of revoked SmartKeys) can be before the door refuses SmartKeys.
 func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorListAgeRequest) (*propertyv1.SetDoorListAgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetDoorListAgeResponse, error) {
 		err := mobilekey.SetListAge(tx, s.Keys, propertyID, r.GetLockId(), time.Duration(r.GetMaxAgeMinutes())*time.Minute)

@@ -189,7 +189,7 @@ func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceReque
 	})
 }
 
-// DeleteSpace deletes a space and recomputes the access of its stays, or previews that.
+// DeleteSpace deletes a space and recomputes the access of its stays, or only previews the effect.
 func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceRequest) (*propertyv1.DeleteSpaceResponse, error) {
 	if r.GetValidateOnly() {
 		return previewed(ctx, s.Deps, func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {
@@ -294,7 +294,7 @@ func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*prope
 	for _, row := range rows {
 		m := bareSpace(row)
 		m.Etag = convert.Etag(m, lockField)
-		m.ParentName = convert.Text(dorms[row.ID]) // after the etag: a dorm's new name does not change its beds
+		m.ParentName = convert.Text(dorms[row.ID]) // not in the etag: renaming a dorm must not change the etags of its beds
 		m.LockId = convert.Text(locked[row.ID])
 		list = append(list, m)
 	}

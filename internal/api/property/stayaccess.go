@@ -117,7 +117,7 @@ func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinR
 	})
 }
 
-// appendStaffEvent appends an event of what the calling member of staff did at a stay, which the stay's explanation shows.
+// appendStaffEvent records what the calling member of staff did at a stay, as an event that the explanation of the stay shows.
 func appendStaffEvent(tx *db.Tx, row *reservation.Row, kind event.Kind) error {
 	who, _ := actor.From(tx.Context())
 	return event.Append(tx, event.Event{

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// testStays serves the test arrival of a property.
+// testStays implements TestStayService: staff try a whole stay with a reservation that no PMS sent.
 type testStays struct {
 	propertyv1.UnimplementedTestStayServiceServer
 	Deps
@@ -68,7 +68,7 @@ func (s *testStays) StartTestStay(ctx context.Context, r *propertyv1.StartTestSt
 	})
 }
 
-// CheckInTestStay checks the guest of the test stay in.
+// CheckInTestStay sets the test stay to started, as a PMS does at check-in.
 func (s *testStays) CheckInTestStay(ctx context.Context, _ *propertyv1.CheckInTestStayRequest) (*propertyv1.CheckInTestStayResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CheckInTestStayResponse, error) {
 		m, err := s.change(tx, propertyID, access.Started)
@@ -84,7 +84,7 @@ func (s *testStays) EndTestStay(ctx context.Context, _ *propertyv1.EndTestStayRe
 	})
 }
 
-// change changes the state of the test stay.
+// change sets the state of the test stay. It fails if there is none.
 func (s *testStays) change(tx *db.Tx, propertyID string, state access.State) (*propertyv1.TestStay, error) {
 	own, err := partner.OwnIntegration(tx, propertyID)
 	if fault.Has(err, fault.IntegrationNotFound) {
@@ -100,7 +100,7 @@ func (s *testStays) change(tx *db.Tx, propertyID string, state access.State) (*p
 	return s.message(tx, stored.Row)
 }
 
-// scopeOf returns the reservations of an integration.
+// scopeOf returns the scope of all reservations of an integration.
 func scopeOf(row *partner.IntegrationRow) reservation.Scope {
 	return reservation.Scope{PropertyID: row.PropertyID, IntegrationID: row.ID}
 }

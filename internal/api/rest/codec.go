@@ -16,13 +16,13 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// maxPreallocation bounds the memory that is allocated in advance because of a Content-Length header.
+// maxPreallocation bounds the bytes that are allocated in advance because of a Content-Length header.
 const maxPreallocation = 64 << 10
 
 // codec reads bodies and writes answers for the REST gateway. It implements runtime.Marshaler.
 type codec struct{}
 
-// usualAnswerSize is the initial size of the answer buffer; most answers fit.
+// usualAnswerSize is the initial size of the answer buffer in bytes; most answers fit.
 const usualAnswerSize = 2 << 10
 
 func (codec) ContentType(any) string { return jsonType[0] }
@@ -50,7 +50,8 @@ func (codec) NewEncoder(w io.Writer) runtime.Encoder {
 	})
 }
 
-// NewDecoder returns a decoder that never fails. It records errors in the call's report, and the chain answers them after authentication.
+// NewDecoder returns a decoder that does not fail for an invalid body. It records the errors in the call's report, so that the chain of
+// interceptors answers with them after authentication. r must be a [requestBody].
 func (codec) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		src, ok := r.(*requestBody)
@@ -62,15 +63,15 @@ func (codec) NewDecoder(r io.Reader) runtime.Decoder {
 	})
 }
 
-// requestBody is what the gateway's generated code sees as the request body. The method decode reads the real body.
+// requestBody replaces the request body that the gateway's generated code sees. Its method decode reads the real body.
 type requestBody struct{ exchange *exchange }
 
 // Read returns no data, because decode reads the real body.
 func (*requestBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (*requestBody) Close() error             { return nil }
 
-// decode reads the body of the HTTP request into v, a message or a pointer to one. It stores what is wrong with the body in the report. It refuses
-// the call if there is no memory for the body, see [chain.Call.Reserve].
+// decode reads the body of the HTTP request into v, a message or a pointer to one. It stores what is wrong with the body in the report. It
+// refuses the call if no memory is free for the body: see [chain.Call.Reserve].
 func (s *requestBody) decode(v any) {
 	report, call := &s.exchange.report, s.exchange.call
 	if call == nil || call.Refused() {

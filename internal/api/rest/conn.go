@@ -75,7 +75,8 @@ func (c *conn) NewStream(context.Context, *grpc.StreamDesc, string, ...grpc.Call
 	return nil, status.Error(codes.Unimplemented, "streams are not served over REST")
 }
 
-// bodyTarget returns the message to read a body into: v itself, or the message that v points to. It creates a nil message.
+// bodyTarget returns the message to read a body into: v itself, or the message that v points to, which it creates if it is nil. It returns
+// false for any other v.
 func bodyTarget(v any) (proto.Message, bool) {
 	if m, ok := v.(proto.Message); ok {
 		return m, true

@@ -20,7 +20,7 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// handleError is the gateway's error handler. It answers with the error of a call.
+// handleError is the gateway's error handler. It answers a failed call with its error.
 func (h *Handler) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 	x := exchangeOf(ctx)
 	if st, ok := status.FromError(err); ok {
@@ -80,7 +80,7 @@ func (h *Handler) answerOptions(w http.ResponseWriter, x *exchange) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// writeFault answers with a fault that arose outside of the chain. It also logs the call, because the chain does not.
+// writeFault answers with a fault that arose outside of the interceptor chain. It also logs the call, because the chain does not.
 func (h *Handler) writeFault(w http.ResponseWriter, x *exchange, f *fault.Fault) {
 	e := envelope.Of(f, x.id)
 	h.log.LogAttrs(x.request.Context(), slog.LevelInfo, "call", slog.String("method", "unrouted"), slog.String("protocol", string(chain.REST)),

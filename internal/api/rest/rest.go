@@ -69,7 +69,7 @@ func New(cfg Config) (*Handler, error) {
 	return h, nil
 }
 
-// exchange is the state of one HTTP request that the gateway's generated code cannot pass on.
+// exchange is the state of one HTTP request. It is in the context, because the gateway's generated code does not pass it on.
 type exchange struct {
 	request      *http.Request
 	writer       http.ResponseWriter
@@ -82,6 +82,7 @@ type exchange struct {
 	callContext context.Context // context of the call, stored here because the gateway does not pass it to the body decoder
 }
 
+// exchangeKey is the context key of a request's *exchange.
 type exchangeKey struct{}
 
 // exchangeOf returns the exchange that a context belongs to, or nil.
@@ -119,8 +120,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, x.gatewayRequest())
 }
 
-// admitCall admits a call to the chain before its body is read. It is registered as a metadata annotator, although it adds no metadata,
-// because only annotators learn the method before the gateway reads the body.
+// admitCall authenticates a call and checks its limits before its body is read: see [chain.Chain.Admit]. It is registered as a metadata
+// annotator, although it adds no metadata, because only annotators learn the method before the gateway reads the body.
 func (h *Handler) admitCall(ctx context.Context, _ *http.Request) metadata.MD {
 	x := exchangeOf(ctx)
 	method, ok := runtime.RPCMethod(ctx)
@@ -144,8 +145,8 @@ func (x *exchange) finish() {
 	}
 }
 
-// gatewayRequest returns the request that the gateway sees. It has no headers and no form, because the chain and the query reader read
-// these. Its body is a [requestBody].
+// gatewayRequest returns the request that the gateway sees. It has no headers and no form, because the interceptor chain and the query
+// reader read these from the original. Its body is a [requestBody].
 func (x *exchange) gatewayRequest() *http.Request {
 	ctx := context.WithValue(x.request.Context(), exchangeKey{}, x)
 	ctx = chain.FromHTTP(ctx, x.request)

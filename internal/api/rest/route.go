@@ -27,7 +27,7 @@ type binding struct {
 	body           protoreflect.FieldDescriptor
 	nonQueryFields map[protoreflect.Name]bool // fields that are read from the path or the body
 	mask           protoreflect.FieldDescriptor
-	masks          protoreflect.FieldDescriptor // field update_masks, with one field mask per entry of list
+	masks          protoreflect.FieldDescriptor // field update_masks, with one mask for each entry of the field list; nil if there is none
 	list           protoreflect.FieldDescriptor
 }
 
@@ -37,7 +37,7 @@ func (b *binding) isNotInQuery(fd protoreflect.FieldDescriptor) bool {
 }
 
 // loadRoutes reads the HTTP rules of services from their proto descriptors. It returns all routes, and the binding of each method by its
-// full name.
+// full name. A method without an HTTP rule has neither.
 func loadRoutes(services []string) ([]*route, map[string]*binding, error) {
 	var routes []*route
 	byMethod := map[string]*binding{}

@@ -1,6 +1,6 @@
-// Command migrationgen writes the next versioned migration for both engines: the difference between the existing migrations
-// and ent/schema. Run it with make migration, which names it NNNN_next and replaces it at each call, so that changes collect in
-// one migration. NAME=what_changes gives it its final name.
+// Command migrationgen writes the next versioned migration for both engines: the difference between the existing migrations and ent/schema.
+// Run it with "make migration". The file is named NNNN_next.sql and is replaced at each run, so that changes collect in one migration.
+// NAME=what_changes gives the file its final name.
 package main
 
 import (

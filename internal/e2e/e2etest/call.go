@@ -34,7 +34,7 @@ const (
 
 var Protocols = []Protocol{GRPC, REST, Connect}
 
-// Caller is who calls the API, with the credentials that are sent.
+// Caller is who calls the API: a name for messages of tests, and the credentials that its calls send.
 type Caller struct {
 	Name    string
 	Headers map[string]string
@@ -174,7 +174,7 @@ func headerOfMetadata(all ...metadata.MD) http.Header {
 	return h
 }
 
-// HTTPCall sends an HTTP request and returns the raw answer.
+// HTTPCall sends an HTTP request and returns the raw answer. The outcome is not decoded: see ReadEnvelope and ReadConnect.
 func (a *API) HTTPCall(ctx context.Context, c Caller, verb, path, contentType string, raw []byte) (Outcome, error) {
 	client := a.HTTP
 	if c.Socket {

@@ -17,7 +17,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// Tablet is an enrolled check-in tablet with its key.
+// Tablet is an enrolled check-in tablet with its key. Door is the last part of the address in the QR code at the door.
 type Tablet struct {
 	ID, Token, Door string
 	key             *ecdsa.PrivateKey
@@ -57,7 +57,7 @@ func (k *Tablet) As(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+k.Token)
 }
 
-// Sign signs a challenge with the tablet's key.
+// Sign signs a challenge with the tablet's key. The signature is r and s of ECDSA, 32 bytes each.
 func (k *Tablet) Sign(challenge string) ([]byte, error) {
 	digest := sha256.Sum256([]byte(challenge))
 	r, s, err := ecdsa.Sign(rand.Reader, k.key, digest[:])

@@ -59,7 +59,7 @@ func (o Outcome) Data() map[string]any {
 	return b.Data
 }
 
-// readDetails sets the reason and the fields from the details of a gRPC error.
+// readDetails sets the reason, the request id and the wrong fields from the details of a gRPC error.
 func (o *Outcome) readDetails(details []*anypb.Any) error {
 	for _, d := range details {
 		m, err := d.UnmarshalNew()
@@ -110,7 +110,7 @@ func (o *Outcome) ReadEnvelope() error {
 	return nil
 }
 
-// readREST decodes the REST answer in Raw, and its reply as that of the RPC.
+// readREST decodes the REST answer in Raw. If the call succeeded, it decodes the reply of the RPC r.
 func (o *Outcome) readREST(r RPC) error {
 	if err := o.ReadEnvelope(); err != nil || !o.OK() {
 		return err
@@ -183,14 +183,14 @@ func (o *Outcome) readUnserved() error {
 	return nil
 }
 
-// GRPCOutcome converts the error of a gRPC client to an Outcome.
+// GRPCOutcome converts the error of a gRPC client to an Outcome. It fails only if details of the error cannot be decoded.
 func GRPCOutcome(err error) (Outcome, error) {
 	st := status.Convert(err)
 	o := Outcome{Code: st.Code(), Message: st.Message()}
 	return o, o.readDetails(st.Proto().GetDetails())
 }
 
-// ConnectOutcome converts the error of a Connect client to an Outcome.
+// ConnectOutcome converts the error of a Connect client to an Outcome. It fails only if details of the error cannot be decoded.
 func ConnectOutcome(err error) (Outcome, error) {
 	o := Outcome{Code: codes.Code(connect.CodeOf(err)), Message: err.Error()}
 	var e *connect.Error

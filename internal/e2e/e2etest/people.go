@@ -19,7 +19,7 @@ import (
 // Scopes are all scopes that an integration can have.
 var Scopes = []string{"reservations:write", "reservations:read", "pins:read", "guests:read", "endpoints:write", "webhooks:write"}
 
-// ConnectApp connects another partner app to the property and returns the app as a caller. If no scopes are given, it gets all.
+// ConnectApp connects another partner app to the property and returns the app as a caller. Without scopes, the app gets all scopes.
 func ConnectApp(t testing.TB, w *World, name string, scopes ...string) Caller {
 	t.Helper()
 	app, err := adminv1.NewAppServiceClient(w.Socket).CreateApp(t.Context(), &adminv1.CreateAppRequest{Name: name})

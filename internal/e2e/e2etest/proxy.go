@@ -45,7 +45,7 @@ type Proxy struct {
 type connection struct {
 	bridge, service net.Conn
 	cut             *Cut
-	passed          [2]int
+	passed          [2]int // number of records forwarded, by direction; Cut resets it
 	halfClosed      bool
 }
 
@@ -269,7 +269,8 @@ func (p *Proxy) forwardRecords(l *connection, way Direction, from, to net.Conn) 
 	}
 }
 
-// isCutDue reports whether the connection must be cut now, because as many records have passed in a direction as its cut allows.
+// isCutDue reports whether the connection must be cut now, because as many records have passed in a direction as its cut allows. It counts
+// the cut.
 func (p *Proxy) isCutDue(l *connection, way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -85,8 +85,8 @@ type Process struct {
 	log     *os.File
 }
 
-// New describes a process. The process is ready when the URL ready answers with a status below 500. It is killed when the test ends. If the
-// test failed, the end of its log is printed.
+// New returns a process that is not started yet. The process is ready when the URL ready answers with a status below 500. When the test
+// ends, the process is killed. A report of the race detector in its log fails the test. If the test failed, the end of the log is printed.
 func New(t testing.TB, name, ready string, args ...string) *Process {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), name+".log"))
@@ -189,7 +189,7 @@ func (p *Process) Stop() error {
 	return nil
 }
 
-// signal sends a signal to the process and waits for its end.
+// signal sends a signal to the process, waits for its end and returns the process's error. It returns nil if no process runs.
 func (p *Process) signal(s syscall.Signal) error {
 	p.mu.Lock()
 	cmd, done := p.running, p.done
@@ -224,7 +224,7 @@ func Run(ctx context.Context, env []string, name string, args ...string) error {
 // errGaveUp ends a wait early, because the program has ended and the condition can no longer hold.
 var errGaveUp = errors.New("ended by itself")
 
-// Await polls until a condition holds, at most for Patience.
+// Await polls until holds returns true, at most for Patience. In the error, what completes "waiting until ...".
 func Await(ctx context.Context, what string, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()

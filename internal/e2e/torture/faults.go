@@ -14,7 +14,7 @@ import (
 // calmOdds are the probabilities of random lock faults during the whole run.
 var calmOdds = sim.Odds{Lost: 0.02, LostAck: 0.02, Late: 0.03, Busy: 0.02, Offline: 0.01}
 
-// recordFault adds a fault of the bridge or its network to the stories of all locks at the site.
+// recordFault adds a fault of the bridge or its network to the stories (logs) of all locks at the site.
 func (s *site) recordFault(w *world, format string, args ...any) {
 	w.count.add("link faults and kills", 1)
 	for _, l := range w.locks {
@@ -63,8 +63,8 @@ func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 	}
 }
 
-// killBridge kills and restarts a bridge. It prefers a moment when an operation has timed out at the bridge that the lock may still
-// execute.
+// killBridge kills and restarts a bridge. It prefers a moment when an operation has timed out at the bridge, because the lock may still
+// execute that operation.
 func (w *world) killBridge(ctx context.Context, s *site, rng *rand.Rand) {
 	inFlight := ""
 	if rng.IntN(4) > 0 {
@@ -183,8 +183,8 @@ func (w *world) disturbLock(ctx context.Context, s *site, l *lockState, rng *ran
 	}
 }
 
-// changeSlotByHand changes a slot at the lock itself, resets the lock, or does nothing. The lock reports when a service's code is removed,
-// but not when a code is added in a free slot.
+// changeSlotByHand overwrites or clears an occupied slot at the lock itself, resets the lock, or does nothing. It does not use free slots:
+// a lock reports that a code of the service is removed, but not that a code is added.
 func (w *world) changeSlotByHand(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
 	s.manualChanges.Lock()
 	defer s.manualChanges.Unlock()

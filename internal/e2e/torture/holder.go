@@ -107,7 +107,7 @@ type code struct {
 	id string
 }
 
-// readStatement implements subject. It reads the code with its state at each lock and its PINs.
+// readStatement implements subject. It reads the code with its state at each lock and its PINs, and records whether it has ended by itself.
 func (c *code) readStatement(ctx context.Context, w *world) (statement, error) {
 	o, err := w.request(ctx, w.staff, "GET", "/v1/property/codes/"+c.id, nil)
 	if err != nil {

@@ -76,6 +76,7 @@ const (
 	marginOfBridge    = 5 * time.Second          // margin for other locks: the bridge sets and clears the code, which takes a moment
 )
 
+// Evidence with which a code must open (certain) or may open (possible) its door, and reasons by what they mean for the door.
 var (
 	certainEvidence  = []string{"accepted", "verified", "used"}
 	possibleEvidence = []string{"queued", "sent", "accepted", "verified", "used", "unconfirmed", "removing"}
@@ -147,14 +148,14 @@ func (p press) mustOpen() bool {
 	return p.isCertainToOpen()
 }
 
-// isCertainToOpen reports whether the service states without a reservation that the PIN opens the lock's present door.
+// isCertainToOpen reports whether the service states, without a reason for doubt, that the PIN opens the lock's present door.
 func (p press) isCertainToOpen() bool {
 	return slices.ContainsFunc(p.matchingClaims(), func(c claim) bool {
 		return c.Door == p.Doors[0] && slices.Contains(certainEvidence, c.Evidence) && slices.Contains(harmlessReasons, c.Reason)
 	})
 }
 
-// isFormerPINAnnounced reports whether one of the claims warns that a former PIN may still open the lock.
+// isFormerPINAnnounced reports whether the statement or one of the claims in about warns that a former PIN may still open the lock.
 func (p press) isFormerPINAnnounced(about []claim) bool {
 	if slices.Contains(p.Statement.Reasons, "formerCode") || p.Statement.Status == "updating" || p.Statement.Status == "removing" {
 		return true

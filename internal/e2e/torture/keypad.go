@@ -10,8 +10,9 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// pressOnce types the PIN that choose returns at a lock; none if it is "". It reads the service's statement about who before and after,
-// and judges the press if both are equal. It returns the last statement, and whether it judged. The caller holds the holder's mutex.
+// pressOnce types a PIN at a lock. choose returns the PIN for a statement of the service; "" types none. pressOnce reads the service's
+// statement about who before and after, and judges the press if both are equal. It returns the last statement, and whether it judged. The
+// caller holds the holder's mutex.
 func (w *world) pressOnce(ctx context.Context, who subject, l *lockState, choose func(s statement) string) (statement, bool) {
 	h := who.asHolder()
 	w.lockMoves.RLock()

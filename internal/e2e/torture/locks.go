@@ -28,7 +28,7 @@ type lockState struct {
 	knownCodes      map[uint32]slotWrite // by slot: the operation with which the bridge set the current code
 	changedByHandAt time.Time            // when a slot was last changed by hand
 	opened          []time.Time          // times of remote unlocks
-	orders          []unlock
+	orders          []unlock             // unlock commands that staff have sent
 	story           story
 }
 
@@ -115,14 +115,14 @@ func (l *lockState) wasDisplaced(pin string) bool {
 	return yes
 }
 
-// recordingDriver is a driver that logs each operation in the story of its lock.
+// recordingDriver is a driver that logs each operation in the story (log) of its lock.
 type recordingDriver struct {
 	driver.Driver
 	w    *world
 	site *site
 }
 
-// Locks implements driver.Driver. It wraps each lock.
+// Locks returns the locks of the wrapped driver, each as a recordingLock.
 func (d recordingDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	locks, err := d.Driver.Locks(ctx)
 	for i, l := range locks {
@@ -131,6 +131,7 @@ func (d recordingDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	return locks, err
 }
 
+// recordingLock passes operations on to a lock, and records them.
 type recordingLock struct {
 	driver.Lock
 	w    *world
@@ -142,8 +143,8 @@ func (l recordingLock) note(format string, args ...any) {
 	l.w.byAddress[l.Address()].story.add(l.w.began, format, args...)
 }
 
-// recordWrite logs an operation, which what describes, and returns its answer a. If the operation timed out, it sends the lock's address
-// to lateOps, because the lock may still carry it out.
+// recordWrite logs an operation with the description what, and returns its answer a unchanged. If the operation timed out, recordWrite
+// sends the lock's address to lateOps, because the lock may still carry the operation out.
 func (l recordingLock) recordWrite(what string, a driver.Answer) driver.Answer {
 	l.w.count.add("operations", 1)
 	l.note("%s: %s %s", what, a.Result, a.Rule)
@@ -156,7 +157,7 @@ func (l recordingLock) recordWrite(what string, a driver.Answer) driver.Answer {
 	return a
 }
 
-// Set implements driver.Lock.
+// Set sets a code at the wrapped lock. It logs the operation, and records the code if the lock confirms it.
 func (l recordingLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	began := time.Now()
 	a := l.recordWrite(fmt.Sprintf("set slot %d to %s until %s", s.Slot, string(s.PIN), formatClock(s.NotAfter)), l.Lock.Set(ctx, s))
@@ -166,7 +167,7 @@ func (l recordingLock) Set(ctx context.Context, s driver.Setting) driver.Answer 
 	return a
 }
 
-// Clear implements driver.Lock.
+// Clear clears slot number of the wrapped lock. It logs the operation, and records the slot as cleared if the lock confirms it.
 func (l recordingLock) Clear(ctx context.Context, number uint32) driver.Answer {
 	a := l.recordWrite(fmt.Sprintf("clear slot %d", number), l.Lock.Clear(ctx, number))
 	if a.Result == slot.OK {
@@ -175,7 +176,7 @@ func (l recordingLock) Clear(ctx context.Context, number uint32) driver.Answer {
 	return a
 }
 
-// Unlock implements driver.Lock.
+// Unlock unlocks the wrapped lock. It logs the result, and records the time of a success for checkRemoteUnlocks.
 func (l recordingLock) Unlock(ctx context.Context) driver.Answer {
 	a := l.Lock.Unlock(ctx)
 	now := time.Now()

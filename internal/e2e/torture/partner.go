@@ -21,8 +21,8 @@ type stay struct {
 	id           string // id that the service gave the reservation
 	state        string
 	room         *hotelDoor
-	version      int
-	sentAt       time.Time
+	version      int            // number of the last call about the stay, for idempotency keys
+	sentAt       time.Time      // updatedAt of the last PATCH
 	acknowledged map[string]any // fields that the service acknowledged
 	explained    explanation    // last explanation that was read
 }
@@ -188,7 +188,7 @@ func (w *world) sendStaleUpdate(s *stay) {
 	w.count.add("stale updates", 1)
 }
 
-// swapRooms exchanges the rooms of two stays in one batch.
+// swapRooms exchanges the rooms of two random stays in one batch. It does nothing unless both are checked in.
 func (w *world) swapRooms(rng *rand.Rand) {
 	i, j := rng.IntN(len(w.stays)), rng.IntN(len(w.stays))
 	if i == j {

@@ -16,7 +16,7 @@ type story struct {
 // maxStoryLines bounds a story; the oldest lines are dropped.
 const maxStoryLines = 100
 
-// add adds a line with the time, also since began, the start of the run.
+// add adds a line with the time of day, and with the seconds since began, the start of the run.
 func (s *story) add(began time.Time, format string, args ...any) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

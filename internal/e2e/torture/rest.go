@@ -147,8 +147,9 @@ func (s statement) mayOpenLock(l *lockState) bool {
 	})
 }
 
-// reportUnmentionedPINs reports PINs of holders in slots of locks where the service does not mention them. During the presses a window may
-// end, and a waiting code may get the free slot. So it first reads the service again, and then checks that the slot still has the PIN.
+// reportUnmentionedPINs reports PINs of holders in slots of locks where the service does not mention them. known has the mentioned PINs by
+// lock. During the presses a window may end, and a waiting code may get the free slot. So it first reads the service again, and then checks
+// that the slot still has the PIN.
 func (w *world) reportUnmentionedPINs(ctx context.Context, known map[string]map[string]bool) {
 	owners := map[string]subject{}
 	for _, who := range w.subjects() {
@@ -222,7 +223,7 @@ func (w *world) checkExplanation(ctx context.Context, s *stay, complete bool) {
 	s.explained = e
 }
 
-// simulateExplainReaders reads and checks explanations of random stays until ctx ends.
+// simulateExplainReaders reads and checks explanations of random stays until ctx ends. draw returns a random number below n.
 func (w *world) simulateExplainReaders(ctx context.Context, draw func(n int) int) {
 	for ctx.Err() == nil {
 		pause(ctx, 500*time.Millisecond)

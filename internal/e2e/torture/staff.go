@@ -87,8 +87,8 @@ func (w *world) createCode(key string, rng *rand.Rand) {
 	w.count.add("codes", 1)
 }
 
-// addCode adds a code to those of the run. once means that it can be used once, ends that the service may end it by itself. what is for
-// its story.
+// addCode adds a code to those of the run. once means that the code can be used once. ends means that the service may end the code by
+// itself. what is the first line of its story (log).
 func (w *world) addCode(id string, once, ends bool, what string) {
 	c := &code{id: id}
 	c.name, c.shouldHaveAccess, c.oneTime, c.endsByItself = id, true, once, ends
@@ -126,7 +126,7 @@ func (w *world) revokeCode(key string, rng *rand.Rand) {
 	}
 }
 
-// swapBackupCodes replaces the backup codes of a lock, and uses one of the new codes in the run.
+// swapBackupCodes replaces the backup codes of a lock, and adds one of the new codes to those of the run.
 func (w *world) swapBackupCodes(key string, rng *rand.Rand) {
 	l := w.locks[rng.IntN(len(w.locks))]
 	o, answered := w.sendUntilAnswered(w.staff, key, "POST", "/v1/property/locks/"+l.id+"/backupCodes:swap", map[string]any{})
@@ -255,8 +255,7 @@ func (w *world) compareEntries(ctx context.Context, path string, judge func(entr
 	}
 }
 
-// reportLost counts a comparison with an acknowledged value. what describes the difference, which is a violation, or is "" if there is
-// none.
+// reportLost counts a comparison with an acknowledged value. what describes the difference, which is a violation; "" if there is none.
 func (w *world) reportLost(what string, stories ...*story) {
 	w.count.add("fields compared", 1)
 	if what != "" {

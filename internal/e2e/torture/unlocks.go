@@ -80,7 +80,7 @@ func lockName(orders []unlock) string {
 	return orders[0].Lock
 }
 
-// describeLastUnlockBefore describes the last unlock command sent before a time.
+// describeLastUnlockBefore describes the last unlock command sent before a time, or returns "" if there was none.
 func describeLastUnlockBefore(commands []unlock, at time.Time) string {
 	commands = slices.SortedFunc(slices.Values(commands), func(a, b unlock) int { return a.Called.Compare(b.Called) })
 	for _, o := range slices.Backward(commands) {

@@ -116,8 +116,8 @@ type world struct {
 	spaceChanges sync.Mutex
 }
 
-// newWorld starts the server, the bridges and the PMS of a run, and sets up the hotel. seed is the seed of all random faults; engine is
-// only logged.
+// newWorld starts the server, the bridges and the PMS of a run, and sets up the hotel. seed is the seed of all random faults; database is a
+// URL; engine is only logged.
 func newWorld(t testing.TB, seed uint64, engine, database string) *world {
 	t.Helper()
 	dir := t.TempDir()
@@ -295,7 +295,8 @@ func (w *world) request(ctx context.Context, who e2etest.Caller, verb, path stri
 var retryable = []int{http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 // sendUntilAnswered retries a change with the same idempotency key until it is answered, also while the server is killed and restarted. It
-// continues after the end of the run, because the effect of an unanswered change is unknown.
+// continues after the end of the run, because the effect of an unanswered change is unknown. It returns false, and reports a violation, if
+// no answer comes within program.Patience.
 func (w *world) sendUntilAnswered(who e2etest.Caller, key, verb, path string, content any) (e2etest.Outcome, bool) {
 	deadline := time.Now().Add(program.Patience)
 	who = who.WithHeader("idempotency-key", key)

@@ -23,7 +23,7 @@ import (
 // domain is the domain of every ErrorInfo.
 const domain = "latchkey.dev"
 
-// retryUnavailable is the Retry-After of unavailable faults that name none.
+// retryUnavailable is the Retry-After of faults of the kind Unavailable that have none.
 const retryUnavailable = 5 * time.Second
 
 // MaxViolations bounds the invalid fields that one answer lists.
@@ -180,7 +180,7 @@ func readDetail(e *errorsv1.Error, d *anypb.Any) {
 	}
 }
 
-// Row is one row of the table of errors.
+// Row is one row of the table of error codes in the API reference.
 type Row struct {
 	Status int // Status is the HTTP status
 	Code   int32

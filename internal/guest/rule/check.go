@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Kind is the kind of a field's answer.
+// Kind is the type of a field's answer, such as a date.
 type Kind string
 
 // The kinds.
@@ -68,7 +68,7 @@ func ShapeOf(f Field) Shape {
 	return s
 }
 
-// Problem is why an answer is refused. Its text is in the catalogue.
+// Problem is why an answer is refused. Its text is in the catalogue (package message).
 type Problem string
 
 // The problems.
@@ -89,9 +89,9 @@ type Days struct {
 	Arrival time.Time
 }
 
-// Clean returns an answer in the form that is stored. It trims spaces, and removes invisible characters, and spaces, dots and dashes from
-// numbers. An answer in which nothing can be seen is empty. An empty answer is always right: [Missing] finds required fields without an
-// answer.
+// Clean returns an answer in the form that is stored, or the problem why it is refused. It trims spaces and removes invisible characters.
+// From numbers it also removes spaces, dots and dashes. An answer without a visible character is empty. An empty answer is always accepted:
+// [Missing] finds required fields without an answer.
 func Clean(f Field, answer string, days Days) (string, Problem) {
 	if !utf8.ValidString(answer) {
 		return "", BadCharacter
@@ -149,13 +149,14 @@ func withoutInvisible(r rune) rune {
 	return r
 }
 
-// isVisible reports whether a character alone can be seen. Marks need a letter, and fillers are letters to Unicode.
+// isVisible reports whether a character is visible on its own. Marks need a letter; fillers are invisible, although Unicode calls them
+// letters.
 func isVisible(r rune) bool {
 	const blankBraille = '\u2800'
 	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.IsMark(r) && r != blankBraille && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
-// cleanNumber removes the signs that only group the characters of a number.
+// cleanNumber removes separators from a number and makes its letters upper case.
 func cleanNumber(answer string) (string, Problem) {
 	answer = strings.ToUpper(strings.NewReplacer(" ", "", ".", "", "-", "").Replace(answer))
 	if answer == "" {

@@ -19,7 +19,7 @@ func (w Who) Covers(other Who) bool {
 	return slices.Index(whoInOrder, w) >= slices.Index(whoInOrder, other)
 }
 
-// Fills returns the fewest guests who must fill in a form for a property to keep the rule. A setting of the property may ask more of them.
+// Fills returns who must at least fill in a form so that the property complies with the rule. A property may ask more guests.
 func (r *Rule) Fills() Who {
 	fills := Lead
 	for _, w := range r.wants {

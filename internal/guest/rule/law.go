@@ -2,8 +2,8 @@ package rule
 
 import "time"
 
-// Rule is one version of the law of one country about what an accommodation asks its guests. Each version carries its source and
-// the day on which the source was read. It is no legal advice: a property confirms its own.
+// Rule is one version of the law of one country about what an accommodation asks its guests. Each version names its source and the day on
+// which the source was read. It is no legal advice: a property confirms the rule that it uses.
 type Rule struct {
 	Name   string // ISO 3166-1 alpha-2, or none
 	Since  string // in force since, YYYY-MM-DD
@@ -11,11 +11,11 @@ type Rule struct {
 	URL    string // where it can be read
 	Also   string // a second source, or empty
 	ReadOn string // when the sources were read, YYYY-MM-DD
-	// Closed means that the official form must hold nothing else.
+	// Closed means that the official form must hold no answers that the law does not ask.
 	Closed bool
 	// KeepMonths is how long the form is kept after departure; 0: the source names no time.
 	KeepMonths int
-	// keepFrom is how many days after the departure that time begins, where the law counts from the report of the departure.
+	// keepFrom is how many days after the departure KeepMonths begin, where the law counts from the report of the departure.
 	keepFrom int
 	// IdentityCheck and Signature are what the settings should say where the rule applies.
 	IdentityCheck, Signature string
@@ -33,17 +33,17 @@ type Rule struct {
 	wants       []requirement
 }
 
-// requirement is one field of a law.
+// requirement is one field that a law asks of the guests for whom when holds.
 type requirement struct {
 	field    Field
 	when     condition
 	optional bool
 	later    bool  // wanted at the departure at the latest
-	decides  bool  // the answer decides what is asked; it is not on the official form
+	decides  bool  // the answer only decides what else is asked; it is not on the official form
 	or       Field // another field: an answer to either of them is enough
 }
 
-// condition is a set of conditions on a guest that must all hold. The empty set is every guest.
+// condition is a set of conditions on a guest that must all hold. The empty set holds for every guest.
 type condition uint32
 
 const (
@@ -70,7 +70,7 @@ const (
 	hasPermit                          // travels with a residence permit
 )
 
-// all reports whether the conditions that hold for a guest include all of c.
+// all reports whether every condition of c holds for a guest. held are the conditions that hold.
 func (held condition) all(c condition) bool { return c&^held == 0 }
 
 // conditionsOf returns the conditions that hold for a guest.
@@ -119,10 +119,11 @@ func (r *Rule) isCitizen(a Answers) bool {
 // isForeign reports whether a guest named a citizenship, and none of the country.
 func (r *Rule) isForeign(a Answers) bool { return a[Nationality] != "" && !r.isCitizen(a) }
 
-// isExempt reports whether the main guest fills in no form, as a citizen where only foreigners do. Then no companion is covered by it.
+// isExempt reports whether the main guest fills in no form, as a citizen where only foreigners do. Then there is no form to cover
+// companions.
 func (r *Rule) isExempt(main Answers) bool { return r.foreignOnly && r.isCitizen(main) }
 
-// family has the answers to kinship that make a companion a member of the main guest's family, and for whom.
+// family has the answers to kinship that make a companion a member of the main guest's family, each with a condition on the companion.
 type family map[string]condition
 
 // relatives are all relatives of the main guest. closeFamily are those of the German law since 2025.
@@ -144,7 +145,8 @@ func Find(name string) (*Rule, bool) {
 	return nil, false
 }
 
-// On returns the version of the rule that is in force on a day: the earliest one for days before it, the newest one for no day.
+// On returns the version of the rule that is in force on a day. For a day before all versions it is the earliest one, and for the zero time
+// the newest.
 func (r *Rule) On(day time.Time) *Rule {
 	newest, ok := Find(r.Name)
 	if !ok {
@@ -166,7 +168,7 @@ func (r *Rule) On(day time.Time) *Rule {
 	return inForce
 }
 
-// every returns requirements for the table of rules: the fields are required of each guest for whom all conditions of when hold.
+// every returns requirements for the table of rules. The fields are required of each guest for whom all conditions of when hold.
 func every(when condition, fields ...Field) []requirement {
 	out := make([]requirement, len(fields))
 	for i, f := range fields {
@@ -175,7 +177,7 @@ func every(when condition, fields ...Field) []requirement {
 	return out
 }
 
-// optional is every for fields that a guest may leave empty.
+// optional is like every, for fields that a guest may leave empty.
 func optional(when condition, fields ...Field) []requirement {
 	out := every(when, fields...)
 	for i := range out {
@@ -184,7 +186,7 @@ func optional(when condition, fields ...Field) []requirement {
 	return out
 }
 
-// byDeparture is every for fields that the law wants by the departure. They do not hold a check-in back.
+// byDeparture is like every, for fields that the law wants by the departure. They do not hold a check-in back.
 func byDeparture(when condition, fields ...Field) []requirement {
 	out := optional(when, fields...)
 	for i := range out {
@@ -193,7 +195,7 @@ func byDeparture(when condition, fields ...Field) []requirement {
 	return out
 }
 
-// deciding is every for fields whose answers decide what else the law asks. They are not on the official form.
+// deciding is like every, for fields whose answers decide what else the law asks. They are not on the official form.
 func deciding(when condition, fields ...Field) []requirement {
 	out := every(when, fields...)
 	for i := range out {

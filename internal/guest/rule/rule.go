@@ -95,7 +95,7 @@ type Ask struct {
 	Labels   map[string]string // Labels has the label of a property's own field in other languages, by BCP 47 tag
 }
 
-// Reason is why a question is asked. Its text is in the catalogue, as "why." and the reason.
+// Reason is why a question is asked. The catalogue (package message) has its text, as "why." and the reason.
 type Reason string
 
 // The reasons.
@@ -119,7 +119,7 @@ func (a Ask) Reason() Reason {
 // Step is a page of the form.
 type Step string
 
-// The steps, in the order of the form.
+// The steps. [Steps] has their order in the form.
 const (
 	NameStep        Step = "name"
 	CitizenshipStep Step = "citizenship"
@@ -172,12 +172,12 @@ type Own struct {
 type Settings struct {
 	Rule *Rule
 	Own  []Own
-	// Mandatory groups are asked besides the law's fields, see [Groups].
+	// Mandatory are the groups whose fields are asked besides the law's, see [Groups].
 	Mandatory []Group
 }
 
-// Fields returns the questions to one guest, in the order of the form, by the version of the rule that is in force on the day of
-// arrival. The answers so far decide: a citizenship brings or removes what is asked of foreign citizens only.
+// Fields returns the questions to one guest, in the order of the form, by the version of the rule that is in force on the day of arrival.
+// The answers so far decide: a citizenship adds or removes what only foreign citizens are asked.
 func Fields(s Settings, g Guest, p Party) []Ask {
 	wanted := make([]Ask, len(steps)) // by position in the form; those without a field are not asked
 	at := func(f Field) *Ask { return &wanted[positions[f]] }
@@ -219,7 +219,7 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 	return out
 }
 
-// answeredInstead reports whether the guest answered the other field, where one of two is enough.
+// answeredInstead reports whether one of two fields is enough, and the guest answered the other one.
 func answeredInstead(w requirement, a Answers) bool { return w.or != "" && a[w.or] != "" }
 
 // Missing returns the required fields without an answer.
@@ -313,8 +313,8 @@ func Signs(r *Rule, g Guest, p Party) bool {
 	return slices.ContainsFunc(law.signs, held.all)
 }
 
-// KeptUntil returns the last day on which the answers are kept for the law, and false if the rule names no time. The day of departure
-// is that of its time zone. A month without that day ends earlier, so that nothing is kept longer than the law says.
+// KeptUntil returns the last day on which the answers are kept for the law, and false if the rule names no time. The day of departure is
+// taken in departure's time zone. If the last month has no such day, its last day counts, so that nothing is kept longer than the law says.
 func KeptUntil(r *Rule, departure time.Time) (time.Time, bool) {
 	if r.KeepMonths == 0 {
 		return time.Time{}, false
@@ -325,8 +325,8 @@ func KeptUntil(r *Rule, departure time.Time) (time.Time, bool) {
 	return first.AddDate(0, 0, min(d, last)-1), true
 }
 
-// IsMinor reports whether a guest is under 18 on the day of arrival. A guest without a birth date is one if the party counts
-// them as a child.
+// IsMinor reports whether a guest is under 18 on the day of arrival. Without a birth date, a guest is a minor if the party counts them as a
+// child.
 func IsMinor(g Guest, arrival time.Time) bool {
 	age, known := ageOn(g, arrival)
 	if !known {

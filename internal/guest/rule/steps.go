@@ -38,7 +38,7 @@ func StepRange(s Settings, g Guest, p Party) (least, most int) {
 	return least, most
 }
 
-// stepRange tries all answers to the first open question that decides on steps, and to those that follow from each answer.
+// stepRange tries all answers to the first open question that decides on steps, and recursively to the questions that follow from each.
 func stepRange(s Settings, law *Rule, g Guest, p Party) (least, most int) {
 	asks := Fields(s, g, p)
 	least = countSteps(asks)

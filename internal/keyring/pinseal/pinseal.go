@@ -14,7 +14,7 @@ import (
 	"fmt"
 )
 
-// Place identifies the slot that a PIN belongs to.
+// Place identifies the slot (a numbered place for a code on a lock) that a PIN is for, and its generation.
 type Place struct {
 	LockID     string
 	Slot       int

@@ -31,6 +31,7 @@ const (
 	TimeLocal TimeBase = "local" // the lock uses local time, and its driver converts
 )
 
+// CredentialKind is a kind of credential that a lock accepts.
 type CredentialKind string
 
 const (

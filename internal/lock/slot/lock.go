@@ -36,14 +36,14 @@ type Slot struct {
 	Refusal          Result   // Refusal is the lock's final refusal of Desired; the bridge retries only for the next generation
 	RefusedRule      string   // RefusedRule is the lock's rule that the PIN breaks, if Refusal is InvalidFormat
 	LastResult       Result   // LastResult is the last transient error for Desired
-	Attempts         uint8    // Attempts counts transient errors in a row, up to the most that the rules count
+	Attempts         uint8    // Attempts counts transient errors in a row, up to maxAttempts of the rules
 	RetryAt          time.Time
 	NextReadAt       time.Time // NextReadAt is when to read the slot back; zero means never
 	ClearedOnce      bool      // ClearedOnce means that the bridge cleared the slot, because a Duplicate or Occupied answer may have meant its own earlier attempt
 	ReadSinceChange  bool      // ReadSinceChange means that the slot was read since Desired changed or an attempt failed
 	UsedOneTimeID    string    // UsedOneTimeID is the OneTimeID of the one-time code that was used, here or on another lock
 	ChangedInFlight  bool      // ChangedInFlight means that the slot was changed at the lock while a write to it was in flight
-	ManualChanges    uint8     // ManualChanges counts changes made at the lock since Desired changed, and saturates
+	ManualChanges    uint8     // ManualChanges counts changes made at the lock since Desired changed, up to maxAttempts of the rules
 	TimesOvertaken   uint8     // TimesOvertaken counts operations on other slots that started while this slot was waiting
 	OldestGeneration uint64    // OldestGeneration is the oldest generation whose credential may be on the lock; 0 if there is none or it is not known
 }
@@ -177,6 +177,7 @@ const (
 	WakeAt                               // send TimePassed at At
 )
 
+// Action is one thing that Step asks the bridge to do. Kind decides which fields are set.
 type Action struct {
 	Kind     ActionKind
 	Op       Op

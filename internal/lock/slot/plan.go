@@ -10,7 +10,7 @@ type target struct {
 	pin       PIN
 	notBefore time.Time // notBefore is zero unless the lock itself enforces the window
 	notAfter  time.Time
-	due       time.Time // due is since when the slot should hold the target
+	due       time.Time // due is the time from which the slot should hold the target
 	changesAt time.Time // changesAt is when the target changes; zero means never
 }
 
@@ -53,9 +53,9 @@ func (m *machine) targetOf(s *Slot) target {
 	return t
 }
 
-// setNativeWindow sets the window that a lock which enforces windows gets for w, in steps of its granularity. The start is rounded down: the
-// bridge does not set the credential before it may open. The end is rounded down, so that the lock closes in time if the bridge is offline.
-// Before that end, the bridge extends the window by the remaining time.
+// setNativeWindow sets in t the window that the lock itself enforces for w, in steps of the lock's granularity. The start is rounded down:
+// the bridge does not set the credential before it may open. The end is rounded down, so that the lock closes in time if the bridge is
+// offline. Before that end, the bridge extends the window by the remaining time.
 func (m *machine) setNativeWindow(t *target, w Window) {
 	t.notBefore, t.notAfter = w.From, w.To
 	g := m.lock.Caps.Granularity

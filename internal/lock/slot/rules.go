@@ -52,7 +52,7 @@ const (
 	oneTimeEnds              // a one-time code that was used is no longer desired
 )
 
-// enforces reports whether a guard is switched on.
+// enforces reports whether a guard, one of the safety rules above, is on. In production all are on.
 func (r rules) enforces(g guard) bool { return r.off&g == 0 }
 
 // rules are the settings and guards of the state machine. Only tests change them.

@@ -7,13 +7,13 @@ type ServerSlot struct {
 	Desired  Desired
 	Observed Observed // Observed is of the desired or an older generation, never of a newer one
 	Grant    string   // Grant has the slot; empty if the slot is free
-	// SentTo is the enrolment of the bridge that last got a credential for this slot. It is empty when the slot is
-	// known to hold none.
+	// SentTo is the enrolment (an id that changes when a bridge enrols again) of the bridge that last got a credential
+	// for this slot. It is empty when the slot is known to hold none.
 	SentTo string
 	// SentToOther means that another bridge got a credential earlier, which may still be on the lock.
 	SentToOther bool
-	// OlderMayRemain means that the lock may still hold the credential of an older generation. Evidence that the lock
-	// holds the desired credential, or none, resets it.
+	// OlderMayRemain means that the lock may still hold the credential of an older generation. It becomes false when
+	// the lock is known to hold the desired credential, or none.
 	OlderMayRemain bool
 	// Foreign means that the slot holds a credential that Latchkey did not set.
 	Foreign bool

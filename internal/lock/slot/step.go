@@ -142,9 +142,9 @@ func (m *machine) recordUse() {
 	}
 }
 
-// endOneTimeCode marks a one-time code as used in all slots of the lock; code is its OneTimeID. The use was here or on
-// another lock. A newly desired code that was used already is marked in the same step: one step later it would be on
-// its way to the lock.
+// endOneTimeCode marks a one-time code as used in all slots of the lock, after a use here or on another lock; code is
+// its OneTimeID. A newly desired code that was used already must be marked in the step that stores it, because that
+// step may start to write it to the lock.
 func (m *machine) endOneTimeCode(code string) {
 	for i := range m.lock.Slots {
 		if s := &m.lock.Slots[i]; code != "" && s.Desired.OneTimeID == code {

@@ -63,8 +63,8 @@ func (d Desired) Window(n int) Window {
 // windowCount returns the number of windows, at least 1.
 func (d Desired) windowCount() int { return 1 + d.LaterWindows.Len() }
 
-// windowFrom returns the first window, with its index n, that has not ended at now, where each window counts as ended
-// by margin before its end. over means that all have ended; then the window is the last.
+// windowFrom returns the first window that has not ended at now, and its index n. A window counts as ended from margin
+// before its end. over means that all have ended; then windowFrom returns the last window.
 func (d Desired) windowFrom(now time.Time, margin time.Duration) (n int, w Window, over bool) {
 	for n = range d.windowCount() {
 		w = d.Window(n)

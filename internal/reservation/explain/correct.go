@@ -24,7 +24,7 @@ func (h Event) isOpening() bool { return h.Kind == event.DoorOpened || h.Kind ==
 
 // clocks corrects event times that come from wrong clocks on site. An event cannot happen after the server stored it. Evidence for one code
 // on one lock keeps the order in which it was stored. A door cannot open with a grant before the server created the grant: such an opening
-// moves after the first evidence for its code so far. Later evidence does not move it.
+// gets the time of the first evidence for its code so far. Later evidence does not change it.
 type clocks struct {
 	granted     map[string]time.Time       // granted has the creation time of each grant, by id
 	first, last map[codeLocation]time.Time // first and last are the times of the first and last evidence for each code
@@ -122,6 +122,7 @@ func (s period) overlaps(from, end time.Time) bool {
 // names no lock, so any lock at the door counts until there is evidence for the code.
 type periods map[lockAtDoor]period
 
+// lockAtDoor is a lock on a door. An empty lockID means any lock on the door.
 type lockAtDoor struct{ lockID, doorID string }
 
 // include reports whether a code of the stay was on the event's lock and door at the event's time.

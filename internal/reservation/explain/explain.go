@@ -92,14 +92,15 @@ type Explanation struct {
 	State         access.State
 	Doors         []Verdict
 	Steps         []Step
-	Truncated     bool
-	Forgotten     bool
-	AsOf          time.Time
+	Truncated     bool      // Truncated means that older steps are missing
+	Forgotten     bool      // Forgotten means that older events were deleted
+	AsOf          time.Time // AsOf is when the explanation was made
 	CompleteAfter time.Time // CompleteAfter is the time after which no step of a truncated timeline is missing; zero if unknown
 	Reason        string    // Reason limits the access of the whole stay; Text and Advice are about it
 	Text, Advice  message.Message
 }
 
+// Actor is the party that caused a step of the timeline.
 type Actor string
 
 const (
@@ -317,7 +318,8 @@ func (f Facts) evidence(h Event) []Step {
 	return []Step{s}
 }
 
-// at returns a step at the event's time that names its door. who caused the step, and kind selects its text.
+// at returns a step at the event's time that names its door. who is the party that caused the step; kind selects its
+// text.
 func (f Facts) at(h Event, who Actor, kind string) Step {
 	door := f.Doors[h.DoorID]
 	return Step{At: h.At, Actor: who, Kind: kind, DoorID: h.DoorID, DoorName: door.Name, DoorDorm: door.Parent, Evidence: h.Evidence, Reason: h.Reason,
@@ -339,7 +341,7 @@ func (t *stepBuilder) link(h Event) []Step {
 }
 
 // atDoor returns the step of an opened door or a refused attempt, or false if the timeline does not show it. An event
-// without a code or phone of the stay is shown only at a door that the stay has for itself, in that time.
+// without a code or phone of the stay is shown only if the stay had the door for itself at that time.
 func (t *stepBuilder) atDoor(h Event) (Step, bool) {
 	f := t.f
 	near := t.spans.include(h) && slices.Contains(t.accessible, h.DoorID) && f.Doors[h.DoorID].Private

@@ -87,7 +87,7 @@ type loader struct {
 	grant  []*ent.Grant      // grant has the grants of the stay, latest first
 	phone  []string          // phone has the phones of the stay, as actors of events
 	lockAt []*ent.Lock       // lockAt has the locks of the doors that the stay has
-	doorOf map[string]string // doorOf has the door of each of these locks
+	doorOf map[string]string // doorOf has the door of each lock in lockAt, by lock id
 	rows   []*ent.Event
 }
 
@@ -181,9 +181,9 @@ func (l *loader) grantIDs() []string {
 	return ids
 }
 
-// findForgotten sets since when the events of the stay are complete, if older ones were deleted. Events of a subject
-// are numbered from 1, and the retention sweep keeps the last event of each subject: such a last event alone proves
-// nothing about those between.
+// findForgotten sets in the facts since when the events of the stay are complete, if older ones were deleted. Events of
+// a subject are numbered from 1, and the retention sweep keeps the last event of each subject: such a last event does
+// not prove that the events before it are still there.
 func (l *loader) findForgotten() error {
 	swept := false
 	for _, subject := range []string{l.row.ID, event.InternalSubject(l.row.ID)} {

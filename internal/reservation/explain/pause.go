@@ -30,7 +30,7 @@ func pauseOf(e *ent.Event) time.Duration {
 }
 
 // pauseSteps returns steps for those waiting keypad pauses that overlap the time in which a code of the stay is at the
-// door. The others go on waiting, because a pause may be stored before the code.
+// door. The other pauses go on waiting, because a pause can be stored before the code.
 func (t *stepBuilder) pauseSteps() (steps []Step) {
 	waiting := t.pauses[:0]
 	for _, h := range t.pauses {

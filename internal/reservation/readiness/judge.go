@@ -19,18 +19,19 @@ import (
 	"latchkey.dev/internal/space"
 )
 
+// Status is whether the doors of an arrival will open.
 type Status string
 
 const (
 	Ready    Status = "ready"
-	AtRisk   Status = "atRisk"   // a door may not open for the guest
+	AtRisk   Status = "atRisk"   // it is uncertain whether a door will open for the guest
 	NotReady Status = "notReady" // a door will not open for the guest unless a person acts
 )
 
 // Rank orders statuses: a higher rank is worse.
 func (w Status) Rank() int { return slices.Index([]Status{Ready, AtRisk, NotReady}, w) }
 
-// Severity is how urgent a fix is.
+// Severity is how urgent a fix is: Blocks makes an arrival NotReady, Risks makes it AtRisk, a Note leaves it Ready.
 type Severity string
 
 const (
@@ -39,6 +40,7 @@ const (
 	Note   Severity = "note"
 )
 
+// order has the severities, worst first.
 var order = []Severity{Blocks, Risks, Note}
 
 // Reasons of a fix, in addition to the reasons of an access plan.
@@ -107,7 +109,7 @@ const blockingAhead = 2 * time.Hour
 // Limits that a lock may reach before staff are warned.
 const (
 	lowBattery   = 20 // battery percentage below which staff are warned
-	emptyBattery = 5
+	emptyBattery = 5  // battery percentage from which the lock counts as not opening
 	clockOff     = 2 * time.Minute
 )
 
@@ -142,6 +144,7 @@ func (v Verdict) withoutEndpoints() Verdict {
 	return Verdict{Status: statusOf(fixes), Fixes: fixes}
 }
 
+// judgement collects the problems of one arrival.
 type judgement struct {
 	Facts
 	beginsSoon bool // beginsSoon means that the stay begins soon
@@ -151,8 +154,8 @@ type judgement struct {
 // add appends a problem to the result.
 func (j *judgement) add(f Fix) { j.fixes = append(j.fixes, f) }
 
-// failing returns the severity of an endpoint of the PMS that keeps failing. Only a guest who has not checked in needs an answer of the PMS, and
-// the list of its rooms is not asked for then.
+// failing returns the severity of an endpoint of the PMS that keeps failing. It is a risk only before the check-in, which calls the PMS.
+// The check-in does not call getSpaces, the list of the PMS's rooms.
 func (j *judgement) failing(action string) Severity {
 	if action == partner.GetSpaces || j.State == access.Started {
 		return Note
@@ -250,8 +253,8 @@ func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func
 	}
 }
 
-// checkCode adds a problem if the code of the stay may not be on the lock in time. there means that the code is proven
-// to be on the lock. add appends a problem of this door.
+// checkCode adds a problem if it is uncertain that the code of the stay will be on the lock in time. there means that
+// the code is proven to be on the lock. add appends a problem of this door.
 func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	switch {
 	case d.Reason == access.ClockUntrusted:
@@ -269,7 +272,7 @@ func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func
 // checkLock adds the problems of the lock itself: its battery, its clock and guessable PINs. add appends a problem of
 // its door.
 func (j *judgement) checkLock(l Lock, add func(string, Severity)) {
-	if l.Guessable { // the lock can always be guessed at: a note, because the guest's code still works
+	if l.Guessable { // PINs can be guessed without a pause; only a note, because the guest's code still works
 		add(Guessable, Note)
 	}
 	switch {

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Arrival is a reservation that begins, with its verdict.
+// Arrival is a reservation in a list of a day, with its verdict.
 type Arrival struct {
 	Row *ent.Reservation
 	Facts
@@ -61,12 +61,12 @@ func List(tx *db.Tx, svc reservation.Service, property *ent.Property, q reservat
 	return list, next, nil
 }
 
-// overdueAfter is how long after the time of its next check the result of a check still counts. Checks are that late only if they stand still.
+// overdueAfter is how long the result of a check still counts after the next check was due. Checks are later than that only if none run.
 const overdueAfter = time.Minute
 
-// Statuses returns the status of each of these arrivals of a property. It takes the result of the last check, which follows a change within
-// seconds. It judges arrivals without such a result now, at most a number of them, those first whose guests have not checked in. The status of the
-// others is empty.
+// Statuses returns the status of each of rows, arrivals of one property, in the same order. It takes the result of the last check; a check
+// follows a change within seconds. It judges up to most arrivals without such a result now, those first whose guests have not checked in.
+// The status of the rest is empty.
 func Statuses(tx *db.Tx, svc reservation.Service, property *ent.Property, rows []*ent.Reservation, most int) ([]Status, error) {
 	if len(rows) == 0 {
 		return nil, nil

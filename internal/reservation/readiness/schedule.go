@@ -6,7 +6,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// checkpoints are the times before its start at which every arrival is checked.
+// checkpoints are how long before its start every arrival is checked.
 var checkpoints = []time.Duration{reservation.Horizon, 2 * time.Hour, 15 * time.Minute}
 
 const (

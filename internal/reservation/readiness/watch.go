@@ -25,7 +25,7 @@ import (
 // Check is the result of one check of an arrival, before it is stored.
 type Check struct {
 	at       time.Time
-	before   *ent.Arrival // before is the stored arrival before this check
+	before   *ent.Arrival // before is the row of the arrival before this check
 	property *ent.Property
 	row      *ent.Reservation // row is nil if the guest no longer arrives
 	minutes  int
@@ -162,9 +162,10 @@ func (v Verdict) listed() (texts []message.Message) {
 	return texts
 }
 
+// noticeKinds has the kind of the notice for each status that needs one.
 var noticeKinds = map[Status]notice.Kind{AtRisk: notice.ArrivalAtRisk, NotReady: notice.ArrivalNotReady}
 
-// onceKey returns the key by which a notice about an arrival with a status is sent only once.
+// onceKey returns the deduplication key of the notice about an arrival with a status.
 func onceKey(reservationID string, w Status) string { return noticeKinds[w].Key(reservationID) }
 
 // resolveNotices resolves the notices about an arrival, except the notice for its current status.
@@ -183,8 +184,8 @@ func resolveNotices(tx *db.Tx, propertyID, reservationID string, current Status)
 // recheckDelay is the debounce of a recheck: a burst of changes causes one check.
 const recheckDelay = time.Second
 
-// RecheckSoon makes all arrivals of some properties, and some single arrivals, due within a second. Changes that may
-// affect an arrival call it.
+// RecheckSoon makes all arrivals of some properties, and some single arrivals, due within a second. It is called after
+// changes that can affect an arrival.
 func RecheckSoon(tx *db.Tx, propertyIDs, reservationIDs []string) error {
 	at := tx.Now().Add(recheckDelay)
 	err := tx.Arrival.Update().Where(entarrival.AgainAtGT(at), entarrival.Or(entarrival.PropertyIDIn(propertyIDs...), entarrival.IDIn(reservationIDs...))).

@@ -14,11 +14,12 @@ import (
 type newLinkView struct {
 	Code qrCode
 	Ends *timestamppb.Timestamp
-	Text string // message that explains what the link is for
+	Text string // message kind: what the link is for
 }
 
-// showNewLink renders the page of a link that was just created. secret is the secret part of the link, ends when it expires, text a message
-// about its purpose, and back the URL of the link "back". It is only called by handlers of a POST, so that loading a page creates no link.
+// showNewLink renders the page of a link that was just created. secret is the secret part of the link, ends when it expires, text the
+// message kind about its purpose, and back the URL of the link "back". Only handlers of a POST call it, so that loading a page creates no
+// link.
 func (x *exchange) showNewLink(title, text, secret string, ends *timestamppb.Timestamp, back string) error {
 	p := x.stayPage(title)
 	p.Back, p.LookURL = back, "" // no choice of colors or language: a reload would lose the link
@@ -28,7 +29,7 @@ func (x *exchange) showNewLink(title, text, secret string, ends *timestamppb.Tim
 
 // anotherView is the page that offers a link for another device of the guest.
 type anotherView struct {
-	Partial bool // the guest found the booking with number and name at the property: such a device may not create links
+	Partial bool // the guest found the booking with number and name at the property: the API lets such a device create no link
 }
 
 // showAnother handles the page that explains how to open the stay on another device.
@@ -93,7 +94,8 @@ func (s *site) openPasted(x *exchange) error {
 	return x.Redirect("/g/l/" + found[1])
 }
 
-// first renders the page that asks for the link of a stay. typed is what the guest pasted before.
+// first renders the page that asks for the link of a stay. typed is what the guest pasted before. Status 422 means that it has no such
+// link.
 func (x *exchange) first(status int, typed string) error {
 	p := x.newPage(nil, "web.first.title")
 	if status == http.StatusUnprocessableEntity {

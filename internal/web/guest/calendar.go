@@ -42,7 +42,7 @@ func calendarText(text string) string {
 // maxLine is the maximum length of a line in octets (RFC 5545, section 3.1).
 const maxLine = 75
 
-// foldLine splits a long line as RFC 5545 requires: each further part begins with a space, and no character is split.
+// foldLine splits a long line as RFC 5545 requires: each further part begins with a space character, and no character is split.
 func foldLine(line string) string {
 	var out strings.Builder
 	length := 0

@@ -7,16 +7,16 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// answers is the form of one guest, on the page that shows all answers for a check.
+// answers is the form of one guest, on the page where the guest checks all answers before the check-in.
 type answers struct {
 	Guest *guestv1.StayGuest
 	Form  *guestv1.Form
 }
 
-// answered reports whether a question has an answer. An answer that this device may not read counts, too.
+// answered reports whether a question has an answer. An answer that this device must not see counts, too.
 func answered(f *guestv1.FormField) bool { return f.GetValue() != "" || f.GetWithheld() }
 
-// missing returns the questions of a step that hold up the check-in, because they have no answer.
+// missing returns the questions of a step that have no answer and therefore hold up the check-in, see holdsUp.
 func missing(step *guestv1.FormStep) []*guestv1.FormField {
 	return slices.DeleteFunc(slices.Clone(step.GetFields()), func(f *guestv1.FormField) bool { return answered(f) || !holdsUp(f) })
 }
@@ -48,7 +48,8 @@ func (s *site) showAnswers(x *exchange) error {
 	return x.render(http.StatusOK, "check", p)
 }
 
-// firstMissing returns the URL of the first step with a missing answer, or "". That step returns to the check of all answers.
+// firstMissing returns the URL of the first step with a missing answer, or "". After that step, the guest comes back to the check of all
+// answers.
 func (x *exchange) firstMissing(all []answers) string {
 	for _, a := range all {
 		for _, step := range a.Form.GetSteps() {

@@ -17,7 +17,7 @@ type stageView struct {
 	Retry   bool      // the guest can retry the stopped check-in
 	Guests  []answers // at the stage confirmDetails: the answers to confirm
 	Sign    *signView // at the stage signature: what a guest signs on this page, or nil
-	Birth   string    // at a stop because of a minor alone: the URL at which the date of birth is corrected, or ""
+	Birth   string    // if a minor without an adult stops the check-in: the URL at which the date of birth is corrected, or ""
 }
 
 // canRetry reports whether the guest can retry a stopped check-in. It is false if any reason of the stop needs the front desk.
@@ -25,7 +25,7 @@ func canRetry(c *guestv1.CheckIn) bool {
 	return c.GetStage() == "stopped" && !slices.ContainsFunc(c.GetStops(), func(s *guestv1.CheckInStop) bool { return !s.GetRetry() })
 }
 
-// showStage handles the pages of the check-in. It shows the current stage, or moves to the page of the stage if this is another.
+// showStage handles the pages of the check-in. It shows the current stage. If that stage has another page, it redirects to that page.
 func (s *site) showStage(x *exchange) error {
 	c := x.flow.Stay.GetCheckIn()
 	if x.R.URL.Path == x.flow.CheckIn() && x.flow.asksSharing() {
@@ -86,7 +86,8 @@ func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 	return x.render(status, "stage", p)
 }
 
-// birthPage returns the URL of the page on which the first guest corrects a mistyped date of birth, or "" if this session cannot change it.
+// birthPage returns the URL of the form step in which the first guest of the session corrects a mistyped date of birth, or "" if this
+// session cannot change it.
 func (x *exchange) birthPage() (string, error) {
 	first := x.flow.Self().GetId()
 	f, err := x.form(first)
@@ -103,7 +104,7 @@ func (x *exchange) birthPage() (string, error) {
 	return "", nil
 }
 
-// stageTitle returns the message of the title for the stage of a check-in.
+// stageTitle returns the kind of the title message for the stage of a check-in.
 func stageTitle(c *guestv1.CheckIn) string {
 	if c.GetStage() == "stopped" && !canRetry(c) {
 		return "web.stage.atDesk"
@@ -114,7 +115,8 @@ func stageTitle(c *guestv1.CheckIn) string {
 	return "web.stage.other"
 }
 
-// takeStep handles the button of the guest's next step. It loads the stay only if needed, because the last step should be fast.
+// takeStep handles the button of the next step of the check-in. It loads the stay only if needed, so that the last step, which completes
+// the check-in, is fast.
 func (s *site) takeStep(x *exchange) error {
 	do := x.Value("do")
 	c, err := x.doStep(do)
@@ -177,7 +179,7 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 
 type pinView struct {
 	Pins   *guestv1.Pins      // nil if this session does not get them
-	Gates  []*guestv1.GatePin // gates whose PIN differs from that of the room
+	Gates  []*guestv1.GatePin // gates (doors that several rooms share) whose PIN differs from that of the room
 	Shown  bool               // the PINs were shown before, or to another session: this session does not get them
 	Doors  []doorState
 	Wait   bool   // the doors of the stay are not known yet
@@ -193,7 +195,7 @@ func (s *site) showKey(x *exchange) error {
 	}
 	v := pinView{Doors: x.doors()}
 	if x.flow.Kiosk {
-		v.Phone = x.phoneQR() // first, because revealing the PIN also blocks this link for a copied cookie
+		v.Phone = x.phoneQR() // first: once the PIN is revealed, the API creates no such link, to protect against a copied cookie
 	}
 	pins, err := s.api.Stays.RevealPin(x.callContext(), &guestv1.RevealPinRequest{})
 	if err == nil {
@@ -203,13 +205,14 @@ func (s *site) showKey(x *exchange) error {
 		return err
 	} else {
 		withheld := x.flow.Stay.GetPinWithheld()
-		v.Shown = withheld != "noCode" // even if another request of the kiosk got the PINs just now
+		v.Shown = withheld != "noCode" // true even if another request of the kiosk got the PINs just now
 		v.Wait = withheld == "noCode" && len(v.Doors) == 0 && x.flow.Stay.GetSpaceName() != ""
 	}
 	return x.pinPage(v)
 }
 
-// showDoors handles the part without PINs of the page with the PINs and doors. The page's script reloads it to update the states of the doors.
+// showDoors handles the list of the doors without the PINs, which is a part of the page of showKey. The page's script reloads it to update
+// the states of the doors.
 func (s *site) showDoors(x *exchange) error {
 	v := pinView{Doors: x.doors(), Wait: x.R.URL.Query().Has("wait"), Follow: x.R.URL.Query().Has("codes")}
 	if v.Wait && len(v.Doors) > 0 {
@@ -218,7 +221,7 @@ func (s *site) showDoors(x *exchange) error {
 	return x.pinPage(v)
 }
 
-// Codes returns a version that changes with each PIN and each door of the stay. A page that shows PINs reloads when the version changes.
+// Codes returns a version that changes if a PIN or the list of the stay's doors changes. A page that shows PINs then reloads.
 func (p *page) Codes() string {
 	version := p.Flow.Stay.GetCodesVersion()
 	for _, d := range p.Flow.Stay.GetDoors() {
@@ -227,7 +230,7 @@ func (p *page) Codes() string {
 	return version
 }
 
-// pinPage renders the page of the PINs and doors.
+// pinPage renders the page with the PINs of the stay and the state of each door.
 func (x *exchange) pinPage(v pinView) error {
 	title := "web.key.title"
 	if v.Shown || x.flow.Kiosk {

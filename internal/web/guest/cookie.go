@@ -5,9 +5,9 @@ import (
 	"time"
 )
 
-// Names of cookies: stayCookie is followed by the id of a stay and has its session on a guest's device. doorCookie has the QR code by which the
-// guest found that stay, so that the guest can search again after the session.
-// A tablet has its own token and the session of its current guest.
+// Names of cookies. On a guest's device, the id of a stay follows the name: stayCookie has the session of that stay, and doorCookie the
+// door whose QR code the guest scanned to find it, so that the guest can search again after the session. A tablet has its own token in
+// kioskCookie, and the session of its current guest in visitCookie.
 const (
 	stayCookie  = "lk-stay-"
 	doorCookie  = "lk-door-"

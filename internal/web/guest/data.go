@@ -14,7 +14,7 @@ type dataView struct {
 	Erasure *guestv1.Erasure
 	Profile *guestv1.KeptProfile // data stored for the next stay, or nil
 	Ended   bool                 // the stay is over
-	Keep    bool                 // the posted choice to keep that profile
+	Keep    bool                 // the guest chose in the posted form to keep that profile
 	Partial bool                 // the guest found the booking with number and name at the property: such a device can neither show nor erase data
 }
 
@@ -27,7 +27,7 @@ func (s *site) showData(x *exchange) error {
 	return x.dataPage(http.StatusOK, v)
 }
 
-// data loads the state of an erasure and the profile that the property keeps.
+// data loads the state of an erasure and the guest's profile: the data that the property stores for the next stay.
 func (x *exchange) data() (dataView, error) {
 	v := dataView{Ended: x.flow.Stay.GetState() == "processed"}
 	found, err := x.site.api.Privacy.GetErasure(x.callContext(), &guestv1.GetErasureRequest{})
@@ -46,7 +46,7 @@ func (x *exchange) data() (dataView, error) {
 	return v, nil
 }
 
-// dataPage renders the page. wrongs are the lines of its error summary.
+// dataPage renders the page on which guests export or erase their data. wrongs are the lines of its error summary.
 func (x *exchange) dataPage(status int, v dataView, wrongs ...wrong) error {
 	p := x.stayPage("web.data.title")
 	p.Data, p.Wrong = v, wrongs
@@ -69,8 +69,8 @@ func (s *site) downloadData(x *exchange) error {
 	return err
 }
 
-// changeData handles the forms of the page. They request the erasure of the guest's data, withdraw the request, or delete the profile for the
-// next stay. An erasure during the stay ends the session, so the guest moves to the page of its receipt.
+// changeData handles the forms of the page. They request the erasure of the guest's data, withdraw the request, or delete the profile for
+// the next stay. An erasure that does not wait for the end of the stay ends the session, so the browser goes to the page of its receipt.
 func (s *site) changeData(x *exchange) error {
 	switch x.Value("do") {
 	case "withdraw":

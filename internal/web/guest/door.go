@@ -29,7 +29,7 @@ func (s *site) showDoor(x *exchange) error {
 	return x.find(http.StatusOK, door.GetData(), findView{Action: "/q/" + x.R.PathValue("door"), Number: x.Value("number"), Name: x.Value("name")})
 }
 
-// find renders the search form or, if v has several results, their list. face is the property's public data.
+// find renders the search form or, if v has several matching bookings, their list. face is the property's public data.
 func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) error {
 	title, name := "web.find.title", "find"
 	if len(v.Choices) > 0 {
@@ -50,7 +50,7 @@ func (x *exchange) find(status int, face *guestv1.PropertyFace, v findView) erro
 	return x.render(status, name, p)
 }
 
-// tooMany returns the error that too many searches failed, and when the guest may search again.
+// tooMany returns the error that too many searches failed. wait is the time until the guest may search again.
 func (p *page) tooMany(wait time.Duration) wrong {
 	minutes := max(1, int((wait+time.Minute-1)/time.Minute))
 	switch {
@@ -87,7 +87,8 @@ func (s *site) findAtDoor(x *exchange) error {
 	return x.openSession(found.GetData().GetSession())
 }
 
-// notFoundHere shows the search form again after a failed search. The page does not reveal which of number and name was wrong.
+// notFoundHere shows the search form again after a failed search at a door's QR code. The page does not reveal which of number and name was
+// wrong.
 func (x *exchange) notFoundHere(err error, face *guestv1.PropertyFace, v findView) error {
 	f := x.site.Fault(err)
 	switch f.Kind {

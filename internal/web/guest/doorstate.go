@@ -12,7 +12,7 @@ type tone string
 const (
 	toneOK      tone = "ok"      // the code works
 	toneInfo    tone = "info"    // the code is being put on the lock
-	toneUnknown tone = "unknown" // the code may work
+	toneUnknown tone = "unknown" // it is not known whether the code works
 	toneWarn    tone = "warn"    // there is no code
 	toneBad     tone = "bad"     // the code does not open the door
 )
@@ -20,18 +20,18 @@ const (
 // doorState is the state of a door as the guest reads it.
 type doorState struct {
 	*guestv1.StayDoor
-	Text string // message about the state
+	Text string // kind of the message about the state
 	Tone tone
 	Mark string // symbol with the meaning of Tone, for readers who do not see colors
 }
 
-// doorTexts maps the reasons why a door does not open, or may not open, to their messages.
+// doorTexts maps the reasons why a door does not open, or possibly does not open, to their message kinds.
 var doorTexts = map[string]string{
 	"noLock": "web.door.noLock", "noBridge": "web.door.noBridge", "bridgeRevoked": "web.door.bridgeRevoked", "spaceInactive": "web.door.noLock",
 	"lockOffline": "web.door.lockOffline", "lockJammed": "web.door.lockJammed",
 }
 
-// stateOf returns the state of a door as the guest reads it. begun means that the stay's codes may already open doors.
+// stateOf returns the state of a door as the guest reads it. begun means that the time has begun in which the stay's codes open doors.
 func stateOf(d *guestv1.StayDoor, begun bool) doorState {
 	pin, reason := d.GetPin(), d.GetReason()
 	onDoor := slices.Contains([]string{"accepted", "verified", "used"}, pin)
@@ -65,7 +65,8 @@ func stateOf(d *guestv1.StayDoor, begun bool) doorState {
 	return says("web.pin.unconfirmed", toneUnknown, "?") // the lock has the code, but another reason may keep the door shut
 }
 
-// doors returns the states of the stay's doors. Gates with neither a code nor a problem are left out.
+// doors returns the states of the stay's doors. Gates, the doors that several rooms share, are left out if they have neither a code nor a
+// problem.
 func (x *exchange) doors() []doorState {
 	begun := !x.flow.Stay.GetOpensAt().AsTime().After(x.site.Now())
 	var out []doorState
@@ -80,7 +81,7 @@ func (x *exchange) doors() []doorState {
 // isSure reports whether the code certainly opens the door.
 func (d doorState) isSure() bool { return d.Tone == toneOK }
 
-// Unsure returns the doors that the code may not open. The page shows them before the code.
+// Unsure returns the doors that the code possibly does not open. The page shows them before the code.
 func (v pinView) Unsure() []doorState {
 	return slices.DeleteFunc(slices.Clone(v.Doors), doorState.isSure)
 }
@@ -90,12 +91,12 @@ func (v pinView) Sure() []doorState {
 	return slices.DeleteFunc(slices.Clone(v.Doors), func(d doorState) bool { return !d.isSure() })
 }
 
-// Doubtful reports whether the code may not open the room. The page then shows the code smaller than the state of the door.
+// Doubtful reports whether the code possibly does not open the room. The page then shows the code smaller than the state of the door.
 func (v pinView) Doubtful() bool {
 	return slices.ContainsFunc(v.Unsure(), func(d doorState) bool { return d.GetKind() != "gate" })
 }
 
-// Call reports whether the page advises to call the property if a door does not open.
+// Call reports whether the page advises the guest to phone the property if a door does not open.
 func (v pinView) Call() bool {
 	return slices.ContainsFunc(v.Unsure(), func(d doorState) bool { return d.Tone != toneInfo })
 }

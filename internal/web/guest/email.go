@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// showEmail handles the page that asks for the guest's e-mail address, because the PMS has none that reaches the guest.
+// showEmail handles the page that asks for the guest's e-mail address, because the PMS has sent none at which the guest gets mails.
 func (s *site) showEmail(x *exchange) error {
 	if !x.flow.Stay.GetNeedsMailAddress() {
 		return x.Redirect(x.flow.CheckIn())
@@ -15,8 +15,8 @@ func (s *site) showEmail(x *exchange) error {
 	return x.emailPage(http.StatusOK, x.Value("email"), "")
 }
 
-// emailPage renders the page that asks for the guest's e-mail address. typed is the posted address, and problem the
-// message of its error or "".
+// emailPage renders the page that asks for the guest's e-mail address. typed is the posted address, and problem the message kind of its
+// error or "".
 func (x *exchange) emailPage(status int, typed, problem string) error {
 	p := x.stayPage("web.email.title")
 	if problem != "" {

@@ -46,7 +46,7 @@ func (x *exchange) callContextOf(token string) context.Context {
 	return x.CallContext(kit.Credential{Token: token, Language: x.pageLanguage()})
 }
 
-// renderProblem renders an error page. kind is the message of its title, and the message kind.text is its text.
+// renderProblem renders an error page. kind is the message kind of its title, and the message kind.text is its text.
 func (x *exchange) renderProblem(status int, kind string) {
 	p := x.newPage(x.flow.Stay.GetProperty(), kind)
 	v := problemView{Text: p.T(kind + ".text")}
@@ -63,7 +63,8 @@ type problemView struct {
 	URL, Label string // link to continue, or ""
 }
 
-// wayOn returns the URL and the label of the link on an error page with this status. Both are "" if there is nowhere to go.
+// wayOn returns the link with which the guest continues from an error page with this status: its URL and its label, a message kind. Both
+// are "" if there is no such page.
 func (x *exchange) wayOn(status int) (link, label string) {
 	path := x.R.URL.Path
 	switch {
@@ -85,7 +86,8 @@ func (x *exchange) wayOn(status int) (link, label string) {
 	return "", ""
 }
 
-// notFound renders the page for an unknown stay, link or page. It is the same if the stay exists but belongs to another guest.
+// notFound renders the page for an unknown stay, link or page. A stay of another guest gets the same page, so that the page does not reveal
+// it. The result is always nil.
 func (x *exchange) notFound() error {
 	kind := "web.problem.unknown"
 	switch path := x.R.URL.Path; {

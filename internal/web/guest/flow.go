@@ -24,7 +24,7 @@ func (f flow) base() string {
 	return "/g/stays/" + f.Stay.GetId()
 }
 
-// Until returns when the access of the stay ends: at the end of the stay before the PMS has checked the guest in.
+// Until returns when the access of the stay ends. Before the PMS has checked the guest in, it returns the planned end of the stay.
 func (f flow) Until() *timestamppb.Timestamp {
 	if until := f.Stay.GetAccessUntil(); until != nil {
 		return until
@@ -43,7 +43,7 @@ func (f flow) Home() string {
 // Below returns the URL of the stay's page with this name.
 func (f flow) Below(name string) string { return f.base() + "/" + name }
 
-// Form returns the URL of the form of one guest. At a kiosk, that page chooses the guest.
+// Form returns the URL of the form of one guest. guest is the id. At a kiosk, the page itself chooses the guest.
 func (f flow) Form(guest string) string {
 	if f.Kiosk {
 		return "/k/form"
@@ -72,7 +72,8 @@ func (f flow) place(guest string) int {
 	return -1
 }
 
-// stepOf parses the path of a step at a kiosk, the reverse of Step.
+// stepOf parses the path of a step at a kiosk, the reverse of Step. It returns the guest's id and the step's name, both "" for an invalid
+// path.
 func (f flow) stepOf(path string) (guest, step string) {
 	place := 0
 	if number, name, ok := strings.Cut(path, "."); ok {
@@ -112,8 +113,8 @@ func (f flow) Sharing() string {
 	return f.Below("form/share")
 }
 
-// Shares returns the state of the guest's decision which data the PMS gets: todo or done. It is "" if this session may not decide, or if the
-// property asks for nothing.
+// Shares returns the state of the guest's decision which data the PMS gets: todo or done. It is "" if this session is not allowed to
+// decide, or if the property asks for nothing.
 func (f flow) Shares() string {
 	for _, t := range f.Stay.GetTasks() {
 		if t.GetKind() == "sharing" {
@@ -170,7 +171,7 @@ func (f flow) stagePage(c *guestv1.CheckIn) string {
 	return "/k/stop"
 }
 
-// misses reports whether answers of a guest are missing.
+// misses reports whether required answers of a guest are missing. guest is the id.
 func (f flow) misses(guest string) bool {
 	return slices.Contains(f.Stay.GetCheckIn().GetMissingGuestIds(), guest)
 }
@@ -180,7 +181,8 @@ func (f flow) missesCompanion() bool {
 	return slices.ContainsFunc(f.Stay.GetGuests(), func(g *guestv1.StayGuest) bool { return g.GetRole() == "companion" && f.misses(g.GetId()) })
 }
 
-// CorrectsParty reports whether the page offers to correct how many people stay: to the session of the main guest, until all answers are confirmed.
+// CorrectsParty reports whether the page offers to correct how many people stay. Only the session of the main guest can, until all answers
+// are confirmed.
 func (f flow) CorrectsParty() bool {
 	switch f.Stay.GetCheckIn().GetStage() {
 	case "notToday", "start", "details", "confirmDetails", "stopped":
@@ -189,8 +191,8 @@ func (f flow) CorrectsParty() bool {
 	return false
 }
 
-// Number returns the position of a guest among the adults or among the children of the party, from 1, or 0 if there are not several such
-// companions. Pages use it to distinguish guests without a name.
+// Number returns the position, from 1, of a guest among the adults of the party or, for a child, among the children. It returns 0 if fewer
+// than two of them are companions. Pages use it to distinguish guests without a name.
 func (f flow) Number(of *guestv1.StayGuest) (number int) {
 	at, companions := 0, 0
 	for _, g := range f.Stay.GetGuests() {
@@ -221,7 +223,8 @@ func (f flow) Guest(id string) *guestv1.StayGuest {
 	return nil
 }
 
-// Self returns the guest of the session or, if the session belongs to no guest of the party, the first.
+// Self returns the guest of the session, whom the API lists first. If the session belongs to no guest of the party, it is the first guest
+// of the party; nil without guests.
 func (f flow) Self() *guestv1.StayGuest {
 	if all := f.Stay.GetGuests(); len(all) > 0 {
 		return all[0]

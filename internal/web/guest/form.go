@@ -18,7 +18,8 @@ func (x *exchange) guestAndStep() (guest, step string) {
 	return x.R.PathValue("guest"), x.R.PathValue("step")
 }
 
-// openForm handles the URL of a form. It moves to the first step with a missing answer. At a kiosk it chooses the first guest with one.
+// openForm handles the URL of a form. It redirects to the first step with a missing answer. At a kiosk it chooses the first guest who has a
+// missing answer.
 func (s *site) openForm(x *exchange) error {
 	id := x.R.PathValue("guest")
 	if x.flow.Kiosk {
@@ -70,8 +71,8 @@ type field struct {
 	ID    string
 	Value string
 	Parts []string // day, month and year of a date
-	Why   string   // message with the law's purpose of the question; empty if the field before has the same
-	By    string   // first name of the guest who gave an answer that this session may not change; empty if it may not read the name
+	Why   string   // kind of the message about why the law asks the question; empty if the field before has the same reason
+	By    string   // first name of the guest whose answer this session must not change; empty if it must not see the name
 }
 
 type stepView struct {
@@ -80,11 +81,11 @@ type stepView struct {
 	Fields  []field
 	Number  int                // number of the step; 0 if the form has only one
 	Count   int                // number of steps of the form, or the largest that it can have
-	AtMost  bool               // answers to come decide whether the form has all these steps
+	AtMost  bool               // the form possibly has fewer steps: that depends on answers that are still missing
 	Confirm bool               // the page returns to the check of all answers
 	Same    *guestv1.StayGuest // guest whose address a button copies, or nil
 	Other   bool               // the questions are about another guest than the reader
-	Party   bool               // the page links to the number of people, because this companion may not have come
+	Party   bool               // the page offers to correct the number of people, in case this companion has not come
 }
 
 // showStep handles the page of one step of a guest's form.
@@ -149,8 +150,8 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	return x.render(status, "step", p)
 }
 
-// stepTitle returns the message of a step's title. The step "birth" has titles of its own if it asks only for the date or only for the sex, and the
-// step "name" if it asks for another guest's name.
+// stepTitle returns the kind of the title message of a step. The step "birth" has titles of its own if it asks only for the date or only
+// for the sex, and the step "name" if other is true: it asks for the name of another guest than the reader.
 func stepTitle(step *guestv1.FormStep, other bool) string {
 	asks := func(names ...string) bool {
 		return slices.ContainsFunc(step.GetFields(), func(f *guestv1.FormField) bool { return slices.Contains(names, f.GetName()) })
@@ -166,8 +167,8 @@ func stepTitle(step *guestv1.FormStep, other bool) string {
 	return "form.birth.sex"
 }
 
-// sameAddress returns the address of the main guest, which a companion's form can copy. ok is false for other steps and guests, and if this
-// session may not read the address.
+// sameAddress returns the answers of the main guest's step "address", which a companion's form can copy. ok is false for other steps and
+// guests, and if this session must not see the address.
 func (x *exchange) sameAddress(guest, step string) (address map[string]string, ok bool) {
 	first := x.flow.Main().GetId()
 	if step != "address" || guest == first || first == "" {
@@ -188,7 +189,7 @@ func (x *exchange) sameAddress(guest, step string) (address map[string]string, o
 	return address, len(address) > 0
 }
 
-// isFromCheck reports whether the guest opened the page from the check of all answers.
+// isFromCheck reports whether the guest opened the page from the check of all answers, and so comes back to it.
 func (x *exchange) isFromCheck() bool { return x.R.URL.Query().Has("check") || x.Value("check") != "" }
 
 // backFrom returns the URL of the link "back" on the step at this index.
@@ -210,7 +211,8 @@ func (x *exchange) checkPage() string {
 	return x.flow.Below("form/check")
 }
 
-// answerOf returns the name of the answer in the path of a refused field, such as "answers.lastName", "answers[lastName]" or "lastName".
+// answerOf returns the name of the answer, such as lastName, from the path of a refused field: "answers.lastName", "answers[lastName]" or
+// "lastName".
 func answerOf(path string) string {
 	path = strings.TrimPrefix(path, "answers")
 	return strings.Trim(path, `.[]"`)
@@ -248,7 +250,7 @@ func (s *site) saveStep(x *exchange) error {
 	return x.Redirect(x.pageAfterStep(saved.GetData(), step))
 }
 
-// posted returns the posted answers of a step by name.
+// posted returns the posted answers of a step, by the name of the question.
 func (x *exchange) posted(step *guestv1.FormStep) map[string]string {
 	posted := map[string]string{}
 	words := x.words(x.flow.Stay.GetProperty())

@@ -1,6 +1,6 @@
 // Package guest serves the pages of guests and check-in tablets. A page calls the same API as every other client, through generated
-// clients. Every page works without script, except the enrolment of a tablet and the search on it, which
-// need its key.
+// clients. Every page works without script, except the enrolment of a tablet and the search on it: their script signs with the
+// tablet's key.
 package guest
 
 import (

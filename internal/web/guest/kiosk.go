@@ -22,11 +22,11 @@ func (s *site) tablet(h handler) handler {
 	}
 }
 
-// tabletStay wraps a handler like tabletSession, and loads the stay before it runs.
+// tabletStay is tabletSession for a handler that needs the stay, which it loads before the handler runs.
 func (s *site) tabletStay(h handler) handler { return s.tabletSession(withStay(h)) }
 
-// tabletSession wraps a handler of a page that needs the session of the guest at the tablet. Without a session, the tablet goes to its start
-// page.
+// tabletSession wraps a handler of a page that needs the session of the guest at the tablet. Without a session, the tablet goes to its
+// start page.
 func (s *site) tabletSession(h handler) handler {
 	return s.tablet(func(x *exchange) error {
 		if x.token = x.Cookie(visitCookie); x.token == "" {
@@ -40,8 +40,8 @@ func (s *site) tabletSession(h handler) handler {
 	})
 }
 
-// endCanceledVisit handles an ended session at a tablet. refused is the API's error. If the PMS canceled the stay, it forgets the session and
-// moves to a page about that, so that the next guest does not see it. Otherwise it returns refused.
+// endCanceledVisit handles an ended session at a tablet. refused is the API's error. If the PMS canceled the stay, the tablet forgets the
+// session and goes to a page about that, which shows no data to the next guest. Otherwise endCanceledVisit returns refused.
 func (x *exchange) endCanceledVisit(refused error) error {
 	ended, err := x.site.api.Links.GetEndedSession(x.callContextOf(""), &guestv1.GetEndedSessionRequest{Token: x.token})
 	switch {
@@ -147,7 +147,8 @@ func (s *site) showKiosk(x *exchange) error {
 	return x.render(http.StatusOK, "kiosk", p)
 }
 
-// chosenQuery marks the start page after a guest chose a language. Without the mark, the start page is in the property's language.
+// chosenQuery is the query of the start page after a guest chose a language. Without this query, the start page is in the property's
+// language.
 const chosenQuery = "chosen"
 
 // endGuestSession ends the session of the guest at the tablet, if there is one, on the server and in the browser.
@@ -183,8 +184,8 @@ type closedView struct {
 	QR   qrCode
 }
 
-// closedPage renders an offline page of the tablet. title and text are messages, idle is the mode of the page's script, and seconds is when it
-// tries the start page again.
+// closedPage renders an offline page of the tablet. title and text are message kinds, idle is the mode of the page's script, and seconds is
+// the time after which the script tries the start page again.
 func (x *exchange) closedPage(title, text, idle string, seconds int) error {
 	x.flow.Kiosk = true
 	x.OwnLanguage = x.R.URL.Path == "/k/closed" // not in the language of the current guest, because the stored page is for the next guests
@@ -200,7 +201,7 @@ func (x *exchange) closedPage(title, text, idle string, seconds int) error {
 	return x.render(http.StatusOK, "closed", p)
 }
 
-// showFind handles the search page of a tablet.
+// showFind handles the search page of a tablet. A reload of the list of results shows the search again.
 func (s *site) showFind(x *exchange) error {
 	if x.R.URL.Path == "/k/which" {
 		return x.Redirect("/k/find")
@@ -248,7 +249,7 @@ func (s *site) findAtKiosk(x *exchange) error {
 	return x.Redirect("/k/you")
 }
 
-// showYou handles the page that asks whether the found reservation is that of the guest.
+// showYou handles the page on which the guest confirms that the found reservation is their own.
 func (s *site) showYou(x *exchange) error {
 	p := x.stayPage("web.you.title")
 	p.Back, p.Idle = "/k/find", "guest"
@@ -278,7 +279,7 @@ func (s *site) kioskHelp(x *exchange) error {
 	return x.render(http.StatusOK, "help", p)
 }
 
-// showPhone handles the page with the QR code with which the guest continues on a phone.
+// showPhone handles the page whose QR code moves the check-in from the kiosk to the guest's phone.
 func (s *site) showPhone(x *exchange) error {
 	p := x.stayPage("web.phone.title")
 	p.Back = x.flow.stagePage(x.flow.Stay.GetCheckIn())

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// words returns the texts for a page of the property in the guest's language.
+// words returns the renderer of texts for a page of the property, in the guest's language.
 func (x *exchange) words(face *guestv1.PropertyFace) kit.Words { return x.Words(placeOf(face)) }
 
 // language returns the language to store for the guest, or "" if unknown. At a tablet only a choice counts, because the browser's language is
@@ -22,8 +22,8 @@ func (x *exchange) language() string {
 	return x.pageLanguage()
 }
 
-// pageLanguage returns the language of the page: the chosen one, else the first of the browser's that has texts. It returns "" if neither
-// exists, and the page is in the property's language.
+// pageLanguage returns the language of the page: the chosen one, else the first of the browser's languages that has texts. It returns "" if
+// neither exists. The page is then in the property's language.
 func (x *exchange) pageLanguage() string {
 	if chosen := x.ChosenLanguage(); chosen != "" {
 		return chosen
@@ -31,7 +31,8 @@ func (x *exchange) pageLanguage() string {
 	return message.Match(x.R.Header.Get("Accept-Language"))
 }
 
-// saveLook handles the form that chooses colors or language. At a tablet the language holds until the start page.
+// saveLook handles the form that chooses colors or language. At a tablet the choice of a language ends at the start page, because the next
+// guest comes.
 func (s *site) saveLook(x *exchange) error {
 	path := x.R.URL.Path
 	if !slices.ContainsFunc(Paths, func(p string) bool { return strings.HasPrefix(path, p) }) {

@@ -7,7 +7,7 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// ledgerView is the list of reads of the guests' data by the PMS, with those that were refused.
+// ledgerView is the ledger: the list of reads of the guests' data by the PMS, also of refused reads.
 type ledgerView struct {
 	Lines   []ledgerLine
 	Several bool   // the lines name the guest, because there are several
@@ -22,7 +22,7 @@ type ledgerLine struct {
 	Guest *guestv1.StayGuest
 }
 
-// Kind returns what happened: checkIn, read, or the reason why a read was refused.
+// Kind returns what happened: checkIn, read, or refused.REASON for a refused read.
 func (l ledgerLine) Kind() string {
 	if l.GetRefused() != "" {
 		return "refused." + l.GetRefused()
@@ -33,7 +33,7 @@ func (l ledgerLine) Kind() string {
 // Count returns how many reads the line combines.
 func (l ledgerLine) Count() int { return int(l.GetTimes()) }
 
-// showLedger handles the list of reads of the data of those guests that this device may see.
+// showLedger handles the ledger, the list of reads by the PMS. It has the reads of those guests' data that this device may see.
 func (s *site) showLedger(x *exchange) error {
 	first, token := x.flow.Below("ledger"), x.R.URL.Query().Get("page")
 	found, err := s.api.Stays.ListDisclosures(x.callContext(), &guestv1.ListDisclosuresRequest{PageToken: token})

@@ -28,16 +28,16 @@ func (s *site) showLink(x *exchange) error {
 	return x.showLink(found, false)
 }
 
-// link loads the link of the URL. It says whether one of the device's sessions came from it.
+// link loads the link of the URL. Its StayId is set if this device has a session that the link opened.
 func (x *exchange) link() (*guestv1.Link, error) {
 	found, err := x.site.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.R.PathValue("secret"), Sessions: x.sessions()})
 	return found.GetData(), err
 }
 
-// maxSessions bounds the sessions that a device names to the API.
+// maxSessions bounds the number of session tokens that a device sends to the API.
 const maxSessions = 20
 
-// sessions returns the tokens of the sessions that this device has.
+// sessions returns the tokens of the stays' sessions in the cookies of this device, at most maxSessions.
 func (x *exchange) sessions() (tokens []string) {
 	for _, c := range x.R.Cookies() {
 		if strings.HasPrefix(c.Name, x.CookieName(stayCookie)) && c.Value != "" && len(tokens) < maxSessions {
@@ -60,7 +60,7 @@ func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 	return x.render(http.StatusOK, "link", p)
 }
 
-// bindLink handles the button of the page that the link of a mail opens. It binds the link to this device, and moves to the stay or the profile. A
+// bindLink handles the button on the page of a mailed link. It binds the link to this device, and redirects to the stay or the profile. A
 // POST without the key of the page's form changes nothing, because some mail scanners post to links.
 func (s *site) bindLink(x *exchange) error {
 	if x.Key() == "" {
@@ -99,7 +99,7 @@ func (s *site) renewLink(x *exchange) error {
 	return x.showLink(found, true)
 }
 
-// stayCookieAge is how long a device keeps the token of a stay. The session ends earlier, but moves with the end of the stay.
+// stayCookieAge is how long a device keeps the token of a stay. The session ends earlier, but its end moves if the stay is extended.
 const stayCookieAge = 400 * 24 * time.Hour
 
 // openSession stores a session in a cookie of the guest's device and moves to its stay.

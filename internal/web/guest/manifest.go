@@ -81,5 +81,6 @@ func (p *page) Manifest() string {
 // TouchIcon returns the URL of the icon for the home screen of iOS.
 func (p *page) TouchIcon() string { return kit.IconURL(p.Property.GetAccent(), kit.TouchIcon) }
 
-// isApple reports whether an installed app has its own cookies on this kind of device. It then needs its own link to open the stay.
+// isApple reports whether an installed app has its own cookies on this kind of device (an iPhone or iPad). It then needs its own link to
+// open the stay.
 func isApple(device string) bool { return device == "iPhone" || device == "iPad" }

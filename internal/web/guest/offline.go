@@ -15,10 +15,10 @@ func (s *site) showOffline(x *exchange) error {
 	return x.render(http.StatusOK, "offline", p)
 }
 
-// KeptAt returns the element into which the script writes when the phone stored a part.
+// KeptAt returns the HTML element in which the script shows at what time the phone stored a part of the stay.
 func (p *page) KeptAt() template.HTML { return "<time data-at></time>" }
 
-// CodeVersion returns a version that changes with the state of the codes. The phone then stores the page of the PINs again.
+// CodeVersion returns a hash of the states of the codes. If it changes, the phone stores the page of the PINs again.
 func (v pinView) CodeVersion() string {
 	h := fnv.New64a()
 	for _, d := range v.Doors {

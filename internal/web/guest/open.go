@@ -11,7 +11,7 @@ import (
 
 // openView is what a page needs to open doors with the SmartKey of this browser.
 type openView struct {
-	Opens    bool // the session may have a SmartKey
+	Opens    bool // the session may have a SmartKey, a token on the device that opens doors
 	Device   string
 	Says     []openSentence
 	DoorName template.HTML // element into which the script writes the name of a door
@@ -20,7 +20,7 @@ type openView struct {
 // openSentence is a text that the script shows about a door: the message web.open.KIND.
 type openSentence struct{ Kind, Tone string }
 
-// openSentences are the results of docs/smartkey.md, section 21, and those refusals that a guest can resolve.
+// openSentences are the results of opening a door in docs/smartkey.md, section 21, and those refusals that a guest can resolve.
 var openSentences = []openSentence{
 	{"press", ""}, {"sending", ""}, {"opened", "ok"}, {"refused", "bad"}, {"refused.notYetValid", "bad"}, {"refused.staleList", "bad"}, {"refused.clockUntrusted", "bad"},
 	{"refused.revoked", "bad"}, {"failed", "bad"}, {"expired", "warn"}, {"unknown", "warn"}, {"offline", "warn"}, {"away", "warn"}, {"unreachable", "warn"}, {"slow", "warn"},

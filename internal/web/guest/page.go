@@ -19,7 +19,7 @@ type page struct {
 	Refresh  int    // seconds until the script loads the page again; 0: never
 	Stored   bool   // a phone stores the page for use without a connection
 	Gone     bool   // this device no longer has the stay: the script deletes what it stored
-	Idle     string // at a kiosk: guest, code, start, closed or cut (see ts/kiosk.ts)
+	Idle     string // at a kiosk, the mode of the page's script: guest, code, start, closed or cut (see ts/kiosk.ts)
 	Called   bool   // staff were called: the page does not offer it again
 	OnPhone  bool   // the page itself has the QR code for the guest's phone, so its foot does not link to it
 
@@ -37,8 +37,8 @@ func placeOf(face *guestv1.PropertyFace) kit.Place {
 	return kit.Place{TimeZone: face.GetTimeZone(), Language: face.GetLanguage()}
 }
 
-// newPage returns the data of a page. title is the kind of a message, kv are names and values of its parameters, and face is the property or
-// nil.
+// newPage returns the data of a page. title is a message kind, such as "web.find.title", kv are names and values of its parameters, and
+// face is the property or nil.
 func (x *exchange) newPage(face *guestv1.PropertyFace, title string, kv ...any) *page {
 	p := &page{Page: x.NewPage(placeOf(face), title, kv...), Kiosk: x.flow.Kiosk, Property: face, Flow: x.flow}
 	if p.Kiosk {
@@ -49,7 +49,8 @@ func (x *exchange) newPage(face *guestv1.PropertyFace, title string, kv ...any) 
 	return p
 }
 
-// secretPages are the names of pages that show PINs or a new link, also as a QR code. They are never compressed.
+// secretPages are the names of pages that show PINs or a new link, also as a QR code. Compression would reveal them, see
+// [kit.Exchange.Render].
 var secretPages = map[string]bool{"key": true, "newlink": true, "phone": true}
 
 // render executes the template with this name and sends it with an HTTP status.
@@ -60,7 +61,7 @@ func (x *exchange) render(status int, name string, p *page) error {
 	return x.Render(status, name, p, secretPages[name])
 }
 
-// label returns the label of a question.
+// label returns the label of a question as HTML: the text of a question that the property added, or the message field.NAME.
 func (p *page) label(f *guestv1.FormField) template.HTML {
 	if f.GetLabel() != "" {
 		return template.HTML(template.HTMLEscapeString(f.GetLabel()))

@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// showPartySize handles the page on which a kiosk asks how many people stay: the PMS may have sent no or another number, or a companion may not
-// have come.
+// showPartySize handles the page on which a kiosk asks how many people stay. The PMS possibly sent no number or a wrong one, or a companion
+// has not come.
 func (s *site) showPartySize(x *exchange) error {
 	if !x.flow.CorrectsParty() {
 		return x.Redirect(x.flow.CheckIn())
@@ -28,8 +28,8 @@ func (x *exchange) partyView() partyView {
 	return partyView{Adults: fmt.Sprint(x.flow.Stay.GetAdultCount()), Children: fmt.Sprint(x.flow.Stay.GetChildCount())}
 }
 
-// partySize renders the page on which a kiosk asks how many people stay. problem is the message of its error or "", and kv are the parameters of
-// the message.
+// partySize renders the page on which a kiosk asks how many people stay. problem is the message kind of its error or "", and kv are the
+// parameters of that message.
 func (x *exchange) partySize(status int, problem string, kv ...any) error {
 	p := x.stayPage("web.people.count")
 	p.Back, p.Data = "/k/form", x.partyView()
@@ -42,7 +42,8 @@ func (x *exchange) partySize(status int, problem string, kv ...any) error {
 	return x.render(status, "party", p)
 }
 
-// setParty stores the posted number of people. If the API refuses it, problem is the message of the reason, and kv are its parameters.
+// setParty stores the posted number of people. If the API refuses it, problem is the message kind of the reason, and kv are its parameters.
+// err is any other error.
 func (x *exchange) setParty() (problem string, kv []any, err error) {
 	_, err = x.site.api.Forms.SetParty(x.callContext(), &guestv1.SetPartyRequest{
 		AdultCount: parseCount(x.Value("adults")), ChildCount: parseCount(x.Value("children")),
@@ -60,8 +61,8 @@ func (x *exchange) setParty() (problem string, kv []any, err error) {
 	return "problem.outOfRange", nil, nil
 }
 
-// savePartySize handles the form with the number of people at a kiosk, and continues with the guests' forms. A companion who has answers or a
-// link cannot be removed this way.
+// savePartySize handles the form with the number of people at a kiosk, and continues with the guests' forms. A smaller number does not
+// remove a companion who has answers or a link: the page then shows an error.
 func (s *site) savePartySize(x *exchange) error {
 	if !x.flow.CorrectsParty() {
 		return x.Redirect(x.flow.CheckIn())

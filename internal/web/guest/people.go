@@ -55,7 +55,7 @@ func (s *site) saveParty(x *exchange) error {
 	return x.Redirect(x.flow.Below("people"))
 }
 
-// parseCount parses a number of people. It returns -1 for anything else, which the API refuses.
+// parseCount parses a number of people. It returns -1 for anything else, so that the API refuses it.
 func parseCount(text string) int32 {
 	n := int32(0)
 	for _, c := range text {
@@ -96,7 +96,7 @@ func (s *site) changePerson(x *exchange) error {
 	return x.people(http.StatusOK, peopleView{Sent: id})
 }
 
-// notChanged shows the page again with the reason if a companion cannot be invited or removed. It returns other errors unchanged.
+// notChanged shows the page again with the reason why a companion cannot be invited or removed. It returns other errors unchanged.
 func (x *exchange) notChanged(err error, guestID string) error {
 	switch x.site.Fault(err).Reason {
 	case fault.MinorNeedsAdult:

@@ -22,7 +22,7 @@ type profileView struct {
 	SendsNoMail bool                 // the property has no mail server, so it cannot mail a link
 }
 
-// profilePath returns the URL of the profile page of a property.
+// profilePath returns the URL of the page on which guests see their profile, the data that a property stores for their next stay.
 func profilePath(propertyID string) string { return "/g/profile/" + url.PathEscape(propertyID) }
 
 // findProfile handles /g/profile without a property. It moves to the page of the only property. With several, it shows where to find the right
@@ -40,7 +40,7 @@ func (s *site) findProfile(x *exchange) error {
 	return x.render(http.StatusOK, "problem", p)
 }
 
-// profileOf wraps a handler of the profile pages. It loads the property of the URL, which h gets as at.
+// profileOf wraps a handler h of the profile pages. It loads the property of the URL and passes it to h.
 func (s *site) profileOf(h func(x *exchange, at *guestv1.GetPropertyResponse) error) handler {
 	return func(x *exchange) error {
 		id := x.R.PathValue("property")
@@ -134,7 +134,7 @@ func (x *exchange) showProfileLink(link *guestv1.Link) error {
 	return x.render(http.StatusOK, "profilelink", p)
 }
 
-// ProfileURL returns the page on which guests without a stay see what the property stores about them.
+// ProfileURL returns the URL of the page on which guests without a stay see what the property stores about them.
 func (p *page) ProfileURL() string { return profilePath(p.Property.GetId()) }
 
 // profileLines returns the stored answers of a profile in the form that the templates of questions use.

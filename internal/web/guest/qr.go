@@ -9,7 +9,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// qr returns the QR code of a door's page. It is for the guest's own phone. Without a door it returns the zero code.
+// qr returns the QR code of a door's page, for the guest's own phone. door is the part of the URL that names the door. It returns the zero
+// code for "".
 func (x *exchange) qr(door string) qrCode {
 	if door == "" {
 		return qrCode{}

@@ -6,10 +6,10 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// signView is the form in which a guest signs the answers.
+// signView is the form in which a guest signs the answers, with a drawing.
 type signView struct {
 	Guest  *guestv1.StayGuest
-	Shown  string               // version of the answers, so that the signature is for exactly these
+	Shown  string               // version of the shown answers: the signature counts only for this version
 	Fields []*guestv1.FormField // the answers that are signed
 	Small  bool                 // the posted drawing was too small
 }

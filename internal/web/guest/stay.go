@@ -11,11 +11,11 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// deviceStay wraps a handler like deviceSession, and loads the stay before it runs.
+// deviceStay is deviceSession for a handler that needs the stay, which it loads before the handler runs.
 func (s *site) deviceStay(h handler) handler { return s.deviceSession(withStay(h)) }
 
-// deviceSession wraps a handler of a page of a stay. It sets the session that this device has for the stay. Without one, the answer is the
-// same as for a stay that does not exist: a device without any stay can paste the link of one.
+// deviceSession wraps a handler of a page of a stay. It takes the session of the stay from the device's cookie. Without one, the response
+// is the same as for an unknown stay. A device without any stay gets the page on which the guest can paste a link.
 func (s *site) deviceSession(h handler) handler {
 	return func(x *exchange) error {
 		id := x.R.PathValue("id")
@@ -27,7 +27,7 @@ func (s *site) deviceSession(h handler) handler {
 		case x.token == "" && x.Scripted():
 			return x.Redirect("/g/stays/" + id) // the session was ended in another tab
 		case x.token == "" && x.R.Method == http.MethodGet && x.keptStay("") == "":
-			return x.first(http.StatusNotFound, "") // such as the icon on the home screen of an iPhone, whose app has no cookie yet
+			return x.first(http.StatusNotFound, "") // such as for an app on the home screen of an iPhone, which has no cookie yet
 		case x.token == "":
 			return x.notFound()
 		}
@@ -67,14 +67,14 @@ func (x *exchange) dropStay(id string) {
 	x.DropCookie(doorCookie + id)
 }
 
-// wantsPage reports whether the guest sees the answer. It is false for an event stream and for files that the browser loads for a page.
+// wantsPage reports whether the guest sees the response. It is false for an event stream and for files that the browser loads for a page.
 func (x *exchange) wantsPage() bool {
 	accept := x.R.Header.Get("Accept")
 	return accept == "" || strings.Contains(accept, "text/html")
 }
 
-// renderGone renders the page that explains why this device can no longer open the stay. kind is the message of the reason. The page shows no
-// data of the stay. It names the property, unless face is nil.
+// renderGone renders the page that explains why this device can no longer open the stay. kind is the message kind of the reason. The page
+// shows no data of the stay. It names the property, unless face is nil.
 func (x *exchange) renderGone(status int, face *guestv1.PropertyFace, kind string) error {
 	x.flow.Stay = nil
 	p := x.newPage(face, kind)
@@ -84,7 +84,7 @@ func (x *exchange) renderGone(status int, face *guestv1.PropertyFace, kind strin
 	return x.render(status, "problem", p)
 }
 
-// withStay wraps a handler and loads the stay before it runs.
+// withStay wraps a handler, and loads the stay before the handler runs.
 func withStay(h handler) handler {
 	return func(x *exchange) error {
 		if err := x.loadStay(); err != nil {
@@ -118,7 +118,7 @@ func (x *exchange) loadStay() error {
 	return nil
 }
 
-// stayPage returns the data of a page of the stay. title is the kind of a message.
+// stayPage returns the data of a page of the stay. title is a message kind.
 func (x *exchange) stayPage(title string, kv ...any) *page {
 	p := x.newPage(x.flow.Stay.GetProperty(), title, kv...)
 	p.Back = x.flow.Home()
@@ -134,7 +134,7 @@ type stayView struct {
 	Unread int // number of unread messages
 	Doors  pinView
 	openView
-	Stage string // the message of the title of the check-in's stage
+	Stage string // kind of the title message of the check-in's stage
 	Rules bool   // the page links to the house rules, because no open task does
 	Apple bool   // an installed app has its own cookies, so it needs its own link
 }
@@ -163,7 +163,7 @@ func (s *site) showStay(x *exchange) error {
 	return x.render(http.StatusOK, "stay", p)
 }
 
-// taskURL returns the URL of the page of a task, or "" if the task cannot start yet.
+// taskURL returns the URL of the page of a task of the stay, such as the house rules, or "" if the task cannot start yet.
 func (f flow) taskURL(t *guestv1.Task) string {
 	if t.GetState() == "blocked" {
 		return ""
@@ -351,7 +351,7 @@ func (s *site) help(x *exchange) error {
 	return x.render(http.StatusOK, "help", p)
 }
 
-// showUnknown handles the addresses below a stay that have no page. The address of a form, which a browser loads again later, leads to the stay.
+// showUnknown handles URLs below a stay that have no page. A browser may load the URL of a form again later: it is redirected to the stay.
 func (s *site) showUnknown(x *exchange) error {
 	switch x.R.PathValue("rest") {
 	case "", "help", "end":

@@ -24,16 +24,17 @@ var staticFiles embed.FS
 // assets are the style sheets, scripts and images. A file name contains the hash of its content, so browsers can cache it forever.
 type assets struct {
 	byName map[string]*asset // by file name
-	names  map[string]string // file name with hash by the name without it, such as guest.css
+	names  map[string]string // file name with hash, by the name without it: guest-4UINZKSM.css by guest.css
 }
 
+// asset is a file with its content type (kind), its content, its gzip copy and its ETag (tag).
 type asset struct {
 	kind          string
 	plain, zipped []byte
 	tag           string
 }
 
-// hashed matches the name of a file with its hash.
+// hashed matches a file name with a hash, such as guest-4UINZKSM.css, and captures the parts around the hash: guest and .css.
 var hashed = regexp.MustCompile(`^(\w+)-[A-Z0-9]{8}(\.\w+)$`)
 
 // loadAssets loads the embedded files of the directory static.
@@ -133,7 +134,7 @@ func mayCompress(r *http.Request) bool {
 	return (from == "" || from == "same-origin" || from == "none") && acceptsGzip(r)
 }
 
-// write sends a complete page.
+// write sends a complete page. compress means with gzip.
 func (x *Exchange) write(status int, body []byte, compress bool) {
 	if compress {
 		var b bytes.Buffer
@@ -150,7 +151,7 @@ func (x *Exchange) write(status int, body []byte, compress bool) {
 	_, _ = x.W.Write(body)
 }
 
-// zip returns content compressed with the best ratio.
+// zip returns content as gzip with the best ratio.
 func zip(content []byte) []byte {
 	var b bytes.Buffer
 	z, _ := gzip.NewWriterLevel(&b, gzip.BestCompression)

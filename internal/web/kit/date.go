@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// DateParts splits a date into day, month and year for the three boxes of an input. value is a stored date or, after a failed attempt, the
-// text that DateFrom returned.
+// DateParts splits a date into day, month and year for the three boxes of an input. value is a stored date (YYYY-MM-DD) or, after a failed
+// attempt, the text that DateFrom returned. It returns three empty parts for "".
 func DateParts(value string) []string {
 	if parts := strings.SplitN(value, "-", 3); len(parts) == 3 && len(parts[0]) == 4 {
 		return []string{strings.TrimLeft(parts[2], "0"), strings.TrimLeft(parts[1], "0"), parts[0]}
@@ -15,8 +15,8 @@ func DateParts(value string) []string {
 	return append(strings.SplitN(value, " ", 3), "", "", "")[:3]
 }
 
-// DateFrom joins the three boxes of a date input to YYYY-MM-DD. month may be a number or a name. An invalid date is returned as typed, and the
-// API refuses it.
+// DateFrom joins the three boxes of a date input to YYYY-MM-DD. month may be a number or a name. It returns an invalid date as typed, with
+// spaces between the boxes, so that the API refuses it. It returns "" for three empty boxes.
 func (w Words) DateFrom(day, month, year string) string {
 	if day+month+year == "" {
 		return ""

@@ -13,8 +13,8 @@ import (
 //go:embed desk
 var DeskParts embed.FS
 
-// ProblemOf returns the HTTP status and the title message of the error page for an API error. method is that of the browser's request. known
-// is false for an error that the caller must log.
+// ProblemOf returns the HTTP status of the error page for an API error, and the message kind of its title. method is that of the browser's
+// request. known is false for an unexpected error, which the caller must log.
 func ProblemOf(f *fault.Fault, method string) (status int, message string, known bool) {
 	switch {
 	case f.Kind == fault.Denied:

@@ -12,9 +12,10 @@ import (
 // beat is the interval of keep-alive comments in an event stream, so that proxies do not close it.
 const beat = 20 * time.Second
 
-// Follow sends server-sent events to an open page until receive fails or the browser disconnects. receive blocks until the next event, and
-// must return when the context of the request ends. If receive fails because the session may no longer follow, Follow sends the event
-// "refused", so that the browser does not reconnect.
+// Follow sends server-sent events to an open page until receive fails or the browser disconnects. receive blocks until the next event and
+// returns it in the wire format, such as "data: 7\n\n". It must return when the context of the request ends. If receive fails because the
+// session has ended or lacks a right, Follow sends the event "refused", so that the browser does not reconnect. The result is always nil:
+// the response has begun, so no error page can follow.
 func (x *Exchange) Follow(receive func() (event string, err error)) error {
 	control := http.NewResponseController(x.W)
 	_ = control.SetWriteDeadline(time.Time{})

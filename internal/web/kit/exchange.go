@@ -34,7 +34,7 @@ func (a *Area) NewExchange(w http.ResponseWriter, r *http.Request) *Exchange {
 // maxForm is the maximum size of a posted form in bytes.
 const maxForm = 64 << 10
 
-// ParseForm parses the body of a POST, also one with files. It returns false if the body is invalid or too large.
+// ParseForm parses the body of a POST, also one with uploaded files. It returns false if the body is invalid or larger than maxForm.
 func (x *Exchange) ParseForm() bool { return x.ParseFormOf(maxForm) }
 
 // ParseFormOf is [Exchange.ParseForm] with another maximum size in bytes.
@@ -88,15 +88,15 @@ func (x *Exchange) Value(name string) string {
 	return ""
 }
 
-// HasTyped reports whether the page must show the posted values instead of the stored ones. That is so only for the request of
-// [Exchange.typedRequest].
+// HasTyped reports whether the page must show the posted values instead of the stored ones. That is so only for the GET of
+// [Exchange.typedRequest], which renders a half-filled form again after a choice of colors or language.
 func (x *Exchange) HasTyped() bool { return x.R.Method == http.MethodGet && len(x.R.PostForm) > 0 }
 
 // Scripted reports whether the page's script sent the request. A script gets the header Latchkey-Location instead of a redirect. A fetch that
 // follows a redirect would load the next page twice, and a kiosk shows a code only once.
 func (x *Exchange) Scripted() bool { return x.R.Header.Get("Latchkey-Script") != "" }
 
-// Redirect sends the browser to another page. See [Exchange.Scripted] for requests of a script.
+// Redirect sends the browser to another page, or the URL to a script: see [Exchange.Scripted]. It always returns nil.
 func (x *Exchange) Redirect(url string) error {
 	if x.Scripted() {
 		x.W.Header().Set("Latchkey-Location", url)
@@ -117,7 +117,8 @@ func (x *Exchange) Address(path string) string {
 	return (&url.URL{Scheme: scheme, Host: x.R.Host}).String() + path
 }
 
-// Render executes the template of a page within the layout and sends it. page embeds a [Page]. secret prevents compression, see [mayCompress].
+// Render executes the template of a page within the layout and sends it. page embeds a [Page]. secret means that the page shows a secret:
+// it is not compressed, see [mayCompress].
 func (x *Exchange) Render(status int, name string, page interface{ setMain(template.HTML) }, secret bool) error {
 	var main, b bytes.Buffer
 	if err := x.area.templates.ExecuteTemplate(&main, pageBlock(name), page); err != nil {

@@ -23,7 +23,7 @@ func (x *Exchange) setHeaders() {
 	h.Add("Vary", "Accept-Encoding, Accept-Language, Cookie, Sec-Fetch-Site")
 }
 
-// Features of browsers that the Permissions-Policy of some pages switches on.
+// Features of browsers that are off by default, and that some pages switch on with [Permissions].
 const (
 	KeepScreenOn = "screen-wake-lock"          // the tablet at the door
 	UsePasskeys  = "publickey-credentials-get" // the dashboard
@@ -42,7 +42,7 @@ func Permissions(used ...string) string {
 	return strings.Join(off, ", ")
 }
 
-// Protect wraps next. Requests that a page of another site makes with this site's cookies go to refuse instead.
+// Protect wraps next against CSRF. Requests that may change something and come from a page of another site go to refuse instead.
 func Protect(next, refuse http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(refuse)

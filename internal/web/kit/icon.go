@@ -34,7 +34,7 @@ func IconURL(accent string, size int) string {
 	return "/icon/" + strings.TrimPrefix(c.String(), "#") + "-" + strconv.Itoa(size) + ".png"
 }
 
-// serveIcon answers the URL of IconURL with a white key on the colour. The colour is darkened until the key has enough contrast.
+// serveIcon answers the URL of IconURL with a PNG of a white key on the colour. The colour is darkened until the key has enough contrast.
 func serveIcon(w http.ResponseWriter, r *http.Request) {
 	m := iconName.FindStringSubmatch(r.PathValue("name"))
 	if m == nil {

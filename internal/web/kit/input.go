@@ -10,17 +10,17 @@ import (
 // Input is a field of a form, which the template "input" renders. Name is the path of the field in the API request.
 type Input struct {
 	Name         string
-	Label, Hint  string // kinds of messages
+	Label, Hint  string // message kinds, such as "staff.gate.name"
 	Of           string // the parameter {of} of the label, such as the name of a language
 	Type         string // a type of HTML, or lines (several lines), switch (on or off), boxes (any number of the options)
-	Value        string // the value; of a switch "yes" or "", of boxes the checked values with spaces between
+	Value        string // the value; of a switch "yes" or "", of boxes the checked values, separated by space characters
 	Autocomplete string
 	Mode         string   // the attribute inputmode of HTML
 	Script       string   // sets the attribute data-SCRIPT, by which the page's script finds the field
-	Options      []Option // makes the field a list, or has the options of boxes
+	Options      []Option // the choices of boxes; with another Type, the field becomes a list of these choices
 }
 
-// Option is a choice of an input. Its label is the message Kind or, without a Kind, the plain Text.
+// Option is a choice of an input. Its label is the message of Kind or, without a Kind, the plain Text.
 type Option struct{ Value, Kind, Text string }
 
 // ID returns the HTML id of the field.

@@ -1,5 +1,6 @@
 // Package kit has what the pages of guests, tablets and staff share: requests and answers, cookies, headers, languages and looks, style
-// sheets and scripts. Each of them is an [Area]. An area embeds [Exchange] and [Page] in types of its own.
+// sheets and scripts. There is one [Area] each for guests and tablets, staff, and operators. An area embeds [Exchange] and [Page] in types
+// of its own.
 package kit
 
 import (
@@ -94,9 +95,9 @@ type Area struct {
 //go:embed parts
 var partFiles embed.FS
 
-// NewArea parses the templates of an area: parts of the kit, parts from shared, and parts/*.html and pages/*.html from files. All pages are in
-// one template set, which needs a tenth of the memory of a set per page. So block names must be unique, and the block "main" of a page is
-// renamed by pageBlock.
+// NewArea parses the templates of an area: parts of the kit, parts from shared, and parts/*.html and pages/*.html from files. functions are
+// template functions in addition to those of the kit. All pages are in one template set, which needs a tenth of the memory of a set per
+// page. So block names must be unique, and pageBlock renames the block "main" of each page.
 func (k *Kit) NewArea(files fs.FS, functions template.FuncMap, shared ...fs.FS) (*Area, error) {
 	all := maps.Clone(templateFunctions)
 	maps.Copy(all, functions)
@@ -134,7 +135,7 @@ func (k *Kit) NewArea(files fs.FS, functions template.FuncMap, shared ...fs.FS) 
 // pageBlock returns the name that the block "main" of a page has in the template set.
 func pageBlock(name string) string { return "pages/" + name }
 
-// addPage adds the blocks of a page's template to the set of the area. It fails if the set has a block of that name.
+// addPage adds the blocks of a page's template to the set of the area. It fails if the set already has a block of the same name.
 func addPage(set *template.Template, name string, page *template.Template) error {
 	for _, block := range page.Templates() {
 		as := block.Name()

@@ -18,8 +18,8 @@ type Place struct {
 	Language string // "" if the property has chosen none
 }
 
-// Words returns the texts of a page in the best language: chosen, else the first of the header accept that has texts, else the property's,
-// else English.
+// Words returns a renderer of texts in the best language: chosen, else the first language in the Accept-Language header accept that has
+// texts, else the property's, else English.
 func (k *Kit) Words(chosen, accept string, of Place) Words {
 	w := Words{Lang: message.English, zone: time.UTC}
 	if zone, err := clock.Zone(of.TimeZone); err == nil {
@@ -35,7 +35,7 @@ func (k *Kit) Words(chosen, accept string, of Place) Words {
 	return w
 }
 
-// Words returns the texts for the page of the request. See [Kit.Words].
+// Words returns the renderer of texts for the page of the request. See [Kit.Words].
 func (x *Exchange) Words(of Place) Words {
 	return x.area.Words(x.ChosenLanguage(), x.R.Header.Get("Accept-Language"), of)
 }

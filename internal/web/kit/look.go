@@ -17,8 +17,8 @@ const LookAge = 400 * 24 * time.Hour
 // themes are the values of themeCookie and of the buttons that set it. "system" deletes the cookie.
 var themes = []string{"system", "light", "dark"}
 
-// LookQuery marks the URL of a form that changes colors or language. The form is posted to the page's own path, so that no other field
-// must contain the page to return to.
+// LookQuery is in the query of a URL to which a choice of colors or language is posted. The path is that of the page itself, so the form
+// needs no field with the page to return to.
 const LookQuery = "look"
 
 // theme returns the chosen colors: light, dark or, if the device decides, "".
@@ -56,8 +56,9 @@ func HandleLook(next, save http.Handler) http.Handler {
 	})
 }
 
-// SaveLook stores the posted choice of colors or language in cookies, and shows the page again with the values that were typed into its form.
-// until is when the browser forgets the language. chosen is called with the new language, if there is one.
+// SaveLook stores the posted choice of colors or language in cookies, and shows the page again with the values that were typed into its
+// form. until is when the browser forgets the language; with the zero time, when it closes. chosen is called with the new language, if
+// there is one.
 func (x *Exchange) SaveLook(until time.Time, chosen func(language string)) error {
 	typed := x.typedRequest()
 	switch theme := x.R.PostForm.Get("theme"); {
@@ -81,7 +82,8 @@ func (x *Exchange) SaveLook(until time.Time, chosen func(language string)) error
 	return x.Redirect((&url.URL{Path: x.R.URL.Path, RawQuery: query}).String())
 }
 
-// typedRequest returns a GET request for the page of the posted form. The page renders with the posted values, and nothing is saved.
+// typedRequest returns a GET of the page whose form was posted, with the posted values. The page then renders with these values, and
+// nothing is saved.
 func (x *Exchange) typedRequest() *http.Request {
 	r := x.R.Clone(x.R.Context())
 	r.Method = http.MethodGet

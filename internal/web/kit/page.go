@@ -25,7 +25,7 @@ type Page struct {
 	Path       string
 	Look       string // light, dark or, if the device decides, ""
 	LookURL    string // URL that a choice of colors or language is posted to, or "" to offer none
-	Keeps      bool   // the page has a form whose typed values survive a choice of colors or language
+	Keeps      bool   // a choice of colors or language must keep the values that are typed into the form of the page
 	Data       any
 	Main       template.HTML // the rendered template of the page, which the layout contains
 
@@ -42,11 +42,12 @@ func (p *Page) setMain(main template.HTML) { p.Main = main }
 type Wrong struct {
 	ID    string        // HTML id of the field that the line links to
 	Label template.HTML // label of the field; "" if Text names it
-	Title template.HTML // title of the summary, for a problem that is not about a field
+	Title template.HTML // title of the summary, if the problem is not about a field
 	Text  template.HTML
 }
 
-// NewPage returns the common data of a page of the property. title is the kind of a message, and kv are names and values of its parameters.
+// NewPage returns the common data of a page of the property. title is a message kind, such as "web.find.title", and kv are names and values
+// of its parameters.
 func (x *Exchange) NewPage(of Place, title string, kv ...any) Page {
 	p := Page{Words: x.Words(of), Nonce: x.nonce, Key: rand.Text(), Path: x.R.URL.Path, files: x.area.files, now: x.area.Now(),
 		Look: x.theme(), LookURL: x.lookURL(), Languages: x.area.languages}

@@ -41,7 +41,8 @@ func contrast(a, b colour) float64 {
 	return (max(la, lb) + 0.05) / (min(la, lb) + 0.05)
 }
 
-// toward mixes the colour with another until it is readable: its contrast with the ground behind it and with the text on it is at least 4.5.
+// toward mixes the colour with to until it is readable: until its contrast is at least 4.5 both with ground, the page behind it, and with
+// on, the text on it.
 func (c colour) toward(to, ground, on colour) colour {
 	for step := range 101 {
 		var moved colour

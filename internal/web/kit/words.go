@@ -19,12 +19,12 @@ type Words struct {
 	zone *time.Location
 }
 
-// Text renders a message as plain text. kind is its name in the catalogue.
+// Text renders a message as plain text. kind is its name in the catalogue, such as "web.find.title".
 func (w Words) Text(kind string, params message.Params) string {
 	return message.Reader{Language: w.Lang, Zone: w.zone}.Text(message.Message{Kind: kind, Params: params})
 }
 
-// T renders a message as HTML. kv are names and values of its parameters. Values are escaped, except those of type template.HTML.
+// T renders a message as HTML. kv are names and values of its parameters. Values are escaped, except those of the type template.HTML.
 func (w Words) T(kind string, kv ...any) template.HTML {
 	params := message.Params{}
 	var kept []template.HTML
@@ -67,11 +67,12 @@ func (w Words) Or(kind, other string) template.HTML {
 	return w.T(kind)
 }
 
-// Choices returns all messages whose kinds start with prefix, in the order of the language, such as all countries.
+// Choices returns the messages whose kinds start with prefix, such as "country." for all countries, in the order of the language. The
+// prefix is cut from their kinds.
 func (w Words) Choices(prefix string) []message.Entry { return message.List(w.Lang, prefix) }
 
-// Countries returns the HTML options of all countries, with those in often first. chosen is the selected code. Go code renders them because a
-// template takes a millisecond for 250 options, more than the rest of the page.
+// Countries returns the HTML options of all countries, with the codes of often first. chosen is the selected code. Go code renders them
+// because a template takes a millisecond for 250 options, more than the rest of the page.
 func (w Words) Countries(chosen string, often []string) template.HTML {
 	var b strings.Builder
 	option := func(code, text string, selected bool) {
@@ -109,7 +110,7 @@ func (w Words) Clock(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return t.Format("15:04") }, w.zone)
 }
 
-// Moment returns a moment in the format that the page's scripts parse.
+// Moment returns a moment in UTC by RFC 3339, the format that the page's scripts parse.
 func (w Words) Moment(at *timestamppb.Timestamp) string { return at.AsTime().Format(time.RFC3339) }
 
 // Stamp returns date and time of a moment as plain text, such as "21 Nov 2026, 15:00".
@@ -143,7 +144,7 @@ func (w Words) LongDate(day string) template.HTML {
 // day formats a date without a year, such as "Saturday, 21 November".
 func (w Words) day(t time.Time) string { return w.date("date.day", t) }
 
-// date formats a time with the message kind, one of the catalogue's "date." texts.
+// date formats a time with a message that is a date format. kind is its name in the catalogue, such as "date.day".
 func (w Words) date(kind string, t time.Time) string {
 	return message.Reader{Language: w.Lang, Zone: w.zone}.Text(message.Date(kind, t))
 }

@@ -41,7 +41,7 @@ func (x *exchange) appsPage(status int, v appsView, f *fault.Fault) error {
 	return x.render(status, "apps", p)
 }
 
-// createApp handles the form of a new app. The answer shows the app's first client token, which no later page shows.
+// createApp handles the form of a new app. The response shows the app's first client token, which no later page shows.
 func (s *site) createApp(x *exchange) error {
 	made, err := s.api.Apps.CreateApp(x.call(), &adminv1.CreateAppRequest{Name: x.Value("name")})
 	if err != nil {
@@ -50,7 +50,7 @@ func (s *site) createApp(x *exchange) error {
 	return x.appsPage(http.StatusOK, appsView{Inputs: appInputs(), Secret: clientToken(made.GetClientToken())}, nil)
 }
 
-// clientToken returns the part of the page that shows a new client token once.
+// clientToken returns the part of the page that shows a new client token once. secret is the token.
 func clientToken(secret string) *shownSecret {
 	return &shownSecret{"operator.app.token", "operator.app.token.text", secret}
 }

@@ -68,7 +68,7 @@ func (x *exchange) load() error {
 	return nil
 }
 
-// problem renders an error page. kind is the message of its title, and the message kind.text is its text.
+// problem renders an error page. kind is the message kind of its title, and the message kind.text is its text.
 func (x *exchange) problem(status int, kind string) error {
 	p := x.newPage(kind)
 	p.Data = problemView{Text: kind + ".text"}

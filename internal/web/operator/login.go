@@ -25,7 +25,7 @@ func (s *site) showLogin(x *exchange) error {
 	return x.loginPage(http.StatusOK, x.newPage("operator.login.title"))
 }
 
-// loginPage renders the sign-in form on p, which may already have the errors of a refused sign-in.
+// loginPage renders the sign-in form on p, which may already contain the errors of a refused sign-in.
 func (x *exchange) loginPage(status int, p *page) error {
 	p.Data = loginInputs()
 	return x.render(status, "login", p)

@@ -14,7 +14,8 @@ const (
 	clockApart  = time.Second     // the clocks of two nodes may differ by this much
 )
 
-// overview is the page with the state of the installation. Each chip is a message, and the message with the suffix .text is the advice to it.
+// overview is the page with the state of the installation. The message of each chip has a second message with the suffix .text, which
+// advises what to do.
 type overview struct {
 	*adminv1.Installation
 	now time.Time
@@ -42,7 +43,7 @@ func (v overview) StateChip() chip {
 	return chip{"bad", "✕", "operator.state.unready"}
 }
 
-// NodesChip returns the chip that shows whether all nodes of the installation report in and their clocks agree.
+// NodesChip returns the chip that shows whether any node reports in, and whether the clocks of the nodes agree.
 func (v overview) NodesChip() chip {
 	for _, n := range v.GetNodes() {
 		if ahead := time.Duration(n.GetClockAheadMs()) * time.Millisecond; ahead.Abs() > clockApart {
@@ -77,7 +78,8 @@ func (v overview) JobsChip() chip {
 	return chip{"ok", "●", "operator.jobs.moving"}
 }
 
-// BackupChip returns the chip that shows whether there is a recent backup of the database.
+// BackupChip returns the chip that shows whether there is a recent backup. It is "unknown" for PostgreSQL, whose backups the server does
+// not make.
 func (v overview) BackupChip() chip {
 	switch {
 	case v.GetDatabase().GetEngine() != "sqlite":

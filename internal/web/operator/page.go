@@ -15,11 +15,11 @@ type page struct {
 	Session *adminv1.OperatorSession // nil if the operator is not signed in
 	Areas   []area                   // the entries of the menu
 	Here    string                   // the name of the menu entry that the page belongs to
-	Done    string                   // the message that confirms the action before the redirect, or ""
+	Done    string                   // kind of the message that confirms the action before the redirect, or ""
 	secret  bool                     // the page shows a secret: it is never compressed
 }
 
-// newPage returns the data of a page. title is the kind of a message.
+// newPage returns the data of a page. title is a message kind, such as "operator.app.title".
 func (x *exchange) newPage(title string) *page {
 	p := &page{Page: x.NewPage(kit.Place{}, title), Session: x.session, Areas: areas}
 	if done := x.R.URL.Query().Get("done"); x.R.Method == http.MethodGet && slices.Contains(results, done) {
@@ -55,10 +55,10 @@ type part struct {
 	V any
 }
 
-// chip is a state that a page shows as a colored mark with a text. Text is a message.
+// chip is a state that a page shows as a colored mark with a text. Text is a message kind.
 type chip struct{ Tone, Mark, Text string }
 
-// shownSecret is a new secret that a page shows only once. Name and Text are messages.
+// shownSecret is a new secret that a page shows only once. Name and Text are message kinds.
 type shownSecret struct{ Name, Text, Value string }
 
 // refuse adds the errors of a refused form to its page. It returns false if f is not about these inputs.

@@ -30,9 +30,10 @@ func (propertiesView) BridgesChip(s *adminv1.PropertyState) chip {
 	return chip{"bad", "✕", "operator.bridges.down"}
 }
 
-// DeletingChip returns the mark of a property whose deletion has begun and is not complete.
+// DeletingChip returns the chip of a property whose deletion has begun and is not complete.
 func (propertiesView) DeletingChip() chip { return chip{"warn", "◌", "operator.property.deleting"} }
 
+// propertyInputs returns the form fields of a new property.
 func propertyInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "settings.name", Label: "operator.property.name", Autocomplete: "off"},
@@ -80,7 +81,8 @@ type propertyView struct {
 	Blocked any         // the text about what blocks the deletion, or nil
 }
 
-// deleteInputs returns the form fields of the deletion: the name as a confirmation, and the ids of locks to give up.
+// deleteInputs returns the form fields of the deletion: the property's name as a confirmation, and the ids of locks to abandon. Those are
+// locks that are gone for good, whose codes nothing can remove.
 func deleteInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "name", Label: "operator.delete.name", Autocomplete: "off"},
@@ -124,7 +126,8 @@ func (s *site) changeProperty(x *exchange) error {
 	return x.Redirect("/operator/properties/" + id)
 }
 
-// blockedText returns the text about what blocks the deletion of a property.
+// blockedText returns the text about what blocks the deletion of a property: codes that are still on locks, or SmartKeys that still open
+// doors.
 func (x *exchange) blockedText(f *fault.Fault) any {
 	words := x.Words(kit.Place{})
 	if f.Reason == fault.SmartkeysInUse {

@@ -13,12 +13,12 @@ import (
 type tokenRow struct {
 	*adminv1.Token
 	Own        bool   // the current session was opened with this token
-	Role, Text string // messages: the role or "", and the effect of revoking the token
+	Role, Text string // message kinds: the role or "", and the effect of revoking the token
 	Action     string // the URL that the form posts to
 }
 
-// tokenRows returns the rows of a list of tokens. action is the URL that their forms post to, and text the message about the effect of
-// revoking.
+// tokenRows returns the rows of a list of tokens. action is the URL that their forms post to, and text the kind of the message about the
+// effect of revoking.
 func tokenRows(list []*adminv1.Token, action, text string) (rows []tokenRow) {
 	for _, t := range list {
 		row := tokenRow{Token: t, Action: action, Text: text}

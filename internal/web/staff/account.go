@@ -10,7 +10,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// showConfirm handles the page that asks for the second factor again before a sensitive action.
+// showConfirm handles the page that asks for the second factor again. The API requires that before a sensitive action, such as to show a
+// PIN.
 func (s *site) showConfirm(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.confirm.title"), x.confirmForm())
 }

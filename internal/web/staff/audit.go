@@ -14,17 +14,18 @@ type auditRow struct {
 	*propertyv1.AuditEntry
 	Chip    chip
 	Call    string // service and method of the API call, such as LockService/UnlockLock
-	What    string // message about the call, which exists only for known calls
+	What    string // kind of the message that describes the call, see callText
 	Touches []link // links to the objects of the entry
 }
 
-// callOf returns the service and the method in the full name of an RPC: without its package.
+// callOf removes the package from the full name of an RPC: it returns LockService/UnlockLock, for example.
 func callOf(action string) string { return action[strings.LastIndexByte(action, '.')+1:] }
 
-// callText returns the message about a call, which names the task. It may not exist.
+// callText returns the kind of the message that describes an API call in words, such as "Open a door from afar". Not every call has such a
+// message.
 func callText(call string) string { return "staff.did." + strings.Replace(call, "/", ".", 1) }
 
-// newAuditRow returns the row of an entry of the audit log. may reports whether the person has a right.
+// newAuditRow returns the row of an entry of the audit log. may reports whether the person has a right, see subjectLink.
 func newAuditRow(e *propertyv1.AuditEntry, may func(right string) bool) auditRow {
 	r := auditRow{AuditEntry: e, Chip: chip{"unknown", "?", "staff.audit.other"}, Call: callOf(e.GetAction())}
 	r.What = callText(r.Call)
@@ -50,8 +51,8 @@ func newAuditRow(e *propertyv1.AuditEntry, may func(right string) bool) auditRow
 
 type auditView struct {
 	Rows   []auditRow
-	Inputs []kit.Input // the choice of entries
-	Chosen bool        // the page shows only some entries
+	Inputs []kit.Input // the form fields that filter the entries
+	Chosen bool        // a filter is active
 	Next   string
 	Report *propertyv1.AuditReport // result of the verification, or nil if the person has not requested one
 	From   int64                   // the first entry that was verified
@@ -60,8 +61,8 @@ type auditView struct {
 	Chip   chip
 }
 
-// verifyCalls is how many API calls one press of the button makes to verify the log. Each call verifies at most 20,000 entries. The page then has a
-// link that goes on.
+// verifyCalls is how many API calls one press of the button makes to verify the log. Each call verifies at most 20,000 entries. If entries
+// are left, the page has a link that verifies the next ones.
 const verifyCalls = 10
 
 // showAudit handles the list of the audit log. On request it also verifies the hash chain of the entries.
@@ -99,7 +100,8 @@ func (s *site) showAudit(x *exchange) error {
 	return x.render(status, "audit", p)
 }
 
-// verifyAudit verifies the chain in several calls, from the entry in the query or else from its beginning, and adds the last report to v.
+// verifyAudit verifies the hash chain of the audit log in several calls and adds the last report to v. It begins at the entry in the query
+// or, without one, at the first.
 func (x *exchange) verifyAudit(v *auditView) error {
 	next, err := strconv.ParseInt(x.R.URL.Query().Get("from"), 10, 64)
 	if err != nil || next < 0 {

@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// recordedCalls returns the calls of the API that the audit log can have, such as LockService/UnlockLock: those with a text. A call that is in
-// several areas of the API, such as that of staff and that of guests, is there once, because the filter finds all of them.
+// recordedCalls returns the API calls that the audit log can contain, such as LockService/UnlockLock: those with a message of callText. A
+// call that exists in several areas of the API, such as for staff and for guests, is listed once, because the filter finds all of them.
 func recordedCalls() (calls []string) {
 	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
 		for i := range f.Services().Len() {
@@ -32,8 +32,8 @@ func recordedCalls() (calls []string) {
 	return slices.Compact(calls)
 }
 
-// auditInputs returns the form fields that choose entries of the audit log. rows are those of the page: a caller among them who is no person of the
-// property, such as a token or a former colleague, is a choice too.
+// auditInputs returns the form fields that filter the audit log. r is the current filter. rows are the entries of the page, whose callers
+// are choices, too: tokens and former colleagues are not in the list of people.
 func (x *exchange) auditInputs(p *page, r *propertyv1.ListEntriesRequest, rows []auditRow) ([]kit.Input, error) {
 	who := []kit.Option{{Kind: "staff.audit.anyone"}}
 	add := func(actor, name string) {
@@ -75,7 +75,7 @@ func (x *exchange) auditInputs(p *page, r *propertyv1.ListEntriesRequest, rows [
 	}, nil
 }
 
-// wrongDays returns the errors of the days that the API refused, or nothing if f is not about them.
+// wrongDays returns the errors of the days in the filter that the API refused, or nothing if f is not about them.
 func wrongDays(p *page, f *fault.Fault) (wrong []kit.Wrong) {
 	for _, field := range f.Fields {
 		for path, label := range map[string]string{"firstDay": "staff.audit.first", "lastDay": "staff.audit.last"} {

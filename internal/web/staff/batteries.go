@@ -19,7 +19,7 @@ const (
 	weekDays   = 7
 )
 
-// maxForecasts bounds how many lock histories one page loads.
+// maxForecasts bounds how many locks one page forecasts, because each needs an API call for its history.
 const maxForecasts = 20
 
 // batteryRow is a lock whose battery staff should change this week.
@@ -37,7 +37,8 @@ type batteriesView struct {
 // MayGetLow returns the charge in percent up to which a battery is forecast.
 func (batteriesView) MayGetLow() int { return mayGetLow }
 
-// forecast estimates when a battery falls to lowPercent, from its readings since it was last changed. ok is false if it does not fall.
+// forecast estimates when a battery falls to lowPercent, from its readings since the last new battery. ok is false if the charge does not
+// fall.
 func forecast(readings []*propertyv1.LockReading, now time.Time) (lowAt time.Time, ok bool) {
 	if len(readings) < 2 {
 		return time.Time{}, false

@@ -127,7 +127,7 @@ type joinView struct {
 	Local     bool   // the browser runs on the same machine as the server
 }
 
-// joinPage renders a new join code with the commands that connect the bridge. ends is when the code expires.
+// joinPage renders a new join code with the commands that connect the bridge. code is shown only this once, and ends is when it expires.
 func (x *exchange) joinPage(b *propertyv1.Bridge, code string, ends *timestamppb.Timestamp) error {
 	v := joinView{Bridge: newBridgeView(x, b), URL: "/app/bridges/" + b.GetId(), Code: code, EndsAt: ends, QR: kit.DrawQR(code, qr.M, qr.Auto)}
 	if address, err := url.Parse(x.Address("")); err == nil {

@@ -23,11 +23,11 @@ type edit func(validateOnly bool) (effect, error)
 type effect struct {
 	*propertyv1.MappingPreview
 	New  []*propertyv1.CreatedSpace // the rooms and beds that it creates
-	Left int32                      // how many more the same change can create
+	Left int32                      // how many rooms and beds are left for another call, because one call has a limit
 }
 
-// editMappings prepares a change of the given mappings. pms is the id of the integration. lastChange is the latest change that the person has
-// seen: the API refuses the edit if there is a later one.
+// editMappings prepares a change of the given mappings. pms is the id of the integration. lastChange is the id of the latest change that
+// the person has seen: the API refuses the edit if there is a later one.
 func (x *exchange) editMappings(pms, lastChange string, changes []*propertyv1.Mapping) edit {
 	return func(validateOnly bool) (effect, error) {
 		if len(changes) == 0 {
@@ -38,7 +38,8 @@ func (x *exchange) editMappings(pms, lastChange string, changes []*propertyv1.Ma
 	}
 }
 
-// takeSuggestions prepares an edit that accepts all suggestions of an identical name. Its parameters are those of editMappings.
+// takeSuggestions prepares an edit that accepts the suggested mappings of rooms and spaces of the PMS with identical names. Its parameters
+// are those of editMappings.
 func (x *exchange) takeSuggestions(pms, lastChange string) edit {
 	return func(validateOnly bool) (effect, error) {
 		answer, err := x.site.api.Mappings.ApplySuggestions(x.call(), &propertyv1.ApplySuggestionsRequest{IntegrationId: pms, ExactOnly: true, ValidateOnly: validateOnly, LastChangeId: lastChange})
@@ -54,7 +55,8 @@ func (x *exchange) createMissing(pms, lastChange string) edit {
 	}
 }
 
-// applyCure prepares an edit that resolves a conflict. external is the new space of the PMS, for the cure that needs one.
+// applyCure prepares an edit that resolves a conflict of the mapping with one of its cures, the fixes that the API proposes. kind is the
+// kind of the cure. external is the id of the new space of the PMS, if the cure needs one.
 func (x *exchange) applyCure(conflict, kind, external string) edit {
 	return func(validateOnly bool) (effect, error) {
 		answer, err := x.site.api.Mappings.ApplyCure(x.call(), &propertyv1.ApplyCureRequest{ConflictId: conflict, Kind: kind, ExternalId: external, ValidateOnly: validateOnly})
@@ -80,12 +82,13 @@ type previewView struct {
 	Back   string
 }
 
-// Chooses reports whether the form has choices of the person, which the way back must keep.
+// Chooses reports whether the person has chosen mappings row by row. The button "back" then posts the choices again, so that they are not
+// lost.
 func (v previewView) Chooses() bool {
 	return slices.Contains(v.Fields, postedField{"do", "rows"})
 }
 
-// More returns the number of reservations with other doors that the preview does not list.
+// More returns how many reservations that get other doors are not listed in the preview.
 func (v previewView) More() int { return int(v.GetChanged()) - len(v.GetStays()) }
 
 // newRows is how many new rooms and beds the preview names.
@@ -102,8 +105,8 @@ func (v previewView) Names() (names []string) {
 // MoreNew returns the number of new rooms and beds that the preview does not name.
 func (v previewView) MoreNew() int { return len(v.New) - len(v.Names()) }
 
-// previewPage renders the effect of an edit, with a button that stores it: it posts the form to action again. back is the URL of the page to return
-// to.
+// previewPage renders the effect of the edit would, with a button that stores it: the button posts the same form to action again. back is
+// the URL of the page to return to.
 func (x *exchange) previewPage(would edit, action, back string) error {
 	found, err := would(true)
 	if err != nil {
@@ -114,7 +117,7 @@ func (x *exchange) previewPage(would edit, action, back string) error {
 	return x.render(http.StatusOK, "preview", p)
 }
 
-// mappingFields returns the values of the posted form that the preview must repeat.
+// mappingFields returns the values of the posted form that the page of the preview repeats as hidden fields.
 func (x *exchange) mappingFields() (fields []postedField) {
 	for name, values := range x.R.PostForm {
 		if !slices.Contains([]string{"do", "pms", "page", "lastChange", "space", "conflict", "kind", "external", "id"}, name) && !strings.HasPrefix(name, "was.") && !strings.HasPrefix(name, "map.") {
@@ -199,11 +202,11 @@ func (x *exchange) changesPage(status int, f *fault.Fault) error {
 	return x.render(status, "changes", p)
 }
 
-// undoDifferences are why a change cannot be undone, as the API names them. Each has a text.
+// undoDifferences are the API's reasons why a change cannot be undone. Each has a message staff.undo.REASON.
 var undoDifferences = []string{"changedSince", "spaceTaken", "spaceDeleted"}
 
-// refusedUndo returns the error of an undo that the API refused: what differs, and who changed that and when. rows are the changes of the page, which
-// have the names.
+// refusedUndo returns the error of an undo that the API refused: which mapping differs now, and who changed it when. rows are the changes
+// on the page, from which it takes the names of rooms and people.
 func (p *page) refusedUndo(f *fault.Fault, rows []changeRow) kit.Wrong {
 	who, externalID := f.Meta["by"], f.Meta["externalId"]
 	room := externalID
@@ -230,7 +233,8 @@ func (p *page) refusedUndo(f *fault.Fault, rows []changeRow) kit.Wrong {
 	return wrong
 }
 
-// undoChange handles the buttons that revert a change of the mapping, or preview that. It is refused if the same spaces were changed again since.
+// undoChange handles the buttons that revert a change of the mapping, or preview that. The API refuses it if a later change concerns the
+// same spaces.
 func (s *site) undoChange(x *exchange) error {
 	undo, err := x.undo(x.Value("id")), error(nil)
 	if x.Value("preview") != "" {

@@ -59,10 +59,11 @@ func (s span) x(at time.Time) float64 {
 	return math.Max(0, math.Min(1, part)) * chartWidth
 }
 
-// reached is a time in which the lock could be reached.
+// reached is a period in which the lock could be reached.
 type reached struct{ from, until time.Time }
 
-// reachedBetween returns the parts of a time that no gap covers. gaps are in the order of time.
+// reachedBetween returns the parts of a period in which the lock could be reached. gaps are the times when it could not, the earliest
+// first.
 func reachedBetween(from, until time.Time, gaps []*propertyv1.LockGap) (parts []reached) {
 	for _, g := range gaps {
 		begin, end := g.GetFrom().AsTime(), until
@@ -86,7 +87,8 @@ func reachedBetween(from, until time.Time, gaps []*propertyv1.LockGap) (parts []
 	return parts
 }
 
-// newChart returns the chart of readings, each of which holds until the next. low and high are the values at the lower and upper edge.
+// newChart returns the chart of readings, the oldest first. Each reading is valid until the next. low and high are the values at the lower
+// and upper edge.
 func newChart(s span, readings []*propertyv1.LockReading, gaps []*propertyv1.LockGap, low, high int64) chart {
 	c := chart{Gaps: gapBars(s, gaps), Unknown: s.unknownBar()}
 	if len(readings) == 0 {
@@ -166,10 +168,10 @@ func gapBars(s span, gaps []*propertyv1.LockGap) (bars []gapBar) {
 	return bars
 }
 
-// clockEdge is the minimum offset of a lock's clock, in milliseconds, at the upper and lower edge of its chart.
+// clockEdge is the smallest scale of the chart of a lock's clock: its upper and lower edge are at least this many milliseconds from 0.
 const clockEdge = 10_000
 
-// clockChart returns the chart of the offset of a lock's clock. 0 is in the middle.
+// clockChart returns the chart of how far a lock's clock is off. 0 is in the middle.
 func clockChart(s span, readings []*propertyv1.LockReading, gaps []*propertyv1.LockGap) chart {
 	edge := int64(clockEdge)
 	for _, r := range readings {

@@ -27,7 +27,7 @@ func newCodeRow(c *propertyv1.Code) codeRow {
 	r := codeRow{c, chip{"unknown", "?", "staff.code.state.other"}}
 	switch c.GetState() {
 	case "open":
-		r.Chip = chip{"info", "●", "staff.code.state.open"} // the time alone: a lock may not have the code
+		r.Chip = chip{"info", "●", "staff.code.state.open"} // by the time alone: whether a lock has the code is not known here
 	case "waiting":
 		r.Chip = chip{"info", "○", "staff.code.state.waiting"}
 	case "ended":
@@ -38,11 +38,12 @@ func newCodeRow(c *propertyv1.Code) codeRow {
 	return r
 }
 
-// evidenceRanks orders the evidence of codes that should be on a lock, the worst first. Evidence that is missing here is that of a lock from which
-// the code is removed.
+// evidenceRanks orders the evidence of codes that should be on a lock, the worst first. Other evidence, such as "removing", is about a lock
+// from which the code is being removed.
 var evidenceRanks = []string{"failed", "unconfirmed", "planned", "queued", "sent", "accepted", "verified", "used"}
 
-// openCodeChip returns the chip of a code whose time has come: whether it opens follows from the worst evidence of its places.
+// openCodeChip returns the chip of a code whose time has come. places are its locks: whether the code opens follows from the worst evidence
+// among them.
 func openCodeChip(places []*propertyv1.CodePlace) chip {
 	worst, on := len(evidenceRanks), 0
 	for _, at := range places {
@@ -138,7 +139,7 @@ type placeRow struct {
 	Chip chip
 }
 
-// Answer returns the message about why the lock does not have the code, or "" if it has it or has not answered yet.
+// Answer returns the kind of the message about why the lock does not have the code, or "" if it has it or has not answered yet.
 func (r placeRow) Answer() string {
 	if result := r.GetResult(); result != "" && result != "ok" {
 		return "staff.result." + result
@@ -203,8 +204,8 @@ func (x *exchange) codePage(status int, shown *propertyv1.RevealCodeResponse, wr
 	return x.render(status, "code", p)
 }
 
-// backToCode handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page with the
-// button.
+// backToCode redirects a GET of an action's URL, which has no page, to the page with the action's button. The browser comes there after the
+// person has confirmed the second factor.
 func (s *site) backToCode(x *exchange) error { return x.Redirect("/app/codes/" + x.R.PathValue("id")) }
 
 // revealCode handles the button that shows the PIN of a code. The posted reason is recorded in the audit log.
@@ -275,8 +276,8 @@ func (x *exchange) newCodePage(status int, wrong func(*page)) error {
 // showNewCode handles the page with the form of a new code.
 func (s *site) showNewCode(x *exchange) error { return x.newCodePage(http.StatusOK, nil) }
 
-// codeRequest converts the posted form of a new code to an API request. wrong has the names of fields that are missing or invalid. zone is
-// that of the property.
+// codeRequest converts the posted form of a new code to an API request. wrong has the names of missing or invalid parts of the form, such
+// as "hours". zone is that of the property.
 func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.CreateCodeRequest, wrong []string) {
 	first := func(name string) string {
 		if len(form[name]) == 0 {
@@ -352,7 +353,7 @@ func (s *site) createCode(x *exchange) error {
 	return x.Redirect("/app/codes/" + made.GetData().GetId() + "?done=codeMade")
 }
 
-// codeField returns the part of the form to which a refused field of the API request belongs.
+// codeField returns the part of the form, such as "hours", to which a refused field of the API request belongs.
 func codeField(path string) string {
 	switch {
 	case path == "kind" || path == "holder":

@@ -49,7 +49,7 @@ func (s *site) showConversations(x *exchange) error {
 	return x.render(http.StatusOK, "conversations", p)
 }
 
-// readLast returns the sort key of the list: 0 for a conversation with unread messages, 1 without.
+// readLast returns the sort key of a conversation in the list: 0 with unread messages, 1 without, so that read ones come last.
 func readLast(c *propertyv1.Conversation) int {
 	if c.GetUnread() == 0 {
 		return 1
@@ -64,7 +64,7 @@ type messagesView struct {
 	Older  string                // URL of the page with older messages, or ""
 	Newest string                // URL of the page with the newest messages, or "" on that page
 	Typed  string
-	May    bool // the person may write messages, and there is a guest whom they reach
+	May    bool // the person may write messages, and the guest's data are not erased
 }
 
 // shownMessages is how many messages a page shows.
@@ -119,9 +119,9 @@ func (p *page) refuseMessage(status int) {
 	}
 }
 
-// readConversation loads a page of a conversation: the newest messages, or those of a page token, the newest first. marks means that the person
-// opened the page and may answer, so that the newest messages become read. A page that updates itself may have no reader. A conversation without
-// unread messages needs no write, which waits for the disk.
+// readConversation loads a page of a conversation, the newest message first: the newest messages, or those of a page token. marks means
+// that the newest messages become read. It is false for a page that updates itself, which possibly has no reader. Without unread messages,
+// readConversation writes nothing, because a write waits for the disk.
 func (x *exchange) readConversation(guest, token string, marks bool) (*propertyv1.ListMessagesResponse, error) {
 	found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, NewestFirst: true, PageToken: token, PageSize: shownMessages})
 	list := found.GetData().GetList()

@@ -21,7 +21,7 @@ type exchange struct {
 	session  *propertyv1.CurrentSession // nil until load has read it
 	role     *propertyv1.PersonProperty // the property that the page shows and the person's role there, or nil
 	property *propertyv1.Property       // settings of that property
-	proves   bool                       // the person came back from the identity provider, where they should have signed in again
+	proves   bool                       // the browser came back from the identity provider, at which the person had to sign in again
 	typed    *typedForm                 // form values from before the person confirmed the second factor, or nil
 }
 
@@ -49,7 +49,7 @@ func (s *site) httpHandler(h handler) http.Handler {
 // maxSheetForm is the maximum size in bytes of the form with a file of rooms.
 const maxSheetForm = 1 << 20
 
-// parseForm parses the posted form. Only that of a file of rooms may be large, and only for a browser that may have a session.
+// parseForm parses the posted form. Only the upload of a file of rooms may be large, and only if the browser sends a session cookie.
 func (x *exchange) parseForm() bool {
 	if x.R.URL.Path == "/app/spaces/import" && x.token != "" {
 		return x.ParseFormOf(maxSheetForm)
@@ -76,18 +76,18 @@ func (x *exchange) anonymous() context.Context {
 	return x.CallContext(kit.Credential{Language: x.words().Lang})
 }
 
-// words returns the texts for the page, with times in the time zone of the property.
+// words returns the renderer of texts for the page, with times in the time zone of the property.
 func (x *exchange) words() kit.Words {
 	return x.Words(kit.Place{TimeZone: x.property.GetTimeZone()})
 }
 
-// may reports whether the person's role at the property has a right.
+// may reports whether the person's role at the property has a right, such as "manageLocks". Every signed-in person has the right [Self].
 func (x *exchange) may(right string) bool {
 	return right == Self && x.session != nil || slices.Contains(x.role.GetRights(), right)
 }
 
-// require wraps a handler of a page that needs a right. Without a session, the browser goes to the sign-in. The API checks the right again at
-// each call.
+// require wraps a handler of a page that needs a right. Without a session, the browser goes to the sign-in. The API checks the right again
+// at each call.
 func (s *site) require(right string, h handler) handler {
 	if right == Anyone {
 		return h
@@ -110,8 +110,8 @@ func (s *site) require(right string, h handler) handler {
 	}
 }
 
-// ofOtherProperty reports whether the posted form is from a page of another property. All tabs of a browser share the cookie with the chosen
-// property, so a tab may be older than the choice. Forms about the person alone are right at each property.
+// ofOtherProperty reports whether the posted form is from a page of another property. All tabs of a browser share the cookie with the
+// chosen property, so the page in a tab may be older than the choice.
 func (x *exchange) ofOtherProperty() bool {
 	of := x.Value("pageProperty")
 	return x.R.Method == http.MethodPost && of != "" && of != x.role.GetPropertyId()
@@ -135,8 +135,8 @@ func (x *exchange) load() error {
 	return err
 }
 
-// toLogin moves a browser without a session to the sign-in page, which later returns to the requested page. After a posted form it returns to
-// the page of the form, and says that nothing was saved.
+// toLogin redirects a browser without a session to the sign-in page, which later returns to the requested page. After a posted form, it
+// returns to the page of the form, and the sign-in page says that nothing was saved.
 func (x *exchange) toLogin() error {
 	switch {
 	case x.R.Method != http.MethodGet:
@@ -147,7 +147,8 @@ func (x *exchange) toLogin() error {
 	return x.Redirect(listURL("/app/login", "to", x.R.URL.RequestURI()))
 }
 
-// formPage returns the page of a posted form: the nearest address at or above that of the form that has a page, or "".
+// formPage returns the URL path of the page that contained the posted form: the path that it was posted to, or the nearest parent path that
+// has a page. It returns "" if there is none.
 func (x *exchange) formPage() string {
 	for at := x.R.URL.Path; len(at) > len("/app"); at = path.Dir(at) {
 		_, pattern := x.site.Mux.Handler(&http.Request{Method: http.MethodGet, Host: x.R.Host, URL: &url.URL{Path: at}})
@@ -167,7 +168,7 @@ func localPage(address string) string {
 	return address
 }
 
-// problem renders an error page. kind is the message of its title, and the message kind.text is its text.
+// problem renders an error page. kind is the message kind of its title, and the message kind.text is its text.
 func (x *exchange) problem(status int, kind string) error {
 	p := x.newPage(kind)
 	p.Data = problemView{Text: kind + ".text", Home: x.session != nil}
@@ -187,7 +188,8 @@ func (s *site) showUnknown(x *exchange) error {
 	return x.problem(http.StatusNotFound, "staff.problem.unknown")
 }
 
-// renderError answers with the error page for err. If the call needs the second factor or a session, it moves to the page that asks for it.
+// renderError answers with the error page for err. If the call needs the second factor or a session, the browser goes to the page that asks
+// for it.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	switch {

@@ -10,11 +10,11 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// newProperty is the query in a sign-up link whose owner also creates the property. It only chooses the fields of the form: the API decides
-// what the link allows.
+// newProperty is the query of a sign-up link with which the owner also creates the property. It only chooses the fields of the form: the
+// API decides what the link allows.
 const newProperty = "new"
 
-// firstInputs returns the form fields of an owner's sign-up. creates adds those of a new property.
+// firstInputs returns the form fields of an owner's sign-up. creates adds the fields of a new property.
 func firstInputs(creates bool) []kit.Input {
 	inputs := []kit.Input{
 		{Name: "name", Label: "staff.name", Autocomplete: "name"},
@@ -75,8 +75,8 @@ func (s *site) createOwner(x *exchange) error {
 	return x.form(http.StatusUnprocessableEntity, p, firstForm(inputs))
 }
 
-// withPropertyFields returns f with what is wrong in the fields of the new property. The API checks these after the form of the others, so that a
-// person would learn of them only at the next attempt.
+// withPropertyFields returns a copy of f with the errors in the fields of the new property. The API checks these fields only if the others
+// are valid, so without this the person would see their errors only at the next attempt.
 func (x *exchange) withPropertyFields(f *fault.Fault) *fault.Fault {
 	all := *f
 	all.Fields = slices.Clone(f.Fields)

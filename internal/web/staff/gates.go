@@ -28,13 +28,13 @@ type gatesView struct {
 	Manages bool
 }
 
-// gates loads all gates of the property.
+// gates loads all gates of the property, the doors that several rooms share.
 func (x *exchange) gates() ([]*propertyv1.Gate, error) {
 	found, err := x.site.api.Gates.ListGates(x.call(), &propertyv1.ListGatesRequest{})
 	return found.GetData().GetList(), err
 }
 
-// gatesOf returns those gates that guests of a room or bed may open.
+// gatesOf returns those gates that guests of a room or bed may open. A gate that names no rooms is for all.
 func gatesOf(s *propertyv1.Space, all []*propertyv1.Gate) (open []*propertyv1.Gate) {
 	for _, g := range all {
 		ids := g.GetSpaceIds()
@@ -45,8 +45,8 @@ func gatesOf(s *propertyv1.Space, all []*propertyv1.Gate) (open []*propertyv1.Ga
 	return open
 }
 
-// gateInputs returns the form fields of a gate. own are the spaces of the property. Beds are no choice, because guests of a bed open the gates
-// of its dorm.
+// gateInputs returns the form fields of a gate, or of a new one for nil. own are the spaces of the property. Only rooms and dorms are
+// choices, because guests of a bed open the gates of its dorm.
 func gateInputs(g *propertyv1.Gate, own []*propertyv1.Space) []kit.Input {
 	var rooms []kit.Option
 	for _, s := range own {
@@ -64,7 +64,7 @@ func gateInputs(g *propertyv1.Gate, own []*propertyv1.Space) []kit.Input {
 	return inputs
 }
 
-// showGates handles the list of gates.
+// showGates handles the list of gates, the doors that several rooms share.
 func (s *site) showGates(x *exchange) error { return x.gatesPage(nil) }
 
 // gatesPage renders the list of gates and the form of a new one. f is why the API refused it, or nil.
@@ -97,8 +97,8 @@ func (x *exchange) gatesPage(f *fault.Fault) error {
 	return x.render(status, "gates", p)
 }
 
-// refuseGate sets the posted values in inputs and adds the errors of f to the page. If another person changed the gate, the page shows the stored
-// values instead. It returns f if f is not about the form.
+// refuseGate sets the posted values in inputs and adds the errors of f to the page. If another person has changed the gate, the page shows
+// the stored values instead. It returns f if f is not about the form.
 func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error {
 	if f.Reason == fault.Outdated { // the form shows what the other person stored
 		p.refuseChanged()
@@ -118,7 +118,8 @@ func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error
 	return nil
 }
 
-// createGate handles the form of a new gate. Its lock is assigned later, on the page of the lock.
+// createGate handles the form of a new gate, a door that several rooms share. The lock of the gate is assigned later, on the page of the
+// lock.
 func (s *site) createGate(x *exchange) error {
 	_, err := s.api.Gates.CreateGate(x.call(), &propertyv1.CreateGateRequest{Name: x.Value("name"), Floor: x.Value("floor"), SpaceIds: x.R.PostForm["spaces"]})
 	if err != nil {
@@ -133,7 +134,7 @@ type gateView struct {
 	Manages bool
 }
 
-// showGate handles the page of one gate.
+// showGate handles the page of one gate, a door that several rooms share.
 func (s *site) showGate(x *exchange) error { return x.gatePage(nil) }
 
 // gatePage renders the page of the gate in the path. f is why the API refused the posted form, or nil.
@@ -162,7 +163,7 @@ func (x *exchange) gatePage(f *fault.Fault) error {
 	return x.render(status, "gate", p)
 }
 
-// changeGate handles the forms that change or delete a gate.
+// changeGate handles the forms that change or delete a gate, a door that several rooms share.
 func (s *site) changeGate(x *exchange) error {
 	id, err := x.R.PathValue("id"), error(nil)
 	to := "/app/gates?done=saved"

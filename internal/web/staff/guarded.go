@@ -9,21 +9,21 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// guarded has the etag of the settings that a form shows, and the setting that the form replaces as a whole, such as a list. If another person
-// has changed that setting meanwhile, the form is refused and shows both values.
+// guarded is for a form that replaces a whole setting, such as a list. Setting names it, and Etag is the version of the settings that the
+// form shows. If another person has changed that setting meanwhile, the API refuses the form, and the page shows both values.
 type guarded struct{ Etag, Setting string }
 
 // notedInput is an input with a note below it, such as the value that another person has stored meanwhile.
 type notedInput struct {
 	kit.Input
-	Note string // message of the note, or ""
+	Note string // message kind of the note, or ""
 	Text string // the value that the note shows
 }
 
 // plainPath replaces brackets in the path of a refused field, as in list[0], by dots.
 var plainPath = strings.NewReplacer("[", ".", "]", "")
 
-// renamed returns a fault with only those refused fields whose paths start with prefix. In their paths, input replaces prefix, so that they
+// renamed returns a fault with only those refused fields of f whose paths start with prefix. It replaces prefix by input, so that the paths
 // match the names of a form's inputs. Without such fields it returns f unchanged.
 func renamed(f *fault.Fault, prefix, input string) *fault.Fault {
 	var fields []fault.Field
@@ -51,13 +51,13 @@ func (x *exchange) changeRules(change func(stored *propertyv1.CheckInSettings) *
 	}, x.rulesEtag)
 }
 
-// refuseChanged says on a refused form that another person has changed what it shows. The form has the stored values.
+// refuseChanged adds the error that another person has changed what the refused form shows. The form has the stored values.
 func (p *page) refuseChanged() {
 	p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.settings.outdated.text")}}
 }
 
-// refuseSetting adds the errors of a refused settings form to its page, and returns the HTTP status. f is why the API refused the form. outdated is
-// the message for the case that another person has changed the setting. The error is f itself if f is not about the form.
+// refuseSetting adds the errors of a refused settings form to its page, and returns the HTTP status. f is why the API refused the form.
+// outdated is the message kind for the case that another person has changed the setting. If f is not about the form, the error is f itself.
 func (x *exchange) refuseSetting(p *page, f *fault.Fault, inputs []kit.Input, outdated string) (int, error) {
 	if f.Reason == fault.Outdated {
 		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T(outdated)}}

@@ -40,8 +40,8 @@ func (x *exchange) provider() (*propertyv1.IdentityProvider, error) {
 	return found.GetData(), nil
 }
 
-// keepIdentity stores a visit to the identity provider in the cookie. use is its purpose, to the page to return to, and name the name of an
-// invited person.
+// keepIdentity stores a visit to the identity provider in the cookie. use is its purpose, to the page to return to, and name the name that
+// an invited person entered.
 func (x *exchange) keepIdentity(c *propertyv1.IdentityCeremony, use, to, name string) {
 	x.SetCookie(identityCookie, strings.Join([]string{use, c.GetState(), url64(to), url64(name)}, "."), c.GetEndsAt().AsTime())
 }
@@ -98,7 +98,7 @@ func (s *site) finishIdentity(x *exchange) error {
 	return x.proceed(made.GetData(), to)
 }
 
-// identityProblem returns the message for an error of the identity provider, or "" for other errors.
+// identityProblem returns the kind of the message about an error of the identity provider, or "" for other errors.
 func (x *exchange) identityProblem(err error) string {
 	f := x.site.Fault(err)
 	switch f.Reason {
@@ -125,7 +125,8 @@ func (x *exchange) identityProblem(err error) string {
 	return ""
 }
 
-// identityRefused renders the sign-in page with the reason why the provider's sign-in failed. It returns other errors unchanged.
+// identityRefused renders the sign-in page with the reason why the provider's sign-in failed. to is the page to return to. It returns other
+// errors unchanged.
 func (x *exchange) identityRefused(err error, to string) error {
 	text := x.identityProblem(err)
 	if text == "" {
@@ -155,8 +156,8 @@ func (x *exchange) identityPage(status int, address string, wrong []kit.Wrong) e
 	return x.render(status, "identity", p)
 }
 
-// changeIdentity handles the forms of the page that links the account to the identity provider. One form begins to link it, the other removes the
-// link. The policy form-action forbids a redirect from a form to the provider, so the answer is a page with a link to it.
+// changeIdentity handles the forms of the page that links the account to the identity provider. One form begins to link it, the other
+// removes the link. The policy form-action forbids a redirect from a form to the provider, so the response is a page with a link to it.
 func (s *site) changeIdentity(x *exchange) error {
 	if x.Value("do") == "unlink" {
 		if _, err := s.api.Identities.DeleteIdentityLink(x.call(), &propertyv1.DeleteIdentityLinkRequest{}); err != nil {
@@ -197,7 +198,7 @@ func (x *exchange) notUnlinked(err error) error {
 // notLinked shows the page with the reason why the account was not linked. It returns other errors unchanged.
 func (x *exchange) notLinked(err error) error {
 	if x.site.Fault(err).Reason == fault.SignInAgain {
-		return x.Redirect(loginAgain("/app/account/identity")) // not to the address that the provider called, whose answer is used
+		return x.Redirect(loginAgain("/app/account/identity")) // not to the URL of the return from the provider, whose answer is used up
 	}
 	if text := x.identityProblem(err); text != "" {
 		return x.identityPage(http.StatusUnprocessableEntity, "", []kit.Wrong{{Title: x.words().T("staff.identity.failed"), Text: x.words().T(text)}})
@@ -208,7 +209,7 @@ func (x *exchange) notLinked(err error) error {
 // url64 encodes a text for a cookie.
 func url64(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 
-// fromURL64 decodes a text of url64. It returns "" for other texts.
+// fromURL64 decodes a text that url64 encoded. It returns "" for other texts.
 func fromURL64(text string) string {
 	raw, err := base64.RawURLEncoding.DecodeString(text)
 	if err != nil {

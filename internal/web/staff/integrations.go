@@ -10,10 +10,10 @@ import (
 // integrationRow is one connected app.
 type integrationRow struct {
 	*propertyv1.Integration
-	Invitations *propertyv1.Invitations // the guests whom invitation mails would reach; nil if the mails are already on
+	Invitations *propertyv1.Invitations // how many bookers would get a mail; nil if the mails are already on
 }
 
-// StateChip returns the chip that shows whether calls to an endpoint or webhook of the PMS succeed.
+// StateChip returns the chip that shows whether the calls to an endpoint or webhook of the PMS succeed. state is its state in the API.
 func (integrationRow) StateChip(state string) chip {
 	switch state {
 	case "ok":
@@ -26,7 +26,7 @@ func (integrationRow) StateChip(state string) chip {
 	return chip{"unknown", "○", "staff.endpoint.unknown"}
 }
 
-// shownSecret is a new secret that a page shows only once. Name and Text are messages.
+// shownSecret is a new secret that a page shows only once. Name and Text are message kinds.
 type shownSecret struct{ Name, Text, Value string }
 
 // endpointResult is the result of a test of an endpoint.
@@ -121,7 +121,7 @@ func (s *site) changeIntegration(x *exchange) error {
 	return x.Redirect("/app/settings/integrations")
 }
 
-// testEndpoint handles the button that calls an endpoint of the PMS. The response shows what is wrong with its answer.
+// testEndpoint handles the button that calls an endpoint of the PMS as a test. The page then shows what is wrong with the PMS's answer.
 func (s *site) testEndpoint(x *exchange) error {
 	integrationID, action := x.R.PathValue("id"), x.Value("action")
 	found, err := s.api.Integrations.TestEndpoint(x.call(), &propertyv1.TestEndpointRequest{Id: integrationID, Action: action})

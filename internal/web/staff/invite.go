@@ -30,7 +30,7 @@ func (x *exchange) invitation(secret string) (*propertyv1.InvitationForPerson, e
 	return found.GetData(), err
 }
 
-// invitePage renders an invitation with the form to accept it. code adds the field of the second factor.
+// invitePage renders an invitation with the form to accept it. secret is that of the link. code adds the field of the second factor.
 func (x *exchange) invitePage(status int, p *page, secret string, i *propertyv1.InvitationForPerson, code bool) error {
 	v := formView{Text: "staff.invite.new", Inputs: x.Posted(inviteInputs(i, code)), Button: "staff.invite.do", Action: staff.InvitationPath + secret, About: p.T("staff.invite.text", "email", i.GetEmail(), "role", p.Or("staff.role."+i.GetRole(), "staff.role"))}
 	if i.GetKnown() {

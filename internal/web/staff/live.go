@@ -12,16 +12,16 @@ import (
 // feed is the event stream that an open page follows to update itself.
 type feed struct {
 	URL string
-	Of  string // the page updates only on changes of the objects with these ids, separated by spaces; "" for any
+	Of  string // the page updates only on changes of the objects with these ids (separated by space characters); "" for any
 	At  string // URL from which the script loads the updated parts; "" for the page itself
 }
 
-// newFeed returns the feed of these topics, separated by commas. of are the ids of the objects that the page
-// shows, separated by spaces, or "".
+// newFeed returns the feed of these topics, separated by commas. of are the ids of the objects that the page shows, separated by space
+// characters, or "".
 func newFeed(topics, of string) feed { return feed{URL: "/app/live?topics=" + topics, Of: of} }
 
-// newFeedAt is like newFeed for the response to a form, which a browser cannot load again. The script loads the updated parts from the page at
-// this URL.
+// newFeedAt is newFeed for the response to a form, which a script cannot load again. The script loads the updated parts from the page at
+// the URL at.
 func newFeedAt(at, topics, of string) feed {
 	f := newFeed(topics, of)
 	f.At = at
@@ -65,5 +65,5 @@ func changedEvent(m *propertyv1.WatchResponse) (string, error) {
 	return fmt.Sprintf("id: %s\nevent: changed\ndata: %s\n\n", m.GetResumeToken(), data), nil
 }
 
-// LostAt returns the element into which the script writes since when the page is not updated.
+// LostAt returns the HTML element in which the script shows since when the page is no longer updated.
 func (p *page) LostAt() template.HTML { return "<time data-at></time>" }

@@ -20,7 +20,8 @@ type slotRow struct {
 	At   *timestamppb.Timestamp // time of the state in Chip
 }
 
-// evidenceChip returns the chip for the evidence about a code on a lock, such as planned, verified or failed.
+// evidenceChip returns the chip for the evidence about a code on a lock, the API's word for how sure it is: planned, verified or failed,
+// for example.
 func evidenceChip(evidence string) chip {
 	switch evidence {
 	case "planned", "queued", "sent":
@@ -84,7 +85,7 @@ func whyInput() kit.Input {
 // maxReason is the maximum length of a reason for the audit log, as the API limits it.
 const maxReason = 500
 
-// wrongReason returns the message of the error in a posted reason, or "". missing is the message for an empty reason.
+// wrongReason returns the message kind of the error in a posted reason, or "". missing is the message kind for an empty reason.
 func wrongReason(reason, missing string) string {
 	switch {
 	case reason == "":
@@ -95,7 +96,7 @@ func wrongReason(reason, missing string) string {
 	return ""
 }
 
-// refuseReason adds the error of a posted reason to the page. field is the HTML id of its input, and wrong the message.
+// refuseReason adds the error of a posted reason to the page. field is the HTML id of its input, and wrong the message kind.
 func (p *page) refuseReason(field, wrong string) {
 	p.Wrong = []kit.Wrong{{ID: field, Label: p.T("staff.why"), Text: p.T(wrong)}}
 }
@@ -148,7 +149,8 @@ func (x *exchange) lockPage(status int, wrong func(*page)) error {
 	return x.render(status, "lock", p)
 }
 
-// doors returns all doors of the property as choices: rooms, dorms and beds, then gates. chosen are the ids of selected doors.
+// doors returns all doors of the property as choices: rooms, dorms and beds, then gates (doors that several rooms share). chosen are the
+// ids of the selected doors.
 func (x *exchange) doors(chosen ...string) (list []choice, err error) {
 	own, err := x.ownSpaces()
 	if err != nil {
@@ -192,13 +194,13 @@ func (s *site) changeLock(x *exchange) error {
 	return x.Redirect(listURL("/app/locks/"+id, "done", done))
 }
 
-// refuseDoor shows why a lock was not assigned. why is the key of the text.
+// refuseDoor adds the error why a lock was not assigned to a door. why is its message kind.
 func (p *page) refuseDoor(why string) {
 	p.Wrong = []kit.Wrong{{ID: "f-door", Label: p.T("staff.lock.door"), Text: p.T(why)}}
 }
 
-// backToLock handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page with the
-// button.
+// backToLock redirects a GET of an action's URL, which has no page, to the page with the action's button. The browser comes there after the
+// person has confirmed the second factor.
 func (s *site) backToLock(x *exchange) error { return x.Redirect("/app/locks/" + x.R.PathValue("id")) }
 
 // openLock handles the button that opens a lock. The posted reason is recorded in the audit log.
@@ -213,7 +215,7 @@ func (s *site) openLock(x *exchange) error {
 	return x.redirectOpened("/app/locks/"+x.R.PathValue("id"), "", result)
 }
 
-// unlock opens a lock now and returns the result: opened, refused, expired, offline, or unknown without an answer of the lock.
+// unlock opens a lock now. result is opened, refused, expired, offline (nothing was sent), or unknown if the lock has not answered.
 func (x *exchange) unlock(lock, reason string) (result string, err error) {
 	answer, err := x.site.api.Locks.UnlockLock(x.call(), &propertyv1.UnlockLockRequest{Id: lock, Reason: reason})
 	if err != nil {

@@ -25,7 +25,7 @@ type historyView struct {
 // newestEvents is how many events the page shows before the person expands the list.
 const newestEvents = 8
 
-// lockHistory loads the history of a lock. The status of l adds the last report, see withLatest.
+// lockHistory loads the history of a lock. It appends the last values in the status of l, see withLatest.
 func (x *exchange) lockHistory(l *propertyv1.Lock) (historyView, error) {
 	now, status := x.site.Now(), l.GetStatus()
 	s := newSpan(now.AddDate(0, 0, -historyDays), now, l.GetCreatedAt().AsTime())
@@ -41,7 +41,8 @@ func (x *exchange) lockHistory(l *propertyv1.Lock) (historyView, error) {
 	return newHistoryView(s, h), nil
 }
 
-// withLatest appends the value that a lock reported last to its readings. The history leaves out small changes, so this value may be missing.
+// withLatest appends the value that a lock last reported, at that time, to its readings. The history leaves out small changes, so this
+// value is possibly missing there.
 func withLatest(readings []*propertyv1.LockReading, at *timestamppb.Timestamp, value int64) []*propertyv1.LockReading {
 	if at == nil || len(readings) > 0 && (readings[len(readings)-1].GetValue() == value || at.AsTime().Before(readings[len(readings)-1].GetAt().AsTime())) {
 		return readings
@@ -66,7 +67,7 @@ func newHistoryView(s span, h *propertyv1.LockHistory) historyView {
 	return v
 }
 
-// EventText returns the message of a kind of event in the history.
+// EventText returns the message kind for a kind of event in the history.
 func (p *page) EventText(kind string) string {
 	if text := "staff.event." + kind; p.Has(text) {
 		return text

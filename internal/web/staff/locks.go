@@ -14,14 +14,14 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// remark is a text with a time, next to a chip. The zero remark means that there is none.
+// remark is a text with a time, next to a chip. Text is a message kind. The zero remark means that there is none.
 type remark struct {
 	Text  string
 	At    *timestamppb.Timestamp
-	Since bool // the time comes after the text
+	Since bool // the text does not contain the time: the page adds "since" and the time
 }
 
-// offlineReasons are the reasons that have their own text.
+// offlineReasons are the API's reasons why a lock or bridge is offline that have a message staff.offline.REASON.
 var offlineReasons = []string{
 	"lockOffline", "brokerUnreachable", "gatewayOffline", "noBridge", "bridgeRevoked", "neverConnected", "disconnected", "noHeartbeat", "shuttingDown", "nodeLost", "enrolled",
 }
@@ -88,7 +88,7 @@ func linkChip(s *propertyv1.LockStatus) (chip, remark) {
 	return chip{"ok", "●", "staff.link.good"}, remark{}
 }
 
-// lockFindings returns the problems of a lock as messages that advise what to do, the worst first.
+// lockFindings returns the problems of a lock as the kinds of messages that advise what to do, the worst first.
 func lockFindings(l *propertyv1.Lock) (kinds []string) {
 	s := l.GetStatus()
 	add := func(wrong bool, kind string) {
@@ -130,8 +130,8 @@ func newLockRow(l *propertyv1.Lock, now time.Time) lockRow {
 	return r
 }
 
-// lacksBattery reports whether nothing is known about the battery of a lock on a door. After its bridge restarts, a lock is online without
-// it.
+// lacksBattery reports whether nothing is known about the battery of a lock on a door. That is so after a restart of its bridge, until the
+// lock reports its battery again.
 func (r lockRow) lacksBattery() bool {
 	return !r.Placeless && !r.Low && r.GetStatus().BatteryPercent == nil
 }
@@ -161,7 +161,7 @@ func (r lockRow) badness() int {
 	return 3
 }
 
-// has reports whether the lock passes a filter and its name or door contains text.
+// has reports whether the lock passes a filter (offline, low, noDoor, or "" for all) and its name or door contains text.
 func (r lockRow) has(filter, text string) bool {
 	switch filter {
 	case "offline":
@@ -181,7 +181,7 @@ func (r lockRow) has(filter, text string) bool {
 	return strings.Contains(strings.ToLower(r.GetName()+"\n"+doorName(r.Lock)), text)
 }
 
-// tab is one of several lists of a page, with its number of entries. Name is a message.
+// tab is one of several lists of a page, with its number of entries (-1: not shown). Name is a message kind.
 type tab struct {
 	Name, URL string
 	Count     int
@@ -210,7 +210,7 @@ func (x *exchange) locks(r *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, er
 	})
 }
 
-// usualLocks is the number of rows of a page until the person chooses another.
+// usualLocks is the number of rows of the list of locks until the person chooses another.
 const usualLocks = 100
 
 // showLocks handles the list of locks.

@@ -27,6 +27,7 @@ func (x *exchange) openSession(s *propertyv1.SessionToken) {
 	x.SetCookie(sessionCookie, s.GetToken(), s.GetEndsAt().AsTime())
 }
 
+// loginInputs returns the form fields of the sign-in with a password.
 func loginInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "email", Label: "staff.email", Type: "email", Autocomplete: "username"},
@@ -37,8 +38,8 @@ func loginInputs() []kit.Input {
 // loginAgain returns the address of the sign-in page for a person who must sign in again. to is the page to return to.
 func loginAgain(to string) string { return listURL("/app/login", "again", "yes", "to", to) }
 
-// signsInAgain reports whether the person must sign in again: the page has the address that loginAgain returns, or the person left from there to the
-// identity provider.
+// signsInAgain reports whether the person must sign in again, although the browser has a session. The URL says so (see loginAgain), or the
+// visit to the identity provider was for that.
 func (x *exchange) signsInAgain() bool { return x.proves || x.R.URL.Query().Get("again") != "" }
 
 // showLogin handles the sign-in page. A person with a valid session goes to the dashboard instead, unless they must sign in again.
@@ -161,7 +162,8 @@ func (s *site) finishLogin(x *exchange) error {
 	return err
 }
 
-// wrongCode returns the data of a page with the error that the posted code is wrong or already used. title is the kind of a message.
+// wrongCode returns the data of a page with the error that the posted code of the second factor is wrong or already used. title is a
+// message kind.
 func (x *exchange) wrongCode(title string) *page {
 	p := x.newPage(title)
 	p.Wrong = []kit.Wrong{{ID: "f-code", Label: p.T("staff.code"), Text: p.T("staff.code.wrong")}}

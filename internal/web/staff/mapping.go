@@ -54,11 +54,12 @@ func leadingNumber(s string) string {
 	return s
 }
 
-// spaceChoice is the person's choice for one space of the property: the ids of its space at the PMS before and now, "" for none.
+// spaceChoice is what a person chose for one space of the property: was and now are the ids of the PMS's space that is mapped to it, before
+// and after, "" for none.
 type spaceChoice struct{ spaceID, was, now string }
 
-// mappingChanges returns the mappings that the choices change. If two choices have the same space of the PMS, twice is its id and there are no
-// changes.
+// mappingChanges returns the mappings that the choices change. twice is "", unless two choices have the same space of the PMS: it is then
+// the id of that space, and there are no changes.
 func mappingChanges(choices []spaceChoice) (changes []*propertyv1.Mapping, twice string) {
 	taken := map[string]bool{}
 	for _, c := range choices {
@@ -86,13 +87,14 @@ func mapTo(externalID, spaceID string) *propertyv1.Mapping {
 	return &propertyv1.Mapping{ExternalId: externalID, SpaceId: &spaceID}
 }
 
-// cure is a button that resolves a conflict between mapping and PMS. Text is a message, and Name its parameter.
+// cure is a button that resolves a conflict between mapping and PMS in one way. Text is a message kind, and Name the parameter of the
+// message.
 type cure struct {
 	*propertyv1.Cure
 	Text, Name string
 }
 
-// curesOf returns the buttons that resolve a conflict, the best first. listed are the spaces of the PMS, for their names.
+// curesOf returns the buttons that resolve a conflict, the best cure first. listed are the spaces of the PMS, for their names.
 func curesOf(c *propertyv1.Conflict, listed []*propertyv1.PartnerSpace) (cures []cure) {
 	named := func(externalID string) *propertyv1.PartnerSpace {
 		at := slices.IndexFunc(listed, func(p *propertyv1.PartnerSpace) bool { return p.GetExternalId() == externalID })

@@ -14,8 +14,8 @@ type noticeRow struct {
 	Touch link // link to the object of the notice; the zero link if it has no page
 }
 
-// subjectLink returns the link to the page of the object with this id. It returns the zero link for kinds of objects that have no page, or whose
-// page the person may not see. may reports whether the person has a right.
+// subjectLink returns the link to the page of the object with this id, such as lck_... for a lock. It returns the zero link if that kind of
+// object has no page, or if may reports that the person lacks the right to see the page.
 func subjectLink(id string, may func(right string) bool) link {
 	prefix, _, _ := strings.Cut(id, "_")
 	switch prefix {
@@ -97,8 +97,8 @@ func (s *site) showNotices(x *exchange) error {
 	return x.render(http.StatusOK, "notices", p)
 }
 
-// readNotices handles the buttons that mark one notice, or those that the page shows. It never marks notices that the person has not seen: marked
-// ones are not mailed any more.
+// readNotices handles the buttons that mark as read either one notice, or all that the page shows. It never marks notices that the person
+// has not seen, because a notice that is read is not mailed any more.
 func (s *site) readNotices(x *exchange) error {
 	ids := x.R.PostForm["notice"]
 	if len(ids) == 0 {

@@ -12,7 +12,7 @@ import (
 // noticeSettingsPath is the URL of the page on which a person chooses which notices to get.
 const noticeSettingsPath = "/app/account/notices"
 
-// noticeGroup is one group of notices with the person's choice.
+// noticeGroup is one group of notices, and whether the person gets them on the page of notices and by mail.
 type noticeGroup struct {
 	Name       string
 	Page, Mail bool

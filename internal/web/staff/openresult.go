@@ -27,7 +27,7 @@ type openResult struct {
 	Time   time.Time `json:"at"`
 }
 
-// Text returns the message about the result.
+// Text returns the kind of the message about the result.
 func (r openResult) Text() string { return "staff.open." + r.Result }
 
 // OK reports whether the door is open.
@@ -36,7 +36,7 @@ func (r openResult) OK() bool { return r.Result == "opened" }
 // At returns when the door was opened.
 func (r openResult) At() *timestamppb.Timestamp { return timestamppb.New(r.Time) }
 
-// redirectOpened leads to the page at this path, which shows the result of opening a door. A reload of that page opens nothing.
+// redirectOpened redirects to the page at this path, which shows the result of opening a door. So a reload of that page opens nothing.
 func (x *exchange) redirectOpened(path, door, result string) error {
 	raw, err := json.Marshal(openResult{path, x.session.GetPerson().GetId(), door, result, x.site.Now()})
 	if err != nil {

@@ -20,13 +20,13 @@ type page struct {
 	Areas   []area                     // the entries of the menu
 	Here    string                     // the name of the menu entry that the page belongs to
 	Tabs    []area                     // the pages of the settings, on a page of the settings
-	Done    string                     // the message that confirms the action before the redirect, or ""
+	Done    string                     // kind of the message that confirms the action before the redirect, or ""
 	Sizing  *sizing                    // the choice of the number of rows, or nil if the page offers none
 	typed   *typedForm                 // form values from before the person confirmed the second factor, or nil
 	secret  bool                       // the page shows a secret: it is never compressed
 }
 
-// newPage returns the data of a page. title is the kind of a message, and kv are names and values of its parameters.
+// newPage returns the data of a page. title is a message kind, such as "staff.locks.title", and kv are names and values of its parameters.
 func (x *exchange) newPage(title string, kv ...any) *page {
 	p := &page{Page: x.NewPage(kit.Place{TimeZone: x.property.GetTimeZone()}, title, kv...), Session: x.session, Role: x.role, typed: x.typed}
 	p.PropertyID = x.role.GetPropertyId()
@@ -73,8 +73,8 @@ type part struct {
 	V any
 }
 
-// Who returns the name of an author in a record, such as an audit entry. For a person who was removed it is the text "former colleague". It is
-// "" for other authors without a name, such as programs.
+// Who returns the name to show for the author of a record, such as an audit entry. name is the stored name, or "". A person who was removed
+// has none and is shown as "former colleague". Other authors without a name, such as programs, stay "".
 func (p *page) Who(name, author string) string {
 	if name == "" && strings.HasPrefix(author, "staff:"+id.Person+"_") {
 		return p.Text("staff.former", nil)
@@ -85,9 +85,9 @@ func (p *page) Who(name, author string) string {
 // formView is a page that consists of one form.
 type formView struct {
 	About  template.HTML // text about the purpose of the form, or ""
-	Text   string        // message below About, or ""
+	Text   string        // message kind of the text below About, or ""
 	Inputs []kit.Input
-	Button string // message
+	Button string // message kind
 	Action string // URL that the form posts to; "" for the URL of the page
 	Links  []link
 
@@ -95,10 +95,10 @@ type formView struct {
 	Provider *providerView // the identity provider as another way, below that, or nil
 }
 
-// link is a link to another page. Text is a message.
+// link is a link to another page. Text is a message kind.
 type link struct{ URL, Text string }
 
-// form renders a page that consists of one form.
+// form renders v, a page that consists of one form.
 func (x *exchange) form(status int, p *page, v formView) error {
 	p.Data = v
 	return x.render(status, "form", p)

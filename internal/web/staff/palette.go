@@ -8,9 +8,10 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// The palette finds a stay, a room, a lock or a page by a few characters. The script shows the results of this page in a dialog on every page.
+// The palette is a search dialog on every page. It finds a stay, a room, a lock or a page by a few characters. The script loads the results
+// from the page of this file.
 
-// palettePage is a page that the palette can find. Its name is a message.
+// palettePage is a page that the palette can find. Its name is a message kind.
 type palettePage struct{ Name, URL, right string }
 
 // furtherPages are pages that are neither in the menu nor pages of the settings.
@@ -69,7 +70,7 @@ type paletteView struct {
 // Empty reports whether the query found nothing.
 func (v paletteView) Empty() bool { return len(v.Stays)+len(v.Rooms)+len(v.Locks)+len(v.Pages) == 0 }
 
-// maxPaletteFinds is how many stays, rooms and locks, each, the palette shows.
+// maxPaletteFinds is the maximum number of stays, of rooms and of locks that the palette shows.
 const maxPaletteFinds = 6
 
 // minPaletteQuery is the minimum length of a query for rooms and locks. A shorter one would load all of them at each key press.

@@ -23,7 +23,7 @@ type partsView struct {
 	Secret shownSecret
 }
 
-// showParts handles the page that shows each element of the dashboard in all its states.
+// showParts handles the page that shows each element of the dashboard, such as chips and inputs, in all its states.
 func (s *site) showParts(x *exchange) error {
 	inputs := []kit.Input{
 		{Name: "text", Label: "staff.room.name", Value: longName, Autocomplete: "off"},

@@ -13,7 +13,7 @@ import (
 // the browser that began a ceremony can finish it.
 const passkeyCookie = "lk-staff-passkey"
 
-// ceremonyAge is how long a browser stores that state. The API checks its expiry, too.
+// ceremonyAge is how long a browser stores the state of a ceremony. The API checks its expiry, too.
 const ceremonyAge = 5 * time.Minute
 
 // passkeyForm is a form that the page's script fills with the browser's answer in a ceremony and posts. It is hidden without a script.
@@ -22,7 +22,7 @@ type passkeyForm struct {
 	Begin  string // URL that begins the ceremony
 	Action string // URL that finishes it
 	Inputs []kit.Input
-	Button string // message
+	Button string // message kind
 }
 
 // begin stores the state of a new ceremony in the cookie, and sends its options to the page's script.
@@ -41,7 +41,7 @@ func (x *exchange) ceremony() string {
 }
 
 // notBegun answers the page's script if a ceremony could not begin. page is the URL to return to after the person has confirmed the second
-// factor or signed in again. Other errors are returned.
+// factor or signed in again. It returns other errors unchanged.
 func (x *exchange) notBegun(err error, page string) error {
 	switch f := x.site.Fault(err); {
 	case f.Reason == fault.PasskeysUnavailable:
@@ -108,7 +108,7 @@ func (s *site) passkeyConfirm(x *exchange) error {
 	return x.proceed(made.GetData(), localPage(x.R.URL.Query().Get("to")))
 }
 
-// passkeyRefused renders form again with the error that the passkey was refused. title is the kind of a message.
+// passkeyRefused renders form again with the error that the passkey was refused. title is a message kind.
 func (x *exchange) passkeyRefused(title string, form formView) error {
 	p := x.newPage(title)
 	p.Wrong = []kit.Wrong{{Title: p.T("staff.passkey.title"), Text: p.T("staff.passkey.refused")}}

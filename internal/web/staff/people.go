@@ -57,8 +57,8 @@ func (x *exchange) peoplePage(v peopleView, f *fault.Fault) error {
 	return x.render(status, "people", p)
 }
 
-// peopleResult answers an action on the page of the people: it returns to the list or, if the API refused the action, shows the reason. done is the
-// result to confirm, see results.
+// peopleResult answers an action on the page of the people. Without err, it redirects to the list, which confirms the action: done is one
+// of results. If the API refused the action, it shows the reason. It returns other errors.
 func (x *exchange) peopleResult(err error, done string) error {
 	if err == nil {
 		return x.Redirect("/app/settings/people?done=" + done)
@@ -96,8 +96,8 @@ func (s *site) changeInvitation(x *exchange) error {
 	return x.Redirect("/app/settings/people")
 }
 
-// backToPeople handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page with
-// the buttons.
+// backToPeople redirects a GET of an action's URL, which has no page, to the page with the action's button. The browser comes there after
+// the person has confirmed the second factor.
 func (s *site) backToPeople(x *exchange) error { return x.Redirect("/app/settings/people") }
 
 // changePerson handles the forms of a person. They change the role, disable or enable the access, or remove the person.

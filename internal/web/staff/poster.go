@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// call is the request of a poster to check in, in one language.
+// call is the sentence of a poster that invites guests to check in, in one language.
 type call struct{ Lang, Text string }
 
 // poster is a sheet to hang up, with the QR code that opens the check-in on a guest's phone.
@@ -23,7 +23,7 @@ type poster struct {
 	Unnamed bool
 }
 
-// posterOf returns the poster of the tablet in the path.
+// posterOf returns the poster of the check-in tablet in the path.
 func (x *exchange) posterOf() (poster, error) {
 	found, err := x.site.api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
 	if err != nil {

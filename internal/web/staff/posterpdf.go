@@ -50,7 +50,8 @@ func canDraw(font, text string) bool {
 // pdfSheet draws on a page, from the top to the bottom.
 type pdfSheet struct{ *fpdf.Fpdf }
 
-// write writes a text in a font. A text with characters that the font lacks is left out: the page for printing has it.
+// write writes a text in a font. It leaves out a text with characters that the font lacks: the HTML page of the poster, which can be
+// printed, has it.
 func (p pdfSheet) write(text, font string, size float64) {
 	if !canDraw(font, text) {
 		return
@@ -80,7 +81,7 @@ func (p pdfSheet) drawCode(link string) error {
 	return nil
 }
 
-// pdf returns the poster as a PDF file of one page.
+// pdf returns the poster as a PDF file of one page. property is the name of the property.
 func (v poster) pdf(property string) ([]byte, error) {
 	page := pdfSheet{fpdf.New("P", "pt", "A4", "")}
 	for name, file := range fontFiles {

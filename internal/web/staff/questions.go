@@ -67,7 +67,7 @@ func labelTags(p *page, q *propertyv1.OwnField) []string {
 	return tags
 }
 
-// postedQuestion returns the question in the posted form. Languages with an empty text are left out.
+// postedQuestion returns the question in the posted form, with the given name. Languages with an empty text are left out.
 func (x *exchange) postedQuestion(name string) *propertyv1.OwnField {
 	q := &propertyv1.OwnField{Name: name, Label: x.Value("question.label"), Required: *x.isOn("question.required"), MainOnly: *x.isOn("question.mainOnly"), Labels: map[string]string{}}
 	for input := range x.R.PostForm {
@@ -109,15 +109,15 @@ func indexOfQuestion(list []*propertyv1.OwnField, name string) int {
 	return slices.IndexFunc(list, func(q *propertyv1.OwnField) bool { return q.GetName() == name })
 }
 
-// saveQuestions stores the list of questions that edit makes of the stored list.
+// saveQuestions stores the list of questions that edit returns for the stored list.
 func (x *exchange) saveQuestions(edit func(list []*propertyv1.OwnField) []*propertyv1.OwnField) error {
 	return x.changeRules(func(stored *propertyv1.CheckInSettings) *propertyv1.CheckInSettingsChange {
 		return &propertyv1.CheckInSettingsChange{Fields: &propertyv1.OwnFields{List: edit(stored.GetFields())}}
 	})
 }
 
-// ofQuestion returns a fault whose paths are the names of the inputs of one question. at is the index of the question in the list that the API
-// refused.
+// ofQuestion returns a fault whose paths match the names of the inputs of one question. at is the index of the question in the list that
+// the API refused.
 func ofQuestion(f *fault.Fault, at int) *fault.Fault {
 	return renamed(f, questionsSetting+".list."+strconv.Itoa(at)+".", "question.")
 }

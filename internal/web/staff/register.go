@@ -20,7 +20,7 @@ const registerPath = "/app/register"
 // registerRows is the number of forms on a page. Each may have a signature, which has some kilobytes.
 const registerRows = 25
 
-// maxRegister is the maximum number of forms in one document, to print or to download. To read more, the person selects fewer days.
+// maxRegister is the maximum number of forms in one document, to print or to download. For more forms, the person reads fewer days at once.
 const maxRegister = 1000
 
 // minRegisterReason and maxRegisterReason are the API's limits for the length of the reason.
@@ -54,7 +54,7 @@ type registerView struct {
 	TooLarge bool   // the days have more forms than a document has
 }
 
-// registerInputs returns the form fields of a read: days of arrival, today by default, and the reason.
+// registerInputs returns the form fields with which a person reads the register: days of arrival, today by default, and the reason.
 func (x *exchange) registerInputs() []kit.Input {
 	today := ""
 	if zone, err := clock.Zone(x.property.GetTimeZone()); err == nil {
@@ -76,8 +76,8 @@ func (s *site) showRegister(x *exchange) error {
 	return x.registerPage(http.StatusOK, registerView{Inputs: x.registerInputs()}, nil)
 }
 
-// backToRegister handles GET on the URL of a read. A person who has confirmed the second factor returns there, and goes on to the page with
-// the form.
+// backToRegister redirects a GET of the download's URL, which has no page, to the page with the form. The browser comes there after the
+// person has confirmed the second factor.
 func (s *site) backToRegister(x *exchange) error { return x.Redirect(registerPath) }
 
 // registerPage renders the page of the guest register with the result of a read, if there is one. wrong adds errors to the page, or is nil.
@@ -90,9 +90,9 @@ func (x *exchange) registerPage(status int, v registerView, wrong func(*page)) e
 	return x.render(status, "register", p)
 }
 
-// readRegister reads the forms of the posted days: the posted one, those of the posted page, or all. The API leaves forms without an answer out, so
-// it may return an empty page before the last one. If the posted form is invalid, readRegister renders the page with the errors and returns a nil
-// list without an error.
+// readRegister reads the registration forms of the posted days: all of them, or only those of the posted page. A posted entry selects one
+// form. The API leaves out forms without an answer, so it may return an empty page before the last one. If the posted values are invalid,
+// readRegister renders the page with the errors itself, and returns a nil list without an error.
 func (x *exchange) readRegister(all bool) (v registerView, list []*propertyv1.RegisterEntry, err error) {
 	v = registerView{Inputs: x.registerInputs(), First: x.Value("firstArrivalOn"), Last: x.Value("lastArrivalOn"), Reason: x.Value("reason")}
 	refuse := func(wrong func(*page)) (registerView, []*propertyv1.RegisterEntry, error) {
@@ -163,7 +163,7 @@ func newRegisterRow(e *propertyv1.RegisterEntry) registerRow {
 	return row
 }
 
-// Lacks returns the fields of the law's form without an answer. Some of them do not apply to every guest.
+// Lacks returns the fields of the official form that have no answer. Some of them do not apply to every guest.
 func (r registerRow) Lacks() (fields []string) {
 	for _, field := range r.GetFields() {
 		if !slices.ContainsFunc(r.Facts, func(a kit.Answer) bool { return a.Field == field }) {

@@ -13,10 +13,10 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// registerColumns are the first columns. The fields of the forms follow.
+// registerColumns are the first columns of the CSV file of the guest register. The fields of the forms follow.
 var registerColumns = []string{"arrivalOn", "departureOn", "state", "number", "role", "rule"}
 
-// registerEnd are the last columns.
+// registerEnd are the last columns of that file.
 var registerEnd = []string{"signedAt", "eraseAt"}
 
 // registerCSV returns registration forms as a CSV file. Column names are those of the API in every language. Each field that the law requires
@@ -68,7 +68,8 @@ func moment(at *timestamppb.Timestamp) string {
 	return at.AsTime().UTC().Format(time.RFC3339)
 }
 
-// plainCell returns a value that no spreadsheet runs as a formula, because guests may enter anything. Phone numbers keep their plus sign.
+// plainCell puts a quote mark before a value that a spreadsheet would run as a formula, because guests may enter anything. Phone numbers
+// keep their plus sign.
 func plainCell(value string) string {
 	if value == "" || !strings.ContainsAny(value[:1], "=+-@\t\r") || strings.Trim(value, "+-0123456789 ()./") == "" {
 		return value

@@ -38,7 +38,7 @@ type reservationView struct {
 	Topics   string // topics of the changes that the page follows
 }
 
-// Follows returns the ids of what the page shows: the reservation and the locks of its doors, separated by spaces.
+// Follows returns the ids of what the page shows, separated by space characters: the reservation and the locks of its doors.
 func (v reservationView) Follows() string {
 	ids := []string{v.GetId()}
 	for _, d := range v.Doors {
@@ -49,9 +49,10 @@ func (v reservationView) Follows() string {
 	return strings.Join(ids, " ")
 }
 
-// EmailParts returns the email address of the booker in the two parts between which a narrow page breaks the line.
+// EmailParts splits the booker's email address after the @, where a narrow page breaks the line.
 func (v reservationView) EmailParts() []string { return strings.SplitAfterN(v.GetEmail(), "@", 2) }
 
+// reservation loads the reservation with this id. The error is NotFound if there is none.
 func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
 	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Ids: []string{id}})
 	if err != nil {
@@ -66,7 +67,8 @@ func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
 // money is an amount as the API sends it, with its currency.
 type money struct{ Amount, Currency string }
 
-// Owed returns what the PMS last said is owed, or nil if it never said it. The check-in has the newer answer of the PMS, if there is one.
+// Owed returns the amount that the guest owes, as the PMS last reported it, or nil if it never did. The amount in the check-in is newer
+// than that in the reservation.
 func (v reservationView) Owed() *money {
 	switch {
 	case v.CheckIn.GetOwing() != "":
@@ -85,7 +87,7 @@ func nameOf(r *propertyv1.Reservation) string {
 	return r.GetFirstName() + " " + r.GetLastName()
 }
 
-// reservationPage returns the data of a page about a reservation. title is the kind of a message.
+// reservationPage returns the data of a page about a reservation. title is a message kind.
 func (x *exchange) reservationPage(r *propertyv1.Reservation, title string) *page {
 	p := x.newPage(title, "name", nameOf(r), "number", r.GetPmsNumber())
 	p.Here, p.Back = "reservations", "/app/reservations/"+r.GetId()
@@ -99,12 +101,13 @@ func (s *site) showReservation(x *exchange) error {
 
 // stayResult is the result of an action, which the page shows once.
 type stayResult struct {
-	Text   string               // message about why the action did nothing, or ""
+	Text   string               // kind of the message about why the action did nothing, or ""
 	Opened *openResult          // result of opening a door, or nil
 	PINs   *propertyv1.StayPins // PINs that were just revealed, or nil
 }
 
-// showReservation renders the reservation in the path with its doors, access and check-in. wrong adds errors to the page, or is nil.
+// showReservation renders the reservation in the path with its doors, access and check-in. result is what an action did, or the zero value.
+// wrong adds errors to the page, or is nil.
 func (x *exchange) showReservation(status int, result stayResult, wrong func(*page)) error {
 	id := x.R.PathValue("id")
 	r, err := x.reservation(id)
@@ -160,7 +163,7 @@ func (x *exchange) showReservation(status int, result stayResult, wrong func(*pa
 	return x.render(status, "reservation", p)
 }
 
-// locksOfDoors loads the locks of these doors, by the id of the door. It returns nil if the person may not read locks.
+// locksOfDoors loads the locks of these doors. The map is by the id of the door, and nil if the person may not read locks.
 func (x *exchange) locksOfDoors(doors ...string) (map[string]*propertyv1.Lock, error) {
 	doors = slices.DeleteFunc(doors, func(id string) bool { return id == "" })
 	if !x.may("readLocks") || len(doors) == 0 {
@@ -203,12 +206,14 @@ func doorChip(d *partnerv1.ExplainedDoor) chip {
 	return chip{"warn", "?", "staff.door.uncertain"}
 }
 
-// refuseReason shows the reservation again with the error of a posted reason. field is the HTML id of its input, and wrong the message.
+// refuseReason shows the reservation again with the error of a posted reason. field is the HTML id of its input, and wrong the message
+// kind.
 func (x *exchange) refuseReason(field, wrong string) error {
 	return x.showReservation(http.StatusUnprocessableEntity, stayResult{}, func(p *page) { p.refuseReason(field, wrong) })
 }
 
-// changeCheckIn handles the buttons of staff in the check-in of a reservation, such as to clear a stage or to send the invitation again.
+// changeCheckIn handles the buttons of staff in the check-in of a reservation, such as to clear a stage (confirm an identity check) or to
+// send the invitation again.
 func (s *site) changeCheckIn(x *exchange) error {
 	id, api := x.R.PathValue("id"), s.api.CheckIns
 	if do := x.Value("do"); do == "refuse" || do == "waive" {
@@ -252,8 +257,8 @@ func (s *site) changeCheckIn(x *exchange) error {
 	return x.Redirect("/app/reservations/" + id + done)
 }
 
-// backToReservation handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page
-// with the button.
+// backToReservation redirects a GET of an action's URL, which has no page, to the page with the action's button. The browser comes there
+// after the person has confirmed the second factor.
 func (s *site) backToReservation(x *exchange) error {
 	return x.Redirect("/app/reservations/" + x.R.PathValue("id"))
 }

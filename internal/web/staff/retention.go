@@ -6,10 +6,10 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// kept lists what is stored and for how long: the messages staff.kept.NAME.
+// kept lists what is stored and for how long, as message kinds.
 var kept = []string{"staff.kept.stays", "staff.kept.codes", "staff.kept.forms", "staff.kept.law", "staff.kept.messages", "staff.kept.audit", "staff.kept.erase"}
 
-// keptFor is how many days the server stores one kind of data. The label is a message.
+// keptFor is how many days the server stores one kind of data. Label is a message kind.
 type keptFor struct {
 	Label string
 	Days  int32

@@ -110,7 +110,7 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	return x.render(status, "room", p)
 }
 
-// addMapping adds to v how the room is mapped to the PMS in the query, and which other spaces of the PMS it can be mapped to.
+// addMapping adds to v how the room is mapped to the PMS in the query, and the other spaces of the PMS that it can be mapped to.
 func (x *exchange) addMapping(v *roomView) (err error) {
 	all, chosen, err := x.integrations()
 	if v.Chosen = chosen; err != nil || chosen == nil {
@@ -137,7 +137,7 @@ func (x *exchange) addMapping(v *roomView) (err error) {
 	return nil
 }
 
-// queryOfPMS returns the query of a page that shows a PMS, or "" if it is the only one of the property.
+// queryOfPMS returns the query "?pms=ID" for pages that show the chosen PMS, or "" if the property has no other.
 func queryOfPMS(all []*propertyv1.Integration, chosen *propertyv1.Integration) string {
 	if len(all) < 2 {
 		return ""
@@ -197,7 +197,7 @@ type newRoomsView struct {
 	One, Many []kit.Input
 }
 
-// oneRoom returns the form fields of one new room. own are the spaces of the property, of which dorms are choices for the place of a bed.
+// oneRoom returns the form fields of one new room or bed. own are the spaces of the property, whose dorms are the choices for a bed.
 func oneRoom(own []*propertyv1.Space) []kit.Input {
 	parents := []kit.Option{{Kind: "staff.room.noDorm"}}
 	for _, s := range own {
@@ -265,8 +265,8 @@ func (s *site) createRooms(x *exchange) error {
 	})
 }
 
-// finishRooms calls create and answers its form. If the API refuses the rooms, it shows the page again with errors. inputs are those of the
-// posted form.
+// finishRooms calls create, which stores the new rooms, and answers the posted form. If the API refuses the rooms, it shows the page again
+// with errors. inputs are those of the posted form.
 func (x *exchange) finishRooms(p *page, v newRoomsView, inputs []kit.Input, create func() error) error {
 	err := create()
 	if err == nil {

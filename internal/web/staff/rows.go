@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// rowsCookie is the name of the cookie with the chosen number of rows on a page of a list.
+// rowsCookie is the name of the cookie with the number of rows on a page of a list, which the person has chosen.
 const rowsCookie = "lk-rows"
 
 // pageSizes are the numbers of rows that a person can choose.
@@ -43,8 +43,9 @@ type sizing struct {
 	Sizes []int
 }
 
-// resizable adds the choice of the number of rows to the page of a list. It adds none to a list that fits on one page of the smallest size.
-// shown is the number of rows on this page, and more means that there is a next page.
+// resizable adds the choice of the number of rows (page size) to the page of a list. It adds none to a list that fits on one page of the
+// smallest size. size is the current page size and most the largest. shown is the number of rows on this page, and more means that there is
+// a next page.
 func (x *exchange) resizable(p *page, size, most, shown int, more bool) {
 	if !more && shown <= pageSizes[0] && !x.R.URL.Query().Has("page") {
 		return

@@ -11,13 +11,13 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// group is a part of a form. Title and Text are messages.
+// group is a part of a form. Title and Text are message kinds.
 type group struct {
 	Title, Text string
 	Inputs      []kit.Input
 }
 
-// settingsForm is one form on a page of settings. Button is a message.
+// settingsForm is one form on a page of settings. Button is a message kind.
 type settingsForm struct {
 	Name   string
 	Groups []group
@@ -41,10 +41,10 @@ func (f settingsForm) Boxes() (names []string) {
 type settingsView struct {
 	Tab    string
 	Forms  []settingsForm
-	Unsent int32                      // mails that were never sent, because no mail server was set when they were due
+	Unsent int32                      // number of mails that were never sent, because there was no mail server when they were due
 	Sent   *propertyv1.TestMailResult // result of the test mail, or nil
 	Limits string                     // what the law requires and this service does not do
-	Kept   []string                   // what is stored and for how long, as messages
+	Kept   []string                   // what is stored and for how long, as message kinds
 	Server []keptFor                  // how long the server stores other data
 }
 
@@ -91,8 +91,7 @@ func (x *exchange) showForms(v settingsView, posted string, f *fault.Fault) erro
 	return x.render(status, "settings", p)
 }
 
-// finishForm answers a posted form. If err is nil, it redirects to the settings page that tab names. If the API refused fields, or if the form is
-// outdated, it calls show with the refusal. It returns any other error.
+// finishForm answers a posted form: it redirects to the page tab, calls show if the API refused fields or the etag, or returns err.
 func (x *exchange) finishForm(tab string, err error, show func(f *fault.Fault) error) error {
 	if err == nil {
 		return x.Redirect("/app/settings/" + tab + "?done=saved")
@@ -103,16 +102,16 @@ func (x *exchange) finishForm(tab string, err error, show func(f *fault.Fault) e
 	return err
 }
 
-// text returns a posted value for a field that an API request may leave out.
+// text returns a posted value as a pointer, for an optional field of an API request.
 func (x *exchange) text(name string) *string { return new(x.Value(name)) }
 
-// isOn returns whether a posted switch is on.
+// isOn returns whether a posted switch is on, as a pointer for an optional field of an API request.
 func (x *exchange) isOn(name string) *bool { return new(x.Value(name) != "") }
 
 // lines returns a posted text with "\n" as line ends.
 func (x *exchange) lines(name string) string { return strings.ReplaceAll(x.Value(name), "\r\n", "\n") }
 
-// number returns a posted number. It is -1 for any other text, which the API refuses.
+// number returns a posted number, for an optional field of an API request. It is -1 for any other text, so that the API refuses it.
 func (x *exchange) number(name string) *int32 {
 	n, err := strconv.ParseInt(x.Value(name), 10, 32)
 	if err != nil {
@@ -131,7 +130,7 @@ func (x *exchange) changed(name, stored string) *string {
 
 func digits(n int32) string { return strconv.Itoa(int(n)) }
 
-// flag returns the value of a switch.
+// flag returns the value of a switch as in [kit.Input]: "yes" or "".
 func flag(on bool) string {
 	if on {
 		return "yes"
@@ -139,7 +138,7 @@ func flag(on bool) string {
 	return ""
 }
 
-// options returns choices whose texts are the messages prefix + value.
+// options returns choices for values. The label of each is the message prefix + value.
 func options(prefix string, values ...string) (list []kit.Option) {
 	for _, v := range values {
 		list = append(list, kit.Option{Value: v, Kind: prefix + v})
@@ -208,7 +207,7 @@ func (x *exchange) checkInSettings() (*propertyv1.CheckInSettings, error) {
 	return found.GetData(), err
 }
 
-// saveProperty stores settings of the property, see saveUnlessChanged.
+// saveProperty stores settings of the property. If they have changed meanwhile, see saveUnlessChanged.
 func (x *exchange) saveProperty(settings *propertyv1.PropertySettings) error {
 	api := x.site.api.Properties
 	return x.saveUnlessChanged(func(etag string) error {
@@ -220,7 +219,7 @@ func (x *exchange) saveProperty(settings *propertyv1.PropertySettings) error {
 	})
 }
 
-// saveRules stores check-in settings, see saveUnlessChanged.
+// saveRules stores check-in settings. If they have changed meanwhile, see saveUnlessChanged.
 func (x *exchange) saveRules(settings *propertyv1.CheckInSettingsChange) error {
 	return x.saveUnlessChanged(func(etag string) error {
 		_, err := x.site.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: settings, Etag: etag})
@@ -228,6 +227,7 @@ func (x *exchange) saveRules(settings *propertyv1.CheckInSettingsChange) error {
 	}, x.rulesEtag)
 }
 
+// rulesEtag loads the etag (version) of the check-in settings.
 func (x *exchange) rulesEtag() (string, error) {
 	found, err := x.checkInSettings()
 	return found.GetEtag(), err
@@ -310,7 +310,7 @@ func (x *exchange) checkInForms(posted string, f *fault.Fault) error {
 	return x.showForms(settingsView{Tab: "checkin", Forms: []settingsForm{checkInForm(stored, rules)}, Limits: stored.GetLimits()}, posted, f)
 }
 
-// changeCheckInSettings handles the form of the check-in. An unchanged field follows the law when the country changes.
+// changeCheckInSettings handles the form of the check-in. Settings with a legal default are sent only if changed, to follow a new country.
 func (s *site) changeCheckInSettings(x *exchange) error {
 	if x.Value("form") != "checkin" {
 		return x.Redirect("/app/settings/checkin")
@@ -363,7 +363,7 @@ func testMailForm(to string) settingsForm {
 
 func (s *site) showMailSettings(x *exchange) error { return x.mailForms("", nil, nil) }
 
-// mailForms renders the mail settings, like propertyForms. sent is the result of a test mail, or nil.
+// mailForms renders the mail settings. f is why the API refused the form posted, or nil. sent is the result of a test mail, or nil.
 func (x *exchange) mailForms(posted string, f *fault.Fault, sent *propertyv1.TestMailResult) error {
 	found, err := x.site.api.Mails.GetMailSettings(x.call(), &propertyv1.GetMailSettingsRequest{})
 	if err != nil {

@@ -8,11 +8,12 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// change stores the posted values of a form. The API refuses it with [fault.Outdated] if the settings no longer have this etag.
+// change stores the posted values of a form. The API refuses that with [fault.Outdated] if the current etag of the settings is another.
 type change func(etag string) error
 
-// saveUnlessChanged stores a form, unless another person has changed one of its own settings since the page was shown. Settings of other forms
-// share the etag: if only those have changed, it stores the form with the new etag, which now reads.
+// saveUnlessChanged stores a form, unless another person has changed one of its own settings since the page was shown: it then returns the
+// API's error. Settings of other forms share the etag. If only those have changed, it stores the form again with the current etag, which
+// the function now loads.
 func (x *exchange) saveUnlessChanged(store change, now func() (string, error)) error {
 	err := store(x.Value("etag"))
 	if err == nil {
@@ -32,7 +33,8 @@ func (x *exchange) saveUnlessChanged(store change, now func() (string, error)) e
 // hasBox reports whether the posted form has an input of this name that browsers leave out when nothing is checked. See [settingsForm.Boxes].
 func (x *exchange) hasBox(name string) bool { return slices.Contains(x.R.PostForm["box"], name) }
 
-// changedSettings returns the names of the inputs whose settings another person has changed, from a fault of the reason Outdated.
+// changedSettings returns the names of the inputs whose settings another person has changed. f is the fault of a refused form, with the
+// reason Outdated.
 func changedSettings(f *fault.Fault) (names []string) {
 	for _, field := range strings.Split(f.Meta["changed"], ",") {
 		if field != "" {

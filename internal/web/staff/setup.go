@@ -29,7 +29,7 @@ type setupFacts struct {
 	arrived      bool // a guest is in house, or a test arrival has opened a door
 }
 
-// setupSteps returns the steps in the recommended order.
+// setupSteps returns the steps of the set-up with their state, in the recommended order.
 func setupSteps(f setupFacts) []setupStep {
 	mapped := f.listed > 0 && !slices.ContainsFunc(f.unmapped, (*propertyv1.PartnerSpace).GetIsActive)
 	return []setupStep{
@@ -46,7 +46,7 @@ func setupSteps(f setupFacts) []setupStep {
 	}
 }
 
-// works reports whether an app has registered endpoints and calls to none of them fail.
+// works reports whether the app of an integration has registered endpoints, and calls to none of them fail.
 func works(i *propertyv1.Integration) bool {
 	fails := func(e *propertyv1.Endpoint) bool { return e.GetState() == "failing" }
 	return i.AppId != nil && len(i.GetEndpoints()) > 0 && !slices.ContainsFunc(i.GetEndpoints(), fails)
@@ -65,7 +65,7 @@ func setupLeft(steps []setupStep) (left int) {
 	return left
 }
 
-// setup loads the state of the property and returns its steps.
+// setup loads the state of the property and returns the steps of its set-up.
 func (x *exchange) setup() ([]setupStep, error) {
 	api := x.site.api
 	spaces, err := api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: 1})
@@ -110,7 +110,7 @@ func (x *exchange) setup() ([]setupStep, error) {
 	return setupSteps(f), err
 }
 
-// hasArrival reports whether a guest is in house, or the test arrival has opened a door.
+// hasArrival reports whether a guest is in house, or the guest of the test stay has opened a door.
 func (x *exchange) hasArrival() (bool, error) {
 	test, err := x.testStay()
 	if err != nil || isProven(test) {
@@ -120,7 +120,7 @@ func (x *exchange) hasArrival() (bool, error) {
 	return slices.ContainsFunc(found.GetData().GetList(), func(r *propertyv1.Reservation) bool { return r.GetId() != test.GetReservationId() }), err
 }
 
-// countLocks returns the numbers of locks on doors and without a door, or 0 if the person may not read locks.
+// countLocks returns the number of locks on doors (placed) and without a door (spare), both 0 if the person may not read locks.
 func (x *exchange) countLocks() (placed, spare int32, err error) {
 	if !x.may("readLocks") {
 		return 0, 0, nil

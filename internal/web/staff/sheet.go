@@ -10,7 +10,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// sheetColumns are the columns of a CSV file of rooms. An imported file needs the first two. pmsName is only exported.
+// sheetColumns are the columns of a sheet, a CSV file of rooms. An imported file needs the first two. The import ignores pmsName.
 var sheetColumns = []string{"type", "name", "floor", "dorm", "pmsId", "pmsName"}
 
 // sheetRow is a line of a file of rooms. pms is the id of its space at the PMS, or "".
@@ -19,20 +19,21 @@ type sheetRow struct {
 	kind, name, floor, dorm, pms string
 }
 
-// sheetFault is an error in a line of the file. Text is a message, and Room its parameter.
+// sheetFault is an error in a line of the file. Text is a message kind, and Room the parameter of the message.
 type sheetFault struct {
 	Line int
 	Text string
 	Room string
 }
 
-// maxSheet is the maximum number of rows of a file. Rows that change nothing count only here, so that a large property can import its own file.
+// maxSheet is the maximum number of rows of a file. It is larger than maxRooms, the limit for rows that change something, so that a large
+// property can import the file that it exported.
 const maxSheet = 5000
 
 // formulaStart are the characters with which a spreadsheet begins a formula. Exported cells that begin so get a quote mark in front.
 const formulaStart = "=+-@\t"
 
-// escapeCell adds the quote mark to a cell that would be a formula.
+// escapeCell puts a quote mark before a cell that a spreadsheet would run as a formula.
 func escapeCell(text string) string {
 	if text != "" && strings.ContainsRune(formulaStart, rune(text[0])) {
 		return "'" + text
@@ -40,7 +41,7 @@ func escapeCell(text string) string {
 	return text
 }
 
-// unescapeCell removes that quote mark and spaces around the cell.
+// unescapeCell removes the quote mark of escapeCell, and spaces around the cell.
 func unescapeCell(text string) string {
 	text = strings.TrimSpace(text)
 	if len(text) > 1 && text[0] == '\'' && strings.ContainsRune(formulaStart, rune(text[1])) {
@@ -68,8 +69,8 @@ func writeSheet(to io.Writer, d spacesData) error {
 	return w.WriteAll(lines)
 }
 
-// readSheet parses a file of rooms, with columns separated by commas, semicolons or tabs. wrong are the errors that need no comparison with
-// the property.
+// readSheet parses a file of rooms, with columns separated by commas, semicolons or tabs. wrong are errors in the file itself. planSheet
+// finds those that depend on the rooms of the property.
 func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	head, _, _ := strings.Cut(text, "\n")
@@ -109,7 +110,7 @@ func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 	}
 }
 
-// fault returns the message of the error in a row itself, or "".
+// fault returns the message kind of the error in a row itself, or "".
 func (r sheetRow) fault() string {
 	switch {
 	case !slices.Contains([]string{"Room", "Dorm", "Bed"}, r.kind):
@@ -122,7 +123,7 @@ func (r sheetRow) fault() string {
 	return ""
 }
 
-// sheetPlan is what the import of a file will do.
+// sheetPlan is what the import of a file of rooms will create and map.
 type sheetPlan struct {
 	Create  []*propertyv1.NewSpace
 	Known   int           // number of rows whose room or bed exists already
@@ -145,8 +146,8 @@ func (p sheetPlan) ChangedMappings() (n int) {
 	return n
 }
 
-// planSheet compares a file of rooms with the property. Rows without a pmsId do not change the mapping of their room. wrong are the errors
-// that prevent the import.
+// planSheet compares the rows of a file with the rooms of the property, and returns what the import will do. A row without a pmsId does not
+// change the mapping of its room. wrong are the errors that prevent the import.
 func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFault) {
 	type place struct{ dorm, name string } // names are unique within a dorm, and among rooms and dorms
 	names, ours := map[string]string{}, map[place]*propertyv1.Space{}
@@ -157,13 +158,13 @@ func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFaul
 		ours[place{names[s.GetParentSpaceId()], s.GetName()}] = s
 	}
 	full := fullNames(d.own)
-	freed := map[string]bool{} // the rooms that a row of the file maps to something else
+	freed := map[string]bool{} // ids of the rooms that a row of the file maps to another space of the PMS
 	for _, r := range rows {
 		if own := ours[place{r.dorm, r.name}]; own != nil && r.pms != "" && r.pms != d.mappedTo(own.GetId()).GetExternalId() {
 			freed[own.GetId()] = true
 		}
 	}
-	taken := func(listed int, by *propertyv1.Space) bool { // whether a room keeps a space of the PMS that another room would get
+	taken := func(listed int, by *propertyv1.Space) bool { // whether another room than by keeps this space of the PMS
 		holder := d.listed[listed].GetSpaceId()
 		return holder != "" && holder != by.GetId() && !freed[holder]
 	}
@@ -203,14 +204,14 @@ func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFaul
 	return plan, wrong
 }
 
-// exceedsCall reports whether the plan creates or maps more than one call of the API may.
+// exceedsCall reports whether the plan creates more rooms, or changes more mappings, than one API call allows (maxRooms).
 func (p sheetPlan) exceedsCall() bool {
 	changes, _ := mappingChanges(p.mapped)
 	return len(p.Create) > maxRooms || len(p.withCreated(changes, p.created)) > maxRooms
 }
 
-// withCreated adds to changes the mapping of the created rooms, whose ids are in the order of Create. A space of the PMS that the changes only
-// free gets its new room instead: one call names each space once.
+// withCreated adds the mappings of the created rooms to changes. ids are the rooms' ids, in the order of Create. If changes only free a
+// space of the PMS that a created room gets, it drops that change, because one call may name each space only once.
 func (p sheetPlan) withCreated(changes []*propertyv1.Mapping, ids []string) []*propertyv1.Mapping {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(m *propertyv1.Mapping) bool { return slices.Contains(p.created, m.GetExternalId()) })
 	for i, external := range p.created {

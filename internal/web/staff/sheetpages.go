@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// Names of the inputs for a file of rooms. An uploaded file is used before a pasted text.
+// Names of the inputs for a file of rooms: an upload, or its pasted text. If both are posted, the upload counts.
 const sheetFile, sheetText = "file", "list"
 
 type sheetView struct {
@@ -68,8 +68,8 @@ func (x *exchange) sheet() (string, error) {
 	return string(raw), err
 }
 
-// importRooms handles the form that imports a file of rooms. The first post shows what the file changes, and the
-// second, with do=import, changes it.
+// importRooms handles the form that imports a file of rooms. The first post shows what the import will change. The second, with do=import,
+// changes it.
 func (s *site) importRooms(x *exchange) error {
 	text, err := x.sheet()
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *site) importRooms(x *exchange) error {
 	return err
 }
 
-// applySheet creates the rooms of the file, and then stores the mapping of new and existing rooms.
+// applySheet creates the rooms of plan, and then stores the mapping: changes for existing rooms, and that of the new rooms.
 func (x *exchange) applySheet(plan sheetPlan, changes []*propertyv1.Mapping) error {
 	if len(plan.Create) > 0 {
 		made, err := x.site.api.Spaces.BatchCreateSpaces(x.call(), &propertyv1.BatchCreateSpacesRequest{Spaces: plan.Create})

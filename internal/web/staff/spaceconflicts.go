@@ -16,7 +16,7 @@ func (c conflictRow) Chip() chip {
 	switch c.GetKind() {
 	case "newUnmapped":
 		return chip{"bad", "✕", "staff.conflict.access"}
-	case "missing", "inactive": // the mapping stays until a person changes it
+	case "missing", "inactive": // the mapping remains until a person changes it
 		return chip{"warn", "!", "staff.conflict.unchanged"}
 	case "unreadable":
 		return chip{"bad", "✕", "staff.conflict.unreadable"}
@@ -66,7 +66,8 @@ func (x *exchange) addConflicts(v *spacesView, d spacesData) error {
 	return nil
 }
 
-// staysOf loads the reservations of conflicts by id. It returns nil if the person may not read reservations. Deleted reservations are missing.
+// staysOf loads the reservations that conflicts affect, the first ones of each. The map is by id, and nil if the person may not read
+// reservations. It lacks deleted reservations.
 func (x *exchange) staysOf(conflicts []*propertyv1.Conflict) (map[string]*propertyv1.Reservation, error) {
 	var ids []string
 	for _, c := range conflicts {

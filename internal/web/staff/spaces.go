@@ -13,9 +13,9 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// Number of rows on a page without a choice, and the maximum. spaceChoices is how many free spaces of the PMS each row offers at most; the
-// room's own page offers all. A row without choices is as large as rowSize choices, and the rows of a page as large as pageChoices choices, so
-// that the page stays small before anything is mapped.
+// Number of rows on a page without a choice, and the maximum. Each row offers at most spaceChoices free spaces of the PMS as choices. The
+// room's own page offers all. Before anything is mapped, each row has many choices. So all rows of a page together have at most
+// pageChoices, and each row itself counts as rowSize of them.
 const (
 	spaceRows    = 50
 	mostSpaces   = 100
@@ -27,7 +27,7 @@ const (
 // spaceRow is one room or bed of the property with its mapping.
 type spaceRow struct {
 	*propertyv1.Space
-	Mapped  *propertyv1.PartnerSpace // the space of the PMS that it is mapped to, or nil
+	Mapped  *propertyv1.PartnerSpace // the space of the PMS to which it is mapped, or nil
 	Suggest string                   // name of the space of the PMS that is suggested because its name is similar, or ""
 	Choices []kit.Option
 	Choice  string             // id of the selected space of the PMS
@@ -36,10 +36,10 @@ type spaceRow struct {
 	Arrive  int32              // number of stays that begin there today; 0 if the person may not read reservations
 }
 
-// Field returns the HTML id of the row's choice.
+// Field returns the HTML id of the list with the row's choices.
 func (r spaceRow) Field() string { return mapField(r.GetId()) }
 
-// mapField returns the HTML id of the choice for a space of the property.
+// mapField returns the HTML id of the list with the choices for a space of the property.
 func mapField(spaceID string) string { return "m-" + spaceID }
 
 // NoLock returns the chip of a room without a lock.
@@ -48,7 +48,7 @@ func (spaceRow) NoLock() chip { return chip{"warn", "✕", "staff.room.noLock"} 
 // spaceGates is how many gates each row names; the room's own page names all.
 const spaceGates = 2
 
-// NamedGates returns the names of the gates that the row names, with commas.
+// NamedGates returns the names of the first gates, separated by commas, at most spaceGates.
 func (r spaceRow) NamedGates() string {
 	var names []string
 	for _, g := range r.Gates[:min(len(r.Gates), spaceGates)] {
@@ -57,7 +57,7 @@ func (r spaceRow) NamedGates() string {
 	return strings.Join(names, ", ")
 }
 
-// MoreGates returns the number of gates that the row does not name; none if it is not positive.
+// MoreGates returns the number of gates that NamedGates leaves out; 0 or less means none.
 func (r spaceRow) MoreGates() int { return len(r.Gates) - spaceGates }
 
 // freeSpace is a space of the PMS that is not mapped.
@@ -85,7 +85,7 @@ type spacesView struct {
 	ShowsLocks   bool
 	Unread       *fault.Fault // why the spaces of the PMS could not be read, or nil
 	Query        string       // the query that chooses the PMS on the pages of rooms, or "" if there is only one
-	Problem      string       // the same in the reader's language; "" if only its message is known
+	Problem      string       // what Unread says, in the reader's language, or ""
 }
 
 // spacesData is the data that the pages about spaces share: the property's spaces, the connected PMSs, and the spaces that the chosen PMS
@@ -101,7 +101,7 @@ type spacesData struct {
 // wholePage is the page size for lists that are loaded completely: the maximum of the API.
 const wholePage = 1000
 
-// all calls read with each page token until the list is complete, and returns all pages together.
+// all calls read with each page token until the list is complete, and returns the entries of all pages.
 func all[T any](read func(token string) (list []T, next string, err error)) (whole []T, err error) {
 	for token := ""; ; {
 		list, next, err := read(token)
@@ -115,7 +115,7 @@ func all[T any](read func(token string) (list []T, next string, err error)) (who
 	}
 }
 
-// ownSpaces loads the rooms, dorms and beds of the property, in the order of [arrange].
+// ownSpaces loads the rooms, dorms and beds of the property, in the order of arrange.
 func (x *exchange) ownSpaces() ([]*propertyv1.Space, error) {
 	own, err := all(func(token string) ([]*propertyv1.Space, string, error) {
 		found, err := x.site.api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: wholePage, PageToken: token})
@@ -137,7 +137,8 @@ func (x *exchange) loadSpaces() (d spacesData, err error) {
 	return d, err
 }
 
-// integrations loads the connected apps. chosen is the app in the query or, without one, the first; nil if there is none.
+// integrations loads the connected apps, each of a PMS. chosen is the one in the query or, without a query, the first; nil if there is
+// none.
 func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *propertyv1.Integration, err error) {
 	found, err := x.site.api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
 	for _, i := range found.GetData().GetList() {
@@ -152,7 +153,7 @@ func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *prope
 	return list, chosen, err
 }
 
-// partnerSpaces loads all spaces of a PMS that r selects. lastChange is the id of the latest change of the mapping that they show.
+// partnerSpaces loads all spaces of a PMS that r selects. lastChange is the id of the latest change of the mapping that the list contains.
 func (x *exchange) partnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (list []*propertyv1.PartnerSpace, lastChange string, err error) {
 	r.PageSize = wholePage
 	list, err = all(func(token string) ([]*propertyv1.PartnerSpace, string, error) {
@@ -175,8 +176,8 @@ func (d spacesData) mappedTo(spaceID string) *propertyv1.PartnerSpace {
 	return d.listed[at]
 }
 
-// choices returns the options of what s can be mapped to, sorted as d.listed: its mapping, the space with id chosen, suggestions, and at most most
-// other free spaces. Options of equal names have what distinguishes them.
+// choices returns the spaces of the PMS that s can be mapped to, in the order of d.listed: the current mapping, the space with the id
+// chosen, suggestions, and up to most other free spaces. Options with equal names also show what distinguishes them.
 func (d spacesData) choices(w kit.Words, s *propertyv1.Space, chosen string, most int) []kit.Option {
 	var offered []*propertyv1.PartnerSpace
 	free, equal := 0, map[string]int{}
@@ -226,7 +227,7 @@ func doorName(of interface {
 	return space.FullName(of.GetDoorParentName(), of.GetDoorName())
 }
 
-// fullNames returns the full names of spaces of the property, by id. own has the dorms of all beds among them.
+// fullNames returns the full names of spaces of the property, by id. own must contain the dorm of each bed.
 func fullNames(own []*propertyv1.Space) map[string]string {
 	names, full := map[string]string{}, map[string]string{}
 	for _, s := range own {
@@ -241,8 +242,8 @@ func fullNames(own []*propertyv1.Space) map[string]string {
 // showSpaces handles the page with the rooms and their mapping.
 func (s *site) showSpaces(x *exchange) error { return x.spacesPage(http.StatusOK, nil, nil) }
 
-// spacesPage renders the rooms and beds with their mapping, after its conflicts. unread is why the PMS's spaces could not be read, or nil. refuse
-// adds the errors of a posted change to the page, or is nil.
+// spacesPage renders the conflicts of the mapping, and the rooms and beds with their mapping. unread is why the PMS's spaces could not be
+// read, or nil. refuse adds the errors of a posted change to the page, or is nil.
 func (x *exchange) spacesPage(status int, unread *fault.Fault, refuse func(*page, spacesData)) error {
 	d, err := x.loadSpaces()
 	if err != nil {
@@ -341,7 +342,7 @@ func (x *exchange) arrivals() (map[string]int32, error) {
 	return counts, err
 }
 
-// unreadReasons are why the spaces of a PMS cannot be read, except for faults of the server. Each has a text.
+// unreadReasons are the errors, other than faults of the server, because of which the spaces of a PMS cannot be read. Each has a message.
 var unreadReasons = []fault.Reason{fault.EndpointNotRegistered, fault.PartnerError, fault.PartnerUnavailable}
 
 // readSpaces handles the button that reads the spaces of a PMS now. The page shows an error of the PMS.

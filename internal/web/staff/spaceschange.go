@@ -9,9 +9,9 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// changeSpaces handles the forms of the page of spaces: "rows" stores the choices of all rows, "cure" resolves a conflict, "exact" accepts the
-// suggestions, and "missing" creates rooms. The API refuses "rows", "exact" and "missing" if the mapping has changed since the page was shown, and
-// "cure" if the conflict no longer has that cure.
+// changeSpaces handles the forms of the page of spaces: "rows" stores the choices of all rows, "cure" resolves a conflict in one of the
+// proposed ways, "exact" accepts the suggestions, and "missing" creates rooms. The API refuses "rows", "exact" and "missing" if the mapping
+// has changed since the page was shown, and "cure" if the conflict no longer has that cure.
 func (s *site) changeSpaces(x *exchange) error {
 	pms := x.Value("pms")
 	if pms == "" {
@@ -72,8 +72,8 @@ func (s *site) changeSpaces(x *exchange) error {
 	return x.Redirect(back(done))
 }
 
-// postedChoice returns the id of the space of the PMS that the form shows as the choice for a space of the property: what the person had chosen, if
-// the page is the answer to the form, and otherwise its mapping. A choice is kept only if the mappings of both spaces are those that the form had.
+// postedChoice returns the id of the PMS's space that the page selects for a space of the property, or "". After a posted form, that is the
+// person's choice, if the mappings of both spaces are still those in the form. Otherwise it is the current mapping.
 func (x *exchange) postedChoice(d spacesData, spaceID string) string {
 	now, chosen := d.mappedTo(spaceID).GetExternalId(), x.Value("map."+spaceID)
 	if !x.R.PostForm.Has("map."+spaceID) || x.Value("was."+spaceID) != now {
@@ -92,7 +92,7 @@ func (p *page) refuseOutdated() {
 	p.Wrong = []kit.Wrong{{Title: p.T("staff.spaces.outdated"), Text: p.T("staff.spaces.outdated.text")}}
 }
 
-// chosenTwice shows the posted choices again, with errors at those that have the same space of the PMS. twice is its id.
+// chosenTwice shows the posted choices again, with an error at each choice of the PMS's space with the id twice.
 func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
 	return x.spacesPage(http.StatusUnprocessableEntity, nil, func(p *page, d spacesData) {
 		name := twice

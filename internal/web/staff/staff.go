@@ -232,7 +232,7 @@ func (s *site) routes() []Route {
 // area is an entry of the menu.
 type area struct{ Name, URL, right string }
 
-// areas are the entries of the menu, in this order. The home page is the first that the person may use.
+// areas are the entries of the menu, in this order. /app/ redirects to the first that the person may use.
 var areas = []area{
 	{"today", "/app/today", "readReservations"},
 	{"reservations", "/app/reservations", "readReservations"},

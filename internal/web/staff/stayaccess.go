@@ -27,13 +27,13 @@ type accessView struct {
 // Any reports whether the page has any button about the access.
 func (v accessView) Any() bool { return v.Reveals || v.Replaces || v.Extends || v.Creates }
 
-// stayExtension is the proposed extension: the form suggests this time after the planned end of the stay.
+// stayExtension is the extension of the access that the form suggests, counted from the planned end of the stay.
 const stayExtension = 2 * time.Hour
 
 // localMinute is the time format of the HTML input datetime-local.
 const localMinute = "2006-01-02T15:04"
 
-// accessOf returns what the person may do about the access of a stay. It is nothing for a stay that has ended or has no door.
+// accessOf returns what the person may do about the access of a stay. A stay that has ended or has no door allows no action.
 func (x *exchange) accessOf(v reservationView) accessView {
 	state := v.GetState()
 	current := (state == "confirmed" || state == "started") && len(v.Doors) > 0
@@ -44,7 +44,7 @@ func (x *exchange) accessOf(v reservationView) accessView {
 	}
 }
 
-// hasPIN reports whether the stay has access with a PIN for a door: it has none before the check-in.
+// hasPIN reports whether a PIN of the stay is on a lock, or on its way there. Before the check-in there is none.
 func (v reservationView) hasPIN() bool {
 	return v.GetState() == "started" && slices.ContainsFunc(v.Doors, func(d doorRow) bool {
 		return !slices.Contains([]string{"", "planned", "removed"}, d.GetEvidence())
@@ -69,7 +69,7 @@ func (x *exchange) doorsHaveNoCode(err error) error {
 	return x.showReservation(http.StatusConflict, stayResult{Text: "staff.stay.noAccess"}, nil)
 }
 
-// finishAccess answers an action about the access of a stay. err is the API's error, and done the result to confirm.
+// finishAccess answers an action about the access of a stay. err is the API's error, and done the confirmation on the page, one of results.
 func (x *exchange) finishAccess(err error, done string) error {
 	if err != nil {
 		return x.doorsHaveNoCode(err)
@@ -149,13 +149,13 @@ func (x *exchange) codeForStay(id string) (url.Values, error) {
 	return form, nil
 }
 
-// backupCodesOf returns the URL of the list of a lock's backup codes. done is the result to confirm, or "".
+// backupCodesOf returns the URL of the list of a lock's backup codes. done is the confirmation on that page, one of results, or "".
 func backupCodesOf(lock, done string) string {
 	return listURL("/app/codes", "show", "backup", "lock", lock, "done", done)
 }
 
-// backToBackupCodes handles GET on the URL of an action. A person who has confirmed the second factor returns there, and goes on to the page
-// with the button.
+// backToBackupCodes redirects a GET of an action's URL, which has no page, to the page with the action's button. The browser comes there
+// after the person has confirmed the second factor.
 func (s *site) backToBackupCodes(x *exchange) error {
 	return x.Redirect(backupCodesOf(x.R.PathValue("id"), ""))
 }

@@ -11,14 +11,14 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// testStayView is the page of the test arrival.
+// testStayView is the page of the test stay, with which staff try out an arrival.
 type testStayView struct {
 	Stay   *propertyv1.TestStay // nil: none is open
 	Doors  []testDoorRow
 	Rooms  []kit.Option // rooms and beds that guests can book
 	Link   string       // the guest's link, shown only once
 	QR     kit.QR
-	Refuse string // message why the action was refused, or ""
+	Refuse string // kind of the message about why the action was refused, or ""
 }
 
 // testDoorRow is a door of the test stay.
@@ -44,7 +44,7 @@ func (x *exchange) testStay() (*propertyv1.TestStay, error) {
 	return found.GetData(), nil
 }
 
-// testDoorChip returns the chip of a door of the test stay: what is known of its code.
+// testDoorChip returns the chip for what is known of the code at a door of the test stay.
 func testDoorChip(d *propertyv1.TestDoor) chip {
 	switch {
 	case d.GetPin() != "":
@@ -67,10 +67,10 @@ func bookable(own []*propertyv1.Space) (choices []kit.Option) {
 	return choices
 }
 
-// showTestStay handles the page of the test arrival.
+// showTestStay handles the page of the test stay.
 func (s *site) showTestStay(x *exchange) error { return x.testStayPage(http.StatusOK, testStayView{}) }
 
-// testStayPage renders the test arrival. v may have the guest's link, or why an action was refused.
+// testStayPage renders the page of the test stay. v may have the guest's link, or why an action was refused.
 func (x *exchange) testStayPage(status int, v testStayView) (err error) {
 	if v.Stay, err = x.testStay(); err != nil {
 		return err
@@ -90,7 +90,7 @@ func (x *exchange) testStayPage(status int, v testStayView) (err error) {
 	return x.render(status, "teststay", p)
 }
 
-// changeTestStay handles the forms of the test arrival: book it, check its guest in, and end it.
+// changeTestStay handles the forms of the test stay: book it, check its guest in, and end it.
 func (s *site) changeTestStay(x *exchange) (err error) {
 	switch x.Value("do") {
 	case "start":

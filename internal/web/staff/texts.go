@@ -22,8 +22,8 @@ type textsForm struct {
 	Inputs        []notedInput
 }
 
-// guestTexts returns the texts that a property writes for guests. Each has a standard text and a text in one language, from local, which
-// replaces it.
+// guestTexts returns the texts that a property writes for guests, such as the house rules. Each has a standard text, from s, and a text in
+// one language, from local. Guests with that language read the latter, unless it is empty.
 func guestTexts(s *propertyv1.CheckInSettings, local *propertyv1.LocalTexts) []guestText {
 	return []guestText{
 		{"houseRules", s.GetHouseRules(), local.GetHouseRules()}, {"directions", s.GetDirections(), local.GetDirections()}, {"address", s.GetAddress(), local.GetAddress()},
@@ -32,14 +32,14 @@ func guestTexts(s *propertyv1.CheckInSettings, local *propertyv1.LocalTexts) []g
 
 type guestText struct{ Name, Standard, Local string }
 
-// inputOfText returns the name of the input for a text in the language tag.
+// inputOfText returns the name of the input for a text. tag is its language, and name one of those in guestTexts.
 func inputOfText(tag, name string) string { return "texts." + tag + "." + name }
 
 // showTexts handles the page of the texts.
 func (s *site) showTexts(x *exchange) error { return x.textsPage("", nil) }
 
-// textsPage renders the page of the texts that the property writes for guests. With a fault f, the form of the language posted shows the posted
-// values and the errors.
+// textsPage renders the page of the texts that the property writes for guests. f is why the API refused the form of the language posted, or
+// nil. That form shows the posted values and the errors.
 func (x *exchange) textsPage(posted string, f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {

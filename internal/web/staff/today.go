@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// chip is a state that a page shows as a colored mark with a text. Text is a message.
+// chip is a state that a page shows as a colored mark with a text. Text is a message kind.
 type chip struct{ Tone, Mark, Text string }
 
 // dayTab is one of the three lists of a day: arrivals, guests in house, departures. Name is its name in the query, and list its name in the
@@ -28,7 +28,7 @@ type dayRow struct {
 	*propertyv1.DayStay
 	Chip    chip
 	Fixes   []*propertyv1.ArrivalFix // problems that may lock out the guest
-	CheckIn []string                 // messages about the stage of the check-in, or about what stops it
+	CheckIn []string                 // kinds of messages about the stage of the check-in, or about what stops it
 	Tone    string                   // tone of CheckIn
 	Clears  string                   // the check-in stage that staff must clear by law, or ""
 	Waives  bool                     // an open amount stops the check-in, which staff can waive
@@ -121,8 +121,8 @@ func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	return x.render(status, "today", p)
 }
 
-// addKiosks adds the tablets that are offline to the page of today, and what the page follows. A person who may not see the tablets does not get
-// them. A problem of a stay that is about its lock, and a tablet that no longer calls, cause no change of a reservation, but a notice.
+// addKiosks adds the offline tablets to the page of today, if the person may see them, and the topics that the page follows. Notices are
+// among the topics, because a problem of a stay's lock, or a tablet that goes offline, changes no reservation.
 func (x *exchange) addKiosks(v *todayView, today bool) error {
 	if v.Topics = "reservations"; x.may("readNotices") {
 		v.Topics += ",notices"
@@ -146,7 +146,8 @@ func (x *exchange) addKiosks(v *todayView, today bool) error {
 	return nil
 }
 
-// rowKeys returns the keys that lead from a row to the doors of the stay and to its messages, as far as the person may use them.
+// rowKeys returns the keyboard keys that lead from a row to the doors of the stay (o) and to its messages (m), as far as the person may use
+// them.
 func (x *exchange) rowKeys() (keys string) {
 	if x.may("openDoors") {
 		keys += "o"
@@ -157,7 +158,7 @@ func (x *exchange) rowKeys() (keys string) {
 	return keys
 }
 
-// overLast returns the sort key of a row: 1 if nothing is left to do, so that it comes last.
+// overLast returns the sort key of a row: 1 if nothing is left to do for the stay, so that it comes last, and otherwise 0.
 func overLast(r dayRow) int {
 	if r.Over {
 		return 1
@@ -240,13 +241,13 @@ func verdictChip(verdict string) chip {
 	return chip{"unknown", "?", "staff.verdict.unknown"}
 }
 
-// waiveField returns the HTML id of the reason why the open amount of a stay is waived.
+// waiveField returns the HTML id of the input for the reason why the open amount of a stay is waived.
 func waiveField(reservationID string) string { return "why-" + reservationID }
 
-// WaiveField returns the HTML id of the reason why the open amount of the stay is waived.
+// WaiveField is waiveField for the stay of the row.
 func (r dayRow) WaiveField() string { return waiveField(r.GetReservationId()) }
 
-// refuseWaive says that the open amount is another one than the person saw.
+// refuseWaive adds the error that the open amount has changed since the person saw it.
 func (p *page) refuseWaive() {
 	p.Wrong = []kit.Wrong{{Title: p.T("staff.waive.outdated"), Text: p.T("staff.waive.outdated.text")}}
 }

@@ -22,7 +22,7 @@ const (
 // typedNames are the inputs whose values are stored. They include no PIN, password, code or link.
 var typedNames = []string{"reason", "until", "door", "email", "role", "kind", "holder", "from", "to", "day", "all"}
 
-// typedForm has the posted values of a form.
+// typedForm has the values of a form that the page shows again: see keepTyped and showPosted.
 type typedForm struct {
 	Path     string     `json:"path"`     // URL path that the form was posted to
 	Person   string     `json:"person"`   // id of the person who typed: the page does not show the values to another person
@@ -30,7 +30,7 @@ type typedForm struct {
 	Values   url.Values `json:"values"`
 }
 
-// keepTyped stores the posted values in a cookie until the person has confirmed. Values that are too long are not stored.
+// keepTyped stores the posted values in a cookie until the person has confirmed the second factor. Values that are too long are not stored.
 func (x *exchange) keepTyped() {
 	if x.R.Method != http.MethodPost || x.session == nil {
 		return
@@ -47,7 +47,7 @@ func (x *exchange) keepTyped() {
 	}
 }
 
-// restoreTyped loads the stored values if the page belongs to the form. [exchange.newPage] then deletes the cookie.
+// restoreTyped loads the values that keepTyped stored, if this page contains their form. newPage then deletes the cookie.
 func (x *exchange) restoreTyped() {
 	raw, err := base64.RawURLEncoding.DecodeString(x.Cookie(typedCookie))
 	if err != nil || len(raw) == 0 || x.R.Method != http.MethodGet || x.automatic() {
@@ -68,7 +68,7 @@ func (x *exchange) restoreTyped() {
 	x.typed, x.R.PostForm = &f, f.Values
 }
 
-// showPosted makes a page that shows an error show the values that the person just posted.
+// showPosted makes an error page show the values that the person just posted.
 func (x *exchange) showPosted(p *page) {
 	if p.typed == nil && x.R.Method == http.MethodPost {
 		p.typed = &typedForm{Path: x.R.URL.Path, Values: x.R.PostForm}

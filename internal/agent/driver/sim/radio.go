@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// FaultKind is a kind of fault that affects one operation.
+// FaultKind is a kind of fault that affects one operation that sets or clears a slot.
 type FaultKind string
 
 const (
@@ -30,13 +30,13 @@ const (
 	Hang           FaultKind = "hang"        // the operation takes effect but the call returns only at its deadline
 )
 
-// Fault is a fault that affects the next operation of a lock, once.
+// Fault is a fault that affects the next set or clear operation of a lock, once.
 type Fault struct {
 	Kind  FaultKind
 	After time.Duration // After is the delay of a Late fault, at most the lock's lifetime; with Busy, the wait that the lock requests
 }
 
-// Inject adds faults for the next writes (not reads) of a lock, in order.
+// Inject adds faults for the next set and clear operations of a lock, in order. Other operations have no faults.
 func (h *Site) Inject(address string, faults ...Fault) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -93,8 +93,8 @@ func (l *lock) runOperation(ctx context.Context, faulty bool, effect func() driv
 	return a
 }
 
-// nextFault returns the fault of the next operation: an injected or a random one, or the zero Fault for none. The caller holds the site's
-// mutex.
+// nextFault takes the fault for an operation: the next injected one, else a random one. The zero Fault means none. The caller holds the
+// site's mutex.
 func (l *lock) nextFault() Fault {
 	if len(l.nextFaults) > 0 {
 		f := l.nextFaults[0]

@@ -17,7 +17,7 @@ import (
 type Deed string
 
 const (
-	Fails    Deed = "fails"    // the next operation has the fault in Fault
+	Fails    Deed = "fails"    // the next set or clear operation has the fault in Fault
 	GoesOff  Deed = "goesOff"  // the lock loses its radio connection
 	ComesOn  Deed = "comesOn"  // the lock's radio connection returns
 	Jams     Deed = "jams"     // the lock's bolt jams

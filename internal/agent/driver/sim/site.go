@@ -48,7 +48,7 @@ type Config struct {
 	Clock       clock.Clock // Clock is the machine's clock if nil
 }
 
-// Odds are the probabilities of random faults per operation, between 0 and 1. The seed makes them repeatable.
+// Odds are the probabilities of random faults per set or clear operation, between 0 and 1. The seed makes them repeatable.
 type Odds struct {
 	Lost    float64 // Lost operations never reach the lock and get no answer
 	LostAck float64 // LostAck operations take effect but get no answer

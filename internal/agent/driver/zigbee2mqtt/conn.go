@@ -207,8 +207,8 @@ var (
 	errUnknown      = errors.New("the broker did not say if it has it") // the message may have been delivered
 )
 
-// publish sends a command, which the broker drops if it cannot deliver it within expiry, in whole seconds. It returns nil, errUnsent,
-// errNoSubscriber or errUnknown.
+// publish sends a command, which the broker drops if it cannot deliver it within expiry, rounded down to seconds. It returns nil,
+// errUnsent, errNoSubscriber or errUnknown.
 func (d *Driver) publish(ctx context.Context, topic string, payload []byte, expiry time.Duration) error {
 	d.mu.Lock()
 	c := d.conn

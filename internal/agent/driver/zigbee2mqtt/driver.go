@@ -94,12 +94,12 @@ type Driver struct {
 	showsPINs     func(address string) bool
 	devices       []byte // last device list, bridge/devices
 	found         map[string]foundLock
-	locksReturned bool // the method Locks has returned
-	ready         chan struct{}
-	isReady       bool
+	locksReturned bool             // the method Locks has returned
+	ready         chan struct{}    // closed when the locks are known and their topics subscribed
+	isReady       bool             // ready is closed
 	locks         map[string]*lock // locks by address
-	dropped       int
-	warnings      map[string]bool // locks whose refusal was already logged
+	dropped       int              // events that were dropped
+	warnings      map[string]bool  // locks whose refusal was already logged
 }
 
 // New validates the configuration and returns a driver that connects in the background, and reconnects, until Close.

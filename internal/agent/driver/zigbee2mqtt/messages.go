@@ -92,8 +92,8 @@ func (d *Driver) onDevices(payload []byte) {
 	}
 }
 
-// updateLocks finds the locks in the last device list. Locks that Locks has already returned keep their description and only get new names; if
-// they differ, it signals Changes. The caller holds d.mu.
+// updateLocks finds the locks in the last device list. Once the method Locks has returned locks, it keeps their capabilities and updates
+// only names and firmware; it signals Changes if the list differs. The caller holds d.mu.
 func (d *Driver) updateLocks() {
 	now, err := discover(d.devices, d.cfg.Tunings, d.showsPINs, d.timings.lifetime)
 	if err != nil {
