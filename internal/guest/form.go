@@ -255,7 +255,7 @@ func (p *Party) save(tx *db.Tx, keys *keyring.Ring, a actor.Actor, m Member) err
 // Settings are a property's rules of self check-in, with their defaults.
 type Settings = property.CheckInSettings
 
-// ruleSettings converts the settings for package rule. An unknown country rule counts as the one that asks nothing.
+// ruleSettings converts the settings for package rule. An unknown country rule counts as the rule without questions.
 func ruleSettings(s *Settings) rule.Settings {
 	law, ok := rule.Find(s.Rule)
 	if !ok {

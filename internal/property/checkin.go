@@ -27,7 +27,7 @@ type LocalTexts = schema.LocalTexts
 // OwnField is a question of the property.
 type OwnField = schema.OwnField
 
-// CheckInChange is a change of the rules of self check-in. A nil field leaves the rule as it is.
+// CheckInChange is a change of the rules of self check-in. A nil field changes nothing.
 type CheckInChange struct {
 	Rule, IdentityCheck, Signature, HouseRules, StaffEmail, DeskPhone, Language, Accent, Address, Directions, WhoFills *string
 	InviteDays, RemindDays, KioskOfflineMinutes, KeepStayDays, MessageDays                                             *int

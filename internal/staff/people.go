@@ -156,7 +156,7 @@ func GetMember(tx *db.Tx, keys *keyring.Ring, propertyID, personID string) (Memb
 // accessOf returns the role of a membership, and whether it is disabled.
 func accessOf(row *ent.Membership) Access { return Access{Role(row.Role), row.DisabledAt != nil} }
 
-// AccessChange changes the access of a person. A nil field leaves the value as it is.
+// AccessChange changes the access of a person. A nil field changes nothing.
 type AccessChange struct {
 	Role     *Role
 	Disabled *bool
