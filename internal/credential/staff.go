@@ -76,7 +76,7 @@ func RevokeStaffToken(tx *db.Tx, propertyID, tokenID string) (*ent.Token, error)
 	return Revoke(tx, tokenID, token.Kind(string(Staff)), token.PropertyID(propertyID))
 }
 
-// TokenName returns the name of a property's token, or "" if the token has none or is a session.
+// TokenName returns the name of a property's token, or "" if there is no such token.
 func TokenName(tx *db.Tx, propertyID, tokenID string) (string, error) {
 	row, err := tx.Token.Query().Where(token.PropertyID(propertyID), token.ID(tokenID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -84,9 +84,6 @@ func TokenName(tx *db.Tx, propertyID, tokenID string) (string, error) {
 	}
 	if err != nil {
 		return "", fmt.Errorf("load a token: %w", err)
-	}
-	if row.Name == actor.SessionName {
-		return "", nil
 	}
 	return row.Name, nil
 }

@@ -116,7 +116,7 @@ func TestRegisterCSV(t *testing.T) {
 
 func TestPlainCell(t *testing.T) {
 	for value, want := range map[string]string{
-		"": "", "Ana": "Ana", "-": "-", "+351 (0) 912": "+351 (0) 912", "=HYPERLINK(1)": "'=HYPERLINK(1)", "+A1": "'+A1", "-2+A1": "'-2+A1", "@x": "'@x", "\tx": "'\tx",
+		"": "", "Ana": "Ana", "-": "-", "+351 (0) 912": "+351 (0) 912", "=HYPERLINK(1)": "'=HYPERLINK(1)", "+A1": "'+A1", "-2+A1": "'-2+A1", "@x": "'@x", "\tx": "'\tx", "\rx": "'\rx",
 	} {
 		if got := plainCell(value); got != want {
 			t.Errorf("%q: %q, want %q", value, got, want)

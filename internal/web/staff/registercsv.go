@@ -71,7 +71,7 @@ func moment(at *timestamppb.Timestamp) string {
 // plainCell puts a quote mark before a value that a spreadsheet would run as a formula, because guests may enter anything. Phone numbers
 // keep their plus sign.
 func plainCell(value string) string {
-	if value == "" || !strings.ContainsAny(value[:1], "=+-@\t\r") || strings.Trim(value, "+-0123456789 ()./") == "" {
+	if value == "" || !strings.ContainsAny(value[:1], formulaStart) || strings.Trim(value, "+-0123456789 ()./") == "" {
 		return value
 	}
 	return "'" + value

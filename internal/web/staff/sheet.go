@@ -31,7 +31,7 @@ type sheetFault struct {
 const maxSheet = 5000
 
 // formulaStart are the characters with which a spreadsheet begins a formula. Exported cells that begin so get a quote mark in front.
-const formulaStart = "=+-@\t"
+const formulaStart = "=+-@\t\r"
 
 // escapeCell puts a quote mark before a cell that a spreadsheet would run as a formula.
 func escapeCell(text string) string {
