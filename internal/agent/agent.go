@@ -313,14 +313,14 @@ const maxSkewCreep = 10 * time.Millisecond
 
 // measureSkew updates the difference between this clock and the server's clock. theirs is the server's time in a message. The delay of a
 // message makes this clock look fast, so the smallest difference counts; it may rise slowly, because clocks drift. For the answer to Hello,
-// greeting is the time since Hello, which bounds the delay; for any other message it is 0.
-func (b *Bridge) measureSkew(theirs time.Time, greeting time.Duration) {
+// sinceHello is the time since Hello, which bounds the delay; for any other message it is 0.
+func (b *Bridge) measureSkew(theirs time.Time, sinceHello time.Duration) {
 	if theirs.IsZero() {
 		return
 	}
 	skew := b.clock.Now().Sub(theirs)
-	if greeting > 0 {
-		b.minSkew.Store(int64(skew - greeting))
+	if sinceHello > 0 {
+		b.minSkew.Store(int64(skew - sinceHello))
 	} else if last := b.clockSkew.Load(); last != nil {
 		skew = min(skew, *last+maxSkewCreep)
 	}

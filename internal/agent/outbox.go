@@ -47,8 +47,8 @@ func (t generations) advance(generation uint64, at time.Time) generations {
 }
 
 // activeAt returns the generation that was current at a time. A lock may report an opening after its slot has changed.
-func (t generations) activeAt(activeAt time.Time) uint64 {
-	if activeAt.Before(t.since) {
+func (t generations) activeAt(at time.Time) uint64 {
+	if at.Before(t.since) {
 		return t.previous
 	}
 	return t.current

@@ -56,7 +56,7 @@ type lockWorker struct {
 	statusMu      sync.Mutex // mutex held while the lock's status is read and stored
 	offlineAt     time.Time  // when the lock last went offline; guarded by statusMu
 	clock         *lockClock
-	guard         *guard
+	guard         *keypadGuard
 	savedOffset   time.Duration // stored offset of the lock's clock
 }
 

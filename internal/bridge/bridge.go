@@ -98,13 +98,13 @@ func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, erro
 	return counts, nil
 }
 
-// Lost is called when a bridge and its locks become unreachable. Callers pass lock.MarkLinksLost, because this package cannot import
+// OnLinkLost is called when a bridge and its locks become unreachable. Callers pass lock.MarkLinksLost, because this package cannot import
 // package lock.
-type Lost func(tx *db.Tx, bridgeID, reason string) error
+type OnLinkLost func(tx *db.Tx, bridgeID, reason string) error
 
 // Revoke revokes a bridge and ends its session. It does nothing if the bridge is already revoked. The codes remain on its locks, because no
 // bridge can remove them any more.
-func Revoke(tx *db.Tx, propertyID, bridgeID string, lost Lost) (*ent.Bridge, error) {
+func Revoke(tx *db.Tx, propertyID, bridgeID string, lost OnLinkLost) (*ent.Bridge, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil || br.RevokedAt != nil {
 		return br, err
@@ -129,7 +129,7 @@ func RevokeAll(tx *db.Tx, propertyID string) error {
 
 // markOffline saves change, an update of the bridge's row that makes its session invalid, and ends the session. was is the row before, why
 // the offline reason. It calls lost if the bridge had a session or was moving to another node.
-func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost Lost, change *ent.BridgeUpdateOne) (*ent.Bridge, error) {
+func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost OnLinkLost, change *ent.BridgeUpdateOne) (*ent.Bridge, error) {
 	if was.Online {
 		change.SetLinkAt(tx.Now())
 	}

@@ -36,7 +36,7 @@ var errJoinCode = fault.New(fault.Invalid, fault.JoinCodeInvalid, "the join code
 // Enrol makes the caller, who shows a join code, the bridge that the code was created for, and returns its certificate. The bridge's
 // previous certificate and session become invalid, and its event sequence starts again. Its locks stay. lost is called if the bridge
 // had a session or was moving to another node.
-func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost Lost) (*Enrolment, error) {
+func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost OnLinkLost) (*Enrolment, error) {
 	csr, err := parseRequest(a.CertificateRequest)
 	if err != nil {
 		return nil, err

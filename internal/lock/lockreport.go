@@ -24,8 +24,9 @@ import (
 const (
 	MaxLocksPerBridge = 256 // the most locks that one bridge may report
 	maxSlots          = 1000
-	maxRules          = 32  // the most forbidden prefixes, or kinds of credentials, of a lock
-	maxRule           = 128 // the longest forbidden prefix in bytes
+	maxPrefixes       = 32  // the most forbidden prefixes of a lock
+	maxKinds          = 32  // the most kinds of credentials of a lock
+	maxPrefixLength   = 128 // the longest forbidden prefix in bytes
 )
 
 const (
@@ -255,8 +256,8 @@ func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 	c.Slots = min(max(c.Slots, 0), maxSlots)
 	c.ForbiddenPrefixes = limitRules(c.ForbiddenPrefixes)
 	c.ForbiddenPatterns, c.RefusedPatterns = slot.FilterPatterns(c.ForbiddenPatterns)
-	if len(c.Kinds) > maxRules {
-		c.Kinds = c.Kinds[:maxRules]
+	if len(c.Kinds) > maxKinds {
+		c.Kinds = c.Kinds[:maxKinds]
 	}
 	return c
 }
@@ -265,7 +266,7 @@ func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 func limitRules(rules []string) []string {
 	var out []string
 	for _, r := range rules {
-		if len(out) < maxRules && len(r) <= maxRule {
+		if len(out) < maxPrefixes && len(r) <= maxPrefixLength {
 			out = append(out, r)
 		}
 	}

@@ -34,10 +34,10 @@ type guardRecord struct {
 	CheckedAt   time.Time      `json:"checkedAt,omitzero"`   // CheckedAt is when the lock last answered about its lockout
 }
 
-// guard slows down PIN guessing at one lock, also without the server. It sets the lock's own lockout and reads it back, or it pauses the
+// keypadGuard slows down PIN guessing at one lock, also without the server. It sets the lock's own lockout and reads it back, or it pauses the
 // keypad after wrong PINs. It pauses only keypads whose lock ends the pause by itself, because a bridge that crashes must not leave guests
 // in front of a closed door. Only the guard's goroutine uses rec.
-type guard struct {
+type keypadGuard struct {
 	worker     *lockWorker
 	rec        guardRecord
 	wrongPINs  chan time.Time
@@ -45,8 +45,8 @@ type guard struct {
 }
 
 // newGuard creates the guard of a worker's lock with its stored record, and puts the record into the outbox.
-func newGuard(w *lockWorker) (*guard, error) {
-	g := &guard{worker: w, wrongPINs: make(chan time.Time, maxQueuedWrongPINs)}
+func newGuard(w *lockWorker) (*keypadGuard, error) {
+	g := &keypadGuard{worker: w, wrongPINs: make(chan time.Time, maxQueuedWrongPINs)}
 	var err error
 	if g.rec, err = w.bridge.store.loadGuard(w.lock.Address()); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", w.lock.Address(), err)
@@ -59,7 +59,7 @@ func newGuard(w *lockWorker) (*guard, error) {
 }
 
 // recordWrongPIN passes the time of a wrong PIN to the guard's goroutine. It never blocks: if too many are waiting, it drops this one.
-func (g *guard) recordWrongPIN(at time.Time) {
+func (g *keypadGuard) recordWrongPIN(at time.Time) {
 	select {
 	case g.wrongPINs <- at:
 	default:
@@ -67,7 +67,7 @@ func (g *guard) recordWrongPIN(at time.Time) {
 }
 
 // run counts wrong PINs and checks the lock's own lockout daily, until ctx ends or the store fails.
-func (g *guard) run(ctx context.Context) error {
+func (g *keypadGuard) run(ctx context.Context) error {
 	due := time.NewTimer(never)
 	defer due.Stop()
 	if g.worker.lock.Capabilities().Lockout == slot.LockoutSettable {
@@ -95,7 +95,7 @@ func (g *guard) run(ctx context.Context) error {
 
 // withRadio waits for the lock's radio, at most turn, and then runs do, a call to the lock, for at most lockoutCallTimeout. It answers Busy
 // if the radio did not become free.
-func (g *guard) withRadio(ctx context.Context, turn time.Duration, do func(context.Context) driver.Answer) driver.Answer {
+func (g *keypadGuard) withRadio(ctx context.Context, turn time.Duration, do func(context.Context) driver.Answer) driver.Answer {
 	waiting, cancel := context.WithTimeout(ctx, turn)
 	defer cancel()
 	if !g.worker.radio.acquire(waiting) {
@@ -110,7 +110,7 @@ func (g *guard) withRadio(ctx context.Context, turn time.Duration, do func(conte
 // setLockout makes the lock refuse PINs for a time after wrong ones, and stores the setting that the lock reports. next is the wait until the
 // next check. A busy radio does not lengthen the backoff, because it is not a failure of the lock. Retries are randomized, because all locks
 // of a radio start together.
-func (g *guard) setLockout(ctx context.Context) (next time.Duration, err error) {
+func (g *keypadGuard) setLockout(ctx context.Context) (next time.Duration, err error) {
 	var got slot.Lockout
 	a := g.withRadio(ctx, lockoutCallTimeout, func(ctx context.Context) (a driver.Answer) {
 		got, a = g.worker.lock.SetLockout(ctx, slot.DesiredLockout)
@@ -136,7 +136,7 @@ func (g *guard) setLockout(ctx context.Context) (next time.Duration, err error) 
 
 // onWrongPIN counts a wrong PIN that was typed at the time at, and pauses the keypad if there were too many. It does nothing for a lock whose
 // keypad cannot be paused.
-func (g *guard) onWrongPIN(ctx context.Context, at time.Time) error {
+func (g *keypadGuard) onWrongPIN(ctx context.Context, at time.Time) error {
 	if !g.worker.lock.Capabilities().KeypadPause {
 		return nil
 	}
@@ -156,7 +156,7 @@ func (g *guard) onWrongPIN(ctx context.Context, at time.Time) error {
 
 // pauseKeypad pauses the keypad until a time. If the lock does not answer, it retries a few times with the remaining time. It stores the
 // pause as soon as one call may have taken effect.
-func (g *guard) pauseKeypad(ctx context.Context, until time.Time) error {
+func (g *keypadGuard) pauseKeypad(ctx context.Context, until time.Time) error {
 	b := g.worker.bridge
 	var a driver.Answer
 	for try := range pauseTries {
@@ -189,7 +189,7 @@ func (g *guard) pauseKeypad(ctx context.Context, until time.Time) error {
 
 // onPaused stores that the lock has paused its keypad until a time, and journals it for the server. The lock may end the pause slightly
 // later.
-func (g *guard) onPaused(until time.Time) error {
+func (g *keypadGuard) onPaused(until time.Time) error {
 	g.rec.PausedUntil = until
 	if err := g.save(); err != nil {
 		return err
@@ -201,7 +201,7 @@ func (g *guard) onPaused(until time.Time) error {
 }
 
 // save stores the guard's record and reports it to the server.
-func (g *guard) save() error {
+func (g *keypadGuard) save() error {
 	address := g.worker.lock.Address()
 	if err := g.worker.bridge.store.saveGuard(address, g.rec); err != nil {
 		return fmt.Errorf("store the count of wrong PINs: %w", err)
