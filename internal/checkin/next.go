@@ -60,7 +60,7 @@ func Next(f Facts) Step {
 	}
 	switch f.Attempt.State {
 	case AttemptCalling:
-		return f.nextOfCall()
+		return f.nextDuringCall()
 	case AttemptAccepted:
 		due := f.Attempt.AcceptedAt.Add(lateAfter)
 		if f.Now.Before(due) {
@@ -91,9 +91,9 @@ func (f Facts) beforeOrAfter() Stage {
 	return ""
 }
 
-// nextOfCall decides about a checkIn call whose effect is not known. It waits while the call runs (stage Calling), or until the retry after
+// nextDuringCall decides about a checkIn call whose effect is not known. It waits while the call runs (stage Calling), or until the retry after
 // a failed call is due (stage Stopped). Then it repeats the call under the same key.
-func (f Facts) nextOfCall() Step {
+func (f Facts) nextDuringCall() Step {
 	s := Step{Stage: Calling, At: f.Attempt.At.Add(callTimeout)}
 	if f.Attempt.Failed {
 		s = Step{Stage: Stopped, Stops: []Stop{{Reason: StopNoAnswer, Retry: true}}, At: f.Attempt.At.Add(f.retryDelay()), CanComplete: true}

@@ -111,7 +111,7 @@ func (q Search) recordFailure(tx *db.Tx, counters []throttle.Counter) error {
 	slows := false
 	for i, c := range counters {
 		counters[i] = c.WithFailure(tx.Now())
-		slows = slows || counters[i].BeginsToWait()
+		slows = slows || counters[i].StartsWaiting()
 	}
 	if err := storeCounters(tx, q.PropertyID, counters); err != nil || !slows {
 		return err

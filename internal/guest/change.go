@@ -29,7 +29,7 @@ var (
 	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")
 )
 
-// loadOwnParty returns the party for a change by the main guest. It refuses a companion's session, and one that [Party.Trusts] refuses.
+// loadOwnParty returns the party for a change by the main guest. It refuses a companion's session, and one that [Party.MayAccess] refuses.
 func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	if a.GuestID != "" {
 		return nil, ErrMainGuestOnly
@@ -48,19 +48,19 @@ func loadPartyOfStay(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, erro
 }
 
 // loadTrustedParty returns the party for a change by any of its guests. Once the PMS has checked the guest in, it refuses a session that
-// found the booking by two facts (booking number and family name): see [Party.Trusts].
+// found the booking by two facts (booking number and family name): see [Party.MayAccess].
 func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
-	if err == nil && !p.Trusts(a) {
+	if err == nil && !p.MayAccess(a) {
 		return nil, errCheckedIn
 	}
 	return p, err
 }
 
-// Trusts reports whether a session may see and change the stay. A session that found the stay by two facts may do so until the PMS has checked the
+// MayAccess reports whether a session may see and change the stay. A session that found the stay by two facts may do so until the PMS has checked the
 // guest in. Afterwards it may do so only if the guest checked in with this session, or if it is the phone that took the stay from the session of
 // the check-in: a person who knows a number and a name is not yet the guest.
-func (p *Party) Trusts(a actor.Actor) bool {
+func (p *Party) MayAccess(a actor.Actor) bool {
 	state := access.State(p.Reservation.State)
 	return a.Origin == OriginMail || state != access.Started && state != access.Processed || isPressedBy(a, p.Stay)
 }

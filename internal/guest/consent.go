@@ -58,7 +58,7 @@ func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
 
 // MayShare reports whether a session may decide that data of a guest are shared.
 func (p *Party) MayShare(a actor.Actor, m Member) bool {
-	return p.Trusts(a) && p.mayShare(a, m, false) == nil
+	return p.MayAccess(a) && p.mayShare(a, m, false) == nil
 }
 
 // answersOf returns the answers that were given in the session with an id.

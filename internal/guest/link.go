@@ -148,7 +148,7 @@ func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, er
 	}
 	spec := l.session(tx.Now(), device)
 	if l.Source == FromKiosk {
-		pressed, err := pressedIn(tx, spec.PropertyID, []string{spec.ReservationID})
+		pressed, err := checkInSessions(tx, spec.PropertyID, []string{spec.ReservationID})
 		if err != nil {
 			return Session{}, err
 		}
@@ -159,9 +159,9 @@ func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, er
 	return CreateSession(tx, keys, spec)
 }
 
-// IsHeld reports whether one of the session tokens of a device already gives what the link would give: an active session of the same guest
+// IsCoveredBy reports whether one of the session tokens of a device already gives what the link would give: an active session of the same guest
 // and origin.
-func (l Link) IsHeld(view *db.Tx, keys *keyring.Ring, tokens []string) (bool, error) {
+func (l Link) IsCoveredBy(view *db.Tx, keys *keyring.Ring, tokens []string) (bool, error) {
 	var hashes [][]byte
 	for _, token := range tokens {
 		if keyring.IsToken(token, keyring.SessionToken) {

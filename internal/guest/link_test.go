@@ -60,13 +60,13 @@ func TestLinkIsHeldByItsDevice(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if held, err := l.IsHeld(h.db.View(t.Context()), h.keys, c.tokens); err != nil || held != c.want {
+			if held, err := l.IsCoveredBy(h.db.View(t.Context()), h.keys, c.tokens); err != nil || held != c.want {
 				t.Errorf("%s: %v, %v", name, held, err)
 			}
 		}
 		h.write(func(tx *db.Tx) error { return guest.EndSessions(tx, hotel, id, s.ID) })
 		l, err := guest.LookUpLink(h.db.View(t.Context()), h.keys, secret)
-		if held, e := l.IsHeld(h.db.View(t.Context()), h.keys, []string{s.Token}); err != nil || e != nil || held {
+		if held, e := l.IsCoveredBy(h.db.View(t.Context()), h.keys, []string{s.Token}); err != nil || e != nil || held {
 			t.Errorf("after the session has ended: %v, %v, %v", held, err, e)
 		}
 	})

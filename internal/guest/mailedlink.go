@@ -39,7 +39,7 @@ func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 }
 
 // Prolong extends the links to stays, and the sessions of mailed links, if the stays end later than before: the PMS has moved, prolonged or
-// started them. It also extends the sessions on phones of guests who checked in without a link: see [pressedIn].
+// started them. It also extends the sessions on phones of guests who checked in without a link: see [checkInSessions].
 func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...string) error {
 	until := end.Add(keepAfterStay)
 	err := tx.GuestLink.Update().Where(
@@ -48,7 +48,7 @@ func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...stri
 	if err != nil {
 		return fmt.Errorf("prolong the links to a stay: %w", err)
 	}
-	pressed, err := pressedIn(tx, propertyID, reservationIDs)
+	pressed, err := checkInSessions(tx, propertyID, reservationIDs)
 	if err != nil {
 		return err
 	}
@@ -67,10 +67,10 @@ func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...stri
 	return nil
 }
 
-// pressedIn returns the sessions in which a guest pressed check-in, of stays that are started. For a guest without a mailed link, the phone
+// checkInSessions returns the sessions in which a guest pressed check-in, of stays that are started. For a guest without a mailed link, the phone
 // with such a session, or another phone that took the stay from it, is the only way to the code. So its session lasts as long as that of a mailed
 // link. The session of a tablet does not.
-func pressedIn(view *db.Tx, propertyID string, reservationIDs []string) ([]string, error) {
+func checkInSessions(view *db.Tx, propertyID string, reservationIDs []string) ([]string, error) {
 	started, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(reservationIDs...),
 		entreservation.State(string(access.Started))).IDs(view.Context())
 	if err != nil || len(started) == 0 {
@@ -82,7 +82,7 @@ func pressedIn(view *db.Tx, propertyID string, reservationIDs []string) ([]strin
 	}
 	var sessions []string
 	for _, stay := range stays {
-		if hasChecked(stay) {
+		if mayBeCheckedIn(stay) {
 			sessions = append(sessions, stay.AttemptSession)
 		}
 	}

@@ -46,7 +46,7 @@ func (w Withheld) err() error {
 // of two facts gets the PIN only after its own check-in, and at a kiosk only once: a person who knows a number and a name must not get the
 // PIN of a guest who is in house.
 func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withheld {
-	pressed := stay != nil && isPressedBy(a, stay) && hasChecked(stay)
+	pressed := stay != nil && isPressedBy(a, stay) && mayBeCheckedIn(stay)
 	switch {
 	case state == "processed" || state == "canceled":
 		return StayOver
@@ -62,8 +62,8 @@ func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withh
 	return NotWithheld
 }
 
-// hasChecked reports whether the PMS accepted the guest's check-in, or may have: a call is under way.
-func hasChecked(stay *ent.Stay) bool {
+// mayBeCheckedIn reports whether the PMS accepted the guest's check-in, or may have: a call is under way.
+func mayBeCheckedIn(stay *ent.Stay) bool {
 	return stay.AttemptState == "calling" || stay.AttemptState == "accepted"
 }
 

@@ -82,9 +82,6 @@ func loadSettings(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 	return row, nil
 }
 
-// Look is a property's settings for pages and mails to guests.
-type Look = ent.CheckInSettings
-
 // LinkSecret returns the secret of the link to a reservation in a mail. It is derived from both ids, so that a retry of the mail has the
 // same link.
 func LinkSecret(keys *keyring.Ring, mailID, reservationID string) string {

@@ -68,8 +68,8 @@ func (c Counter) WithFailure(now time.Time) Counter {
 	return c
 }
 
-// BeginsToWait reports whether the latest failure is the first in the period after which an attempt must wait.
-func (c Counter) BeginsToWait() bool { return len(c.Pauses) > 0 && c.Count == c.Pauses[0].Failures }
+// StartsWaiting reports whether the latest failure is the first in the period after which an attempt must wait.
+func (c Counter) StartsWaiting() bool { return len(c.Pauses) > 0 && c.Count == c.Pauses[0].Failures }
 
 // LongestWait returns the longest wait of the counters; 0: the attempt can run now.
 func LongestWait(counters []Counter, now time.Time) (wait time.Duration) {

@@ -34,8 +34,8 @@ func TestWithFailure(t *testing.T) {
 		{noon.Add(time.Hour), 0, false},                       // a new period
 	} {
 		c = c.WithFailure(want.at)
-		if got := c.Wait(want.at); got != want.wait || c.BeginsToWait() != want.begins {
-			t.Errorf("failure %d: waits %s, begins %v; want %s, %v", i+1, got, c.BeginsToWait(), want.wait, want.begins)
+		if got := c.Wait(want.at); got != want.wait || c.StartsWaiting() != want.begins {
+			t.Errorf("failure %d: waits %s, begins %v; want %s, %v", i+1, got, c.StartsWaiting(), want.wait, want.begins)
 		}
 	}
 }

@@ -44,7 +44,7 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 		}
 	}
 	for _, id := range d.Moved {
-		if err := v.orderKeyAgain(tx, rooms[id]); err != nil {
+		if err := v.mailKeyAgain(tx, rooms[id]); err != nil {
 			return err
 		}
 	}
@@ -52,7 +52,7 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 		if r.row.AddressMAC != nil || r.mac == nil {
 			continue
 		}
-		if err := v.orderKeyAgain(tx, r); err != nil { // the address has become known
+		if err := v.mailKeyAgain(tx, r); err != nil { // the address has become known
 			return err
 		}
 	}

@@ -92,7 +92,7 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 		}
 	}
 	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{
-		PropertyID: row.PropertyID, Kind: kind, ReservationID: row.ID, OnceKey: fmt.Sprintf("%s/%s/%s/%d/%s", row.ID, mail.Key, key.print, e.ID, key.room),
+		PropertyID: row.PropertyID, Kind: kind, ReservationID: row.ID, OnceKey: fmt.Sprintf("%s/%s/%s/%d/%s", row.ID, mail.Key, key.contentHash, e.ID, key.room),
 	})
 	return err
 }
@@ -221,9 +221,9 @@ func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	return mail.OutletOf(view, propertyID, m.GuestsReadMailbox)
 }
 
-// orderKeyAgain mails the code of a started stay to the booker's present address: the link in the former address's mail ended, or that mail
+// mailKeyAgain mails the code of a started stay to the booker's present address: the link in the former address's mail ended, or that mail
 // failed because no address was known. A mail that still waits goes to the present address anyway.
-func (v Invitations) orderKeyAgain(tx *db.Tx, r room) error {
+func (v Invitations) mailKeyAgain(tx *db.Tx, r room) error {
 	if r.stay.State != string(access.Started) || !r.stay.ToAt.After(tx.Now()) || !mail.Reaches(r.address) {
 		return nil
 	}
@@ -246,12 +246,12 @@ func (v Invitations) orderKeyAgain(tx *db.Tx, r room) error {
 	return err
 }
 
-// stayKey is what a mail with the code of a stay says. The print and room hashes are part of the mail's OnceKey.
+// stayKey is what a mail with the code of a stay says. The contentHash and room hashes are part of the mail's OnceKey.
 type stayKey struct {
-	hasPIN bool
-	atDesk bool   // the guest opens the room with a key from the desk: see isKeyAtDesk
-	print  string // keyed hash of the PINs and the room; two mails with the same hash have the same content
-	room   string // keyed hash of the room
+	hasPIN      bool
+	atDesk      bool   // the guest opens the room with a key from the desk: see isKeyAtDesk
+	contentHash string // keyed hash of the PINs and the room; two mails with the same hash have the same content
+	room        string // keyed hash of the room
 }
 
 // keyOf returns what a mail with the code of a stay would say now.
@@ -280,7 +280,7 @@ func (m Mails) keyOf(tx *db.Tx, row *ent.Reservation) (stayKey, error) {
 	for _, g := range pins.Gates {
 		said = append(said, g.Name, g.PIN)
 	}
-	key.print, key.room = hex.EncodeToString(m.Keys.MAC("keyMail", said...)[:12]), hex.EncodeToString(m.Keys.MAC("keyMail", row.ID, room)[:6])
+	key.contentHash, key.room = hex.EncodeToString(m.Keys.MAC("keyMail", said...)[:12]), hex.EncodeToString(m.Keys.MAC("keyMail", row.ID, room)[:6])
 	return key, nil
 }
 
@@ -300,13 +300,13 @@ func isKeyAtDesk(plan access.Plan) bool {
 }
 
 // mailAfter decides which mail with the code is due: [mail.Key] for the first, [mail.KeyChanged], or "" for none. former is the OnceKey of
-// the latest such mail, or "". It contains that mail's print (the hash of its content) and room. For a room without a lock a mail is due
+// the latest such mail, or "". It contains that mail's contentHash and room. For a room without a lock a mail is due
 // only after a move: a lock that staff replace must not send the guest to the desk.
 func (k stayKey) mailAfter(former string) mail.Kind {
 	switch {
 	case former == "" && k.hasPIN:
 		return mail.Key
-	case former == "", strings.Contains(former, "/"+k.print+"/"), !k.hasPIN && (!k.atDesk || strings.HasSuffix(former, "/"+k.room)):
+	case former == "", strings.Contains(former, "/"+k.contentHash+"/"), !k.hasPIN && (!k.atDesk || strings.HasSuffix(former, "/"+k.room)):
 		return ""
 	}
 	return mail.KeyChanged

@@ -83,7 +83,7 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	switch mail.State(row.State) {
 	case mail.Waiting:
 	case mail.Sending: // the former attempt ended during the transmission
-		return 0, m.fail(ctx, row, mail.Sending, mail.FailedUnanswered, "")
+		return 0, m.giveUp(ctx, row, mail.Sending, mail.FailedUnanswered, "")
 	default:
 		return 0, nil
 	}
@@ -97,7 +97,7 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	case ready.wait > 0:
 		return ready.wait, nil
 	case ready.text.To == "":
-		return 0, m.fail(ctx, row, mail.Waiting, mail.FailedAddress, "")
+		return 0, m.giveUp(ctx, row, mail.Waiting, mail.FailedAddress, "")
 	}
 	settings, err := mail.SettingsOf(m.DB.View(ctx), propertyID)
 	if err != nil {
@@ -116,7 +116,7 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 			return 0, err
 		}
 		if bounced {
-			return 0, m.fail(ctx, row, mail.Waiting, mail.FailedBefore, "")
+			return 0, m.giveUp(ctx, row, mail.Waiting, mail.FailedBefore, "")
 		}
 	}
 	server, err := mail.ServerOf(ctx, m.Keys, settings, ready.property)
@@ -182,9 +182,9 @@ func (m Mails) cancel(ctx context.Context, row *mail.Row) error {
 	return err
 }
 
-// fail gives a mail up for a reason, with the mail server's answer or "", and notifies staff. It does nothing if the mail is no longer in
+// giveUp gives a mail up for a reason, with the mail server's answer or "", and notifies staff. It does nothing if the mail is no longer in
 // the state from.
-func (m Mails) fail(ctx context.Context, row *mail.Row, from mail.State, why mail.Failure, answer string) error {
+func (m Mails) giveUp(ctx context.Context, row *mail.Row, from mail.State, why mail.Failure, answer string) error {
 	to := mail.StateAfter(why)
 	reply, err := mail.SealReply(ctx, m.Keys, row, answer)
 	if err != nil {

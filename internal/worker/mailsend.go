@@ -19,7 +19,7 @@ import (
 func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r rendered) (time.Duration, error) {
 	raw, problem := server.Raw(row.ID, row.CreatedAt, r.text)
 	if problem != nil {
-		return 0, m.fail(ctx, row, mail.Waiting, problem.Failure, problem.Answer)
+		return 0, m.giveUp(ctx, row, mail.Waiting, problem.Failure, problem.Answer)
 	}
 	// The links must work when the mail arrives, so they are stored before it is sent.
 	waiting, err := m.prepare(ctx, row, r)
@@ -97,7 +97,7 @@ func (m Mails) move(ctx context.Context, row *mail.Row, from, to mail.State) (mo
 func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State, p *mail.SendError) (time.Duration, error) {
 	age := m.DB.View(ctx).Now().Sub(row.CreatedAt)
 	if !p.Retry || age > mail.GiveUpAfter {
-		return 0, m.fail(ctx, row, from, p.Failure, p.Answer)
+		return 0, m.giveUp(ctx, row, from, p.Failure, p.Answer)
 	}
 	reply, err := mail.SealReply(ctx, m.Keys, row, p.Answer)
 	if err != nil {

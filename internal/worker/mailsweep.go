@@ -38,7 +38,7 @@ func (m Mails) Sweep() Sweep {
 		}
 		var failed error
 		for _, k := range old {
-			failed = errors.Join(failed, m.giveUp(ctx, k))
+			failed = errors.Join(failed, m.giveUpStale(ctx, k))
 		}
 		young, err := mail.ListUnfinished(d.View(ctx), tooOld, now.Add(-mailPatience), mailSweepBatch)
 		if err != nil || len(young) == 0 {
@@ -56,14 +56,14 @@ func (m Mails) Sweep() Sweep {
 	}}
 }
 
-// giveUp marks a mail as failed and notifies staff, because its job has not finished it in time.
-func (m Mails) giveUp(ctx context.Context, k jobs.SendMail) error {
+// giveUpStale marks a mail as failed and notifies staff, because its job has not finished it in time.
+func (m Mails) giveUpStale(ctx context.Context, k jobs.SendMail) error {
 	row, err := mail.Get(m.DB.View(ctx), k.PropertyID, k.MailID)
 	if err != nil {
 		return err
 	}
 	if mail.State(row.State) == mail.Sending {
-		return m.fail(ctx, row, mail.Sending, mail.FailedUnanswered, "")
+		return m.giveUp(ctx, row, mail.Sending, mail.FailedUnanswered, "")
 	}
-	return m.fail(ctx, row, mail.Waiting, mail.FailedInternal, "")
+	return m.giveUp(ctx, row, mail.Waiting, mail.FailedInternal, "")
 }

@@ -27,7 +27,7 @@ func TestMailAfter(t *testing.T) {
 		{"the lock of the room is removed", atDesk, "rsv_one/key/other/3/room", ""},
 		{"a move that ends the access", closed, inOther, ""},
 	} {
-		c.key.print, c.key.room = "same", "room"
+		c.key.contentHash, c.key.room = "same", "room"
 		if got := c.key.mailAfter(c.former); got != c.want {
 			t.Errorf("%s: %q, want %q", c.what, got, c.want)
 		}

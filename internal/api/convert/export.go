@@ -71,7 +71,7 @@ func (x *export) addStay() error {
 	if err != nil {
 		return err
 	}
-	if place.Space != nil && x.p.Trusts(x.a) {
+	if place.Space != nil && x.p.MayAccess(x.a) {
 		out.SpaceName = place.Space.Name
 	}
 	if x.a.GuestID != "" {

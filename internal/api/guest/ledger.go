@@ -23,7 +23,7 @@ func (s *Stays) ListDisclosures(ctx context.Context, r *guestv1.ListDisclosuresR
 	if err != nil {
 		return nil, err
 	}
-	out := &guestv1.DisclosureList{Partial: !p.Trusts(a)}
+	out := &guestv1.DisclosureList{Partial: !p.MayAccess(a)}
 	if !out.Partial {
 		page := guest.LedgerPage{Size: cmp.Or(int(r.GetPageSize()), usualDisclosures), Token: r.GetPageToken()}
 		out.List, out.NextPageToken, err = convert.Disclosures(s.DB.View(ctx), p, a, page)

@@ -49,7 +49,7 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 		FromDate:    l.Reservation.FromAt.In(zone).Format(time.DateOnly), ToDate: l.Reservation.ToAt.In(zone).Format(time.DateOnly),
 	}
 	if out.GetBound() {
-		held, err := l.IsHeld(view, s.Keys, r.GetSessions())
+		held, err := l.IsCoveredBy(view, s.Keys, r.GetSessions())
 		if err != nil {
 			return nil, err
 		}

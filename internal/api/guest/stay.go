@@ -98,7 +98,7 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 	}
 	for _, m := range p.Visible(a) {
 		g := &guestv1.StayGuest{Id: m.Row.ID, Role: m.Row.Role, Complete: len(m.Missing) == 0, Child: m.Row.Child, Invited: m.Row.InvitedAt != nil}
-		if p.Trusts(a) {
+		if p.MayAccess(a) {
 			g.Minor = p.IsMinor(m)
 			if p.HasDecided(m) {
 				g.SharedGroups, g.SharingSetAt = m.Row.SharedGroups, convert.At(m.Row.SharingSetAt)
@@ -143,10 +143,10 @@ func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *
 	if err != nil {
 		return err
 	}
-	if place.Space != nil && p.Trusts(a) {
+	if place.Space != nil && p.MayAccess(a) {
 		out.SpaceName = place.Space.Name
 	}
-	if place.Parent != nil && p.Trusts(a) {
+	if place.Parent != nil && p.MayAccess(a) {
 		out.ParentSpaceName = place.Parent.Name
 	}
 	from, err := partner.Integration(view, a.PropertyID, p.Reservation.IntegrationID)
@@ -159,7 +159,7 @@ func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *
 
 // addDoors adds the doors to out if the stay has started and the session is trusted. It returns the space of the stay.
 func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) (space.Place, error) {
-	if p.Reservation.State != string(access.Started) || !p.Trusts(a) {
+	if p.Reservation.State != string(access.Started) || !p.MayAccess(a) {
 		return reservation.PlaceOf(view, p.Reservation)
 	}
 	plan, place, err := s.Reservations.PlanPlace(view, p.Reservation, p.Property)

@@ -26,7 +26,7 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	if outlet.Reaches() {
 		out.MaskedEmail = mail.Mask(address)
 	}
-	if a.GuestID == "" && p.Trusts(a) && outlet.Reaches() && address == "" {
+	if a.GuestID == "" && p.MayAccess(a) && outlet.Reaches() && address == "" {
 		if out.NeedsMailAddress, err = s.needsMailAddress(view, a, p); err != nil {
 			return err
 		}
