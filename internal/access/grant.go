@@ -137,12 +137,12 @@ func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	}
 }
 
-// takesOver reports whether a grant (has) takes a private door from another grant, which is leaving the door and got
+// takesOver reports whether a grant (taker) takes a private door from another grant, which is leaving the door and got
 // its present space at leaverPlaced. It does if it got its own space no earlier than that, or moved into it from
 // another space. A check-in to an occupied space shares the space: it does not end the access of the reservation that
 // is there.
-func takesOver(has *ent.Grant, leaverPlaced time.Time) bool {
-	return !has.PlacedAt.Before(leaverPlaced) || has.FromSpaceID != "" && has.FromSpaceID != has.SpaceID
+func takesOver(taker *ent.Grant, leaverPlaced time.Time) bool {
+	return !taker.PlacedAt.Before(leaverPlaced) || taker.FromSpaceID != "" && taker.FromSpaceID != taker.SpaceID
 }
 
 // endGrant ends the grant, stores why the reservation has no access any more, and makes its SmartKeys invalid.

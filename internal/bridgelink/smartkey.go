@@ -68,9 +68,9 @@ func (s *session) sendKeys() bool {
 	}
 	view := s.node.cfg.DB.View(s.stream.Context())
 	p, err := mobilekey.PublishedSince(view, s.open.PropertyID, s.keys.version, s.keys.listNumber)
-	var rules []mobilekey.Rule
+	var rules []mobilekey.ListAgeRule
 	if err == nil && p.Version > 0 {
-		rules, err = mobilekey.Rules(view, s.open.PropertyID, s.open.BridgeID)
+		rules, err = mobilekey.ListAgeRules(view, s.open.PropertyID, s.open.BridgeID)
 	}
 	if err != nil {
 		s.log.Warn("loading SmartKey data for a bridge failed; retrying", "error", err)

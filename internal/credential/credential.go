@@ -74,9 +74,9 @@ type Spec struct {
 	TTL           time.Duration // zero: it never expires
 }
 
-// owner selects all tokens of the same kind and owner: an app, integration, property or parent token. The number of these tokens is
+// sameOwner selects all tokens of the same kind and owner: an app, integration, property or parent token. The number of these tokens is
 // limited, and a rotation ends them.
-func (s Spec) owner() predicate.Token {
+func (s Spec) sameOwner() predicate.Token {
 	is := func(column, id string) predicate.Token {
 		if id == "" {
 			return sql.FieldIsNull(column)
@@ -98,7 +98,7 @@ type Row = ent.Token
 // Mint creates a token, and returns its row and its secret; only a hash of the secret is stored.
 func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	ctx := tx.Context()
-	held, err := tx.Token.Query().Where(s.owner(), isValid(tx.Now())).Count(ctx)
+	held, err := tx.Token.Query().Where(s.sameOwner(), isValid(tx.Now())).Count(ctx)
 	if err != nil {
 		return nil, "", fmt.Errorf("count tokens: %w", err)
 	}
@@ -132,7 +132,7 @@ func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 
 // Rotate creates a token, and ends all other tokens of the same owner after the overlap; 0 ends them immediately.
 func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.Token, string, error) {
-	if _, err := End(tx, overlap, s.owner()); err != nil {
+	if _, err := End(tx, overlap, s.sameOwner()); err != nil {
 		return nil, "", err
 	}
 	return Mint(tx, keys, s)

@@ -51,15 +51,15 @@ func createStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role stri
 	return Mint(tx, keys, Spec{Kind: Staff, Name: name, PropertyID: propertyID, Role: role, TTL: ttl})
 }
 
-// sessionPrefix is the prefix of the stored name of a token of [CreateSession]; the operator's id follows.
+// sessionPrefix is the prefix of the stored name of a token of [CreateCommandToken]; the operator's id follows.
 const sessionPrefix = actor.SessionName + " of "
 
 // maxSession is the maximum lifetime of a session token.
 const maxSession = time.Hour
 
-// CreateSession creates a short-lived staff token for one command of an operator. Changes made with it are attributed
+// CreateCommandToken creates a short-lived staff token for one command of an operator. Changes made with it are attributed
 // to the operator, because the token itself soon disappears from lists.
-func CreateSession(tx *db.Tx, keys *keyring.Ring, propertyID, operator, role string, ttl time.Duration) (*ent.Token, string, error) {
+func CreateCommandToken(tx *db.Tx, keys *keyring.Ring, propertyID, operator, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if ttl <= 0 || ttl > maxSession {
 		return nil, "", fault.Fields(fault.Field{Path: "ttlMinutes", Reason: fault.OutOfRange, Message: fmt.Sprintf("must be 1 to %.0f for a token with the name %q; use another name for a longer one", maxSession.Minutes(), actor.SessionName)})
 	}

@@ -101,7 +101,7 @@ func TestSessionIsAttributedToTheOperator(t *testing.T) {
 		p := hotel(t, d, "A")
 		var secret string
 		write(t, d, func(tx *db.Tx) (err error) {
-			_, secret, err = CreateSession(tx, keys, p, "operator:tok_ana", RoleOwner, 15*time.Minute)
+			_, secret, err = CreateCommandToken(tx, keys, p, "operator:tok_ana", RoleOwner, 15*time.Minute)
 			return err
 		})
 		a, err := Authenticate(t.Context(), d, keys, secret)
@@ -114,11 +114,11 @@ func TestSessionIsAttributedToTheOperator(t *testing.T) {
 				return err
 			},
 			"without an end": func(tx *db.Tx) error {
-				_, _, err := CreateSession(tx, keys, p, "operator:socket", RoleOwner, 0)
+				_, _, err := CreateCommandToken(tx, keys, p, "operator:socket", RoleOwner, 0)
 				return err
 			},
 			"for a day": func(tx *db.Tx) error {
-				_, _, err := CreateSession(tx, keys, p, "operator:socket", RoleOwner, 24*time.Hour)
+				_, _, err := CreateCommandToken(tx, keys, p, "operator:socket", RoleOwner, 24*time.Hour)
 				return err
 			},
 		} {

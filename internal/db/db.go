@@ -65,8 +65,8 @@ type engine interface {
 	reader() *sql.DB
 	// check returns an error unless the database answers. On PostgreSQL it must also accept changes.
 	check(ctx context.Context) error
-	// pools implements [DB.JobPools].
-	pools() (*sql.DB, *pgxpool.Pool)
+	// jobPools implements [DB.JobPools].
+	jobPools() (*sql.DB, *pgxpool.Pool)
 	// alter runs fn, which changes the schema, in one transaction.
 	alter(ctx context.Context, fn func(*sql.Tx) error) error
 	migrateJobs(ctx context.Context, log *slog.Logger) error
@@ -232,7 +232,7 @@ func (d *DB) SQLite() bool { return d.Dialect() == dialect.SQLite }
 
 // JobPools returns the connections for the job queue: the first result on SQLite, the second on PostgreSQL; the other one is nil. On
 // SQLite it is the writer's only connection, which jobs and Write share fairly. Only the job queue may use it.
-func (d *DB) JobPools() (*sql.DB, *pgxpool.Pool) { return d.engine.pools() }
+func (d *DB) JobPools() (*sql.DB, *pgxpool.Pool) { return d.engine.jobPools() }
 
 // Pool describes how busy the connections are; on SQLite, the connections of readers.
 type Pool struct {
@@ -243,7 +243,7 @@ type Pool struct {
 
 // Pool reports how busy the connections are.
 func (d *DB) Pool() Pool {
-	if _, pool := d.engine.pools(); pool != nil {
+	if _, pool := d.engine.jobPools(); pool != nil {
 		s := pool.Stat()
 		return Pool{Limit: int(s.MaxConns()), InUse: int(s.AcquiredConns()), Waits: s.EmptyAcquireCount(), Waited: s.EmptyAcquireWaitTime()}
 	}

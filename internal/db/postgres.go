@@ -123,7 +123,7 @@ func (p *postgres) check(ctx context.Context) error {
 	return err
 }
 
-func (p *postgres) pools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
+func (p *postgres) jobPools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
 
 // write runs fn in a serializable transaction, so that a closure behaves as on SQLite, where changes run one after
 // the other. It retries serialization conflicts.

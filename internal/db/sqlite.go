@@ -116,7 +116,7 @@ func (s *sqlite) check(ctx context.Context) error {
 	return err
 }
 
-func (s *sqlite) pools() (*sql.DB, *pgxpool.Pool) { return s.writer, nil }
+func (s *sqlite) jobPools() (*sql.DB, *pgxpool.Pool) { return s.writer, nil }
 
 func (s *sqlite) write(ctx context.Context, fn func(*Tx) error) error { return s.group.write(ctx, fn) }
 

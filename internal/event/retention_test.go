@@ -76,9 +76,9 @@ func assign(tx *db.Tx, subject string) error {
 	if err != nil || len(all) == 0 || len(own) == 0 {
 		return err
 	}
-	events := make([]event.NewEvent, len(own))
+	events := make([]event.PendingEvent, len(own))
 	for i, e := range own {
-		events[i] = event.NewEvent{ID: e.ID, Kind: event.Kind(e.Kind)}
+		events[i] = event.PendingEvent{ID: e.ID, Kind: event.Kind(e.Kind)}
 	}
 	return event.AssignPositions(tx, events, last)
 }

@@ -65,8 +65,8 @@ func lastPosition(tx *db.Tx) (last int64, err error) {
 	return last, err
 }
 
-// NewEvent is a committed event that has no position yet.
-type NewEvent struct {
+// PendingEvent is a committed event that has no position yet.
+type PendingEvent struct {
 	ID   int64
 	Kind Kind
 }
@@ -74,8 +74,8 @@ type NewEvent struct {
 // Unpositioned returns up to limit committed events that have no position yet, oldest first, and last, the position after which their
 // positions begin. last is at least the time in microseconds since 1970, so that the position of a deleted event is not assigned again: a
 // subscriber that has received the deleted event would skip the new one.
-func Unpositioned(view *db.Tx, limit int) (events []NewEvent, last int64, err error) {
-	events, err = db.ReadList(view, func(e *NewEvent) []any { return []any{&e.ID, &e.Kind} }, selectUnpositioned, limit)
+func Unpositioned(view *db.Tx, limit int) (events []PendingEvent, last int64, err error) {
+	events, err = db.ReadList(view, func(e *PendingEvent) []any { return []any{&e.ID, &e.Kind} }, selectUnpositioned, limit)
 	if err == nil && len(events) > 0 {
 		last, err = lastPosition(view)
 		last = max(last, view.Now().UnixMicro())
@@ -88,7 +88,7 @@ func Unpositioned(view *db.Tx, limit int) (events []NewEvent, last int64, err er
 
 // AssignPositions gives the events, in their order, the positions after last; both come from [Unpositioned]. It reads only these events, so
 // that it conflicts with no transaction that appends events.
-func AssignPositions(tx *db.Tx, events []NewEvent, last int64) error {
+func AssignPositions(tx *db.Tx, events []PendingEvent, last int64) error {
 	var values strings.Builder
 	for i, e := range events {
 		fmt.Fprintf(&values, ", (%d, %d)", e.ID, last+int64(i)+1)

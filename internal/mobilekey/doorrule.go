@@ -63,14 +63,14 @@ func setRule(tx *db.Tx, propertyID, lockID, field string, value any) error {
 	return err
 }
 
-// Rule is the maximum age of the status list for one lock of a bridge. Address is that of the lock at the bridge.
-type Rule struct {
+// ListAgeRule is the maximum age of the status list for one lock of a bridge. Address is that of the lock at the bridge.
+type ListAgeRule struct {
 	Address string
 	ListAge time.Duration
 }
 
-// Rules returns the rules of those locks of a bridge that have one. The bridge receives them with the status list.
-func Rules(tx *db.Tx, propertyID, bridgeID string) ([]Rule, error) {
+// ListAgeRules returns the rules of those locks of a bridge that have one. The bridge receives them with the status list.
+func ListAgeRules(tx *db.Tx, propertyID, bridgeID string) ([]ListAgeRule, error) {
 	rules, err := tx.DoorRule.Query().Where(entdoorrule.PropertyID(propertyID), entdoorrule.ListAgeSecondsGT(0)).All(tx.Context())
 	if err != nil || len(rules) == 0 {
 		return nil, err
@@ -84,9 +84,9 @@ func Rules(tx *db.Tx, propertyID, bridgeID string) ([]Rule, error) {
 	if err != nil {
 		return nil, fmt.Errorf("load the locks of door rules: %w", err)
 	}
-	out := make([]Rule, 0, len(locks))
+	out := make([]ListAgeRule, 0, len(locks))
 	for _, lk := range locks {
-		out = append(out, Rule{lk.Address, age[lk.ID]})
+		out = append(out, ListAgeRule{lk.Address, age[lk.ID]})
 	}
 	return out, nil
 }

@@ -51,9 +51,9 @@ func WebhookHost(w *WebhookRow) string {
 	return u.Host
 }
 
-// Drain is the right of one job to deliver the events of a webhook: only one job at a time has it. It expires if it is not renewed, because
+// DeliveryLease is the right of one job to deliver the events of a webhook: only one job at a time has it. It expires if it is not renewed, because
 // the process of the job has died.
-type Drain struct {
+type DeliveryLease struct {
 	PropertyID, WebhookID string
 	Job                   int64
 }
@@ -63,7 +63,7 @@ const drainFor = 45 * time.Second
 
 // Begin takes the right to deliver, unless another job has it (busy). w is the webhook. It is nil if busy, or if the webhook is disabled or
 // was deleted.
-func (d Drain) Begin(tx *db.Tx) (w *WebhookRow, busy bool, err error) {
+func (d DeliveryLease) Begin(tx *db.Tx) (w *WebhookRow, busy bool, err error) {
 	rows, err := listWebhooks(tx, webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID))
 	if err != nil || len(rows) == 0 || rows[0].DisabledAt != nil {
 		return nil, false, err
@@ -82,7 +82,7 @@ func (d Drain) Begin(tx *db.Tx) (w *WebhookRow, busy bool, err error) {
 
 // renew extends the right to deliver. It returns event.ErrMoved if the job has lost the right, or if the webhook was
 // disabled.
-func (d Drain) renew(tx *db.Tx) error {
+func (d DeliveryLease) renew(tx *db.Tx) error {
 	n, err := tx.Webhook.Update().
 		Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID), webhook.DrainedBy(d.Job), webhook.DisabledAtIsNil()).
 		SetDrainedUntil(tx.Now().Add(drainFor)).Save(tx.Context())
@@ -96,7 +96,7 @@ func (d Drain) renew(tx *db.Tx) error {
 }
 
 // End releases the right to deliver, so that another job can take it at once.
-func (d Drain) End(tx *db.Tx) error {
+func (d DeliveryLease) End(tx *db.Tx) error {
 	err := tx.Webhook.Update().Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID), webhook.DrainedBy(d.Job)).
 		ClearDrainedUntil().Exec(tx.Context())
 	if err != nil {
@@ -115,7 +115,7 @@ type Delivery struct {
 
 // Record stores the outcome of a delivery, and renews the right to deliver. disabled means that the failure disabled
 // the webhook, which then has no cursors any more.
-func (d Drain) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
+func (d DeliveryLease) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
 	if err := d.renew(tx); err != nil || !o.Sent {
 		return false, err
 	}

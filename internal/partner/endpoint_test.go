@@ -292,14 +292,16 @@ func TestFailedTestDoesNotCountAsFailure(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
 		for range 5 {
-			x.write(func(tx *db.Tx) error { return RecordTest(tx, x.p1, x.int1, GetSpaces, Failure{Text: "HTTP 500"}) })
+			x.write(func(tx *db.Tx) error {
+				return RecordEndpointTest(tx, x.p1, x.int1, GetSpaces, Failure{Text: "HTTP 500"})
+			})
 		}
 		e, err := x.r.Endpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces)
 		if err != nil || e.Health.Failures != 0 || e.Health.LastError.Text != "HTTP 500" || e.Health.State() != Unknown {
 			t.Errorf("after failed tests: %+v, %v", e.Health, err)
 		}
 		x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, Failure{Text: "HTTP 500"}) })
-		x.write(func(tx *db.Tx) error { return RecordTest(tx, x.p1, x.int1, GetSpaces, Failure{}) })
+		x.write(func(tx *db.Tx) error { return RecordEndpointTest(tx, x.p1, x.int1, GetSpaces, Failure{}) })
 		if e, err = x.r.Endpoint(x.d.View(x.Context()), x.p1, x.int1, GetSpaces); err != nil || e.Health.State() != OK {
 			t.Errorf("after a good test: %+v, %v", e.Health, err)
 		}

@@ -24,9 +24,9 @@ const successPrecision = 10 * time.Second
 // alternates between failures and successes stays in one episode, and staff are notified once per episode.
 const episodeGap = time.Hour
 
-// RecordTest stores the result of a call that the partner requested as a test. A failed test is stored as the last
+// RecordEndpointTest stores the result of a call that the partner requested as a test. A failed test is stored as the last
 // error, but does not count as a failure.
-func RecordTest(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
+func RecordEndpointTest(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
 	if !failure.Failed() {
 		return RecordCall(tx, propertyID, integrationID, action, Failure{})
 	}

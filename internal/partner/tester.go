@@ -46,5 +46,5 @@ func (t Tester) Test(ctx context.Context, propertyID, integrationID, action stri
 	if !found.OK && len(found.Violations) > 0 {
 		failure = found.Violations[0]
 	}
-	return found, t.DB.Write(ctx, func(tx *db.Tx) error { return RecordTest(tx, propertyID, integrationID, action, failure) })
+	return found, t.DB.Write(ctx, func(tx *db.Tx) error { return RecordEndpointTest(tx, propertyID, integrationID, action, failure) })
 }

@@ -67,7 +67,7 @@ func (s *Server) lease() worker.Lease {
 }
 
 // eventCounter registers a metric and returns the function that counts delivered events in it, by kind.
-func (s *Server) eventCounter() func([]event.NewEvent) {
+func (s *Server) eventCounter() func([]event.PendingEvent) {
 	happened := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "latchkey_events_total", Help: "Events delivered by this process, by kind.",
 	}, []string{"kind"})
@@ -75,7 +75,7 @@ func (s *Server) eventCounter() func([]event.NewEvent) {
 	for _, kind := range event.Kinds { // counters start at 0, so that an alert notices the first event
 		happened.WithLabelValues(string(kind))
 	}
-	return func(events []event.NewEvent) {
+	return func(events []event.PendingEvent) {
 		for _, e := range events {
 			happened.WithLabelValues(string(e.Kind)).Inc()
 		}

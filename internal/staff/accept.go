@@ -47,10 +47,10 @@ func (s *Service) findInvitation(tx *db.Tx, secret string) (*ent.PersonInvitatio
 	return row, err
 }
 
-// Acceptance is what an invited person sends to accept an invitation. The address of the Claim is that of the
+// Acceptance is what an invited person sends to accept an invitation. The address of the PasswordSignIn is that of the
 // invitation.
 type Acceptance struct {
-	Claim
+	PasswordSignIn
 	Secret string
 	Name   string // of a new person
 	Code   string // of the second factor of a known person
@@ -68,7 +68,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Sess
 		return Session{}, "", err
 	}
 	a.Email = invitation.Email
-	joining, err := s.prepareJoin(ctx, a.Claim, a.Name)
+	joining, err := s.prepareJoin(ctx, a.PasswordSignIn, a.Name)
 	if err != nil {
 		return Session{}, "", err
 	}

@@ -67,7 +67,7 @@ func TestInvitationIsAcceptedAtTheProvider(t *testing.T) {
 			x.Errorf("signed in as %+v, %v", again, err)
 		}
 		for _, guess := range []string{"", password} {
-			if _, err := x.SignIn(x.Context(), claim("carla@example.com", guess)); !fault.Has(err, fault.InvalidCredentials) {
+			if _, err := x.SignIn(x.Context(), passwordSignIn("carla@example.com", guess)); !fault.Has(err, fault.InvalidCredentials) {
 				x.Errorf("the password %q: %v", guess, err)
 			}
 		}
@@ -136,7 +136,7 @@ func TestFirstPassword(t *testing.T) {
 			x.Errorf("a second first password: %v", err)
 		}
 		x.refused("the session before", former)
-		if _, err := x.SignIn(x.Context(), claim("carla@example.com", password)); err != nil {
+		if _, err := x.SignIn(x.Context(), passwordSignIn("carla@example.com", password)); err != nil {
 			x.Errorf("sign in with the first password: %v", err)
 		}
 		if err := change(PasswordChange{NewPassword: "another long password"}); !fault.Has(err, fault.InvalidFields) {

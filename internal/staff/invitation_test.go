@@ -83,7 +83,7 @@ func TestLinksEndWithTheirToken(t *testing.T) {
 			_, err = x.accept(i.Secret, password, "")
 			x.wantReason("accept by the link of "+what, err, fault.InvitationNotFound)
 		}
-		_, _, err := x.CreateFirstOwner(x.Context(), FirstOwner{Claim: claim("frank@example.com", password), Secret: first.Secret, Name: "Frank"})
+		_, _, err := x.AcceptOwnerLink(x.Context(), FirstOwner{PasswordSignIn: passwordSignIn("frank@example.com", password), Secret: first.Secret, Name: "Frank"})
 		x.wantReason("the owner's link of a revoked token", err, fault.InvitationNotFound)
 		x.wantReason("a new link", x.write(func(tx *db.Tx) error { _, err := Reinvite(tx, x.Keys, byScript, hotel, bob.ID); return err }), fault.InvitationNotFound)
 		open("without", 1)
@@ -123,7 +123,7 @@ func TestInvitation(t *testing.T) {
 		x.must(x.write(func(tx *db.Tx) error { resent, err = Reinvite(tx, x.Keys, ada, hotel, first.ID); return err }))
 		_, err = x.accept(other.Secret, password, "")
 		x.wantReason("the link before the new one", err, fault.InvitationNotFound)
-		if _, _, err := x.CreateFirstOwner(x.Context(), FirstOwner{Claim: claim("eve@example.com", password), Secret: resent.Secret, Name: "Eve"}); !fault.Has(err, fault.InvitationNotFound) {
+		if _, _, err := x.AcceptOwnerLink(x.Context(), FirstOwner{PasswordSignIn: passwordSignIn("eve@example.com", password), Secret: resent.Secret, Name: "Eve"}); !fault.Has(err, fault.InvitationNotFound) {
 			x.Errorf("an invitation makes an owner with another address: %v", err)
 		}
 		_, err = x.accept(resent.Secret, "short", "")

@@ -12,7 +12,7 @@ import (
 
 // joining is a person who is about to join a property: one who proved who they are, or a new one.
 type joining struct {
-	Claim
+	PasswordSignIn
 	known      *ent.Person
 	name, hash string // of a new person
 	code       string // of the second factor of a known person; empty: the session waits for it
@@ -20,7 +20,7 @@ type joining struct {
 
 // prepareJoin does, outside of a transaction, what takes long before a person joins: it checks the password of a known person, or hashes
 // the password of a new one.
-func (s *Service) prepareJoin(ctx context.Context, c Claim, name string) (joining, error) {
+func (s *Service) prepareJoin(ctx context.Context, c PasswordSignIn, name string) (joining, error) {
 	if wrong := passwordProblem("password", c.Password); wrong != nil {
 		return joining{}, fault.Fields(*wrong)
 	}
@@ -30,13 +30,13 @@ func (s *Service) prepareJoin(ctx context.Context, c Claim, name string) (joinin
 	}
 	if known != nil {
 		known, err = s.checkPassword(ctx, c)
-		return joining{Claim: c, known: known}, err
+		return joining{PasswordSignIn: c, known: known}, err
 	}
 	if name, err = PersonName("name", name); err != nil {
 		return joining{}, err
 	}
 	hash, err := hashPassword(ctx, c.Password)
-	return joining{Claim: c, name: name, hash: hash}, err
+	return joining{PasswordSignIn: c, name: name, hash: hash}, err
 }
 
 // join makes a person a member of a property with the role of a link, which the caller has used up, and signs the
@@ -77,7 +77,7 @@ func (s *Service) createOrConfirmPerson(tx *db.Tx, j joining) (*ent.Person, erro
 	if j.known == nil {
 		return createPerson(tx, s.Keys, j.Email, j.name, j.hash)
 	}
-	if err := s.confirmAttempt(tx, j.known, j.Claim); err != nil {
+	if err := s.confirmAttempt(tx, j.known, j.PasswordSignIn); err != nil {
 		return nil, err
 	}
 	who, err := loadPerson(tx, j.known.ID)

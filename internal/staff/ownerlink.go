@@ -104,14 +104,14 @@ func useLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitatio
 
 // FirstOwner is what a person sends to become owner with an [OwnerLink].
 type FirstOwner struct {
-	Claim
+	PasswordSignIn
 	Secret, Name           string
 	PropertyName, TimeZone string // of the property to create; empty: the link names a property
 }
 
-// CreateFirstOwner uses up an [OwnerLink]. It makes the person an owner of the property that the link names, and signs the person in. If
+// AcceptOwnerLink uses up an [OwnerLink]. It makes the person an owner of the property that the link names, and signs the person in. If
 // the link names no property, it creates one first.
-func (s *Service) CreateFirstOwner(ctx context.Context, f FirstOwner) (made Session, propertyID string, err error) {
+func (s *Service) AcceptOwnerLink(ctx context.Context, f FirstOwner) (made Session, propertyID string, err error) {
 	l, err := findLink(s.DB.View(ctx), s.Keys, f.Secret)
 	if err == nil && l.EmailMAC != nil {
 		err = errLink
@@ -130,7 +130,7 @@ func (s *Service) CreateFirstOwner(ctx context.Context, f FirstOwner) (made Sess
 	} else if f.PropertyName != "" || f.TimeZone != "" {
 		return Session{}, "", fault.Fields(fault.Field{Path: "propertyName", Reason: fault.Conflicting, Message: "the link names a property already: leave propertyName and timeZone out"})
 	}
-	joining, err := s.prepareJoin(ctx, f.Claim, f.Name)
+	joining, err := s.prepareJoin(ctx, f.PasswordSignIn, f.Name)
 	if err != nil {
 		return Session{}, "", err
 	}

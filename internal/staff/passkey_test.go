@@ -233,7 +233,7 @@ func TestPasswordAndPasskey(t *testing.T) {
 		s := x.owner("ada@example.com", hotel)
 		added, err := x.addPasskey(s, newAuthenticator())
 		x.must(err)
-		waiting, err := x.SignIn(x.Context(), claim("ada@example.com", password))
+		waiting, err := x.SignIn(x.Context(), passwordSignIn("ada@example.com", password))
 		x.must(err)
 		if waiting.Token != "" || waiting.Challenge == "" {
 			x.Fatalf("the password alone: %+v", waiting)

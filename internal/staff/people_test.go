@@ -65,7 +65,7 @@ func (x *fixture) invite(by Caller, email string, role Role) (i Invitation, isNe
 }
 
 func (x *fixture) accept(secret, password, code string) (Session, error) {
-	s, _, err := x.AcceptInvitation(x.Context(), Acceptance{Claim: claim("", password), Secret: secret, Name: "Bob", Code: code})
+	s, _, err := x.AcceptInvitation(x.Context(), Acceptance{PasswordSignIn: passwordSignIn("", password), Secret: secret, Name: "Bob", Code: code})
 	return s, err
 }
 

@@ -27,14 +27,14 @@ func (x *fixture) entries(propertyID string) (all []string) {
 func TestAccountIsRecorded(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.Failed = NewFailures(x.DB, x.Keys, nil)
-		from := func(action string) Claim {
-			c := claim("ada@example.com", password)
+		from := func(action string) PasswordSignIn {
+			c := passwordSignIn("ada@example.com", password)
 			c.Trace = Trace{action, "192.0.2.7"}
 			return c
 		}
 		for _, p := range []string{hotel, hostel} {
 			l := x.link(p)
-			_, _, err := x.CreateFirstOwner(x.Context(), FirstOwner{Claim: from("join"), Secret: l.Secret, Name: "Ada"})
+			_, _, err := x.AcceptOwnerLink(x.Context(), FirstOwner{PasswordSignIn: from("join"), Secret: l.Secret, Name: "Ada"})
 			x.must(err)
 		}
 		made, err := x.SignIn(x.Context(), from("signIn"))
@@ -43,7 +43,7 @@ func TestAccountIsRecorded(t *testing.T) {
 		wrong.Password = "wrong password"
 		unknown := wrong
 		unknown.Email = "unknown@example.com"
-		for _, c := range []Claim{wrong, unknown} {
+		for _, c := range []PasswordSignIn{wrong, unknown} {
 			if _, err := x.SignIn(x.Context(), c); !errors.Is(err, errSignIn) {
 				x.Fatal(err)
 			}

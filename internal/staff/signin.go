@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Claim is what a person sends to sign in with a password.
-type Claim struct {
+// PasswordSignIn is what a person sends to sign in with a password.
+type PasswordSignIn struct {
 	Email, Password string
 	Network         string // the client's network, by which failures are counted
 	Device          string // what the device says it is, or ""
@@ -25,7 +25,7 @@ var errSignIn = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "the 
 
 // SignIn checks an address and a password, and creates a session. The session waits if the person has a second factor: see
 // [Service.FinishSignIn].
-func (s *Service) SignIn(ctx context.Context, c Claim) (made Session, err error) {
+func (s *Service) SignIn(ctx context.Context, c PasswordSignIn) (made Session, err error) {
 	who, err := s.checkPassword(ctx, c)
 	if err != nil {
 		return Session{}, err
@@ -44,7 +44,7 @@ func (s *Service) SignIn(ctx context.Context, c Claim) (made Session, err error)
 
 // checkPassword returns the person whose address and password these are, or errSignIn. It does the same work for an unknown address: it
 // counts the attempt, looks the person up, and compares a hash.
-func (s *Service) checkPassword(ctx context.Context, c Claim) (*ent.Person, error) {
+func (s *Service) checkPassword(ctx context.Context, c PasswordSignIn) (*ent.Person, error) {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error { return countPasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network) })
 	if err != nil {
 		return nil, err
@@ -72,7 +72,7 @@ func (s *Service) checkPassword(ctx context.Context, c Claim) (*ent.Person, erro
 
 // confirmAttempt refuses a person whose password changed or who was disabled since [Service.checkPassword] compared the password, and takes
 // the count of the attempt back.
-func (s *Service) confirmAttempt(tx *db.Tx, who *ent.Person, c Claim) error {
+func (s *Service) confirmAttempt(tx *db.Tx, who *ent.Person, c PasswordSignIn) error {
 	current, err := loadPerson(tx, who.ID)
 	if err != nil {
 		return err
@@ -153,13 +153,13 @@ func (s *Service) allowChange(ctx context.Context, who *ent.Person, p PasswordCh
 	if err != nil {
 		return nil, err
 	}
-	claim := Claim{Email: profile.Email, Password: p.Password, Network: p.Network, Trace: p.Trace}
-	checked, err := s.checkPassword(ctx, claim)
+	signIn := PasswordSignIn{Email: profile.Email, Password: p.Password, Network: p.Network, Trace: p.Trace}
+	checked, err := s.checkPassword(ctx, signIn)
 	if fault.Has(err, fault.InvalidCredentials) {
 		return nil, fault.Fields(fault.Field{Path: "password", Reason: fault.WrongValue, Message: "is not your present password"})
 	}
 	if err != nil {
 		return nil, err
 	}
-	return func(tx *db.Tx) error { return s.confirmAttempt(tx, checked, claim) }, nil
+	return func(tx *db.Tx) error { return s.confirmAttempt(tx, checked, signIn) }, nil
 }

@@ -71,13 +71,13 @@ func (x *fixture) link(propertyID string) (l OwnerLink) {
 func (x *fixture) owner(email, propertyID string) Session {
 	x.Helper()
 	l := x.link(propertyID)
-	made, _, err := x.CreateFirstOwner(x.Context(), FirstOwner{Claim: claim(email, password), Secret: l.Secret, Name: "Ada"})
+	made, _, err := x.AcceptOwnerLink(x.Context(), FirstOwner{PasswordSignIn: passwordSignIn(email, password), Secret: l.Secret, Name: "Ada"})
 	x.must(err)
 	return made
 }
 
-func claim(email, password string) Claim {
-	return Claim{Email: email, Password: password, Network: network, Device: "laptop", Trace: traced}
+func passwordSignIn(email, password string) PasswordSignIn {
+	return PasswordSignIn{Email: email, Password: password, Network: network, Device: "laptop", Trace: traced}
 }
 
 func (x *fixture) authenticate(token, propertyID string) (actor.Actor, error) {
@@ -121,7 +121,7 @@ func TestSessionEnds(t *testing.T) {
 		x.refused("after 12 hours", s.Token)
 
 		x.clock.Set(noon)
-		idle, err := x.SignIn(x.Context(), claim("ADA@example.com", password))
+		idle, err := x.SignIn(x.Context(), passwordSignIn("ADA@example.com", password))
 		x.must(err)
 		x.clock.Advance(sessionIdle)
 		x.refused("after half an hour", idle.Token)
@@ -133,7 +133,7 @@ func TestSessionsAreBounded(t *testing.T) {
 		first := x.owner("ada@example.com", hotel)
 		for range maxSessions {
 			x.clock.Advance(time.Second)
-			if _, err := x.SignIn(x.Context(), claim("ada@example.com", password)); err != nil {
+			if _, err := x.SignIn(x.Context(), passwordSignIn("ada@example.com", password)); err != nil {
 				x.Fatal(err)
 			}
 		}
@@ -167,7 +167,7 @@ func TestOwnerLink(t *testing.T) {
 			return err
 		}))
 		join := func(secret, password string) (Session, error) {
-			s, _, err := x.CreateFirstOwner(x.Context(), FirstOwner{Claim: claim("ada@example.com", password), Secret: secret, Name: "Ada"})
+			s, _, err := x.AcceptOwnerLink(x.Context(), FirstOwner{PasswordSignIn: passwordSignIn("ada@example.com", password), Secret: secret, Name: "Ada"})
 			return s, err
 		}
 		for what, c := range map[string]struct {
@@ -211,31 +211,31 @@ func TestGuessingIsSlowed(t *testing.T) {
 		again := &Service{DB: x.DB, Keys: x.Keys} // as after a restart
 		for i := range 5 {
 			for _, email := range []string{"ada@example.com", "unknown@example.com"} {
-				if _, err := again.SignIn(x.Context(), claim(email, "wrong password")); !errors.Is(err, errSignIn) {
+				if _, err := again.SignIn(x.Context(), passwordSignIn(email, "wrong password")); !errors.Is(err, errSignIn) {
 					x.Fatalf("failure %d of %s: %v", i+1, email, err)
 				}
 			}
 		}
 		for _, email := range []string{"ada@example.com", "unknown@example.com"} {
-			_, err := x.SignIn(x.Context(), claim(email, password))
+			_, err := x.SignIn(x.Context(), passwordSignIn(email, password))
 			f, ok := fault.Of(err)
 			if !ok || f.Reason != fault.TooManyAttempts || f.RetryAfter != time.Minute {
 				x.Errorf("the right password of %s right after five wrong ones: %v", email, err)
 			}
 		}
-		elsewhere := claim("ada@example.com", password)
+		elsewhere := passwordSignIn("ada@example.com", password)
 		elsewhere.Network = "198.51.100.1/32"
 		if _, err := x.SignIn(x.Context(), elsewhere); err != nil {
 			x.Errorf("from another network: %v", err)
 		}
 		x.clock.Advance(time.Minute)
-		if _, err := x.SignIn(x.Context(), claim("ada@example.com", password)); err != nil {
+		if _, err := x.SignIn(x.Context(), passwordSignIn("ada@example.com", password)); err != nil {
 			x.Errorf("after the pause: %v", err)
 		}
 		x.must(x.write(func(tx *db.Tx) error {
 			return tx.Person.UpdateOneID(s.PersonID).SetDisabledAt(tx.Now()).Exec(tx.Context())
 		}))
-		if _, err := x.SignIn(x.Context(), claim("ada@example.com", password)); !errors.Is(err, errSignIn) {
+		if _, err := x.SignIn(x.Context(), passwordSignIn("ada@example.com", password)); !errors.Is(err, errSignIn) {
 			x.Errorf("a disabled person: %v", err)
 		}
 		x.refused("the session of a disabled person", s.Token)
@@ -247,7 +247,7 @@ func TestGuessingLocksNoPersonOut(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.owner("ada@example.com", hotel)
 		from := func(network, password string) error {
-			c := claim("ada@example.com", password)
+			c := passwordSignIn("ada@example.com", password)
 			c.Network = network
 			_, err := x.SignIn(x.Context(), c)
 			return err
@@ -288,7 +288,7 @@ func TestAttemptsAtTheSameTimeAreCounted(t *testing.T) {
 		failed := make(chan error)
 		for range 12 {
 			go func() {
-				_, err := x.SignIn(context.WithoutCancel(x.Context()), claim("ada@example.com", "wrong password"))
+				_, err := x.SignIn(context.WithoutCancel(x.Context()), passwordSignIn("ada@example.com", "wrong password"))
 				failed <- err
 			}()
 		}
@@ -310,7 +310,7 @@ func TestDeleteExpired(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.owner("ada@example.com", hotel)
 		x.must(x.write(func(tx *db.Tx) error { _, err := CreateOwnerLink(tx, x.Keys, hotel, "test", traced); return err }))
-		if _, err := x.SignIn(x.Context(), claim("ada@example.com", "wrong password")); err == nil {
+		if _, err := x.SignIn(x.Context(), passwordSignIn("ada@example.com", "wrong password")); err == nil {
 			x.Fatal("signed in")
 		}
 		remove := func() (n int) {
@@ -327,7 +327,7 @@ func TestDeleteExpired(t *testing.T) {
 		if n := remove(); n == 0 {
 			x.Error("deleted nothing")
 		}
-		x.must(func() error { _, err := x.SignIn(x.Context(), claim("ada@example.com", password)); return err }())
+		x.must(func() error { _, err := x.SignIn(x.Context(), passwordSignIn("ada@example.com", password)); return err }())
 		x.must(x.write(func(tx *db.Tx) error {
 			_, err := tx.ExecContext(tx.Context(), "DELETE FROM memberships WHERE property_id = $1", hotel)
 			return err

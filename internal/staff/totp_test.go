@@ -114,7 +114,7 @@ func TestSecondFactor(t *testing.T) {
 			x.Errorf("a second app: %v", err)
 		}
 
-		waiting, err := x.SignIn(x.Context(), claim("ada@example.com", password))
+		waiting, err := x.SignIn(x.Context(), passwordSignIn("ada@example.com", password))
 		x.must(err)
 		if waiting.Token != "" || waiting.Challenge == "" {
 			x.Fatalf("the password alone: %+v", waiting)
@@ -132,7 +132,7 @@ func TestSecondFactor(t *testing.T) {
 		if _, err := x.FinishSignIn(x.Context(), waiting.Challenge, code, traced); !fault.Has(err, fault.InvalidCredentials) {
 			x.Errorf("the same sign-in again: %v", err)
 		}
-		again, err := x.SignIn(x.Context(), claim("ada@example.com", password))
+		again, err := x.SignIn(x.Context(), passwordSignIn("ada@example.com", password))
 		x.must(err)
 		if _, err := x.FinishSignIn(x.Context(), again.Challenge, code, traced); !isWrongCode(err) {
 			x.Errorf("the same code again: %v", err)
@@ -174,7 +174,7 @@ func TestRecoveryCodesWorkOnce(t *testing.T) {
 		if a, err := x.authenticate(session.Token, hotel); err != nil || a.SecondFactor.Enrolled {
 			x.Errorf("after the app was disabled: %+v, %v", a.SecondFactor, err)
 		}
-		if s, err := x.SignIn(x.Context(), claim("ada@example.com", password)); err != nil || s.Token == "" {
+		if s, err := x.SignIn(x.Context(), passwordSignIn("ada@example.com", password)); err != nil || s.Token == "" {
 			x.Errorf("sign in without the app: %+v, %v", s, err)
 		}
 	})

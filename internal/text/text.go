@@ -66,17 +66,17 @@ func writeEscaped(b *strings.Builder, r rune) {
 }
 
 // Terminal returns a writer to w that escapes unprintable characters, except line feeds and tabs.
-func Terminal(w io.Writer) io.Writer { return &terminal{to: w} }
+func Terminal(w io.Writer) io.Writer { return &escapingWriter{to: w} }
 
-// terminal is the writer of [Terminal].
-type terminal struct {
+// escapingWriter is the writer of [Terminal].
+type escapingWriter struct {
 	mu   sync.Mutex
 	to   io.Writer
 	rest []byte // rest is the first part of a character that continues in the next write
 }
 
 // Write writes p with unprintable characters escaped. It keeps an incomplete UTF-8 character at the end of p for the next call.
-func (t *terminal) Write(p []byte) (int, error) {
+func (t *escapingWriter) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	data := append(t.rest, p...)

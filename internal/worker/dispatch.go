@@ -31,7 +31,7 @@ type DispatcherOptions struct {
 	MinBackoff time.Duration // MinBackoff is the wait before the first retry of a subject, doubled by each retry; default 100 ms
 	MaxBackoff time.Duration // MaxBackoff is the longest wait before a retry; default 5 min
 	// Count, if not nil, is called with events when they get a position.
-	Count func(events []event.NewEvent)
+	Count func(events []event.PendingEvent)
 }
 
 // withDefaults returns the options with the defaults in place of zero values.
@@ -45,7 +45,7 @@ func (o DispatcherOptions) withDefaults() DispatcherOptions {
 		o.Page = 256
 	}
 	if o.Count == nil {
-		o.Count = func([]event.NewEvent) {}
+		o.Count = func([]event.PendingEvent) {}
 	}
 	set(&o.Sweep, 5*time.Second)
 	set(&o.Gather, 250*time.Millisecond)

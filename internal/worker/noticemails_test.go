@@ -17,7 +17,7 @@ func TestNoticesByMail(t *testing.T) {
 	eachPost(t, func(p *post) {
 		bob, _ := p.invitePerson("bob@example.com", staff.FrontDesk, "en")
 		people := &staff.Service{DB: p.d, Keys: p.keys}
-		session, _, err := people.AcceptInvitation(p.Context(), staff.Acceptance{Claim: staff.Claim{Password: "correct horse battery", Trace: staff.Trace{Action: "test", From: "192.0.2.7"}}, Secret: bob.Secret, Name: "Bob"})
+		session, _, err := people.AcceptInvitation(p.Context(), staff.Acceptance{PasswordSignIn: staff.PasswordSignIn{Password: "correct horse battery", Trace: staff.Trace{Action: "test", From: "192.0.2.7"}}, Secret: bob.Secret, Name: "Bob"})
 		if err != nil {
 			p.Fatal(err)
 		}

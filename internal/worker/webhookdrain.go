@@ -17,7 +17,7 @@ import (
 // drain delivers the events of one webhook.
 type drain struct {
 	Webhooks
-	right   partner.Drain
+	right   partner.DeliveryLease
 	hook    *partner.WebhookRow
 	scopes  []string
 	secrets []string

@@ -32,7 +32,7 @@ func (h *hooks) runJobs() (stop func()) {
 }
 
 // enqueue stores the job of a webhook, as the subscriber and the sweep do.
-func (h *hooks) enqueue(all ...partner.Drain) {
+func (h *hooks) enqueue(all ...partner.DeliveryLease) {
 	h.Helper()
 	write(h.T, h.DB, func(tx *db.Tx) error {
 		for _, right := range all {
@@ -48,7 +48,7 @@ func (h *hooks) enqueue(all ...partner.Drain) {
 func TestHangingWebhooksDelayNoOther(t *testing.T) {
 	eachHooks(t, func(h *hooks) {
 		const most = 100
-		var hanging []partner.Drain
+		var hanging []partner.DeliveryLease
 		for i := range most {
 			integration := fmt.Sprint("int_", i/partner.MaxWebhooks)
 			if i%partner.MaxWebhooks == 0 {

@@ -120,7 +120,7 @@ const (
 
 // Work delivers the events that are due.
 func (j *deliverJob) Work(ctx context.Context, job *river.Job[jobs.DeliverEvents]) error {
-	right := partner.Drain{PropertyID: job.Args.PropertyID, WebhookID: job.Args.WebhookID, Job: job.ID}
+	right := partner.DeliveryLease{PropertyID: job.Args.PropertyID, WebhookID: job.Args.WebhookID, Job: job.ID}
 	wait, err := j.webhooks.run(ctx, right)
 	if errors.Is(err, event.ErrMoved) {
 		return river.JobSnooze(busyWait) // the webhook was changed, or another job took over
@@ -136,7 +136,7 @@ const noMore time.Duration = -1
 
 // run delivers the events that are due to one webhook. right is the lock that lets only one job at a time do so. It returns the wait until
 // the job continues, or noMore.
-func (h Webhooks) run(ctx context.Context, right partner.Drain) (time.Duration, error) {
+func (h Webhooks) run(ctx context.Context, right partner.DeliveryLease) (time.Duration, error) {
 	var hook *partner.WebhookRow
 	busy := false
 	err := h.DB.Write(ctx, func(tx *db.Tx) (err error) {

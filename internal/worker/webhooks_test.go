@@ -78,7 +78,7 @@ func (h *hooks) send(ctx context.Context, w *partner.WebhookRow, _ []string, mes
 }
 
 // register registers a webhook that receives the events of locks.
-func (h *hooks) register(integrationID, url string) partner.Drain {
+func (h *hooks) register(integrationID, url string) partner.DeliveryLease {
 	h.Helper()
 	var row *partner.WebhookRow
 	write(h.T, h.DB, func(tx *db.Tx) (err error) {
@@ -87,7 +87,7 @@ func (h *hooks) register(integrationID, url string) partner.Drain {
 		}, func(string) error { return nil })
 		return err
 	})
-	return partner.Drain{PropertyID: "prp_one", WebhookID: row.ID, Job: 1}
+	return partner.DeliveryLease{PropertyID: "prp_one", WebhookID: row.ID, Job: 1}
 }
 
 // emit stores events of locks, one for each subject, and gives them a position.
@@ -107,7 +107,7 @@ func (h *hooks) emit(subjects ...string) {
 }
 
 // deliver runs one job, and returns the wait until it continues.
-func (h *hooks) deliver(right partner.Drain) time.Duration {
+func (h *hooks) deliver(right partner.DeliveryLease) time.Duration {
 	h.Helper()
 	wait, err := h.run(h.Context(), right)
 	if err != nil {
@@ -312,7 +312,7 @@ func TestFailingWebhooksTakeTurns(t *testing.T) {
 			}
 			return refused
 		}
-		for _, right := range []partner.Drain{hanging, failing, working} {
+		for _, right := range []partner.DeliveryLease{hanging, failing, working} {
 			h.deliver(right)
 		}
 		h.emit("lck_b")

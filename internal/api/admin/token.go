@@ -80,7 +80,7 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
 	if r.GetName() == actor.SessionName {
 		who, _ := actor.From(tx.Context())
-		return credential.CreateSession(tx, s.Keys, r.GetPropertyId(), who.Author(), r.GetRole(), convert.Minutes(r.GetTtlMinutes()))
+		return credential.CreateCommandToken(tx, s.Keys, r.GetPropertyId(), who.Author(), r.GetRole(), convert.Minutes(r.GetTtlMinutes()))
 	}
 	return credential.CreateStaffToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), convert.Minutes(r.GetTtlMinutes()))
 }

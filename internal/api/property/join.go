@@ -13,9 +13,9 @@ import (
 // CreateFirstOwner makes a person owner of a property by an operator's link, and opens a session. If the link names no property, it also
 // creates one.
 func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFirstOwnerRequest) (*propertyv1.CreateFirstOwnerResponse, error) {
-	made, propertyID, err := s.Staff.CreateFirstOwner(ctx, staff.FirstOwner{
-		Claim:  staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},
-		Secret: r.GetSecret(), Name: r.GetName(), PropertyName: r.GetPropertyName(), TimeZone: r.GetTimeZone(),
+	made, propertyID, err := s.Staff.AcceptOwnerLink(ctx, staff.FirstOwner{
+		PasswordSignIn: staff.PasswordSignIn{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},
+		Secret:         r.GetSecret(), Name: r.GetName(), PropertyName: r.GetPropertyName(), TimeZone: r.GetTimeZone(),
 	})
 	if err != nil {
 		return nil, err
@@ -37,8 +37,8 @@ func (s *Sessions) GetInvitation(ctx context.Context, r *propertyv1.GetInvitatio
 // AcceptInvitation makes a person a member of a property by the link of an invitation, and opens a session.
 func (s *Sessions) AcceptInvitation(ctx context.Context, r *propertyv1.AcceptInvitationRequest) (*propertyv1.AcceptInvitationResponse, error) {
 	made, propertyID, err := s.Staff.AcceptInvitation(ctx, staff.Acceptance{
-		Claim:  staff.Claim{Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},
-		Secret: r.GetSecret(), Name: r.GetName(), Code: r.GetCode(),
+		PasswordSignIn: staff.PasswordSignIn{Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},
+		Secret:         r.GetSecret(), Name: r.GetName(), Code: r.GetCode(),
 	})
 	if err != nil {
 		return nil, err

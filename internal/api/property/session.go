@@ -42,7 +42,7 @@ func clientNetwork(ctx context.Context) string {
 
 // SignIn checks a person's password. The answer has a session, or the challenge of a sign-in that waits for the second factor.
 func (s *Sessions) SignIn(ctx context.Context, r *propertyv1.SignInRequest) (*propertyv1.SignInResponse, error) {
-	made, err := s.Staff.SignIn(ctx, staff.Claim{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()})
+	made, err := s.Staff.SignIn(ctx, staff.PasswordSignIn{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()})
 	if err != nil {
 		return nil, err
 	}

@@ -61,10 +61,10 @@ func TestJudge(t *testing.T) {
 		}
 	}
 	for _, tt := range []struct {
-		name  string
-		facts Facts
-		word  Status
-		fixes string // severity and reason of each
+		name   string
+		facts  Facts
+		status Status
+		fixes  string // severity and reason of each
 	}{
 		{"all is well", expected(day), Ready, ""},
 		{"no room yet, a day before", expected(day, nowhere(space.RoomNotAssigned)), AtRisk, "risks roomNotAssigned"},
@@ -125,8 +125,8 @@ func TestJudge(t *testing.T) {
 					t.Errorf("%s: %v", f.Reason, err)
 				}
 			}
-			if v.Status != tt.word || strings.Join(fixes, ", ") != tt.fixes {
-				t.Errorf("%s: %v, want %s: %s", v.Status, fixes, tt.word, tt.fixes)
+			if v.Status != tt.status || strings.Join(fixes, ", ") != tt.fixes {
+				t.Errorf("%s: %v, want %s: %s", v.Status, fixes, tt.status, tt.fixes)
 			}
 		})
 	}
@@ -145,7 +145,7 @@ func TestLastCheckpoint(t *testing.T) {
 func TestNextCheck(t *testing.T) {
 	for _, tt := range []struct {
 		left   time.Duration
-		word   Status
+		status Status
 		before time.Duration
 		chance time.Duration
 		want   time.Duration
@@ -161,8 +161,8 @@ func TestNextCheck(t *testing.T) {
 		{20 * time.Hour, AtRisk, 50 * time.Second, 0, time.Minute},
 		{-time.Hour, NotReady, time.Minute, 0, time.Minute},
 	} {
-		if got := nextCheck(noon, noon.Add(tt.left), tt.word, tt.before, tt.chance).Sub(noon); got != tt.want {
-			t.Errorf("%v before, %s after %v: again after %v, want %v", tt.left, tt.word, tt.before, got, tt.want)
+		if got := nextCheck(noon, noon.Add(tt.left), tt.status, tt.before, tt.chance).Sub(noon); got != tt.want {
+			t.Errorf("%v before, %s after %v: again after %v, want %v", tt.left, tt.status, tt.before, got, tt.want)
 		}
 	}
 	for left, want := range map[time.Duration]bool{

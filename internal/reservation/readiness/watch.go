@@ -39,18 +39,18 @@ func CheckDue(tx *db.Tx, svc reservation.Service, limit int) ([]*Check, error) {
 	if err != nil {
 		return nil, fmt.Errorf("find arrivals that are due: %w", err)
 	}
-	looks, by := make([]*Check, len(due)), make(map[string]*Check, len(due))
+	checks, by := make([]*Check, len(due)), make(map[string]*Check, len(due))
 	for i, a := range due {
-		looks[i] = &Check{at: tx.Now(), before: a}
-		by[a.ID] = looks[i]
+		checks[i] = &Check{at: tx.Now(), before: a}
+		by[a.ID] = checks[i]
 	}
-	return looks, judgeAll(tx, svc, by)
+	return checks, judgeAll(tx, svc, by)
 }
 
-// judgeAll completes checks with the verdicts of their arrivals, which it loads property by property. looks has the
+// judgeAll completes checks with the verdicts of their arrivals, which it loads property by property. checks has the
 // checks by reservation id. A check keeps a nil row if the guest no longer arrives.
-func judgeAll(tx *db.Tx, svc reservation.Service, looks map[string]*Check) error {
-	rows, err := tx.Reservation.Query().Where(entreservation.IDIn(slices.Collect(maps.Keys(looks))...), entreservation.StateIn(reservation.Arriving...)).
+func judgeAll(tx *db.Tx, svc reservation.Service, checks map[string]*Check) error {
+	rows, err := tx.Reservation.Query().Where(entreservation.IDIn(slices.Collect(maps.Keys(checks))...), entreservation.StateIn(reservation.Arriving...)).
 		Order(entreservation.ByFromAt(), entreservation.ByID(sql.OrderAsc())).All(tx.Context())
 	if err != nil {
 		return fmt.Errorf("load arrivals: %w", err)
@@ -73,7 +73,7 @@ func judgeAll(tx *db.Tx, svc reservation.Service, looks map[string]*Check) error
 			return err
 		}
 		for i, row := range by[property.ID] {
-			l, v := looks[row.ID], Judge(facts[i])
+			l, v := checks[row.ID], Judge(facts[i])
 			if minutes, ok := lastCheckpoint(l.at, row.FromAt); ok && needsChecks(l.at, row.FromAt) {
 				l.property, l.row, l.minutes, l.verdict = property, row, minutes, v
 			}
@@ -127,16 +127,16 @@ func (l *Check) previousWait() time.Duration {
 // notice that a guest who has checked in is at risk: the code is on its way to the lock, and a late code has a notice of its own.
 func (l *Check) notify(tx *db.Tx) error {
 	own := l.verdict.withoutEndpoints()
-	word := own.Status
-	if word == Ready && Status(l.before.Verdict) == Ready {
+	status := own.Status
+	if status == Ready && Status(l.before.Verdict) == Ready {
 		return nil
 	}
-	awaitsCode := word == AtRisk && access.State(l.row.State) == access.Started
-	if err := resolveNotices(tx, l.row.PropertyID, l.row.ID, word); err != nil || word == Ready || awaitsCode {
+	awaitsCode := status == AtRisk && access.State(l.row.State) == access.Started
+	if err := resolveNotices(tx, l.row.PropertyID, l.row.ID, status); err != nil || status == Ready || awaitsCode {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: l.row.PropertyID, Kind: noticeKinds[word], Subject: l.row.ID, OnceKey: onceKey(l.row.ID, word),
+		PropertyID: l.row.PropertyID, Kind: noticeKinds[status], Subject: l.row.ID, OnceKey: onceKey(l.row.ID, status),
 		Params: message.Params{"number": l.row.PmsNumber, "from": l.row.FromAt, "fixes": own.listed()},
 	})
 }

@@ -112,24 +112,24 @@ func (h *testProperty) look() int {
 		_, h.seen, err = reservation.EnqueueDueArrivals(tx, h.seen, 10)
 		return err
 	})
-	looks := h.due()
-	h.store(looks)
-	return len(looks)
+	checks := h.due()
+	h.store(checks)
+	return len(checks)
 }
 
 func (h *testProperty) due() []*readiness.Check {
 	h.Helper()
-	looks, err := readiness.CheckDue(h.db.View(h.Context()), reservation.Service{}, 10)
+	checks, err := readiness.CheckDue(h.db.View(h.Context()), reservation.Service{}, 10)
 	if err != nil {
 		h.Fatal(err)
 	}
-	return looks
+	return checks
 }
 
-func (h *testProperty) store(looks []*readiness.Check) {
+func (h *testProperty) store(checks []*readiness.Check) {
 	h.Helper()
 	h.write(func(tx *db.Tx) error {
-		for _, l := range looks {
+		for _, l := range checks {
 			if err := l.Store(tx); err != nil {
 				return err
 			}
