@@ -24,11 +24,12 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// registerPartner creates the API services for partners and registers them with to. It also registers their functions with p.memory, which
-// stores answers for repeated calls with an Idempotency-Key: Render completes a stored answer, Bare removes what must not be stored.
+// registerPartner creates the API services for partners and registers them with to. It also registers their functions with p.answers, which
+// stores answers for repeated calls with an Idempotency-Key: Render completes a stored answer, StripPersonal removes what must not be
+// stored.
 func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	p.partnerAPI = &partnerapi.Service{
-		DB: s.db, Keys: s.keys, Memory: p.memory, Registry: p.registry, CheckURL: p.pms.CheckURL, Tester: s.tester(p),
+		DB: s.db, Keys: s.keys, Answers: p.answers, Registry: p.registry, CheckURL: p.pms.CheckURL, Tester: s.tester(p),
 		ReadSpaces: p.readings.Soon, FirstSpaces: p.readings.First, KeepStays: s.cfg.KeepStays,
 		TestDelivery: s.testDelivery,
 	}
@@ -38,20 +39,20 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	partnerv1.RegisterSpaceServiceServer(to, api)
 	partnerv1.RegisterIntegrationServiceServer(to, api)
 	partnerv1.RegisterWebhookServiceServer(to, api)
-	p.memory.Render[partnerv1.EndpointService_UpsertEndpoint_FullMethodName] = api.RenderEndpoint
-	p.memory.Render[partnerv1.EndpointService_DeleteEndpoint_FullMethodName] = api.RenderDeleted
-	p.memory.Render[partnerv1.ReservationService_ResetKeyChain_FullMethodName] = api.RenderReset
-	p.memory.Bare[partnerv1.ReservationService_ResetKeyChain_FullMethodName] = partnerapi.RemovePersonal
+	p.answers.Render[partnerv1.EndpointService_UpsertEndpoint_FullMethodName] = api.RenderEndpoint
+	p.answers.Render[partnerv1.EndpointService_DeleteEndpoint_FullMethodName] = api.RenderDeleted
+	p.answers.Render[partnerv1.ReservationService_ResetKeyChain_FullMethodName] = api.RenderReset
+	p.answers.StripPersonal[partnerv1.ReservationService_ResetKeyChain_FullMethodName] = partnerapi.RemovePersonal
 	for _, method := range []string{partnerv1.ReservationService_UpsertReservation_FullMethodName, partnerv1.ReservationService_BatchUpsertReservations_FullMethodName} {
-		p.memory.Render[method], p.memory.Bare[method] = api.RenderPersonal, partnerapi.RemovePersonal
+		p.answers.Render[method], p.answers.StripPersonal[method] = api.RenderPersonal, partnerapi.RemovePersonal
 	}
 }
 
-// registerProperty creates and registers the API services for a property's staff and for operators.
-func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
+// registerStaffAndAdmin creates and registers the API services for a property's staff and for operators.
+func (s *Server) registerStaffAndAdmin(p *parts, to grpc.ServiceRegistrar) {
 	stays := propertyapi.Stays{Replan: p.reservations.Replan, CompleteDays: p.days.Soon}
 	deps := propertyapi.Deps{
-		DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, CA: p.ca, Stays: stays,
+		DB: s.db, Answers: p.answers, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, CA: p.ca, Stays: stays,
 		KeepStays: s.cfg.KeepStays, KeepEvents: s.cfg.KeepEvents, KeepAudit: s.cfg.KeepAudit,
 		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) (message.Message, error) {
 			out, err := p.spaces.ReadNow(ctx, propertyID, integrationID)
@@ -92,9 +93,9 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterMessageServiceServer(to, &propertyapi.Messages{Deps: deps, Feed: p.feed})
 	propertyv1.RegisterEventServiceServer(to, &propertyapi.Events{Feed: p.changes})
 	for method, render := range propertyapi.Renderers(deps) {
-		p.memory.Render[method] = render
+		p.answers.Render[method] = render
 	}
-	maps.Copy(p.memory.Bare, propertyapi.Bare())
+	maps.Copy(p.answers.StripPersonal, propertyapi.StripPersonal())
 	propertyv1.RegisterDayServiceServer(to, &propertyapi.Days{Deps: deps, CheckIns: p.checkIns})
 	propertyv1.RegisterCheckInServiceServer(to, &propertyapi.CheckIns{Deps: deps, Service: p.checkIns, MailLink: p.mails.OrderLink, GuestAddress: p.mails.GuestAddress})
 	s.registerSmartKeys(p, to, deps)
@@ -103,7 +104,7 @@ func (s *Server) registerProperty(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterPasskeyServiceServer(to, &propertyapi.Passkeys{Sessions: sessions})
 	propertyv1.RegisterIdentityServiceServer(to, &propertyapi.Identities{Sessions: sessions})
 	propertyv1.RegisterPersonServiceServer(to, &propertyapi.People{Deps: deps, URL: s.invitationURL, Mail: p.mails.OrderJoin})
-	operators := adminapi.New(adminapi.Deps{DB: s.db, Memory: p.memory, Keys: s.keys, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL, Describe: s.describe, Jobs: s.jobs})
+	operators := adminapi.New(adminapi.Deps{DB: s.db, Answers: p.answers, Keys: s.keys, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL, Describe: s.describe, Jobs: s.jobs})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)
 	adminv1.RegisterTokenServiceServer(to, operators.Token)
@@ -121,7 +122,7 @@ func (s *Server) registerSmartKeys(p *parts, to grpc.ServiceRegistrar, staff pro
 // registerGuest registers the services for guests' pages and for check-in tablets.
 func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
 	deps := guestapi.Deps{
-		DB: s.db, Memory: p.memory, Keys: s.keys, Reservations: p.reservations, CheckIns: p.checkIns, MailLink: p.mails.OrderLink, MailAddress: p.mails.Address, ReadyAddress: p.mails.ReadyAddress,
+		DB: s.db, Answers: p.answers, Keys: s.keys, Reservations: p.reservations, CheckIns: p.checkIns, MailLink: p.mails.OrderLink, MailAddress: p.mails.Address, ReadyAddress: p.mails.ReadyAddress,
 		MailOutlet: p.mails.Outlet, MailProfile: p.mails.OrderProfile,
 	}
 	guestv1.RegisterCheckInServiceServer(to, &guestapi.CheckIns{Deps: deps, Service: p.checkIns})
@@ -130,5 +131,5 @@ func (s *Server) registerGuest(p *parts, to grpc.ServiceRegistrar) {
 	guestv1.RegisterFormServiceServer(to, &guestapi.Forms{Deps: deps})
 	guestv1.RegisterMessageServiceServer(to, &guestapi.Messages{Deps: deps, Feed: p.feed})
 	guestv1.RegisterPrivacyServiceServer(to, &guestapi.Privacy{Deps: deps})
-	kioskv1.RegisterKioskServiceServer(to, &kioskapi.Kiosks{DB: s.db, Memory: p.memory, Keys: s.keys, CheckIns: p.checkIns, Closed: partner.CheckInClosed})
+	kioskv1.RegisterKioskServiceServer(to, &kioskapi.Kiosks{DB: s.db, Answers: p.answers, Keys: s.keys, CheckIns: p.checkIns, Closed: partner.CheckInClosed})
 }

@@ -73,7 +73,7 @@ type parts struct {
 	checkIns     *checkin.Service
 	failures     *staff.Failures // failures records failed sign-ins
 	identities   *openid.Provider
-	memory       *idem.Memory
+	answers      *idem.Answers
 	chain        *chain.Chain
 	grpc         *grpc.Server
 	bridges      *grpc.Server
@@ -217,14 +217,14 @@ func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string
 
 // wireAPI creates the API services and registers each with every protocol.
 func (s *Server) wireAPI(p *parts) (err error) {
-	p.memory = &idem.Memory{DB: s.db, Keys: s.keys, Render: map[string]idem.Renderer{}, Bare: map[string]func(proto.Message){}}
+	p.answers = &idem.Answers{DB: s.db, Keys: s.keys, Render: map[string]idem.Renderer{}, StripPersonal: map[string]func(proto.Message){}}
 	p.chain, err = chain.New(chain.Config{
 		Logger: s.log, Registerer: s.metrics, Clock: s.clock,
 		Authenticators: s.authenticators(p),
 		Public:         []string{healthv1.Health_ServiceDesc.ServiceName, reflectionv1.ServerReflection_ServiceDesc.ServiceName},
-		Own:            ownValidation(),
+		HandlerFields:  handlerFields(),
 		Static:         p.staticValidation(),
-		Exact:          []string{"latchkey.property.v1", "latchkey.admin.v1"},
+		StrictPackages: []string{"latchkey.property.v1", "latchkey.admin.v1"},
 		Explain:        db.Explain,
 		Audit: func(ctx context.Context, r audit.Record) error {
 			return s.db.Write(ctx, func(tx *db.Tx) error { return audit.Append(tx, s.keys, r) })
@@ -247,7 +247,7 @@ func (s *Server) wireAPI(p *parts) (err error) {
 
 	all := p.chain.Registrar(p.grpc, p.local, p.connect)
 	s.registerPartner(p, all)
-	s.registerProperty(p, all)
+	s.registerStaffAndAdmin(p, all)
 	s.registerGuest(p, all)
 	healthv1.RegisterHealthServer(all, p.health)
 	enrolment := &bridgelink.Enrolment{DB: s.db, Keys: s.keys, CA: p.ca, Address: s.advertisedBridgeAddr}
@@ -271,16 +271,16 @@ func (s *Server) wireAPI(p *parts) (err error) {
 	return err
 }
 
-// ownValidation returns the request fields that handlers validate themselves, by the name of the RPC, because their rules depend on
+// handlerFields returns the request fields that handlers validate themselves, by the name of the RPC, because their rules depend on
 // stored data.
-func ownValidation() map[string]string {
-	own := map[string]string{
+func handlerFields() map[string]string {
+	fields := map[string]string{
 		partnerv1.ReservationService_UpsertReservation_FullMethodName:       "reservation",
 		partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: "reservations",
 	}
-	maps.Copy(own, propertyapi.Own())
-	maps.Copy(own, adminapi.Own())
-	return own
+	maps.Copy(fields, propertyapi.HandlerFields())
+	maps.Copy(fields, adminapi.HandlerFields())
+	return fields
 }
 
 // staticValidation returns the functions that validate requests without stored data, by the name of the RPC.
@@ -299,7 +299,7 @@ func (s *Server) inner(p *parts) chain.Interceptor {
 			next = func(ctx context.Context, req any) (any, error) { return s.around(ctx, req, info, handler) }
 		}
 		ctx, end := s.span(ctx, info.FullMethod, attribute.String("rpc.system", "grpc"))
-		answer, err := p.memory.Unary(ctx, call, req, info, next)
+		answer, err := p.answers.Unary(ctx, call, req, info, next)
 		end(err)
 		return answer, err
 	}

@@ -25,7 +25,7 @@ func (s *apps) CreateApp(ctx context.Context, r *adminv1.CreateAppRequest) (*adm
 	if err := property.Named("name", r.GetName()); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateAppResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreateAppResponse, error) {
 		row, secret, err := s.Partners.CreateApp(tx, r.GetName())
 		if err != nil {
 			return nil, err
@@ -71,7 +71,7 @@ func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTok
 	if err := property.NamedOrNot("name", r.GetName()); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateClientTokenResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreateClientTokenResponse, error) {
 		row, secret, err := s.Partners.CreateClientToken(tx, r.GetAppId(), r.GetName())
 		if err != nil {
 			return nil, err
@@ -85,7 +85,7 @@ func (s *apps) RotateClientToken(ctx context.Context, r *adminv1.RotateClientTok
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RotateClientTokenResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.RotateClientTokenResponse, error) {
 		row, secret, err := s.Partners.RotateClientToken(tx, r.GetAppId(), convert.Minutes(r.GetOverlapMinutes()))
 		if err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func (s *apps) RevokeClientToken(ctx context.Context, r *adminv1.RevokeClientTok
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeClientTokenResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.RevokeClientTokenResponse, error) {
 		row, err := s.Partners.RevokeClientToken(tx, r.GetAppId(), r.GetId())
 		if err != nil {
 			return nil, err

@@ -73,7 +73,7 @@ func (s *installation) ListFailedJobs(ctx context.Context, _ *adminv1.ListFailed
 	}
 	list := &adminv1.FailedJobList{}
 	for _, j := range rows {
-		m := &adminv1.FailedJob{Id: j.ID, Kind: j.Kind, PropertyId: j.PropertyID, State: "retrying", Attempts: int32(j.Attempts), Error: j.Error, FailedAt: convert.At(j.FailedAt)}
+		m := &adminv1.FailedJob{Id: j.ID, Kind: j.Kind, PropertyId: j.PropertyID, State: "retrying", Attempts: int32(j.Attempts), Error: j.Error, FailedAt: convert.OptionalTime(j.FailedAt)}
 		if j.GivenUp {
 			m.State = "failed"
 		} else {
@@ -89,7 +89,7 @@ func (s *installation) RetryJob(ctx context.Context, r *adminv1.RetryJobRequest)
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RetryJobResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.RetryJobResponse, error) {
 		return &adminv1.RetryJobResponse{}, s.Jobs.Retry(tx, r.GetId())
 	})
 }
@@ -99,7 +99,7 @@ func (s *installation) DiscardJob(ctx context.Context, r *adminv1.DiscardJobRequ
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.DiscardJobResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.DiscardJobResponse, error) {
 		return &adminv1.DiscardJobResponse{}, s.Jobs.Discard(tx, r.GetId())
 	})
 }

@@ -24,7 +24,7 @@ func (s *owners) CreateOwnerLink(ctx context.Context, r *adminv1.CreateOwnerLink
 		return nil, err
 	}
 	who, _ := actor.From(ctx)
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateOwnerLinkResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreateOwnerLinkResponse, error) {
 		l, err := staff.CreateOwnerLink(tx, s.Keys, r.GetPropertyId(), who.Author(), chain.From(ctx).Trace())
 		if err != nil {
 			return nil, err

@@ -33,7 +33,7 @@ func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreateProper
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreatePropertyResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreatePropertyResponse, error) {
 		row, err := property.Create(tx, s.Keys, propertyID, settings)
 		if err != nil {
 			return nil, err
@@ -92,7 +92,7 @@ func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdateProper
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.UpdatePropertyResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.UpdatePropertyResponse, error) {
 		row, err := s.ChangeSettings(tx, r.GetId(), settings)
 		return &adminv1.UpdatePropertyResponse{Data: row}, err
 	})
@@ -131,7 +131,7 @@ func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeleteProper
 	if err := property.DeleteUnindexed(ctx, s.DB, row.ID); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.DeletePropertyResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.DeletePropertyResponse, error) {
 		return &adminv1.DeletePropertyResponse{Data: &adminv1.PropertyDeletion{Done: true}}, property.Delete(tx, row.ID)
 	})
 }

@@ -22,7 +22,7 @@ import (
 // Deps are the dependencies of the services.
 type Deps struct {
 	DB       *db.DB
-	Memory   *idem.Memory
+	Answers  *idem.Answers
 	Keys     *keyring.Ring
 	Partners *partner.Registry
 	property.Stays
@@ -51,8 +51,8 @@ func New(d Deps) *Services {
 		Session: &sessions{Deps: d}, Installation: &installation{Deps: d}}
 }
 
-// Own returns the request fields that handlers validate themselves, by full method name: see [chain.Config.Own].
-func Own() map[string]string {
+// HandlerFields returns the request fields that handlers validate themselves, by full method name: see [chain.Config.HandlerFields].
+func HandlerFields() map[string]string {
 	return map[string]string{
 		adminv1.PropertyService_CreateProperty_FullMethodName: "settings",
 		adminv1.PropertyService_UpdateProperty_FullMethodName: "settings",
@@ -72,8 +72,8 @@ func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
 
 func tokenMessage(t *credential.Row) *adminv1.Token {
 	return &adminv1.Token{
-		Id: t.ID, Kind: t.Kind, Name: t.Name, Hint: t.Hint, Role: convert.Text(t.Role), PropertyId: convert.Text(t.PropertyID),
-		ExpiresAt: convert.At(t.ExpiresAt), RevokedAt: convert.At(t.RevokedAt), CreatedAt: timestamppb.New(t.CreatedAt),
+		Id: t.ID, Kind: t.Kind, Name: t.Name, Hint: t.Hint, Role: convert.TextOrNil(t.Role), PropertyId: convert.TextOrNil(t.PropertyID),
+		ExpiresAt: convert.OptionalTime(t.ExpiresAt), RevokedAt: convert.OptionalTime(t.RevokedAt), CreatedAt: timestamppb.New(t.CreatedAt),
 	}
 }
 

@@ -61,7 +61,7 @@ func (s *sessions) EndOperatorSession(ctx context.Context, _ *adminv1.EndOperato
 		return nil, err
 	}
 	who, _ := actor.From(ctx)
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.EndOperatorSessionResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.EndOperatorSessionResponse, error) {
 		return &adminv1.EndOperatorSessionResponse{}, credential.EndSession(tx, who)
 	})
 }
@@ -73,7 +73,7 @@ func sessionMessage(opened, with *credential.Row) *adminv1.OperatorSession {
 		out.OperatorToken = tokenMessage(with)
 	}
 	if opened != nil {
-		out.Id, out.Device = convert.Text(opened.ID), opened.Name
+		out.Id, out.Device = convert.TextOrNil(opened.ID), opened.Name
 		out.EndsAt, out.CreatedAt = timestamppb.New(credential.SessionEnd(opened)), timestamppb.New(opened.CreatedAt)
 	}
 	return out

@@ -25,7 +25,7 @@ func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOpera
 	if err := propertyapi.Named("name", r.GetName()); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateOperatorTokenResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreateOperatorTokenResponse, error) {
 		row, secret, err := credential.CreateOperatorToken(tx, s.Keys, r.GetName(), convert.Minutes(r.GetTtlMinutes()))
 		if err != nil {
 			return nil, err
@@ -49,7 +49,7 @@ func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOpera
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeOperatorTokenResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.RevokeOperatorTokenResponse, error) {
 		row, err := credential.RevokeOperatorToken(tx, r.GetId())
 		if err != nil {
 			return nil, err
@@ -66,7 +66,7 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 	if err := propertyapi.NamedOrNot("name", r.GetName()); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.CreateStaffTokenResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreateStaffTokenResponse, error) {
 		row, secret, err := s.createStaffToken(tx, r)
 		if err != nil {
 			return nil, err
@@ -103,7 +103,7 @@ func (s *tokens) RevokeStaffToken(ctx context.Context, r *adminv1.RevokeStaffTok
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*adminv1.RevokeStaffTokenResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.RevokeStaffTokenResponse, error) {
 		row, err := credential.RevokeStaffToken(tx, r.GetPropertyId(), r.GetId())
 		if err != nil {
 			return nil, err

@@ -130,7 +130,7 @@ func TestGuessesAreCountedByAddress(t *testing.T) {
 func TestIdempotencyKeys(t *testing.T) {
 	c, err := chain.New(chain.Config{
 		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly}, Own: map[string]string{upsert: "reservation"},
+		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly}, HandlerFields: map[string]string{upsert: "reservation"},
 	})
 	if err != nil {
 		t.Fatal(err)

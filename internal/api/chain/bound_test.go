@@ -32,7 +32,7 @@ func allocated(f func()) uint64 {
 // TestViolationsAreBounded sends requests with so many violations that listing all would take hundreds of megabytes.
 func TestViolationsAreBounded(t *testing.T) {
 	c, err := chain.New(chain.Config{
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Own: map[string]string{partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: "reservations"},
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), HandlerFields: map[string]string{partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: "reservations"},
 		Authenticators: map[string]chain.Authenticator{
 			"latchkey.partner.v1": partnerOnly,
 			"latchkey.property.v1": func(context.Context, chain.Credentials) (actor.Actor, error) {

@@ -122,7 +122,7 @@ func Until(ctx context.Context, limit time.Duration) time.Time {
 func (call *Call) IdempotencyKey() string { return call.idempotencyKey }
 
 // ReportOf returns what the JSON reader found in the request of a call; nil for a protobuf request. Only handlers that validate a field
-// themselves (Config.Own) need it: gRPC calls them with a context and the message, so the context is its only way to them.
+// themselves (Config.HandlerFields) need it: gRPC calls them with a context and the message, so the context is its only way to them.
 func ReportOf(ctx context.Context) *jsonpb.Report {
 	if call := From(ctx); call != nil {
 		return call.Report

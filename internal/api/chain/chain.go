@@ -48,14 +48,14 @@ type Config struct {
 	Authenticators map[string]Authenticator
 	// Public lists services without credential and access rule, such as "grpc.health.v1.Health".
 	Public []string
-	// Own maps a full method name to the request field that the handler validates itself with [Violations], because the validation needs
-	// stored data.
-	Own map[string]string
+	// HandlerFields maps a full method name to the request field that the handler validates itself with [Violations], because the validation
+	// needs stored data.
+	HandlerFields map[string]string
 	// Static maps a full method name to additional validation that needs no stored data but that protovalidate rules cannot express. Its
 	// violations are answered together with those of the rules.
 	Static map[string]func(proto.Message) []fault.Field
-	// Exact lists the proto packages in which an unknown JSON field is an error. Other packages ignore unknown fields.
-	Exact []string
+	// StrictPackages lists the proto packages in which an unknown JSON field is an error. Other packages ignore unknown fields.
+	StrictPackages []string
 	// Audit stores the audit log entry of a call whose handler did not store one with its change, such as a refused call; optional.
 	Audit func(ctx context.Context, r audit.Record) error
 	// Explain converts a storage error without a fault to a fault; optional.
@@ -66,9 +66,9 @@ type Config struct {
 	TrustedProxies []netip.Prefix
 	// Deadline is the time limit of a unary call; zero: DefaultDeadline.
 	Deadline time.Duration
-	// Arrival is the time limit for receiving the message of a unary gRPC call; zero: MaxArrival.
-	Arrival time.Duration
-	Limits  Limits
+	// ReceiveTimeout is the time limit for receiving the message of a unary gRPC call; zero: MaxReceiveTime.
+	ReceiveTimeout time.Duration
+	Limits         Limits
 }
 
 // Chain runs every call. It is safe for concurrent use once all services are registered.
@@ -85,7 +85,7 @@ type Chain struct {
 	inner          Interceptor
 	proxies        []netip.Prefix
 	deadline       time.Duration
-	maxArrival     time.Duration // time limit for receiving the message of a unary gRPC call
+	receiveTimeout time.Duration // time limit for receiving the message of a unary gRPC call
 	calls          *limiter
 	batches        *limiter
 	tokens         *limiter
@@ -105,7 +105,7 @@ func New(cfg Config) (*Chain, error) {
 		return nil, fmt.Errorf("chain: metrics: %w", err)
 	}
 	c := &Chain{
-		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, handlerFields: cfg.Own, static: cfg.Static, strictPackages: cfg.Exact, explainStorage: cfg.Explain, audit: cfg.Audit, inner: cfg.Inner, proxies: cfg.TrustedProxies,
+		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, handlerFields: cfg.HandlerFields, static: cfg.Static, strictPackages: cfg.StrictPackages, explainStorage: cfg.Explain, audit: cfg.Audit, inner: cfg.Inner, proxies: cfg.TrustedProxies,
 		deadline: cfg.Deadline, metrics: m,
 		public: map[string]bool{}, methods: map[string]*method{},
 		calls:      newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),
@@ -116,8 +116,8 @@ func New(cfg Config) (*Chain, error) {
 	if c.clock == nil {
 		c.clock = clock.System
 	}
-	if c.maxArrival = cfg.Arrival; c.maxArrival <= 0 {
-		c.maxArrival = MaxArrival
+	if c.receiveTimeout = cfg.ReceiveTimeout; c.receiveTimeout <= 0 {
+		c.receiveTimeout = MaxReceiveTime
 	}
 	if c.deadline <= 0 {
 		c.deadline = DefaultDeadline

@@ -91,7 +91,7 @@ func start(t *testing.T, s *service, change func(*chain.Config)) (*grpc.ClientCo
 	cfg := chain.Config{
 		Logger: slog.New(slog.DiscardHandler), Registerer: registry, Public: []string{"grpc.health.v1.Health"},
 		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly, "latchkey.lock.v1": partnerOnly},
-		Own:            map[string]string{upsert: "reservation"},
+		HandlerFields:  map[string]string{upsert: "reservation"},
 	}
 	if change != nil {
 		change(&cfg)

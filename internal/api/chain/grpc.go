@@ -14,14 +14,14 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// MaxArrival is how long the message of a unary gRPC call may take to arrive.
-const MaxArrival = time.Minute
+// MaxReceiveTime is how long the message of a unary gRPC call may take to arrive.
+const MaxReceiveTime = time.Minute
 
 // ServerOptions returns the options that make a gRPC server run the chain and enforce its limits.
 func (c *Chain) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.StreamInterceptor(c.streamOfGRPC),
-		grpc.InTapHandle(c.limitArrival),
+		grpc.InTapHandle(c.limitReceiving),
 		// gRPC calls the interceptor only if a handler exists. This one never runs, because the chain refuses unknown methods.
 		grpc.UnknownServiceHandler(func(any, grpc.ServerStream) error {
 			return fault.New(fault.Unimplemented, fault.UnimplementedReason, "there is no such method")
@@ -41,7 +41,7 @@ func (c *Chain) withAdmission(desc *grpc.ServiceDesc) *grpc.ServiceDesc {
 		d.Methods[i].Handler = func(impl any, ctx context.Context, read func(any) error, _ grpc.UnaryServerInterceptor) (any, error) {
 			ctx, call := c.Admit(ctx, full, GRPC)
 			defer call.End()
-			return m.Handler(impl, withoutArrivalLimit(ctx), func(v any) error { return call.receive(ctx, read, v) }, c.Unary)
+			return m.Handler(impl, withoutReceiveLimit(ctx), func(v any) error { return call.receive(ctx, read, v) }, c.Unary)
 		}
 	}
 	return &d
@@ -59,7 +59,7 @@ func (call *Call) receive(ctx context.Context, read func(any) error, v any) erro
 	err := read(&in)
 	if err == nil {
 		err = in.decode(ctx, msg)
-	} else if a := arrivalOf(ctx); a != nil && status.Code(err) == codes.DeadlineExceeded && a.parent.Err() == nil {
+	} else if limit := receiveLimitOf(ctx); limit != nil && status.Code(err) == codes.DeadlineExceeded && limit.parent.Err() == nil {
 		err = TooSlow().With(err)
 	}
 	if err != nil {
@@ -68,39 +68,39 @@ func (call *Call) receive(ctx context.Context, read func(any) error, v any) erro
 	return nil
 }
 
-// arrival keeps the context of a unary call from before limitArrival added its time limit.
-type arrival struct {
+// receiveLimit keeps the context of a unary call from before limitReceiving added its time limit.
+type receiveLimit struct {
 	// context in which the call continues after its message has arrived
 	parent context.Context
 }
 
-// arrivalKey is the context key of an *arrival.
-type arrivalKey struct{}
+// receiveLimitKey is the context key of a *receiveLimit.
+type receiveLimitKey struct{}
 
-// arrivalOf returns the call's context from before the time limit for receiving its message, or nil if limitArrival set none.
-func arrivalOf(ctx context.Context) *arrival {
-	a, _ := ctx.Value(arrivalKey{}).(*arrival)
-	return a
+// receiveLimitOf returns the call's context from before the time limit for receiving its message, or nil if limitReceiving set none.
+func receiveLimitOf(ctx context.Context) *receiveLimit {
+	limit, _ := ctx.Value(receiveLimitKey{}).(*receiveLimit)
+	return limit
 }
 
-// limitArrival limits the time for receiving the message of a unary call, because gRPC has no such limit. It runs on the goroutine that
+// limitReceiving limits the time for receiving the message of a unary call, because gRPC has no such limit. It runs on the goroutine that
 // reads the connection, so it must not block.
-func (c *Chain) limitArrival(ctx context.Context, info *tap.Info) (context.Context, error) {
+func (c *Chain) limitReceiving(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if c.findMethod(info.FullMethodName).streams {
 		return ctx, nil
 	}
-	a := &arrival{parent: ctx}
-	limited, cancel := context.WithTimeout(context.WithValue(ctx, arrivalKey{}, a), c.maxArrival)
+	limit := &receiveLimit{parent: ctx}
+	limited, cancel := context.WithTimeout(context.WithValue(ctx, receiveLimitKey{}, limit), c.receiveTimeout)
 	context.AfterFunc(ctx, cancel) // releases the timer when the stream ends
 	return limited, nil
 }
 
-// withoutArrivalLimit returns the context of a call without the time limit of limitArrival.
-func withoutArrivalLimit(ctx context.Context) context.Context {
-	a := arrivalOf(ctx)
-	if a == nil {
+// withoutReceiveLimit returns the context of a call without the time limit of limitReceiving.
+func withoutReceiveLimit(ctx context.Context) context.Context {
+	limit := receiveLimitOf(ctx)
+	if limit == nil {
 		return ctx
 	}
-	whole := grpc.NewContextWithServerTransportStream(a.parent, grpc.ServerTransportStreamFromContext(ctx))
+	whole := grpc.NewContextWithServerTransportStream(limit.parent, grpc.ServerTransportStreamFromContext(ctx))
 	return context.WithValue(whole, callKey{}, From(ctx))
 }

@@ -23,7 +23,7 @@ func unfinished(ctx context.Context, conn *grpc.ClientConn, method string) (grpc
 }
 
 func TestMessageArrivalTimesOut(t *testing.T) {
-	conn, registry := start(t, &service{}, func(c *chain.Config) { c.Arrival = 100 * time.Millisecond })
+	conn, registry := start(t, &service{}, func(c *chain.Config) { c.ReceiveTimeout = 100 * time.Millisecond })
 	for _, ctx := range []context.Context{authorized(t), t.Context()} {
 		st, err := unfinished(ctx, conn, upsert)
 		if err != nil {
@@ -68,7 +68,7 @@ func TestArrivalLimitDoesNotLimitTheCall(t *testing.T) {
 		at, _ := ctx.Deadline()
 		left = time.Until(at)
 	}}
-	conn, _ := start(t, s, func(c *chain.Config) { c.Arrival, c.Deadline = time.Minute, time.Hour })
+	conn, _ := start(t, s, func(c *chain.Config) { c.ReceiveTimeout, c.Deadline = time.Minute, time.Hour })
 	if _, err := partnerv1.NewReservationServiceClient(conn).UpsertReservation(authorized(t), &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{}}); err != nil {
 		t.Fatal(err)
 	}

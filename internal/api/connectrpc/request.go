@@ -75,17 +75,17 @@ func (h *Handler) reject(w http.ResponseWriter, r *http.Request, code int, f *fa
 	err := connectError(envelope.Status(f, id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
 	bare := r.Clone(r.Context())
 	bare.Header.Del("Content-Type") // forces Connect to write the answer as JSON
-	_ = h.errorWriter.Write(statusWriter{w, code}, bare, err)
+	_ = h.errorWriter.Write(fixedStatusWriter{w, code}, bare, err)
 }
 
-// statusWriter replaces the HTTP status of an answer.
-type statusWriter struct {
+// fixedStatusWriter replaces the HTTP status of an answer.
+type fixedStatusWriter struct {
 	http.ResponseWriter
 	status int
 }
 
 // WriteHeader ignores the status that Connect chose, and writes c.status.
-func (c statusWriter) WriteHeader(int) { c.ResponseWriter.WriteHeader(c.status) }
+func (c fixedStatusWriter) WriteHeader(int) { c.ResponseWriter.WriteHeader(c.status) }
 
 // requestBody is a request body whose Read returns an error with a reason if the body arrives too slowly or is too large.
 type requestBody struct {

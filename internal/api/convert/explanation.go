@@ -23,8 +23,8 @@ func Explanation(e explain.Explanation, to message.Reader) *partnerv1.Explanatio
 	}
 	for _, s := range e.Steps {
 		out.Steps = append(out.Steps, &partnerv1.ExplainedStep{
-			At: Time(s.At), Actor: string(s.Actor), Kind: s.Kind, DoorId: Text(s.DoorID), DoorName: Text(s.DoorName), DoorParentName: Text(s.DoorDorm),
-			Evidence: Text(string(s.Evidence)), Reason: Text(s.Reason), Sentence: to.Text(s.Text),
+			At: Time(s.At), Actor: string(s.Actor), Kind: s.Kind, DoorId: TextOrNil(s.DoorID), DoorName: TextOrNil(s.DoorName), DoorParentName: TextOrNil(s.DoorDorm),
+			Evidence: TextOrNil(string(s.Evidence)), Reason: TextOrNil(s.Reason), Sentence: to.Text(s.Text),
 			StaffSentence: to.Text(explain.ForStaff(s.Text)), Parameters: Struct(s.Text.Params),
 		})
 	}

@@ -64,7 +64,7 @@ func (x *export) addStay() error {
 		AdultCount: int32(x.p.Adults), ChildCount: int32(x.p.Children), SourceName: value(r.SourceName), ChannelNumber: value(r.ChannelNumber),
 	}
 	if stay != nil {
-		out.ArrivalTime, out.HouseRulesAcceptedAt = stay.ArrivalTime, At(stay.HouseRulesAcceptedAt)
+		out.ArrivalTime, out.HouseRulesAcceptedAt = stay.ArrivalTime, OptionalTime(stay.HouseRulesAcceptedAt)
 	}
 	x.out.Stay = out
 	place, err := reservation.PlaceOf(x.view, r)
@@ -77,7 +77,7 @@ func (x *export) addStay() error {
 	if x.a.GuestID != "" {
 		return nil
 	}
-	out.ArrivedAt, out.Currency = At(r.ArrivedAt), value(r.OwingCurrency)
+	out.ArrivedAt, out.Currency = OptionalTime(r.ArrivedAt), value(r.OwingCurrency)
 	out.Price, out.Owing = amountOf(r.PriceMinor, out.Currency), amountOf(r.OwingMinor, out.Currency)
 	x.addCheckIn(out)
 	b, err := reservation.Service{Keys: x.keys}.Booker(x.view.Context(), r)
@@ -91,8 +91,8 @@ func (x *export) addCheckIn(out *guestv1.ExportedStay) {
 	if stay == nil { // before the guest's first visit
 		return
 	}
-	out.CheckInBeganAt, out.DetailsConfirmedAt = At(stay.BeganAt), At(stay.DetailsConfirmedAt)
-	out.CheckInAcceptedAt, out.CheckInEndedAt = At(stay.AcceptedAt), At(stay.EndedAt)
+	out.CheckInBeganAt, out.DetailsConfirmedAt = OptionalTime(stay.BeganAt), OptionalTime(stay.DetailsConfirmedAt)
+	out.CheckInAcceptedAt, out.CheckInEndedAt = OptionalTime(stay.AcceptedAt), OptionalTime(stay.EndedAt)
 	for _, c := range stay.Cleared {
 		at, _ := time.Parse(time.RFC3339, c.At)
 		stage := &guestv1.ExportedStage{Stage: c.Stage, At: Time(at), Refused: c.Refused, OwingCurrency: c.OwingCurrency}
@@ -121,7 +121,7 @@ func (x *export) addGuests() error {
 		}
 		g := &guestv1.ExportedGuest{Id: m.Row.ID, Role: m.Row.Role, Child: m.Row.Child, Person: Person(seen), Language: m.Row.Language}
 		if x.p.HasDecided(m) {
-			g.SharedGroups, g.SharingSetAt = m.Row.SharedGroups, At(m.Row.SharingSetAt)
+			g.SharedGroups, g.SharingSetAt = m.Row.SharedGroups, OptionalTime(m.Row.SharingSetAt)
 		}
 		if g.InvitedTo, err = guest.InvitedTo(x.view, x.keys, m.Row); err != nil {
 			return err
@@ -202,7 +202,7 @@ func (x *export) addMails() error {
 			if err != nil {
 				return err
 			}
-			x.out.Mails = append(x.out.Mails, &guestv1.ExportedMail{Kind: row.Kind, To: to, State: row.State, OrderedAt: timestamppb.New(row.CreatedAt), SentAt: At(row.SentAt)})
+			x.out.Mails = append(x.out.Mails, &guestv1.ExportedMail{Kind: row.Kind, To: to, State: row.State, OrderedAt: timestamppb.New(row.CreatedAt), SentAt: OptionalTime(row.SentAt)})
 		}
 		if len(list) < exportPage {
 			return nil
@@ -243,7 +243,7 @@ func (x *export) addPhones() error {
 		if err != nil {
 			return err
 		}
-		x.out.Phones = append(x.out.Phones, &guestv1.ExportedPhone{Id: p.ID, Name: name, CreatedAt: timestamppb.New(p.CreatedAt), RevokedAt: At(p.RevokedAt)})
+		x.out.Phones = append(x.out.Phones, &guestv1.ExportedPhone{Id: p.ID, Name: name, CreatedAt: timestamppb.New(p.CreatedAt), RevokedAt: OptionalTime(p.RevokedAt)})
 	}
 	return err
 }

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Text returns a string, or nil if it is empty.
-func Text(s string) *string {
+// TextOrNil returns a string, or nil if it is empty.
+func TextOrNil(s string) *string {
 	if s == "" {
 		return nil
 	}
@@ -37,7 +37,7 @@ func Int32(n *int) *int32 {
 // Minutes returns a number of minutes as a duration.
 func Minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
 
-// Time converts a time to a timestamp. It returns nil for the zero time. [At] is the same for a pointer.
+// Time converts a time to a timestamp. It returns nil for the zero time. [OptionalTime] is the same for a pointer.
 func Time(t time.Time) *timestamppb.Timestamp {
 	if t.IsZero() {
 		return nil
@@ -45,8 +45,8 @@ func Time(t time.Time) *timestamppb.Timestamp {
 	return timestamppb.New(t)
 }
 
-// At converts a time to a timestamp. It returns nil for nil.
-func At(t *time.Time) *timestamppb.Timestamp {
+// OptionalTime converts a time to a timestamp. It returns nil for nil.
+func OptionalTime(t *time.Time) *timestamppb.Timestamp {
 	if t == nil {
 		return nil
 	}

@@ -70,7 +70,7 @@ func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*gues
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*guestv1.SaveStepResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*guestv1.SaveStepResponse, error) {
 		p, err := guest.SaveStep(tx, s.Keys, a, r.GetGuestId(), rule.Step(r.GetStep()), r.GetAnswers())
 		if err == nil {
 			err = guest.KeepLanguage(tx, a, r.GetLanguage(), r.GetLanguageOfBrowser())

@@ -192,7 +192,7 @@ func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*gues
 	}
 	search := guest.Search{
 		PropertyID: at.PropertyID, Number: r.GetNumber(), FamilyName: r.GetFamilyName(), Choice: r.GetChoice(),
-		Address: clientAddress(ctx), Device: r.GetDevice(), Place: at.Name,
+		Address: clientNetwork(ctx), Device: r.GetDevice(), Place: at.Name,
 	}
 	matches, err := search.Match(view, s.Keys)
 	if err != nil {
@@ -213,8 +213,8 @@ func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*gues
 	return &guestv1.FindStayResponse{Data: convert.FoundStay(found)}, nil
 }
 
-// clientAddress returns the network that counts as one client for limits on attempts. It is "" outside of the interceptor chain.
-func clientAddress(ctx context.Context) string {
+// clientNetwork returns the network that counts as one client for limits on attempts. It is "" outside of the interceptor chain.
+func clientNetwork(ctx context.Context) string {
 	if call := chain.From(ctx); call != nil {
 		return chain.ClientNetwork(call.Client)
 	}

@@ -73,7 +73,7 @@ func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) 
 // DeleteProfile deletes the caller's answers that the property keeps for the next stay.
 func (s *Privacy) DeleteProfile(ctx context.Context, _ *guestv1.DeleteProfileRequest) (*guestv1.DeleteProfileResponse, error) {
 	if a, ok := callerOfProfile(ctx); ok {
-		return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*guestv1.DeleteProfileResponse, error) {
+		return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*guestv1.DeleteProfileResponse, error) {
 			return &guestv1.DeleteProfileResponse{}, guest.DeleteOpenedProfile(tx, a)
 		})
 	}

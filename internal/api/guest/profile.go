@@ -52,7 +52,7 @@ func (s *Links) RequestProfileLink(ctx context.Context, r *guestv1.RequestProfil
 	if _, err := property.Get(s.DB.View(ctx), r.GetPropertyId()); err != nil {
 		return nil, err
 	}
-	asked := guest.ProfileRequest{PropertyID: r.GetPropertyId(), Address: r.GetEmail(), Client: clientAddress(ctx)}
+	asked := guest.ProfileRequest{PropertyID: r.GetPropertyId(), Address: r.GetEmail(), Client: clientNetwork(ctx)}
 	var refused error
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		var due bool

@@ -19,7 +19,7 @@ import (
 // Deps are the dependencies of the services for guests' pages. All but the functions about mails are required.
 type Deps struct {
 	DB           *db.DB
-	Memory       *idem.Memory
+	Answers      *idem.Answers
 	Keys         *keyring.Ring
 	Reservations reservation.Service
 	CheckIns     *checkin.Service
@@ -75,5 +75,5 @@ func writeAsGuest[R proto.Message](ctx context.Context, d Deps, change func(tx *
 		var none R
 		return none, err
 	}
-	return idem.Write(ctx, d.Memory, func(tx *db.Tx) (R, error) { return change(tx, a) })
+	return idem.Write(ctx, d.Answers, func(tx *db.Tx) (R, error) { return change(tx, a) })
 }

@@ -37,7 +37,7 @@ func each(t *testing.T, f func(x *fixture)) {
 	now := clock.At(time.Date(2026, 11, 20, 9, 0, 0, 0, time.UTC))
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		keys := dbtest.Keys(t, d)
-		x := &fixture{T: t, db: d, deps: api.Deps{DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Reservations: reservation.Service{Keys: keys}}}
+		x := &fixture{T: t, db: d, deps: api.Deps{DB: d, Answers: &idem.Answers{DB: d, Keys: keys}, Keys: keys, Reservations: reservation.Service{Keys: keys}}}
 		x.stays, x.forms = &api.Stays{Deps: x.deps}, &api.Forms{Deps: x.deps}
 		x.must(keys.EnsureKey(t.Context(), hotel))
 		x.write(func(tx *db.Tx) error {

@@ -93,7 +93,7 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 		Id: p.Reservation.ID, Property: convert.PropertyFace(p.Property, p.Settings, language), Number: p.Reservation.PmsNumber, State: p.Reservation.State,
 		From: timestamppb.New(p.Reservation.FromAt), To: timestamppb.New(p.Reservation.ToAt),
 		AdultCount: int32(p.Adults), ChildCount: int32(p.Children), Tasks: tasks(p, a),
-		ArrivalTime: p.Stay.ArrivalTime, HouseRules: property.TextsIn(p.Settings, language).HouseRules, HouseRulesAcceptedAt: convert.At(p.Stay.HouseRulesAcceptedAt),
+		ArrivalTime: p.Stay.ArrivalTime, HouseRules: property.TextsIn(p.Settings, language).HouseRules, HouseRulesAcceptedAt: convert.OptionalTime(p.Stay.HouseRulesAcceptedAt),
 		Shared: sharedGroups(p, a), AtKiosk: a.Origin != guest.OriginMail && a.Origin != guest.OriginDoor,
 	}
 	for _, m := range p.Visible(a) {
@@ -101,7 +101,7 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 		if p.MayAccess(a) {
 			g.Minor = p.IsMinor(m)
 			if p.HasDecided(m) {
-				g.SharedGroups, g.SharingSetAt = m.Row.SharedGroups, convert.At(m.Row.SharingSetAt)
+				g.SharedGroups, g.SharingSetAt = m.Row.SharedGroups, convert.OptionalTime(m.Row.SharingSetAt)
 			}
 			g.MayShare = p.MayShare(a, m)
 			g.FirstName, g.LastName = m.Answers[rule.FirstName], m.Answers[rule.LastName]

@@ -33,15 +33,15 @@ const AnswerTTL = 7 * 24 * time.Hour
 // Renderer adds current PINs and tokens to a stored answer, because secrets are not stored in answers.
 type Renderer func(ctx context.Context, answer proto.Message) error
 
-// Memory stores the answers of calls by their idempotency key.
-type Memory struct {
+// Answers stores the answers of calls by their idempotency key.
+type Answers struct {
 	DB   *db.DB
 	Keys *keyring.Ring
 	// Render maps a full method name to its renderer, for methods whose answers contain secrets.
 	Render map[string]Renderer
-	// Bare maps a full method name to a function that removes the personal data from an answer before it is stored, so that a stored answer
-	// does not outlive the erasure of a guest. The method's renderer in Render adds these data again if the database still has them.
-	Bare map[string]func(answer proto.Message)
+	// StripPersonal maps a full method name to a function that removes the personal data from an answer before it is stored, so that a stored
+	// answer does not outlive the erasure of a guest. The method's renderer in Render adds these data again if the database still has them.
+	StripPersonal map[string]func(answer proto.Message)
 
 	mu      sync.Mutex
 	running map[db.AnswerKey]bool // keys of the calls that run in this process
@@ -59,19 +59,19 @@ type claimKey struct{}
 
 // Unary is the [chain.Interceptor] for the Idempotency-Key: it answers a repeated call with the stored answer, and runs the handler for any
 // other call. It runs after authentication and validation.
-func (m *Memory) Unary(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-	c, answer, err := m.newClaim(ctx, call, req, info.FullMethod)
+func (a *Answers) Unary(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+	c, answer, err := a.newClaim(ctx, call, req, info.FullMethod)
 	if err != nil || c == nil {
 		if err != nil {
 			return nil, err
 		}
 		return next(ctx, req)
 	}
-	if !m.tryStart(c.AnswerKey) {
+	if !a.tryStart(c.AnswerKey) {
 		return nil, inFlightError()
 	}
-	defer m.finish(c.AnswerKey)
-	found, err := m.loadAnswer(ctx, c, answer)
+	defer a.finish(c.AnswerKey)
+	found, err := a.loadAnswer(ctx, c, answer)
 	if err != nil {
 		return nil, err
 	}
@@ -83,7 +83,7 @@ func (m *Memory) Unary(ctx context.Context, call *chain.Call, req any, info *grp
 
 // newClaim returns the claim of a mutating call with an Idempotency-Key, and an empty message of the method's answer type. Both are nil for
 // any other call.
-func (m *Memory) newClaim(ctx context.Context, call *chain.Call, req any, method string) (*claim, proto.Message, error) {
+func (a *Answers) newClaim(ctx context.Context, call *chain.Call, req any, method string) (*claim, proto.Message, error) {
 	key := call.IdempotencyKey()
 	if key == "" {
 		return nil, nil, nil
@@ -92,7 +92,7 @@ func (m *Memory) newClaim(ctx context.Context, call *chain.Call, req any, method
 	if rule == nil || !rule.GetMutates() {
 		return nil, nil, nil
 	}
-	a, ok := actor.From(ctx)
+	who, ok := actor.From(ctx)
 	if !ok {
 		return nil, nil, nil
 	}
@@ -104,31 +104,31 @@ func (m *Memory) newClaim(ctx context.Context, call *chain.Call, req any, method
 	raw = append(raw, call.Report.IncompleteBody()...)
 	plain := sha256.Sum256(raw)
 	c := &claim{
-		AnswerKey: db.AnswerKey{Holder: a.Subject(), PropertyID: a.PropertyID, Method: method, Key: key},
-		hash:      m.Keys.MAC("idempotencyRequest", string(raw)), former: plain[:],
+		AnswerKey: db.AnswerKey{Holder: who.Subject(), PropertyID: who.PropertyID, Method: method, Key: key},
+		hash:      a.Keys.MAC("idempotencyRequest", string(raw)), former: plain[:],
 	}
 	return c, output.New().Interface(), nil
 }
 
 // tryStart marks a key as in use by a running call of this process. It returns false if another call with the key still runs.
-func (m *Memory) tryStart(k db.AnswerKey) bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	if m.running[k] {
+func (a *Answers) tryStart(k db.AnswerKey) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.running[k] {
 		return false
 	}
-	if m.running == nil {
-		m.running = map[db.AnswerKey]bool{}
+	if a.running == nil {
+		a.running = map[db.AnswerKey]bool{}
 	}
-	m.running[k] = true
+	a.running[k] = true
 	return true
 }
 
 // finish undoes tryStart after the call.
-func (m *Memory) finish(k db.AnswerKey) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	delete(m.running, k)
+func (a *Answers) finish(k db.AnswerKey) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.running, k)
 }
 
 // inFlightError returns the error for a key whose first call still runs.
@@ -142,8 +142,8 @@ var errShownOnce = fault.New(fault.Exists, fault.ShownOnce,
 
 // loadAnswer loads the stored answer for the key into answer and reports whether there is one. It fails if the key was used for another
 // request, or if the answer has a secret that cannot be shown again.
-func (m *Memory) loadAnswer(ctx context.Context, c *claim, answer proto.Message) (bool, error) {
-	row, err := m.DB.LoadAnswer(ctx, c.AnswerKey)
+func (a *Answers) loadAnswer(ctx context.Context, c *claim, answer proto.Message) (bool, error) {
+	row, err := a.DB.LoadAnswer(ctx, c.AnswerKey)
 	if row == nil || err != nil {
 		return false, err
 	}
@@ -153,14 +153,14 @@ func (m *Memory) loadAnswer(ctx context.Context, c *claim, answer proto.Message)
 	if len(row.Sealed) == 0 {
 		return false, errShownOnce
 	}
-	raw, err := m.Keys.Open(ctx, c.PropertyID, c.purpose(), row.Sealed)
+	raw, err := a.Keys.Open(ctx, c.PropertyID, c.purpose(), row.Sealed)
 	if err != nil {
 		return false, fmt.Errorf("decrypt a stored answer: %w", err)
 	}
 	if err := proto.Unmarshal(raw, answer); err != nil {
 		return false, fmt.Errorf("decode a stored answer: %w", err)
 	}
-	if render := m.Render[c.Method]; render != nil {
+	if render := a.Render[c.Method]; render != nil {
 		return true, render(ctx, answer)
 	}
 	return true, nil
@@ -171,20 +171,20 @@ func (c *claim) purpose() string { return "idempotency/" + c.Holder + c.Method +
 
 // Write runs change in one transaction and returns its answer. The same transaction adds the call to the audit log and, if the call has an
 // Idempotency-Key, stores the answer for repeated calls. ctx is the context of the handler.
-func Write[R proto.Message](ctx context.Context, m *Memory, change func(tx *db.Tx) (R, error)) (R, error) {
+func Write[R proto.Message](ctx context.Context, a *Answers, change func(tx *db.Tx) (R, error)) (R, error) {
 	var answer R
-	err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
+	err := a.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		if answer, err = change(tx); err != nil {
 			return err
 		}
-		if err := m.recordCall(ctx, tx, answer); err != nil {
+		if err := a.recordCall(ctx, tx, answer); err != nil {
 			return err
 		}
 		c, _ := ctx.Value(claimKey{}).(*claim)
 		if c == nil {
 			return nil
 		}
-		return m.storeAnswer(tx, c, answer)
+		return a.storeAnswer(tx, c, answer)
 	})
 	if err != nil {
 		var none R
@@ -195,18 +195,18 @@ func Write[R proto.Message](ctx context.Context, m *Memory, change func(tx *db.T
 }
 
 // recordCall adds the call of ctx to the audit log, in the transaction of its change. It does nothing for a method that is not audited.
-func (m *Memory) recordCall(ctx context.Context, tx *db.Tx, answer proto.Message) error {
+func (a *Answers) recordCall(ctx context.Context, tx *db.Tx, answer proto.Message) error {
 	r, ok := chain.From(ctx).AuditRecord(answer, audit.Done)
 	if !ok {
 		return nil
 	}
-	return audit.Append(tx, m.Keys, r)
+	return audit.Append(tx, a.Keys, r)
 }
 
 // storeAnswer stores the encrypted answer under the claim's key, in the transaction of the change. It fails if a concurrent call, such as
 // on another node, has stored one first.
-func (m *Memory) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
-	kept, err := m.sealAnswer(tx.Context(), c, answer)
+func (a *Answers) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
+	kept, err := a.sealAnswer(tx.Context(), c, answer)
 	if err != nil {
 		return err
 	}
@@ -218,19 +218,19 @@ func (m *Memory) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
 }
 
 // sealAnswer encrypts an answer for storage. The result is empty if the answer contains a secret and the method has no renderer.
-func (m *Memory) sealAnswer(ctx context.Context, c *claim, answer proto.Message) ([]byte, error) {
+func (a *Answers) sealAnswer(ctx context.Context, c *claim, answer proto.Message) ([]byte, error) {
 	bare := proto.Clone(answer)
-	if removeSecrets(bare.ProtoReflect()) && m.Render[c.Method] == nil {
+	if removeSecrets(bare.ProtoReflect()) && a.Render[c.Method] == nil {
 		return []byte{}, nil
 	}
-	if remove := m.Bare[c.Method]; remove != nil {
+	if remove := a.StripPersonal[c.Method]; remove != nil {
 		remove(bare)
 	}
 	raw, err := proto.Marshal(bare)
 	if err != nil {
 		return nil, fmt.Errorf("encode an answer: %w", err)
 	}
-	sealed, err := m.Keys.Seal(ctx, c.PropertyID, c.purpose(), raw)
+	sealed, err := a.Keys.Seal(ctx, c.PropertyID, c.purpose(), raw)
 	if err != nil {
 		return nil, fmt.Errorf("seal an answer: %w", err)
 	}

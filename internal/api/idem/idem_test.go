@@ -39,7 +39,7 @@ type service struct {
 	t       *testing.T
 	db      *db.DB
 	clock   *clock.Fixed
-	memory  *idem.Memory
+	answers *idem.Answers
 	effects atomic.Int64
 	secrets bool // whether its answers contain secrets
 	booker  *partnerv1.Booker
@@ -53,7 +53,7 @@ func each(t *testing.T, f func(t *testing.T, d *service)) {
 	dbtest.Each(t, func(t *testing.T, database *db.DB) {
 		c.Set(morning)
 		keys := dbtest.Keys(t, database, "prp_1", "prp_2")
-		d := &service{t: t, db: database, clock: c, memory: &idem.Memory{DB: database, Keys: keys, Render: map[string]idem.Renderer{}}}
+		d := &service{t: t, db: database, clock: c, answers: &idem.Answers{DB: database, Keys: keys, Render: map[string]idem.Renderer{}}}
 		f(t, d)
 	}, dbtest.Clock(c))
 }
@@ -82,14 +82,14 @@ func request(number string) *partnerv1.UpsertReservationRequest {
 	return &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "A"}, PmsNumber: number}}
 }
 
-// call runs a call through the memory to a handler that stores a row.
+// call runs a call through the stored answers to a handler that stores a row.
 func (d *service) call(ctx context.Context, method string, req proto.Message) (*partnerv1.UpsertReservationResponse, error) {
-	out, err := d.memory.Unary(ctx, callOf(ctx), req, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, _ any) (any, error) {
+	out, err := d.answers.Unary(ctx, callOf(ctx), req, &grpc.UnaryServerInfo{FullMethod: method}, func(ctx context.Context, _ any) (any, error) {
 		if d.entered != nil {
 			d.entered <- struct{}{}
 			<-d.hold
 		}
-		return idem.Write(ctx, d.memory, d.effect)
+		return idem.Write(ctx, d.answers, d.effect)
 	})
 	if err != nil {
 		return nil, err
@@ -233,7 +233,7 @@ func TestReadsIgnoreTheKey(t *testing.T) {
 	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		for range 2 {
-			if _, err := d.memory.Unary(ctx, callOf(ctx), &partnerv1.GetReservationRequest{Id: "rsv_1"}, &grpc.UnaryServerInfo{FullMethod: read},
+			if _, err := d.answers.Unary(ctx, callOf(ctx), &partnerv1.GetReservationRequest{Id: "rsv_1"}, &grpc.UnaryServerInfo{FullMethod: read},
 				func(context.Context, any) (any, error) { d.effects.Add(1); return nil, nil }); err != nil {
 				t.Fatal(err)
 			}
@@ -249,8 +249,8 @@ func TestAFailedChangeLeavesTheKeyFree(t *testing.T) {
 	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
 		away := errors.New("away")
-		_, err := d.memory.Unary(ctx, callOf(ctx), request("1"), &grpc.UnaryServerInfo{FullMethod: upsert}, func(ctx context.Context, _ any) (any, error) {
-			return idem.Write(ctx, d.memory, func(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
+		_, err := d.answers.Unary(ctx, callOf(ctx), request("1"), &grpc.UnaryServerInfo{FullMethod: upsert}, func(ctx context.Context, _ any) (any, error) {
+			return idem.Write(ctx, d.answers, func(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
 				_, err := d.effect(tx)
 				return nil, errors.Join(err, away)
 			})
@@ -267,7 +267,7 @@ func TestAFailedChangeLeavesTheKeyFree(t *testing.T) {
 		func() {
 			defer func() { _ = recover() }()
 			ctx := as(t.Context(), integration("int_1"), "k2")
-			_, _ = d.memory.Unary(ctx, callOf(ctx), request("1"), &grpc.UnaryServerInfo{FullMethod: upsert},
+			_, _ = d.answers.Unary(ctx, callOf(ctx), request("1"), &grpc.UnaryServerInfo{FullMethod: upsert},
 				func(context.Context, any) (any, error) { panic("in a handler") })
 		}()
 		if _, err := d.call(as(t.Context(), integration("int_1"), "k2"), upsert, request("1")); err != nil {
@@ -280,7 +280,7 @@ func TestAFailedChangeLeavesTheKeyFree(t *testing.T) {
 func TestTwoServers(t *testing.T) {
 	each(t, func(t *testing.T, d *service) {
 		ctx := as(t.Context(), integration("int_1"), "k1")
-		other := &service{t: t, db: d.db, clock: d.clock, memory: &idem.Memory{DB: d.db, Keys: d.memory.Keys}}
+		other := &service{t: t, db: d.db, clock: d.clock, answers: &idem.Answers{DB: d.db, Keys: d.answers.Keys}}
 		d.entered, d.hold = make(chan struct{}), make(chan struct{})
 		done := make(chan error, 1)
 		go func() { _, err := d.call(ctx, upsert, request("1")); done <- err }()
@@ -304,8 +304,8 @@ func TestResetIsASeparateMethod(t *testing.T) {
 		if _, err := d.call(ctx, upsert, request("1")); err != nil {
 			t.Fatal(err)
 		}
-		_, err := d.memory.Unary(ctx, callOf(ctx), &partnerv1.ResetKeyChainRequest{PmsId: "A"}, &grpc.UnaryServerInfo{FullMethod: reset}, func(ctx context.Context, _ any) (any, error) {
-			return idem.Write(ctx, d.memory, func(*db.Tx) (*partnerv1.ResetKeyChainResponse, error) {
+		_, err := d.answers.Unary(ctx, callOf(ctx), &partnerv1.ResetKeyChainRequest{PmsId: "A"}, &grpc.UnaryServerInfo{FullMethod: reset}, func(ctx context.Context, _ any) (any, error) {
+			return idem.Write(ctx, d.answers, func(*db.Tx) (*partnerv1.ResetKeyChainResponse, error) {
 				return &partnerv1.ResetKeyChainResponse{}, nil
 			})
 		})
@@ -347,7 +347,7 @@ func TestUnknownFieldsArePartOfTheRequest(t *testing.T) {
 func TestStoredAnswersHoldNoPersonalData(t *testing.T) {
 	each(t, func(t *testing.T, d *service) {
 		d.booker = &partnerv1.Booker{LastName: "Lovelace"}
-		d.memory.Bare = map[string]func(proto.Message){upsert: func(answer proto.Message) {
+		d.answers.StripPersonal = map[string]func(proto.Message){upsert: func(answer proto.Message) {
 			answer.(*partnerv1.UpsertReservationResponse).Data.Booker = nil
 		}}
 		ctx := as(t.Context(), integration("int_1"), "k1")

@@ -17,7 +17,7 @@ import (
 // personalFields are the names of fields that hold data of guests.
 var personalFields = []protoreflect.Name{"first_name", "last_name", "second_last_name", "email", "mobile", "street", "guest_name", "companion_ids", "birth_date", "partner_message"}
 
-// withPersonal are the mutations whose answers hold data of guests. Those fields are removed before an answer is stored: see [idem.Memory.Bare].
+// withPersonal are the mutations whose answers hold data of guests. Those fields are removed before an answer is stored: see [idem.Answers.StripPersonal].
 var withPersonal = []protoreflect.FullName{
 	"latchkey.partner.v1.ReservationService.BatchUpsertReservations",
 	"latchkey.partner.v1.ReservationService.ResetKeyChain",

@@ -18,7 +18,7 @@ import (
 func TestAnswersAreStoredWithoutSecrets(t *testing.T) {
 	each(t, func(t *testing.T, d *service) {
 		d.secrets = true
-		d.memory.Render[upsert] = func(_ context.Context, answer proto.Message) error {
+		d.answers.Render[upsert] = func(_ context.Context, answer proto.Message) error {
 			want := &partnerv1.UpsertReservationResponse{Data: &partnerv1.Reservation{Id: "effect-1", GatesPins: []*partnerv1.GatePin{{GateId: "gat_1"}}}}
 			if !proto.Equal(want, answer) {
 				t.Errorf("to be rendered %v, want %v", answer, want)
@@ -44,7 +44,7 @@ func TestAnswersAreStoredWithoutSecrets(t *testing.T) {
 		if err != nil || again.GetData().GetPin() != "now" {
 			t.Errorf("rendered %v, %v", again, err)
 		}
-		d.memory.Render[upsert] = func(context.Context, proto.Message) error { return errors.New("away") }
+		d.answers.Render[upsert] = func(context.Context, proto.Message) error { return errors.New("away") }
 		if _, err = d.call(ctx, upsert, request("1")); err == nil {
 			t.Error("an answer that cannot be rendered was given")
 		}

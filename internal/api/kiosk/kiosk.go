@@ -26,9 +26,9 @@ import (
 // Kiosks implements KioskService. All fields but Closed are required.
 type Kiosks struct {
 	kioskv1.UnimplementedKioskServiceServer
-	DB     *db.DB
-	Memory *idem.Memory
-	Keys   *keyring.Ring
+	DB      *db.DB
+	Answers *idem.Answers
+	Keys    *keyring.Ring
 	// CheckIns finds stays.
 	CheckIns *checkin.Service
 	// Closed returns why check-in at a property is closed, or "" if it is open.
@@ -143,7 +143,7 @@ func (s *Kiosks) RequestHelp(ctx context.Context, _ *kioskv1.RequestHelpRequest)
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*kioskv1.RequestHelpResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*kioskv1.RequestHelpResponse, error) {
 		row, err := kiosk.Get(tx, a.PropertyID, a.ID)
 		if err != nil {
 			return nil, err

@@ -71,7 +71,7 @@ func storedMessage(s reservation.Stored) (*partnerv1.Reservation, error) {
 func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partnerv1.AccessPlan, error) {
 	out := &partnerv1.AccessPlan{Status: string(p.Status)}
 	if slices.Contains(p.Reasons, space.SpaceUnknown) || slices.Contains(p.Reasons, space.SpaceNotMapped) {
-		out.UnresolvedSpaceId = convert.Text(cmp.Or(row.SpaceKey, convert.OrEmpty(row.OwnSpaceID)))
+		out.UnresolvedSpaceId = convert.TextOrNil(cmp.Or(row.SpaceKey, convert.OrEmpty(row.OwnSpaceID)))
 	}
 	if p.Window != nil {
 		zone, err := clock.Zone(timeZone)

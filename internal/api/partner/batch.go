@@ -38,7 +38,7 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.BatchUpsertReservationsResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*partnerv1.BatchUpsertReservationsResponse, error) {
 		for i := range items {
 			it := &items[i]
 			it.err = tx.Savepoint(func() (err error) {

@@ -37,7 +37,7 @@ func counter(t *testing.T, d *db.DB, read func()) (*Service, context.Context) {
 		t.Fatal(err)
 	}
 	d.Subscribe(requested, func(string) { read() })
-	s := &Service{DB: d, Keys: keys, Memory: &idem.Memory{DB: d, Keys: keys}, ReadSpaces: func(tx *db.Tx, propertyID, integrationID string) error {
+	s := &Service{DB: d, Keys: keys, Answers: &idem.Answers{DB: d, Keys: keys}, ReadSpaces: func(tx *db.Tx, propertyID, integrationID string) error {
 		if propertyID != "prp_1" || integrationID != "int_1" {
 			return errors.New("another's spaces")
 		}

@@ -24,7 +24,7 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.UpsertEndpointResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*partnerv1.UpsertEndpointResponse, error) {
 		desired := endpointFromRequest(req)
 		desired.PropertyID, desired.IntegrationID = a.PropertyID, a.IntegrationID
 		e, secret, err := s.Registry.Register(tx, desired, s.CheckURL)
@@ -110,7 +110,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpo
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.DeleteEndpointResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*partnerv1.DeleteEndpointResponse, error) {
 		e, err := s.Registry.Unregister(tx, a.PropertyID, a.IntegrationID, req.GetAction())
 		if err != nil {
 			return nil, err
@@ -135,7 +135,7 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	}
 	out := &partnerv1.EndpointTest{
 		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Violations: violations,
-		Reason: convert.Text(found.Reason), Message: convert.Text(found.Message),
+		Reason: convert.TextOrNil(found.Reason), Message: convert.TextOrNil(found.Message),
 	}
 	return &partnerv1.TestEndpointResponse{Data: out}, nil
 }
@@ -192,7 +192,7 @@ func endpointMessage(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {
 		Action: e.Action, Url: e.URL, Method: e.Method, IntegrationId: e.IntegrationID, TokenIn: e.TokenIn,
 		Health: &partnerv1.EndpointHealth{
 			State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
-			LastSuccessAt: convert.At(e.Health.LastSuccessAt), LastFailureAt: convert.At(e.Health.LastFailureAt), LastError: convert.Text(e.Health.LastError.Text),
+			LastSuccessAt: convert.OptionalTime(e.Health.LastSuccessAt), LastFailureAt: convert.OptionalTime(e.Health.LastFailureAt), LastError: convert.TextOrNil(e.Health.LastError.Text),
 		},
 	}
 	if withToken {

@@ -25,7 +25,7 @@ func reservationsIn(answer proto.Message) []*partnerv1.Reservation {
 }
 
 // RemovePersonal removes the booker and the ids of companions (accompanying guests) from an answer before it is stored under an
-// Idempotency-Key. The stored answer could outlive the erasure of the guest: see [idem.Memory].
+// Idempotency-Key. The stored answer could outlive the erasure of the guest: see [idem.Answers].
 func RemovePersonal(answer proto.Message) {
 	for _, r := range reservationsIn(answer) {
 		if r == nil {

@@ -43,7 +43,7 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 	if len(wrong) > 0 {
 		return nil, s.collectErrors(ctx, a, patch, wrong)
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*partnerv1.UpsertReservationResponse, error) {
 		out, err := s.upsert(tx, a, patch)
 		return &partnerv1.UpsertReservationResponse{Data: out}, err
 	})
@@ -211,7 +211,7 @@ func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChai
 			}
 		}
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.ResetKeyChainResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*partnerv1.ResetKeyChainResponse, error) {
 		row, err := reservation.Find(tx, writeScope(a), nil, req.GetPmsId())
 		if err != nil {
 			return nil, err

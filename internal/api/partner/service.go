@@ -25,7 +25,7 @@ type Service struct {
 
 	DB       *db.DB
 	Keys     *keyring.Ring
-	Memory   *idem.Memory
+	Answers  *idem.Answers
 	Registry *partner.Registry
 	// KeepStays is the retention period of reservations after their end.
 	KeepStays time.Duration

@@ -53,8 +53,8 @@ func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, row
 	out := make([]*partnerv1.Space, len(rows))
 	for i, r := range rows {
 		out[i] = &partnerv1.Space{
-			Id: r.ID, Type: r.Type, Name: r.Name, Floor: convert.Text(r.Floor), ParentSpaceId: convert.Text(r.ParentID),
-			IsPrivate: r.IsPrivate, IsActive: r.IsActive, HasLock: locks[r.ID] != "", PmsSpaceId: convert.Text(theirs[r.ID]),
+			Id: r.ID, Type: r.Type, Name: r.Name, Floor: convert.TextOrNil(r.Floor), ParentSpaceId: convert.TextOrNil(r.ParentID),
+			IsPrivate: r.IsPrivate, IsActive: r.IsActive, HasLock: locks[r.ID] != "", PmsSpaceId: convert.TextOrNil(theirs[r.ID]),
 		}
 	}
 	return out, nil
@@ -81,7 +81,7 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 	}
 	list := &partnerv1.GateList{Total: int32(total)}
 	for _, r := range rows {
-		list.List = append(list.List, &partnerv1.Gate{Id: r.ID, Name: r.Name, Floor: convert.Text(r.Floor), HasLock: locks[r.ID] != ""})
+		list.List = append(list.List, &partnerv1.Gate{Id: r.ID, Name: r.Name, Floor: convert.TextOrNil(r.Floor), HasLock: locks[r.ID] != ""})
 	}
 	return &partnerv1.ListGatesResponse{Data: list}, nil
 }

@@ -28,7 +28,7 @@ func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhoo
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.UpsertWebhookResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*partnerv1.UpsertWebhookResponse, error) {
 		row, secret, err := s.Registry.RegisterWebhook(tx, partner.WebhookChange{
 			PropertyID: a.PropertyID, IntegrationID: a.IntegrationID, ID: req.GetId(), URL: req.GetUrl(), Kinds: req.GetEvents(), Enabled: req.Enabled,
 		}, s.CheckURL)
@@ -36,7 +36,7 @@ func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhoo
 			return nil, err
 		}
 		data, err := webhookMessage(tx, row)
-		return &partnerv1.UpsertWebhookResponse{Data: data, SigningSecret: convert.Text(secret)}, err
+		return &partnerv1.UpsertWebhookResponse{Data: data, SigningSecret: convert.TextOrNil(secret)}, err
 	})
 }
 
@@ -68,7 +68,7 @@ func (s *Service) DeleteWebhook(ctx context.Context, req *partnerv1.DeleteWebhoo
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.DeleteWebhookResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*partnerv1.DeleteWebhookResponse, error) {
 		row, err := partner.RemoveWebhook(tx, a.PropertyID, a.IntegrationID, req.GetId())
 		if err != nil {
 			return nil, err
@@ -88,7 +88,7 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, req *partnerv1.Rotate
 	if req.OverlapMinutes != nil {
 		overlap = time.Duration(req.GetOverlapMinutes()) * time.Minute
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*partnerv1.RotateWebhookSecretResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*partnerv1.RotateWebhookSecretResponse, error) {
 		row, secret, err := s.Registry.RotateWebhookSecret(tx, a.PropertyID, a.IntegrationID, req.GetId(), overlap)
 		if err != nil {
 			return nil, err
@@ -125,7 +125,7 @@ func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookReq
 		return partner.RecordWebhookTest(tx, a.PropertyID, row.ID, partner.Failure{Text: found.Message, Problem: found.Problem})
 	})
 	return &partnerv1.TestWebhookResponse{Data: &partnerv1.WebhookTest{
-		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Error: convert.Text(found.Message),
+		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Error: convert.TextOrNil(found.Message),
 	}}, err
 }
 
@@ -169,19 +169,19 @@ func webhookMessage(view *db.Tx, w *partner.WebhookRow) (*partnerv1.Webhook, err
 	}
 	health := partner.WebhookHealth(w)
 	out := &partnerv1.Webhook{
-		Id: w.ID, Url: w.URL, Events: w.Kinds, Enabled: w.DisabledAt == nil, DisabledReason: convert.Text(w.DisabledReason),
-		DisabledAt: convert.At(w.DisabledAt), CreatedAt: convert.Time(w.CreatedAt),
+		Id: w.ID, Url: w.URL, Events: w.Kinds, Enabled: w.DisabledAt == nil, DisabledReason: convert.TextOrNil(w.DisabledReason),
+		DisabledAt: convert.OptionalTime(w.DisabledAt), CreatedAt: convert.Time(w.CreatedAt),
 		Health: &partnerv1.WebhookHealth{
-			State: health.State(), ConsecutiveFailures: int32(health.Failures), LastSuccessAt: convert.At(health.LastSuccessAt),
-			LastFailureAt: convert.At(health.LastFailureAt), LastError: convert.Text(health.LastError.Text),
+			State: health.State(), ConsecutiveFailures: int32(health.Failures), LastSuccessAt: convert.OptionalTime(health.LastSuccessAt),
+			LastFailureAt: convert.OptionalTime(health.LastFailureAt), LastError: convert.TextOrNil(health.LastError.Text),
 		},
 		Backlog: &partnerv1.WebhookBacklog{
-			Waiting: int32(backlog.Waiting), WaitingSince: convert.At(backlog.Since), FailingSubjects: int32(backlog.HeldBack),
-			NextRetryAt: convert.At(backlog.RetryAt), GivenUp: int32(w.GivenUp), GivenUpAt: convert.At(w.GivenUpAt),
+			Waiting: int32(backlog.Waiting), WaitingSince: convert.OptionalTime(backlog.Since), FailingSubjects: int32(backlog.HeldBack),
+			NextRetryAt: convert.OptionalTime(backlog.RetryAt), GivenUp: int32(w.GivenUp), GivenUpAt: convert.OptionalTime(w.GivenUpAt),
 		},
 	}
 	if w.PreviousUntil != nil && view.Now().Before(*w.PreviousUntil) {
-		out.PreviousSecretUntil = convert.At(w.PreviousUntil)
+		out.PreviousSecretUntil = convert.OptionalTime(w.PreviousUntil)
 	}
 	return out, nil
 }

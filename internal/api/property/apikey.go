@@ -57,5 +57,5 @@ func (s *apiKeys) RevokeApiKey(ctx context.Context, _ *propertyv1.RevokeApiKeyRe
 }
 
 func tokenMessage(t *credential.Row) *propertyv1.Token {
-	return &propertyv1.Token{Id: t.ID, Name: t.Name, Hint: t.Hint, ExpiresAt: convert.At(t.ExpiresAt), CreatedAt: timestamppb.New(t.CreatedAt)}
+	return &propertyv1.Token{Id: t.ID, Name: t.Name, Hint: t.Hint, ExpiresAt: convert.OptionalTime(t.ExpiresAt), CreatedAt: timestamppb.New(t.CreatedAt)}
 }

@@ -28,7 +28,7 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.CreateBridgeResponse{Data: bridgeMessage(row, 0, tx.Now()), JoinCode: code, JoinCodeExpiresAt: convert.At(row.JoinExpiresAt)}, nil
+		return &propertyv1.CreateBridgeResponse{Data: bridgeMessage(row, 0, tx.Now()), JoinCode: code, JoinCodeExpiresAt: convert.OptionalTime(row.JoinExpiresAt)}, nil
 	})
 }
 
@@ -40,7 +40,7 @@ func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCo
 			return nil, err
 		}
 		m, err := bridgeWithLocks(tx, propertyID, row)
-		return &propertyv1.CreateJoinCodeResponse{Data: m, JoinCode: code, JoinCodeExpiresAt: convert.At(row.JoinExpiresAt)}, err
+		return &propertyv1.CreateJoinCodeResponse{Data: m, JoinCode: code, JoinCodeExpiresAt: convert.OptionalTime(row.JoinExpiresAt)}, err
 	})
 }
 
@@ -91,8 +91,8 @@ func bridgeWithLocks(tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1
 // bridgeMessage converts a bridge. locks is the number of its locks.
 func bridgeMessage(b *bridge.Row, locks int, now time.Time) *propertyv1.Bridge {
 	m := &propertyv1.Bridge{
-		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: convert.At(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,
-		CertificateExpiresAt: convert.At(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt), LinkSince: convert.At(b.LinkAt),
+		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: convert.OptionalTime(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,
+		CertificateExpiresAt: convert.OptionalTime(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt), LinkSince: convert.OptionalTime(b.LinkAt),
 	}
 	switch {
 	case b.RevokedAt != nil:
@@ -102,7 +102,7 @@ func bridgeMessage(b *bridge.Row, locks int, now time.Time) *propertyv1.Bridge {
 	case bridge.IsOnline(b, now):
 		m.State = "online"
 	default:
-		m.OfflineReason = convert.Text(b.OfflineReason)
+		m.OfflineReason = convert.TextOrNil(b.OfflineReason)
 	}
 	return m
 }

@@ -175,9 +175,9 @@ func (s *CheckIns) whyNoAddress(ctx context.Context, row *reservation.Row) error
 // a stage.
 func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*propertyv1.StaffCheckIn, error) {
 	m := &propertyv1.StaffCheckIn{
-		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.At(v.Row.BeganAt), NextAskAt: convert.Time(v.NextAsk()),
+		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.OptionalTime(v.Row.BeganAt), NextAskAt: convert.Time(v.NextAsk()),
 		AttemptKey: v.Attempt.Key, Attempts: int32(v.Attempt.Calls), AcceptedAt: convert.Time(v.Attempt.AcceptedAt),
-		ArrivalTime: v.Row.ArrivalTime, HouseRulesAcceptedAt: convert.At(v.Row.HouseRulesAcceptedAt),
+		ArrivalTime: v.Row.ArrivalTime, HouseRulesAcceptedAt: convert.OptionalTime(v.Row.HouseRulesAcceptedAt),
 	}
 	if v.Answer != nil {
 		m.AskedAt = timestamppb.New(v.Answer.At)

@@ -121,7 +121,7 @@ func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 		window := lock.WindowAt(sl, view.Now())
 		out = append(out, &propertyv1.CodePlace{
 			DoorId: sl.DoorID, DoorName: names[sl.DoorID].Name, DoorParentName: names[sl.DoorID].Parent, LockId: sl.LockID, Evidence: sl.Evidence, Result: sl.Result,
-			NotBefore: convert.Time(window.From), NotAfter: convert.Time(window.To), UsedAt: convert.At(sl.UsedAt),
+			NotBefore: convert.Time(window.From), NotAfter: convert.Time(window.To), UsedAt: convert.OptionalTime(sl.UsedAt),
 		})
 	}
 	return out, nil
@@ -232,10 +232,10 @@ func (s *codes) codeMessages(view *db.Tx, propertyID string, rows ...*code.Row) 
 // codeAt converts a code with its state at the time now. zone is the time zone of its weekly hours, holder the name of its holder.
 func codeAt(zone *time.Location, now time.Time, c *code.Row, holder string) *propertyv1.Code {
 	m := &propertyv1.Code{
-		Id: c.ID, Kind: c.Kind, Holder: holder, LockId: convert.Text(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
-		NotBefore: timestamppb.New(c.NotBefore), NotAfter: convert.At(c.NotAfter), State: code.State(c, zone, now),
-		EndReason: convert.Text(c.EndReason), EndedAt: convert.At(c.EndedAt), Removed: c.ReleasedAt != nil, UsedAt: convert.At(c.UsedAt),
-		ReadAt: convert.At(c.ReadAt), ReadBy: convert.Text(c.ReadBy), CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
+		Id: c.ID, Kind: c.Kind, Holder: holder, LockId: convert.TextOrNil(c.LockID), DoorIds: c.Doors, AllRooms: c.AllRooms,
+		NotBefore: timestamppb.New(c.NotBefore), NotAfter: convert.OptionalTime(c.NotAfter), State: code.State(c, zone, now),
+		EndReason: convert.TextOrNil(c.EndReason), EndedAt: convert.OptionalTime(c.EndedAt), Removed: c.ReleasedAt != nil, UsedAt: convert.OptionalTime(c.UsedAt),
+		ReadAt: convert.OptionalTime(c.ReadAt), ReadBy: convert.TextOrNil(c.ReadBy), CreatedBy: c.CreatedBy, CreatedAt: timestamppb.New(c.CreatedAt),
 	}
 	for _, h := range c.Hours {
 		line := &propertyv1.WeeklyHours{From: h.From, To: h.To}

@@ -128,7 +128,7 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, n
 func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, tab reservation.Tab, to message.Reader) *propertyv1.DayStay {
 	out := &propertyv1.DayStay{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, GuestName: strings.TrimSpace(convert.OrEmpty(booker.FirstName) + " " + booker.LastName),
-		SpaceName: convert.Text(cmp.Or(a.Space, a.Row.SpaceKey)), ParentSpaceName: convert.Text(a.ParentSpace), State: a.Row.State, From: timestamppb.New(a.Row.FromAt), To: timestamppb.New(a.Row.ToAt),
+		SpaceName: convert.TextOrNil(cmp.Or(a.Space, a.Row.SpaceKey)), ParentSpaceName: convert.TextOrNil(a.ParentSpace), State: a.Row.State, From: timestamppb.New(a.Row.FromAt), To: timestamppb.New(a.Row.ToAt),
 		CheckIn: &propertyv1.DayCheckIn{Stage: string(b.Stage), FormComplete: b.FormComplete, ArrivalTime: b.ArrivalTime, BeganAt: convert.Time(b.BeganAt)},
 	}
 	for _, d := range a.Plan.Doors {

@@ -64,7 +64,7 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 	keys := dbtest.Keys(t, d)
 	w := &world{d: d, clock: c}
 	w.deps = Deps{
-		DB: d, Memory: &idem.Memory{DB: d, Keys: keys}, Keys: keys, Partners: partner.New(d, keys, c),
+		DB: d, Answers: &idem.Answers{DB: d, Keys: keys}, Keys: keys, Partners: partner.New(d, keys, c),
 		Stays: Stays{
 			Replan: func(_ *db.Tx, _ string, touched space.AffectedStays) error {
 				w.replanned = append(w.replanned, touched)

@@ -121,7 +121,7 @@ func gateMessages(view *db.Tx, propertyID string, rows ...*space.GateRow) ([]*pr
 	for _, row := range rows {
 		m := bareGate(row)
 		m.Etag = convert.Etag(m, lockField)
-		m.LockId = convert.Text(locked[row.ID])
+		m.LockId = convert.TextOrNil(locked[row.ID])
 		list = append(list, m)
 	}
 	return list, nil

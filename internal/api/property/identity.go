@@ -86,7 +86,7 @@ func (s *Identities) FinishIdentityLink(ctx context.Context, r *propertyv1.Finis
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.FinishIdentityLinkResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.FinishIdentityLinkResponse, error) {
 		if err := link(tx); err != nil {
 			return nil, err
 		}
@@ -100,7 +100,7 @@ func (s *Identities) DeleteIdentityLink(ctx context.Context, _ *propertyv1.Delet
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.DeleteIdentityLinkResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.DeleteIdentityLinkResponse, error) {
 		if err := staff.UnlinkIdentity(tx, who.PersonID); err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 	}
 	list := &propertyv1.AppList{Total: int32(len(apps))}
 	for _, a := range apps {
-		list.List = append(list.List, &propertyv1.App{Id: a.ID, Name: a.Name, IntegrationId: convert.Text(connected[a.ID])})
+		list.List = append(list.List, &propertyv1.App{Id: a.ID, Name: a.Name, IntegrationId: convert.TextOrNil(connected[a.ID])})
 	}
 	return &propertyv1.ListAppsResponse{Data: list}, nil
 }
@@ -217,7 +217,7 @@ func (s *integrations) TestEndpoint(ctx context.Context, r *propertyv1.TestEndpo
 	}
 	out := &propertyv1.EndpointTest{
 		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond),
-		Reason: convert.Text(found.Reason), Message: convert.Text(found.Message),
+		Reason: convert.TextOrNil(found.Reason), Message: convert.TextOrNil(found.Message),
 	}
 	for _, v := range found.Violations {
 		out.Violations, out.Problems = append(out.Violations, v.Text), append(out.Problems, endpointProblem(v, chain.Reader(ctx)))
@@ -266,8 +266,8 @@ func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.Integr
 	list := make([]*propertyv1.Integration, 0, len(rows))
 	for _, row := range rows {
 		m := &propertyv1.Integration{
-			Id: row.ID, AppId: row.AppID, Name: row.Name, Scopes: row.Scopes, SpacesReadAt: convert.At(row.SpacesReadAt),
-			SpacesTriedAt: convert.At(row.SpacesTriedAt), SpacesFailures: int32(row.SpacesFailures), CreatedAt: timestamppb.New(row.CreatedAt), InvitationsEnabled: row.InvitationsAt != nil,
+			Id: row.ID, AppId: row.AppID, Name: row.Name, Scopes: row.Scopes, SpacesReadAt: convert.OptionalTime(row.SpacesReadAt),
+			SpacesTriedAt: convert.OptionalTime(row.SpacesTriedAt), SpacesFailures: int32(row.SpacesFailures), CreatedAt: timestamppb.New(row.CreatedAt), InvitationsEnabled: row.InvitationsAt != nil,
 		}
 		for _, e := range endpoints[row.ID] {
 			m.Endpoints = append(m.Endpoints, endpointMessage(e, to))
@@ -293,7 +293,7 @@ func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.Integr
 func endpointMessage(e partner.Endpoint, to message.Reader) *propertyv1.Endpoint {
 	return &propertyv1.Endpoint{
 		Action: e.Action, Url: e.URL, Method: e.Method, State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
-		LastSuccessAt: convert.At(e.Health.LastSuccessAt), LastFailureAt: convert.At(e.Health.LastFailureAt), LastError: convert.Text(e.Health.LastError.Text),
+		LastSuccessAt: convert.OptionalTime(e.Health.LastSuccessAt), LastFailureAt: convert.OptionalTime(e.Health.LastFailureAt), LastError: convert.TextOrNil(e.Health.LastError.Text),
 		LastProblem: endpointProblem(e.Health.LastError, to),
 	}
 }
@@ -305,8 +305,8 @@ func webhookMessage(view *db.Tx, w *partner.WebhookRow, to message.Reader) (*pro
 	}
 	failure := partner.WebhookHealth(w).LastError
 	return &propertyv1.Webhook{
-		Id: w.ID, Host: partner.WebhookHost(w), Events: w.Kinds, State: partner.WebhookState(w), DisabledReason: convert.Text(w.DisabledReason),
-		ConsecutiveFailures: int32(w.Failures), LastSuccessAt: convert.At(w.LastSuccessAt), LastFailureAt: convert.At(w.LastFailureAt),
-		LastError: convert.Text(failure.Text), LastProblem: endpointProblem(failure, to), Waiting: int32(backlog.Waiting), WaitingSince: convert.At(backlog.Since), GivenUp: int32(w.GivenUp),
+		Id: w.ID, Host: partner.WebhookHost(w), Events: w.Kinds, State: partner.WebhookState(w), DisabledReason: convert.TextOrNil(w.DisabledReason),
+		ConsecutiveFailures: int32(w.Failures), LastSuccessAt: convert.OptionalTime(w.LastSuccessAt), LastFailureAt: convert.OptionalTime(w.LastFailureAt),
+		LastError: convert.TextOrNil(failure.Text), LastProblem: endpointProblem(failure, to), Waiting: int32(backlog.Waiting), WaitingSince: convert.OptionalTime(backlog.Since), GivenUp: int32(w.GivenUp),
 	}, nil
 }

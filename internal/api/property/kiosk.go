@@ -70,7 +70,7 @@ func (s *kiosks) DeleteKiosk(ctx context.Context, r *propertyv1.DeleteKioskReque
 
 func kioskMessage(view *db.Tx, row *kiosk.Row) *propertyv1.Kiosk {
 	return &propertyv1.Kiosk{
-		Id: row.ID, Name: row.Name, State: kiosk.StateOf(row, view.Now()), SeenAt: convert.At(row.SeenAt), EnrolledAt: convert.At(row.EnrolledAt),
+		Id: row.ID, Name: row.Name, State: kiosk.StateOf(row, view.Now()), SeenAt: convert.OptionalTime(row.SeenAt), EnrolledAt: convert.OptionalTime(row.EnrolledAt),
 		Door: row.Door, CreatedAt: timestamppb.New(row.CreatedAt),
 	}
 }

@@ -239,7 +239,7 @@ var actResults = map[string]string{
 func setOutcome(m *propertyv1.Act, o lock.Outcome) {
 	m.Result = actResults[o.State]
 	if m.Result != "opened" {
-		m.Reason = convert.Text(o.Result)
+		m.Reason = convert.TextOrNil(o.Result)
 	}
 	m.FinishedAt = convert.Time(o.At)
 }
@@ -277,7 +277,7 @@ func lockMessages(view *db.Tx, propertyID string, rows ...*lock.Row) ([]*propert
 		}
 		if row.DoorID != nil {
 			name := names[*row.DoorID]
-			m.DoorName, m.DoorParentName = convert.Text(name.Name), convert.Text(name.Parent)
+			m.DoorName, m.DoorParentName = convert.TextOrNil(name.Name), convert.TextOrNil(name.Parent)
 		}
 		list = append(list, m)
 	}

@@ -14,12 +14,12 @@ import (
 func healthMessage(row *lock.Row, state lock.State, now time.Time) *propertyv1.LockStatus {
 	s := row.Status
 	m := &propertyv1.LockStatus{
-		Online: state.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: convert.At(s.BatteryObservedAt), LastSeenAt: convert.At(s.LastSeenAt),
-		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: convert.At(s.ClockObservedAt), Firmware: s.Firmware, KeypadPausedUntil: convert.At(lock.KeypadPausedUntil(s, now)),
-		OfflineSince: convert.At(row.UnreachedAt), BatteryLow: row.BatteryNotifiedAt != nil, ClockUntrusted: row.ClockNotifiedAt != nil, SlotsFree: int32(state.FreeSlots), // a lock has at most 1000 slots
+		Online: state.Online, Bolt: s.Bolt, Door: s.Door, BatteryObservedAt: convert.OptionalTime(s.BatteryObservedAt), LastSeenAt: convert.OptionalTime(s.LastSeenAt),
+		ClockOffsetMs: s.ClockOffsetMS, ClockObservedAt: convert.OptionalTime(s.ClockObservedAt), Firmware: s.Firmware, KeypadPausedUntil: convert.OptionalTime(lock.KeypadPausedUntil(s, now)),
+		OfflineSince: convert.OptionalTime(row.UnreachedAt), BatteryLow: row.BatteryNotifiedAt != nil, ClockUntrusted: row.ClockNotifiedAt != nil, SlotsFree: int32(state.FreeSlots), // a lock has at most 1000 slots
 	}
 	if !state.Online {
-		m.OfflineReason = convert.Text(state.OfflineReason)
+		m.OfflineReason = convert.TextOrNil(state.OfflineReason)
 	}
 	if s.BatteryPercent != nil {
 		v := int32(*s.BatteryPercent) // percentages are 0 to 100
@@ -36,8 +36,8 @@ func healthMessage(row *lock.Row, state lock.State, now time.Time) *propertyv1.L
 func slotMessage(s *lock.SlotRow, owner string, now time.Time) *propertyv1.LockSlot {
 	window := lock.WindowAt(s, now)
 	m := &propertyv1.LockSlot{
-		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: convert.Text(owner),
-		NotBefore: convert.Time(window.From), NotAfter: convert.Time(window.To), SeenAt: convert.At(s.SeenAt), UsedAt: convert.At(s.UsedAt), Unmanaged: s.Foreign,
+		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: convert.TextOrNil(owner),
+		NotBefore: convert.Time(window.From), NotAfter: convert.Time(window.To), SeenAt: convert.OptionalTime(s.SeenAt), UsedAt: convert.OptionalTime(s.UsedAt), Unmanaged: s.Foreign,
 	}
 	if strings.HasPrefix(s.GrantID, id.Code+"_") {
 		m.CodeId = &s.GrantID

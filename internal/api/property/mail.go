@@ -107,7 +107,7 @@ func (s *mails) message(ctx context.Context, view *db.Tx, row *mail.Row) (*prope
 	}
 	return &propertyv1.Mail{
 		Id: row.ID, Kind: row.Kind, ReservationId: row.ReservationID, MaskedTo: mail.Mask(to), State: row.State, Attempts: int32(row.Attempts),
-		Failure: row.Failure, FailureText: chain.Reader(ctx).Text(mail.ProblemText(row)), Answer: reply, SentAt: convert.At(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
+		Failure: row.Failure, FailureText: chain.Reader(ctx).Text(mail.ProblemText(row)), Answer: reply, SentAt: convert.OptionalTime(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
 	}, nil
 }
 

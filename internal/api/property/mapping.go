@@ -60,9 +60,9 @@ func partnerSpaces(entries []space.Entry) []*propertyv1.PartnerSpace {
 	list := make([]*propertyv1.PartnerSpace, 0, len(entries))
 	for _, e := range entries {
 		m := &propertyv1.PartnerSpace{
-			ExternalId: e.ExternalID, Type: e.Type, Name: e.Name, ParentExternalId: convert.Text(e.ParentExternalID), ParentName: convert.Text(e.ParentName), Floor: e.Floor,
+			ExternalId: e.ExternalID, Type: e.Type, Name: e.Name, ParentExternalId: convert.TextOrNil(e.ParentExternalID), ParentName: convert.TextOrNil(e.ParentName), Floor: e.Floor,
 			IsPrivate: e.IsPrivate, IsActive: e.IsActive, State: "unmapped", SeenAt: timestamppb.New(e.SeenAt),
-			SpaceId: convert.Text(e.SpaceID), SpaceName: convert.Text(e.SpaceName),
+			SpaceId: convert.TextOrNil(e.SpaceID), SpaceName: convert.TextOrNil(e.SpaceName),
 		}
 		switch {
 		case e.SpaceID != "" && e.GoneAt != nil:
@@ -95,7 +95,7 @@ func addSuggestions(view *db.Tx, propertyID, integrationID string, list []*prope
 	}
 	for _, m := range list {
 		if sg, ok := byID[m.GetExternalId()]; ok && m.SpaceId == nil {
-			m.SuggestedSpaceId, m.SuggestedSpaceName, m.Confidence = &sg.SpaceID, convert.Text(names[sg.SpaceID]), convert.Text(string(sg.Confidence))
+			m.SuggestedSpaceId, m.SuggestedSpaceName, m.Confidence = &sg.SpaceID, convert.TextOrNil(names[sg.SpaceID]), convert.TextOrNil(string(sg.Confidence))
 		}
 		m.Creatable = creatable[m.GetExternalId()]
 	}
@@ -112,7 +112,7 @@ func addDorms(view *db.Tx, propertyID string, list []*propertyv1.PartnerSpace) e
 	}
 	dorms, err := space.DormNames(view, propertyID, ids)
 	for _, m := range list {
-		m.ParentSpaceName, m.SuggestedParentSpaceName = convert.Text(dorms[m.GetSpaceId()]), convert.Text(dorms[m.GetSuggestedSpaceId()])
+		m.ParentSpaceName, m.SuggestedParentSpaceName = convert.TextOrNil(dorms[m.GetSpaceId()]), convert.TextOrNil(dorms[m.GetSuggestedSpaceId()])
 	}
 	return err
 }
@@ -309,6 +309,6 @@ func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflict
 func conflictMessage(c *space.ConflictRow, to message.Reader) *propertyv1.Conflict {
 	return &propertyv1.Conflict{
 		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, ExternalId: c.ExternalID, Detail: space.ConflictText(c, to),
-		ReservationIds: c.ReservationIds, OpenedAt: timestamppb.New(c.OpenedAt), ClosedAt: convert.At(c.ClosedAt),
+		ReservationIds: c.ReservationIds, OpenedAt: timestamppb.New(c.OpenedAt), ClosedAt: convert.OptionalTime(c.ClosedAt),
 	}
 }

@@ -94,7 +94,7 @@ var errErasedGuests = fault.New(fault.NotFound, fault.GuestNotFound, "the data o
 
 // SendMessage sends a message to a guest.
 func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageRequest) (*propertyv1.SendMessageResponse, error) {
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.SendMessageResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.SendMessageResponse, error) {
 		k, err := conversationOf(ctx, tx, r.GetGuestId(), func(propertyID string) error {
 			_, err := guest.LoadParty(tx, s.Keys, propertyID, r.GetGuestId())
 			return err
@@ -121,7 +121,7 @@ func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageReq
 
 // ReadMessages marks messages of a guest as read by the property, up to a number.
 func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesRequest) (*propertyv1.ReadMessagesResponse, error) {
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ReadMessagesResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.ReadMessagesResponse, error) {
 		k, err := conversationOf(ctx, tx, r.GetGuestId(), nil)
 		if err != nil {
 			return nil, err

@@ -95,6 +95,6 @@ func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, er
 func noticeMessage(n *notice.Row, to message.Reader) *propertyv1.Notice {
 	return &propertyv1.Notice{
 		Id: n.ID, Kind: n.Kind, Subject: n.Subject, Text: notice.Text(n, to), Stands: notice.IsProblemOpen(n),
-		ReadAt: convert.At(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt), Parameters: convert.Struct(n.Parameters),
+		ReadAt: convert.OptionalTime(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt), Parameters: convert.Struct(n.Parameters),
 	}
 }

@@ -53,7 +53,7 @@ func (s *Passkeys) FinishPasskeyRegistration(ctx context.Context, r *propertyv1.
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.FinishPasskeyRegistrationResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.FinishPasskeyRegistrationResponse, error) {
 		made, err := s.Staff.AddPasskey(tx, who.PersonID, who.TokenID, staff.Answer{State: r.GetState(), Credential: r.GetCredential()}, r.GetName())
 		if err != nil {
 			return nil, err
@@ -67,7 +67,7 @@ func (s *Passkeys) RenamePasskey(ctx context.Context, r *propertyv1.RenamePasske
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.RenamePasskeyResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.RenamePasskeyResponse, error) {
 		p, err := staff.RenamePasskey(tx, s.Keys, who.PersonID, r.GetId(), r.GetName())
 		if err != nil {
 			return nil, err
@@ -81,7 +81,7 @@ func (s *Passkeys) DeletePasskey(ctx context.Context, r *propertyv1.DeletePasske
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.DeletePasskeyResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.DeletePasskeyResponse, error) {
 		if err := staff.DeletePasskey(tx, who.PersonID, r.GetId()); err != nil {
 			return nil, err
 		}
@@ -126,7 +126,7 @@ func (s *Passkeys) FinishPasskeyConfirmation(ctx context.Context, r *propertyv1.
 	if err != nil {
 		return nil, err
 	}
-	out, err := idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.FinishPasskeyConfirmationResponse, error) {
+	out, err := idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.FinishPasskeyConfirmationResponse, error) {
 		made, err := s.Staff.ConfirmWithPasskey(tx, who.PersonID, who.TokenID, staff.Answer{State: r.GetState(), Credential: r.GetCredential()})
 		if err != nil {
 			return nil, err

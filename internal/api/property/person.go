@@ -137,7 +137,7 @@ func memberMessage(ctx context.Context, m staff.Member) *propertyv1.Member {
 	a, _ := actor.From(ctx)
 	return &propertyv1.Member{
 		Id: m.ID, Name: m.Name, Email: m.Email, Role: string(m.Role), Disabled: m.Disabled, HasSecondFactor: m.HasSecondFactor,
-		UsedAt: convert.At(m.UsedAt), CreatedAt: timestamppb.New(m.JoinedAt), Current: a.PersonID == m.ID, Etag: convert.Etag(accessMessage(m)),
+		UsedAt: convert.OptionalTime(m.UsedAt), CreatedAt: timestamppb.New(m.JoinedAt), Current: a.PersonID == m.ID, Etag: convert.Etag(accessMessage(m)),
 	}
 }
 

@@ -90,8 +90,8 @@ func staffReservation(f reservation.Found) *propertyv1.Reservation {
 		spaceID, name = f.Space.ID, f.Space.Name
 	}
 	m := &propertyv1.Reservation{
-		SpaceId: convert.Text(spaceID), SpaceName: convert.Text(name), ParentSpaceName: convert.Text(f.Parent), Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
-		FirstName: f.Booker.FirstName, LastName: f.Booker.LastName, From: timestamppb.New(f.Row.FromAt), To: timestamppb.New(f.Row.ToAt), ErasedAt: convert.At(f.Row.ErasedAt),
+		SpaceId: convert.TextOrNil(spaceID), SpaceName: convert.TextOrNil(name), ParentSpaceName: convert.TextOrNil(f.Parent), Id: f.Row.ID, IntegrationId: f.Row.IntegrationID, PmsId: f.Row.PmsID, PmsNumber: f.Row.PmsNumber, State: f.Row.State,
+		FirstName: f.Booker.FirstName, LastName: f.Booker.LastName, From: timestamppb.New(f.Row.FromAt), To: timestamppb.New(f.Row.ToAt), ErasedAt: convert.OptionalTime(f.Row.ErasedAt),
 		AdultCount: convert.Int32(f.Row.AdultCount), ChildCount: convert.Int32(f.Row.ChildCount),
 		PmsGroupId: f.Row.PmsGroupID, SourceName: f.Row.SourceName, ChannelNumber: f.Row.ChannelNumber,
 	}
@@ -147,7 +147,7 @@ func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArriv
 			return nil, err
 		}
 		m := arrivalMessage(a, booker, chain.Reader(ctx))
-		m.ArrivalTime = convert.Text(hours[a.Row.ID])
+		m.ArrivalTime = convert.TextOrNil(hours[a.Row.ID])
 		list.List = append(list.List, m)
 	}
 	return &propertyv1.ListArrivalsResponse{Data: list}, nil
@@ -159,7 +159,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, State: a.Row.State, From: timestamppb.New(a.Row.FromAt), Verdict: string(a.Status),
 	}
 	out.GuestName = strings.TrimSpace(convert.OrEmpty(b.FirstName) + " " + b.LastName)
-	out.SpaceName, out.ParentSpaceName = convert.Text(cmp.Or(a.Space, a.Row.SpaceKey)), convert.Text(a.ParentSpace)
+	out.SpaceName, out.ParentSpaceName = convert.TextOrNil(cmp.Or(a.Space, a.Row.SpaceKey)), convert.TextOrNil(a.ParentSpace)
 	for _, d := range a.Plan.Doors {
 		out.Doors = append(out.Doors, d.Name)
 	}
@@ -175,7 +175,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader
 func arrivalFixes(fixes []readiness.Fix, to message.Reader) (out []*propertyv1.ArrivalFix) {
 	for _, f := range fixes {
 		out = append(out, &propertyv1.ArrivalFix{
-			Reason: f.Reason, Severity: string(f.Severity), DoorId: convert.Text(f.DoorID), DoorName: convert.Text(f.Door), DoorParentName: convert.Text(f.DoorParent),
+			Reason: f.Reason, Severity: string(f.Severity), DoorId: convert.TextOrNil(f.DoorID), DoorName: convert.TextOrNil(f.Door), DoorParentName: convert.TextOrNil(f.DoorParent),
 			Text: to.Text(f.Message()), Parameters: convert.Struct(f.Params),
 		})
 	}

@@ -25,7 +25,7 @@ func (s *Sessions) BeginTOTP(ctx context.Context, _ *propertyv1.BeginTOTPRequest
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.BeginTOTPResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.BeginTOTPResponse, error) {
 		e, err := staff.BeginTOTP(tx, s.Keys, who.PersonID)
 		if err != nil {
 			return nil, err
@@ -45,7 +45,7 @@ func (s *Sessions) ConfirmTOTP(ctx context.Context, r *propertyv1.ConfirmTOTPReq
 	if err != nil {
 		return nil, err
 	}
-	out, err := idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ConfirmTOTPResponse, error) {
+	out, err := idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.ConfirmTOTPResponse, error) {
 		made, codes, err := confirm(tx)
 		if err != nil {
 			return nil, err
@@ -62,7 +62,7 @@ func (s *Sessions) DisableTOTP(ctx context.Context, _ *propertyv1.DisableTOTPReq
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.DisableTOTPResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.DisableTOTPResponse, error) {
 		if err := staff.DisableTOTP(tx, who.PersonID); err != nil {
 			return nil, err
 		}
@@ -76,7 +76,7 @@ func (s *Sessions) CreateRecoveryCodes(ctx context.Context, _ *propertyv1.Create
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.CreateRecoveryCodesResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.CreateRecoveryCodesResponse, error) {
 		codes, err := staff.CreateRecoveryCodes(tx, s.Keys, who.PersonID)
 		if err != nil {
 			return nil, err
@@ -96,7 +96,7 @@ func (s *Sessions) ConfirmSecondFactor(ctx context.Context, r *propertyv1.Confir
 	if err != nil {
 		return nil, err
 	}
-	out, err := idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ConfirmSecondFactorResponse, error) {
+	out, err := idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.ConfirmSecondFactorResponse, error) {
 		made, err := confirm(tx)
 		if err != nil {
 			return nil, err

@@ -38,7 +38,7 @@ type Stays struct {
 // Deps are the dependencies of the services. All but OpenWithin are required.
 type Deps struct {
 	DB       *db.DB
-	Memory   *idem.Memory
+	Answers  *idem.Answers
 	Keys     *keyring.Ring
 	Partners *partner.Registry
 	Mappings space.Mappings
@@ -106,7 +106,7 @@ func New(d Deps) *Services {
 }
 
 // Renderers returns the functions that add PINs or a current result to the stored answer of a repeated call, by full method name: see
-// [idem.Memory].
+// [idem.Answers].
 func Renderers(d Deps) map[string]idem.Renderer {
 	return map[string]idem.Renderer{
 		propertyv1.LockService_UnlockLock_FullMethodName:       (&locks{Deps: d}).renderAct,
@@ -115,9 +115,9 @@ func Renderers(d Deps) map[string]idem.Renderer {
 	}
 }
 
-// Bare returns the functions that remove the PMS's texts about a guest from answers before they are stored, by full method name: see
-// [idem.Memory]. The check-in keeps these texts only until it ends.
-func Bare() map[string]func(proto.Message) {
+// StripPersonal returns the functions that remove the PMS's texts about a guest from answers before they are stored, by full method name: see
+// [idem.Answers]. The check-in keeps these texts only until it ends.
+func StripPersonal() map[string]func(proto.Message) {
 	removePMSTexts := func(answer proto.Message) {
 		for _, stop := range answer.(interface {
 			GetData() *propertyv1.StaffCheckIn
@@ -149,7 +149,7 @@ func writeAsStaff[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx
 		var none R
 		return none, err
 	}
-	return idem.Write(ctx, d.Memory, func(tx *db.Tx) (R, error) { return f(tx, propertyID) })
+	return idem.Write(ctx, d.Answers, func(tx *db.Tx) (R, error) { return f(tx, propertyID) })
 }
 
 // now returns the current time of the database's clock.

@@ -100,7 +100,7 @@ func (s *Sessions) EndSession(ctx context.Context, r *propertyv1.EndSessionReque
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.EndSessionResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.EndSessionResponse, error) {
 		return &propertyv1.EndSessionResponse{}, staff.EndSession(tx, who.PersonID, r.GetId())
 	})
 }
@@ -111,7 +111,7 @@ func (s *Sessions) SignOutEverywhere(ctx context.Context, _ *propertyv1.SignOutE
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.SignOutEverywhereResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.SignOutEverywhereResponse, error) {
 		if err := staff.EndAllSessions(tx, who.PersonID); err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 	if err != nil {
 		return nil, err
 	}
-	return idem.Write(ctx, s.Memory, func(tx *db.Tx) (*propertyv1.ChangePasswordResponse, error) {
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.ChangePasswordResponse, error) {
 		made, err := change(tx)
 		if err != nil {
 			return nil, err

@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// Own returns the request fields that handlers validate themselves, by method name: see [chain.Config.Own].
-func Own() map[string]string {
+// HandlerFields returns the request fields that handlers validate themselves, by method name: see [chain.Config.HandlerFields].
+func HandlerFields() map[string]string {
 	return map[string]string{propertyv1.PropertyService_UpdateProperty_FullMethodName: "settings"}
 }
 
@@ -76,6 +76,6 @@ func Message(p *property.Row) *propertyv1.Property {
 		CreatedAt: timestamppb.New(p.CreatedAt), BackupCodes: p.BackupCodes,
 	}
 	m.Etag = convert.Etag(m) // covers the settings only: a deletion that begins does not change it
-	m.DeletingSince = convert.At(p.DeletingAt)
+	m.DeletingSince = convert.OptionalTime(p.DeletingAt)
 	return m
 }

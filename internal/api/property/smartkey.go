@@ -98,7 +98,7 @@ func (s *smartKeys) phoneMessage(view *db.Tx, p *mobilekey.Row) (*propertyv1.Sma
 		return nil, err
 	}
 	return &propertyv1.SmartKeyPhone{
-		Id: p.ID, ReservationId: p.ReservationID, Name: name, TokenExpiresAt: convert.At(p.TokenExpiresAt), RevokedAt: convert.At(p.RevokedAt),
+		Id: p.ID, ReservationId: p.ReservationID, Name: name, TokenExpiresAt: convert.OptionalTime(p.TokenExpiresAt), RevokedAt: convert.OptionalTime(p.RevokedAt),
 		CreatedAt: timestamppb.New(p.CreatedAt),
 	}, nil
 }

@@ -82,7 +82,7 @@ func (s *spaces) codeUseMessages(ctx context.Context, uses []code.Use) ([]*prope
 		}
 		list = append(list, &propertyv1.CodeUse{
 			At: timestamppb.New(u.At), CodeId: u.Code.ID, Kind: u.Code.Kind, Holder: holder, LockId: u.LockID,
-			Opened: u.Opened, Reason: convert.Text(u.Reason),
+			Opened: u.Opened, Reason: convert.TextOrNil(u.Reason),
 		})
 	}
 	return list, nil
@@ -268,7 +268,7 @@ func allPages[R any](load func(space.Page) ([]R, int, error)) ([]R, error) {
 // bareSpace converts a space without its lock and its etag.
 func bareSpace(row *space.Row) *propertyv1.Space {
 	return &propertyv1.Space{
-		Id: row.ID, Type: row.Type, Name: row.Name, Floor: row.Floor, ParentSpaceId: convert.Text(row.ParentID),
+		Id: row.ID, Type: row.Type, Name: row.Name, Floor: row.Floor, ParentSpaceId: convert.TextOrNil(row.ParentID),
 		IsPrivate: row.IsPrivate, IsActive: row.IsActive, CreatedAt: timestamppb.New(row.CreatedAt),
 	}
 }
@@ -294,8 +294,8 @@ func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*prope
 	for _, row := range rows {
 		m := bareSpace(row)
 		m.Etag = convert.Etag(m, lockField)
-		m.ParentName = convert.Text(dorms[row.ID]) // not in the etag: renaming a dorm must not change the etags of its beds
-		m.LockId = convert.Text(locked[row.ID])
+		m.ParentName = convert.TextOrNil(dorms[row.ID]) // not in the etag: renaming a dorm must not change the etags of its beds
+		m.LockId = convert.TextOrNil(locked[row.ID])
 		list = append(list, m)
 	}
 	return list, nil

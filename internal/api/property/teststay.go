@@ -71,7 +71,7 @@ func (s *testStays) StartTestStay(ctx context.Context, r *propertyv1.StartTestSt
 // CheckInTestStay sets the test stay to started, as a PMS does at check-in.
 func (s *testStays) CheckInTestStay(ctx context.Context, _ *propertyv1.CheckInTestStayRequest) (*propertyv1.CheckInTestStayResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CheckInTestStayResponse, error) {
-		m, err := s.change(tx, propertyID, access.Started)
+		m, err := s.setState(tx, propertyID, access.Started)
 		return &propertyv1.CheckInTestStayResponse{Data: m}, err
 	})
 }
@@ -79,13 +79,13 @@ func (s *testStays) CheckInTestStay(ctx context.Context, _ *propertyv1.CheckInTe
 // EndTestStay ends the test stay.
 func (s *testStays) EndTestStay(ctx context.Context, _ *propertyv1.EndTestStayRequest) (*propertyv1.EndTestStayResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.EndTestStayResponse, error) {
-		m, err := s.change(tx, propertyID, access.Processed)
+		m, err := s.setState(tx, propertyID, access.Processed)
 		return &propertyv1.EndTestStayResponse{Data: m}, err
 	})
 }
 
-// change sets the state of the test stay. It fails if there is none.
-func (s *testStays) change(tx *db.Tx, propertyID string, state access.State) (*propertyv1.TestStay, error) {
+// setState sets the state of the test stay. It fails if there is none.
+func (s *testStays) setState(tx *db.Tx, propertyID string, state access.State) (*propertyv1.TestStay, error) {
 	own, err := partner.OwnIntegration(tx, propertyID)
 	if fault.Has(err, fault.IntegrationNotFound) {
 		return nil, reservation.ErrNoTestStay

@@ -136,7 +136,7 @@ func newStack(t testing.TB, limits chain.Limits) *stack {
 	c, err := chain.New(chain.Config{
 		Logger: logger, Registerer: prometheus.NewRegistry(), Limits: limits,
 		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": authenticate},
-		Own:            map[string]string{upsert: "reservation", batch: "reservations"},
+		HandlerFields:  map[string]string{upsert: "reservation", batch: "reservations"},
 	})
 	if err != nil {
 		t.Fatal(err)

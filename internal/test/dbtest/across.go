@@ -116,6 +116,6 @@ var acrossProperties = map[string]string{
 
 	"test/dbtest.textOf": "a test reads all that the database holds",
 
-	"api/idem.(*Memory).loadAnswer":  secret,
-	"api/idem.(*Memory).storeAnswer": secret,
+	"api/idem.(*Answers).loadAnswer":  secret,
+	"api/idem.(*Answers).storeAnswer": secret,
 }
