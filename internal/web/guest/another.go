@@ -82,21 +82,21 @@ func (s *site) showFirst(x *exchange) error {
 	if id := x.keptStay(""); id != "" {
 		return x.Redirect("/g/stays/" + id)
 	}
-	return x.first(http.StatusOK, "")
+	return x.askForLinkPage(http.StatusOK, "")
 }
 
 // openPasted handles the form in which the guest pastes the link of a stay. It moves to that link.
 func (s *site) openPasted(x *exchange) error {
 	found := pastedLink.FindStringSubmatch(x.Value("link"))
 	if found == nil {
-		return x.first(http.StatusUnprocessableEntity, x.Value("link"))
+		return x.askForLinkPage(http.StatusUnprocessableEntity, x.Value("link"))
 	}
 	return x.Redirect("/g/l/" + found[1])
 }
 
-// first renders the page that asks for the link of a stay. typed is what the guest pasted before. Status 422 means that it has no such
+// askForLinkPage renders the page that asks for the link of a stay. typed is what the guest pasted before. Status 422 means that it has no such
 // link.
-func (x *exchange) first(status int, typed string) error {
+func (x *exchange) askForLinkPage(status int, typed string) error {
 	p := x.newPage(nil, "web.first.title")
 	if status == http.StatusUnprocessableEntity {
 		p.Wrong = []wrong{{ID: "f-link", Text: p.T("web.first.wrong")}}

@@ -50,7 +50,7 @@ func (x *exchange) callContextOf(token string) context.Context {
 func (x *exchange) renderProblem(status int, kind string) {
 	p := x.newPage(x.flow.Stay.GetProperty(), kind)
 	v := problemView{Text: p.T(kind + ".text")}
-	v.URL, v.Label = x.wayOn(status)
+	v.URL, v.Label = x.continueLink(status)
 	p.Data = v
 	if err := x.render(status, "problem", p); err != nil {
 		x.site.Logger.ErrorContext(x.R.Context(), "a page could not be rendered", "error", err)
@@ -63,9 +63,9 @@ type problemView struct {
 	URL, Label string // link to continue, or ""
 }
 
-// wayOn returns the link with which the guest continues from an error page with this status: its URL and its label, a message kind. Both
+// continueLink returns the link with which the guest continues from an error page with this status: its URL and its label, a message kind. Both
 // are "" if there is no such page.
-func (x *exchange) wayOn(status int) (link, label string) {
+func (x *exchange) continueLink(status int) (link, label string) {
 	path := x.R.URL.Path
 	switch {
 	case x.flow.Kiosk || strings.HasPrefix(path, "/k/"):

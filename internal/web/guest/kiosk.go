@@ -62,7 +62,7 @@ func (s *site) showCanceled(x *exchange) error {
 	}
 	p := x.newPage(k.GetProperty(), "web.canceled")
 	v := problemView{Text: p.T("web.canceled.text", "property", k.GetProperty().GetName())}
-	v.URL, v.Label = x.wayOn(http.StatusOK)
+	v.URL, v.Label = x.continueLink(http.StatusOK)
 	p.Data = v
 	return x.render(http.StatusOK, "problem", p)
 }
@@ -188,7 +188,7 @@ type closedView struct {
 // the time after which the script tries the start page again.
 func (x *exchange) closedPage(title, text, idle string, seconds int) error {
 	x.flow.Kiosk = true
-	x.OwnLanguage = x.R.URL.Path == "/k/closed" // not in the language of the current guest, because the stored page is for the next guests
+	x.IgnoreChosenLanguage = x.R.URL.Path == "/k/closed" // not in the language of the current guest, because the stored page is for the next guests
 	var k *kioskv1.Kiosk
 	if token := x.Cookie(kioskCookie); token != "" {
 		if found, err := x.site.api.Kiosks.GetKiosk(x.callContextOf(token), &kioskv1.GetKioskRequest{}); err == nil {

@@ -27,7 +27,7 @@ func (s *site) deviceSession(h handler) handler {
 		case x.token == "" && x.Scripted():
 			return x.Redirect("/g/stays/" + id) // the session was ended in another tab
 		case x.token == "" && x.R.Method == http.MethodGet && x.keptStay("") == "":
-			return x.first(http.StatusNotFound, "") // such as for an app on the home screen of an iPhone, which has no cookie yet
+			return x.askForLinkPage(http.StatusNotFound, "") // such as for an app on the home screen of an iPhone, which has no cookie yet
 		case x.token == "":
 			return x.notFound()
 		}
@@ -79,7 +79,7 @@ func (x *exchange) renderGone(status int, face *guestv1.PropertyFace, kind strin
 	x.flow.Stay = nil
 	p := x.newPage(face, kind)
 	v := problemView{Text: p.T(kind+".text", "property", face.GetName())}
-	v.URL, v.Label = x.wayOn(status)
+	v.URL, v.Label = x.continueLink(status)
 	p.Data = v
 	return x.render(status, "problem", p)
 }

@@ -17,8 +17,8 @@ import (
 type Exchange struct {
 	W http.ResponseWriter
 	R *http.Request
-	// OwnLanguage makes the page ignore the language that was chosen on the device.
-	OwnLanguage bool
+	// IgnoreChosenLanguage makes the page ignore the language that was chosen on the device.
+	IgnoreChosenLanguage bool
 
 	area  *Area
 	nonce string

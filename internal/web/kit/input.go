@@ -29,8 +29,8 @@ func (i Input) ID() string { return "f-" + i.Name }
 // Has reports whether the box with this value is checked.
 func (i Input) Has(value string) bool { return slices.Contains(strings.Fields(i.Value), value) }
 
-// asks reports whether the API field at path belongs to this input: the paths are equal, or path is below the input's name.
-func (i Input) asks(path string) bool {
+// ownsPath reports whether the API field at path belongs to this input: the paths are equal, or path is below the input's name.
+func (i Input) ownsPath(path string) bool {
 	rest, found := strings.CutPrefix(path, i.Name)
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
@@ -40,7 +40,7 @@ func (i Input) asks(path string) bool {
 func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 	before := len(p.Wrong)
 	for _, field := range f.Fields {
-		at := slices.IndexFunc(inputs, func(i Input) bool { return i.asks(field.Path) })
+		at := slices.IndexFunc(inputs, func(i Input) bool { return i.ownsPath(field.Path) })
 		if at < 0 {
 			continue
 		}

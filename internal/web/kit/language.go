@@ -42,7 +42,7 @@ func (x *Exchange) Words(of Place) Words {
 
 // ChosenLanguage returns the language that was chosen on the device. It is "" without a choice, or if the page has its own language.
 func (x *Exchange) ChosenLanguage() string {
-	if x.OwnLanguage {
+	if x.IgnoreChosenLanguage {
 		return ""
 	}
 	if chosen := x.Cookie(languageCookie); slices.Contains(x.area.languages, chosen) {
@@ -57,7 +57,7 @@ func (x *Exchange) ForgetLanguage() {
 		return
 	}
 	x.DropCookie(languageCookie)
-	x.OwnLanguage = true
+	x.IgnoreChosenLanguage = true
 }
 
 // Dir returns the HTML attribute dir of the language: ltr or rtl.

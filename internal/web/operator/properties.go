@@ -16,7 +16,6 @@ type propertiesView struct {
 	List   []*adminv1.PropertyState
 	Next   string // URL of the next page of the list, or ""
 	Inputs []kit.Input
-	Link   *shownSecret
 }
 
 // BridgesChip returns the chip that shows whether the bridges of a property are online.

@@ -9,9 +9,9 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// guarded is for a form that replaces a whole setting, such as a list. Setting names it, and Etag is the version of the settings that the
+// etagGuard is for a form that replaces a whole setting, such as a list. Setting names it, and Etag is the version of the settings that the
 // form shows. If another person has changed that setting meanwhile, the API refuses the form, and the page shows both values.
-type guarded struct{ Etag, Setting string }
+type etagGuard struct{ Etag, Setting string }
 
 // notedInput is an input with a note below it, such as the value that another person has stored meanwhile.
 type notedInput struct {

@@ -203,7 +203,7 @@ type locksView struct {
 
 // locks loads all locks that r selects, over all pages of the API's list.
 func (x *exchange) locks(r *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, error) {
-	return all(func(token string) ([]*propertyv1.Lock, string, error) {
+	return loadAllPages(func(token string) ([]*propertyv1.Lock, string, error) {
 		r.PageSize, r.PageToken = wholePage, token
 		found, err := x.site.api.Locks.ListLocks(x.call(), r)
 		return found.GetData().GetList(), found.GetData().GetNextPageToken(), err

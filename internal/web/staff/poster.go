@@ -11,14 +11,14 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// call is the sentence of a poster that invites guests to check in, in one language.
-type call struct{ Lang, Text string }
+// posterSentence is the sentence of a poster that invites guests to check in, in one language.
+type posterSentence struct{ Lang, Text string }
 
 // poster is a sheet to hang up, with the QR code that opens the check-in on a guest's phone.
 type poster struct {
 	Kiosk *propertyv1.Kiosk
 	QR    kit.QR
-	Calls []call // the property's language first
+	Calls []posterSentence // the property's language first
 	// Unnamed reports whether the PDF file leaves out the property's name, whose letters its font lacks.
 	Unnamed bool
 }
@@ -40,9 +40,9 @@ func (x *exchange) posterOf() (poster, error) {
 	}
 	made := poster{Kiosk: list[at], QR: kit.DrawQR(x.Address("/q/"+list[at].GetDoor()), qr.M, qr.Auto), Unnamed: !canDraw(boldFont, x.property.GetName())}
 	for _, lang := range x.newPage("staff.poster.title").Languages {
-		one := call{lang, kit.Words{Lang: lang}.Text("staff.poster.call", nil)}
+		one := posterSentence{lang, kit.Words{Lang: lang}.Text("staff.poster.call", nil)}
 		if lang == rules.GetLanguage() {
-			made.Calls = append([]call{one}, made.Calls...)
+			made.Calls = append([]posterSentence{one}, made.Calls...)
 			continue
 		}
 		made.Calls = append(made.Calls, one)

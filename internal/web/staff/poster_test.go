@@ -21,7 +21,7 @@ func TestCanDraw(t *testing.T) {
 }
 
 func TestPosterPDF(t *testing.T) {
-	made := poster{QR: kit.QR{Link: "https://checkin.example.com/q/dor_2XK7M4PQRS"}, Calls: []call{{"en", "Check in with your phone."}, {"fr", "Enregistrez-vous\u202f!"}}}
+	made := poster{QR: kit.QR{Link: "https://checkin.example.com/q/dor_2XK7M4PQRS"}, Calls: []posterSentence{{"en", "Check in with your phone."}, {"fr", "Enregistrez-vous\u202f!"}}}
 	size := map[string]int{}
 	for _, property := range []string{"", "Hôtel (du Port)", "Ξενία", "ホテル", strings.Repeat("long ", 40)} {
 		file, err := made.pdf(property)

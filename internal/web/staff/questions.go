@@ -25,7 +25,7 @@ const (
 
 // questionsView is the list of the questions that the property added to the check-in form, with the form of a new one.
 type questionsView struct {
-	guarded
+	etagGuard
 	List   []*propertyv1.OwnField
 	Inputs []kit.Input // form fields of a new question; none if the list is full
 }
@@ -36,7 +36,7 @@ func (v questionsView) Last(i int) bool { return i == len(v.List)-1 }
 // questionView is the page of one question.
 type questionView struct {
 	*propertyv1.OwnField
-	guarded
+	etagGuard
 	Inputs []notedInput
 }
 
@@ -132,7 +132,7 @@ func (x *exchange) questionsPage(f *fault.Fault) error {
 		return err
 	}
 	p, status := x.settingsPage("own"), http.StatusOK
-	v := questionsView{List: stored.GetFields(), guarded: guarded{stored.GetEtag(), questionsSetting}}
+	v := questionsView{List: stored.GetFields(), etagGuard: etagGuard{stored.GetEtag(), questionsSetting}}
 	if len(v.List) < mostQuestions {
 		v.Inputs = append(questionInputs(p, nil), kit.Input{Name: "question.name", Label: "staff.question.name", Hint: "staff.question.name.hint", Autocomplete: "off"})
 	}
@@ -185,7 +185,7 @@ func (x *exchange) questionPage(f *fault.Fault) error {
 	p, status := x.settingsPage("own"), http.StatusOK
 	p.Title, p.Back = p.T("staff.room.title", "name", q.GetLabel()), "/app/settings/questions"
 	inputs := questionInputs(p, q)
-	v := questionView{OwnField: q, guarded: guarded{stored.GetEtag(), questionsSetting}, Inputs: noted(inputs, inputs, false)}
+	v := questionView{OwnField: q, etagGuard: etagGuard{stored.GetEtag(), questionsSetting}, Inputs: noted(inputs, inputs, false)}
 	if f != nil {
 		posted := x.Posted(slices.Clone(inputs))
 		v.Inputs = noted(posted, inputs, f.Reason == fault.Outdated)

@@ -250,7 +250,7 @@ func (s *site) createRooms(x *exchange) error {
 		})
 	}
 	v.Many = x.Posted(v.Many)
-	rooms, wrong := roomsOf(x.lines("list"))
+	rooms, wrong := roomsOf(x.Value("list"))
 	if len(wrong) > 0 || len(rooms) == 0 || len(rooms) > maxRooms {
 		text := p.T("staff.rooms.count")
 		if len(wrong) > 0 {

@@ -108,9 +108,6 @@ func (x *exchange) text(name string) *string { return new(x.Value(name)) }
 // isOn returns whether a posted switch is on, as a pointer for an optional field of an API request.
 func (x *exchange) isOn(name string) *bool { return new(x.Value(name) != "") }
 
-// lines returns a posted text with "\n" as line ends.
-func (x *exchange) lines(name string) string { return strings.ReplaceAll(x.Value(name), "\r\n", "\n") }
-
 // number returns a posted number, for an optional field of an API request. It is -1 for any other text, so that the API refuses it.
 func (x *exchange) number(name string) *int32 {
 	n, err := strconv.ParseInt(x.Value(name), 10, 32)
@@ -256,7 +253,7 @@ func (s *site) changeProperty(x *exchange) error {
 			OwingPolicy: x.text("settings.owingPolicy"), OwingThresholdMinor: x.number("settings.owingThresholdMinor"),
 		})
 	case "look":
-		address, directions := x.lines("settings.address"), x.lines("settings.directions")
+		address, directions := x.Value("settings.address"), x.Value("settings.directions")
 		err = x.saveRules(&propertyv1.CheckInSettingsChange{
 			Language: x.text("settings.language"), Accent: x.text("settings.accent"), Address: &address, Directions: &directions,
 			DeskPhone: x.text("settings.deskPhone"), StaffEmail: x.text("settings.staffEmail"),
@@ -319,7 +316,7 @@ func (s *site) changeCheckInSettings(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	houseRules := x.lines("settings.houseRules")
+	houseRules := x.Value("settings.houseRules")
 	countries := strings.FieldsFunc(strings.ToUpper(x.Value("settings.oftenCountries")), func(r rune) bool { return r == ' ' || r == ',' })
 	err = x.saveRules(&propertyv1.CheckInSettingsChange{
 		Rule: x.changed("settings.rule", stored.GetRule()), WhoFills: x.changed("settings.whoFills", stored.GetWhoFills()),

@@ -57,7 +57,7 @@ func (x *exchange) importPage(status int, v sheetView) error {
 // sheet returns the content of the uploaded file or, without one, the pasted text.
 func (x *exchange) sheet() (string, error) {
 	if x.R.MultipartForm == nil || len(x.R.MultipartForm.File[sheetFile]) == 0 || x.R.MultipartForm.File[sheetFile][0].Size == 0 {
-		return x.lines(sheetText), nil
+		return x.Value(sheetText), nil
 	}
 	f, err := x.R.MultipartForm.File[sheetFile][0].Open()
 	if err != nil {

@@ -101,8 +101,8 @@ type spacesData struct {
 // wholePage is the page size for lists that are loaded completely: the maximum of the API.
 const wholePage = 1000
 
-// all calls read with each page token until the list is complete, and returns the entries of all pages.
-func all[T any](read func(token string) (list []T, next string, err error)) (whole []T, err error) {
+// loadAllPages calls read with each page token until the list is complete, and returns the entries of all pages.
+func loadAllPages[T any](read func(token string) (list []T, next string, err error)) (whole []T, err error) {
 	for token := ""; ; {
 		list, next, err := read(token)
 		if err != nil {
@@ -117,7 +117,7 @@ func all[T any](read func(token string) (list []T, next string, err error)) (who
 
 // ownSpaces loads the rooms, dorms and beds of the property, in the order of arrange.
 func (x *exchange) ownSpaces() ([]*propertyv1.Space, error) {
-	own, err := all(func(token string) ([]*propertyv1.Space, string, error) {
+	own, err := loadAllPages(func(token string) ([]*propertyv1.Space, string, error) {
 		found, err := x.site.api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: wholePage, PageToken: token})
 		return found.GetData().GetList(), found.GetData().GetNextPageToken(), err
 	})
@@ -156,7 +156,7 @@ func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *prope
 // partnerSpaces loads all spaces of a PMS that r selects. lastChange is the id of the latest change of the mapping that the list contains.
 func (x *exchange) partnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (list []*propertyv1.PartnerSpace, lastChange string, err error) {
 	r.PageSize = wholePage
-	list, err = all(func(token string) ([]*propertyv1.PartnerSpace, string, error) {
+	list, err = loadAllPages(func(token string) ([]*propertyv1.PartnerSpace, string, error) {
 		r.PageToken = token
 		found, err := x.site.api.Mappings.ListPartnerSpaces(x.call(), r)
 		if token == "" { // from the first page: a change while the others load then makes the form outdated

@@ -17,7 +17,7 @@ type textsView struct {
 
 // textsForm has the texts in one language.
 type textsForm struct {
-	guarded
+	etagGuard
 	Tag, Language string // Language is the name of the language in that language
 	Inputs        []notedInput
 }
@@ -47,7 +47,7 @@ func (x *exchange) textsPage(posted string, f *fault.Fault) error {
 	}
 	p, v, status := x.settingsPage("texts"), textsView{}, http.StatusOK
 	for _, tag := range p.Languages {
-		form := textsForm{guarded: guarded{stored.GetEtag(), "settings.texts"}, Tag: tag, Language: p.LanguageName(tag)}
+		form := textsForm{etagGuard: etagGuard{stored.GetEtag(), "settings.texts"}, Tag: tag, Language: p.LanguageName(tag)}
 		texts, inputs := guestTexts(stored, stored.GetTexts()[tag]), []kit.Input{}
 		for _, text := range texts {
 			inputs = append(inputs, kit.Input{Name: inputOfText(tag, text.Name), Label: "staff.texts." + text.Name, Of: form.Language, Type: "lines", Value: text.Local})
@@ -89,7 +89,7 @@ func (s *site) changeTexts(x *exchange) error {
 		return x.Redirect("/app/settings/texts")
 	}
 	mine := &propertyv1.LocalTexts{
-		HouseRules: x.lines(inputOfText(tag, "houseRules")), Directions: x.lines(inputOfText(tag, "directions")), Address: x.lines(inputOfText(tag, "address")),
+		HouseRules: x.Value(inputOfText(tag, "houseRules")), Directions: x.Value(inputOfText(tag, "directions")), Address: x.Value(inputOfText(tag, "address")),
 	}
 	err := x.changeRules(func(stored *propertyv1.CheckInSettings) *propertyv1.CheckInSettingsChange {
 		texts := map[string]*propertyv1.LocalTexts{}
