@@ -114,7 +114,7 @@ func (*convergeBench) Help() string {
 }
 
 func (c *convergeBench) Run(ctx context.Context, std *streams) error {
-	r, err := bench.Converge{Stays: c.Stays, Beside: c.Beside, Profile: c.Profile}.Run(ctx)
+	r, err := bench.Converge{Stays: c.Stays, OtherChangesEvery: c.Beside, Profile: c.Profile}.Run(ctx)
 	return c.print(std.out, r, err)
 }
 
@@ -234,7 +234,7 @@ func (c *fleetBench) Run(ctx context.Context, std *streams) error {
 func (c *fleetBench) runSelected(ctx context.Context, l bench.Launch) (*bench.Result, error) {
 	switch {
 	case c.Restart:
-		return bench.Restart{Bridges: c.Bridges, Away: c.Away, Profile: c.Profile}.Run(ctx, l)
+		return bench.Restart{Bridges: c.Bridges, Downtime: c.Away, Profile: c.Profile}.Run(ctx, l)
 	case c.Drain:
 		return bench.Drain{Bridges: c.Bridges, Unlocks: c.Unlocks}.Run(ctx, l)
 	case c.Growth:

@@ -39,7 +39,7 @@ func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 		if err != nil {
 			return err
 		}
-		return s.printAnswer(&propertyv1.ListCodesResponse{Data: &propertyv1.CodeList{List: all}}, nil, func() { s.printCodeTable(c.none(), all) })
+		return s.printAnswer(&propertyv1.ListCodesResponse{Data: &propertyv1.CodeList{List: all}}, nil, func() { s.printCodeTable(c.emptyText(), all) })
 	})
 }
 
@@ -53,8 +53,8 @@ func (s *session) allCodes(req *propertyv1.ListCodesRequest) ([]*propertyv1.Code
 	})
 }
 
-// none returns the text to print if the list is empty. It suggests how to create a code.
-func (c *codeList) none() string {
+// emptyText returns the text to print if the list is empty. It suggests how to create a code.
+func (c *codeList) emptyText() string {
 	switch {
 	case c.Lock != "" || c.Kind == "backup":
 		return "There is no backup code. To give each lock on a door two backup codes: latchkey property set --backup-codes"

@@ -44,7 +44,7 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		list := &propertyv1.LockList{List: all, Total: int32(len(all))} // a property has far fewer locks than an int32 can count
-		return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.printLockTable(c.none(), all) })
+		return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.printLockTable(c.emptyText(), all) })
 	})
 }
 
@@ -58,8 +58,8 @@ func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock
 	})
 }
 
-// none returns the text to print if the list of locks is empty. It depends on the flags.
-func (c *lockList) none() string {
+// emptyText returns the text to print if the list of locks is empty. It depends on the flags.
+func (c *lockList) emptyText() string {
 	switch {
 	case c.Battery != nil:
 		return fmt.Sprintf("None of these locks has a battery that is low, at %d %% or below, or not known.", *c.Battery)

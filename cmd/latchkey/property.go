@@ -34,8 +34,8 @@ type settings struct {
 	OwingThreshold *int32  `placeholder:"MINOR" help:"With --owing threshold: the largest amount that does not block, in the currency's minor unit."`
 }
 
-// with returns the flags as settings of a request, with a name and a time zone. nil fields are not changed.
-func (c settings) with(name, zone *string) *propertyv1.PropertySettings {
+// toMessage returns the flags as settings of a request, with a name and a time zone. nil fields are not changed.
+func (c settings) toMessage(name, zone *string) *propertyv1.PropertySettings {
 	return &propertyv1.PropertySettings{
 		Name: name, TimeZone: zone, CheckInTime: c.CheckIn, CheckOutTime: c.CheckOut, EarlyInMinutes: c.EarlyIn, LateOutMinutes: c.LateOut,
 		PinLength: c.PINLength, GatesAlone: c.GatesAlone, BackupCodes: c.BackupCodes, OwingPolicy: c.Owing, OwingThresholdMinor: c.OwingThreshold,
@@ -55,7 +55,7 @@ func (propertyCreate) Help() string {
 
 func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
-		answer, err := adminv1.NewPropertyServiceClient(s.conn).CreateProperty(s, &adminv1.CreatePropertyRequest{Settings: c.with(&c.Name, &c.TimeZone)})
+		answer, err := adminv1.NewPropertyServiceClient(s.conn).CreateProperty(s, &adminv1.CreatePropertyRequest{Settings: c.toMessage(&c.Name, &c.TimeZone)})
 		return s.printAnswer(answer, err, func() {
 			p := answer.GetData()
 			s.say("Created %s: %s, %s.", p.GetId(), p.GetName(), p.GetTimeZone())
@@ -122,7 +122,7 @@ func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
 		return errNothing
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
-		answer, err := propertyv1.NewPropertyServiceClient(s.conn).UpdateProperty(s, &propertyv1.UpdatePropertyRequest{Settings: c.with(c.Name, c.TimeZone)})
+		answer, err := propertyv1.NewPropertyServiceClient(s.conn).UpdateProperty(s, &propertyv1.UpdatePropertyRequest{Settings: c.toMessage(c.Name, c.TimeZone)})
 		return s.printAnswer(answer, err, func() { s.printProperty(answer.GetData()) })
 	})
 }

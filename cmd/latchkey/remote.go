@@ -114,7 +114,7 @@ func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error
 		return err
 	}
 	defer s.close()
-	return r.reached(ctx, f(s))
+	return r.explainTLSFailure(ctx, f(s))
 }
 
 // asOperator runs f in a session for a command that calls the admin API.
@@ -138,7 +138,7 @@ func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) er
 			}
 			return f(s)
 		}
-		if err := s.createSessionToken(); err != nil {
+		if err := s.enterProperty(); err != nil {
 			return err
 		}
 		return f(s)
@@ -259,9 +259,9 @@ func (s *session) withToken(ctx context.Context, method string) context.Context 
 // tokenMinutes is the lifetime of a session's staff token. It ends a token whose revocation failed.
 const tokenMinutes = 15
 
-// createSessionToken gives an operator's session access to the property API: on the socket it chooses the property, otherwise it creates a
+// enterProperty gives an operator's session access to the property API: on the socket it chooses the property, otherwise it creates a
 // staff token for this command only.
-func (s *session) createSessionToken() error {
+func (s *session) enterProperty() error {
 	property, err := s.resolveProperty()
 	if err != nil {
 		return err

@@ -42,9 +42,9 @@ func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	return otherwiseFailed
 }
 
-// reached returns err, the error of a session. If the server on another machine was not reached because of TLS, it returns an error with an
-// explanation instead.
-func (r *remote) reached(ctx context.Context, err error) error {
+// explainTLSFailure returns err, the error of a session. If the server on another machine was not reached because of TLS, it returns an error
+// with an explanation instead.
+func (r *remote) explainTLSFailure(ctx context.Context, err error) error {
 	st := statusOf(err)
 	if r.Server == "" || st == nil || st.Code() != codes.Unavailable || !strings.Contains(st.Message(), "connection error") {
 		return err

@@ -22,7 +22,6 @@ type commitBaseline struct {
 	server *sql.DB
 	bridge *bbolt.DB
 	stream *echoStream
-	row    int
 }
 
 // newCommits creates the databases of the baseline in a directory, a SQLite file and a bbolt file, and opens its stream.

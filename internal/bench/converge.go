@@ -21,16 +21,16 @@ import (
 
 // Converge measures how long a change takes until the API reports that the bridge has read the new code back from the locks.
 type Converge struct {
-	Stays   int           // Stays is the number of measured stays, each with a check-in and a change of dates
-	Beside  time.Duration // interval between changes of other stays at the same bridge
-	Profile string        // Profile is the lock profile of package sim
+	Stays             int           // Stays is the number of measured stays, each with a check-in and a change of dates
+	OtherChangesEvery time.Duration // interval between changes of other stays at the same bridge
+	Profile           string        // Profile is the lock profile of package sim
 }
 
 // Run measures the time from the API's answer to a change until the API reports every door of the stay as verified: the lock has the code
 // with its window and was read back. The simulated locks answer at once. The benchmark polls the API, so the result includes one poll and
 // the pause before it.
 func (b Converge) Run(ctx context.Context) (_ *Result, err error) {
-	if b.Stays <= 0 || b.Beside <= 0 {
+	if b.Stays <= 0 || b.OtherChangesEvery <= 0 {
 		return nil, errors.New("converge: want at least one stay, and an interval between changes of other stays")
 	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
@@ -45,7 +45,7 @@ func (b Converge) Run(ctx context.Context) (_ *Result, err error) {
 	defer func() { err = errors.Join(err, f.close()) }()
 	background, stop := context.WithCancel(ctx)
 	var others backgroundStays
-	others.start(background, f, b.Beside)
+	others.start(background, f, b.OtherChangesEvery)
 	defer others.all.Wait()
 	defer stop()
 	began := time.Now()

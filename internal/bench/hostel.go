@@ -70,7 +70,7 @@ func (b Hostel) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if err := p.call(ctx, "Usage", None{}, &before); err != nil {
 		return nil, err
 	}
-	m, err := b.live(ctx, guests, desk)
+	m, err := b.playAllGuests(ctx, guests, desk)
 	if err != nil {
 		return nil, err
 	}
@@ -152,8 +152,8 @@ type hostelTimes struct {
 	chats                            []*chat
 }
 
-// live lets all guests use their apps for the time of the run. Arrivals are spread evenly over it.
-func (b Hostel) live(ctx context.Context, guests []*sandbox.Visitor, desk *frontDesk) (m hostelTimes, errs error) {
+// playAllGuests lets all guests use their apps for the time of the run. Arrivals are spread evenly over it.
+func (b Hostel) playAllGuests(ctx context.Context, guests []*sandbox.Visitor, desk *frontDesk) (m hostelTimes, errs error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Span+2*time.Minute)
 	defer cancel()
 	var mu sync.Mutex
@@ -163,7 +163,7 @@ func (b Hostel) live(ctx context.Context, guests []*sandbox.Visitor, desk *front
 	began := time.Now()
 	for i, v := range guests {
 		wg.Go(func() {
-			own, err := b.use(ctx, v, i, began)
+			own, err := b.playGuest(ctx, v, i, began)
 			mu.Lock()
 			defer mu.Unlock()
 			m.pages, m.polls, m.checkIns = append(m.pages, own.pages...), append(m.polls, own.polls...), append(m.checkIns, own.checkIns...)
@@ -182,9 +182,9 @@ func (b Hostel) live(ctx context.Context, guests []*sandbox.Visitor, desk *front
 	return m, errors.Join(errs, <-served)
 }
 
-// use plays one guest who has the app open until the end of the run: it opens pages, polls, writes messages, and checks in if guest i
+// playGuest plays one guest who has the app open until the end of the run: it opens pages, polls, writes messages, and checks in if guest i
 // arrives during the run. began is the start of the run. Guests act at different moments.
-func (b Hostel) use(ctx context.Context, v *sandbox.Visitor, i int, began time.Time) (m hostelTimes, err error) {
+func (b Hostel) playGuest(ctx context.Context, v *sandbox.Visitor, i int, began time.Time) (m hostelTimes, err error) {
 	share := func(of time.Duration) time.Duration { return of * time.Duration(i) / hostelBeds }
 	end := began.Add(b.Span)
 	page, poll := began.Add(share(b.Pause)), began.Add(share(follow))

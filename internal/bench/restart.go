@@ -18,9 +18,9 @@ import (
 
 // Restart measures how soon the bridges reconnect after a crash of the server.
 type Restart struct {
-	Bridges int
-	Away    time.Duration // Away is how long no server runs
-	Profile string        // Profile is the file for a CPU profile of the server while the bridges reconnect; empty: none
+	Bridges  int
+	Downtime time.Duration // Downtime is how long no server runs
+	Profile  string        // Profile is the file for a CPU profile of the server while the bridges reconnect; empty: none
 }
 
 // returnTimeout is the longest wait for the bridges to reconnect.
@@ -29,7 +29,7 @@ const returnTimeout = 2 * time.Minute
 // Run kills a server with many connected bridges and starts it again. It measures when the bridges are connected again and how the API
 // answers meanwhile. Before that, it measures the memory of idle bridges.
 func (b Restart) Run(ctx context.Context, l Launch) (_ *Result, err error) {
-	if b.Bridges <= warmUpBridges || b.Away < 0 {
+	if b.Bridges <= warmUpBridges || b.Downtime < 0 {
 		return nil, fmt.Errorf("fleet --restart: want more than %d bridges, and not less than 0 s away", warmUpBridges)
 	}
 	if err := checkOpenFileLimit(b.Bridges); err != nil {
@@ -183,7 +183,7 @@ func (b Restart) restart(ctx context.Context, s *restartableServer, o *owner, r 
 	s.kill()
 	flock.kills.Add(1)
 	select {
-	case <-time.After(b.Away):
+	case <-time.After(b.Downtime):
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -38,7 +38,7 @@ func TestInvalidBenchmarkSettingsAreRefused(t *testing.T) {
 		{"fewer reservations than rooms", func() (*Result, error) {
 			return StaffPages{Rooms: 12, Reservations: 11, Bridges: 1, Samples: 1, Span: time.Second, Rounds: 1}.Run(t.Context())
 		}, "pages --staff: want"},
-		{"no stays", func() (*Result, error) { return Converge{Beside: time.Second}.Run(t.Context()) }, "converge: want"},
+		{"no stays", func() (*Result, error) { return Converge{OtherChangesEvery: time.Second}.Run(t.Context()) }, "converge: want"},
 		{"no time between", func() (*Result, error) { return Converge{Stays: 1}.Run(t.Context()) }, "converge: want"},
 		{"no arrivals", func() (*Result, error) { return Hostel{Span: 1, Pause: 1, Write: time.Minute}.Run(t.Context(), self()) }, "hostel: want"},
 		{"more arrivals than beds", func() (*Result, error) {
@@ -49,7 +49,7 @@ func TestInvalidBenchmarkSettingsAreRefused(t *testing.T) {
 		}, "fleet: want"},
 		{"no acts", func() (*Result, error) { return Fleet{Bridges: warmUpBridges + 1, Rounds: 1}.Run(t.Context(), self()) }, "fleet: want"},
 		{"few bridges to come back", func() (*Result, error) { return Restart{Bridges: warmUpBridges}.Run(t.Context(), self()) }, "fleet --restart: want"},
-		{"back before it is away", func() (*Result, error) { return Restart{Bridges: 100, Away: -1}.Run(t.Context(), self()) }, "fleet --restart: want"},
+		{"back before it is away", func() (*Result, error) { return Restart{Bridges: 100, Downtime: -1}.Run(t.Context(), self()) }, "fleet --restart: want"},
 		{"one bridge to move", func() (*Result, error) { return Drain{Bridges: 1, Unlocks: 1}.Run(t.Context(), self()) }, "fleet --drain: want"},
 		{"no growth", func() (*Result, error) { return Growth{Few: 100, Many: 100, Acts: 1}.Run(t.Context(), self()) }, "fleet --growth: want"},
 		{"more than there are files", func() (*Result, error) { return Restart{Bridges: 1 << 40}.Run(t.Context(), self()) }, "ulimit -n"},
@@ -85,7 +85,7 @@ func TestSmallRuns(t *testing.T) {
 			return StaffPages{Rooms: 12, Reservations: 24, Bridges: 2, Samples: 1, Span: time.Second, Rounds: 1}.Run(t.Context())
 		},
 		"converge": func() (*Result, error) {
-			return Converge{Stays: 2, Beside: time.Second, Profile: "nuki"}.Run(t.Context())
+			return Converge{Stays: 2, OtherChangesEvery: time.Second, Profile: "nuki"}.Run(t.Context())
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

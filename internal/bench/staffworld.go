@@ -27,7 +27,7 @@ const (
 // staffWorld is a large hotel with an owner who is signed in to the dashboard.
 type staffWorld struct {
 	*sandbox.World
-	owner *sandbox.Colleague
+	owner *sandbox.StaffVisitor
 	conn  *grpc.ClientConn
 	fleet *simFleet
 	done  func() error

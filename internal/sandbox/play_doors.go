@@ -11,7 +11,7 @@ import (
 )
 
 // faults are the faults that one lock simulates until they are switched off.
-type faults struct{ offline, jammed, lowBattery, late bool }
+type faults struct{ offline, jammed, lowBattery bool }
 
 // String lists the faults for the page; "" if there are none.
 func (f faults) String() string {
@@ -19,7 +19,7 @@ func (f faults) String() string {
 	for _, one := range []struct {
 		on   bool
 		text string
-	}{{f.offline, "offline"}, {f.jammed, "jammed"}, {f.lowBattery, "battery 8 %"}, {f.late, "next code lands late"}} {
+	}{{f.offline, "offline"}, {f.jammed, "jammed"}, {f.lowBattery, "battery 8 %"}} {
 		if one.on {
 			out = append(out, one.text)
 		}

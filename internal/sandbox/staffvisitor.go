@@ -9,14 +9,14 @@ import (
 	"strings"
 )
 
-// Colleague is a staff member who uses the dashboard, with a browser without script.
-type Colleague struct {
+// StaffVisitor is a staff member who uses the dashboard, with a browser without script.
+type StaffVisitor struct {
 	b    *browser
 	site string // the scheme and host of all pages
 }
 
 // JoinAsOwner makes a new person owner of the property and signs the person in.
-func (w *World) JoinAsOwner(ctx context.Context, email string) (*Colleague, error) {
+func (w *World) JoinAsOwner(ctx context.Context, email string) (*StaffVisitor, error) {
 	link, err := w.NewStaffLink(ctx)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func (w *World) JoinAsOwner(ctx context.Context, email string) (*Colleague, erro
 	if err != nil {
 		return nil, err
 	}
-	c := &Colleague{b: b, site: "http://" + w.Server.HTTPAddr()}
+	c := &StaffVisitor{b: b, site: "http://" + w.Server.HTTPAddr()}
 	if err := b.open(ctx, link); err != nil {
 		return nil, err
 	}
@@ -39,16 +39,16 @@ func (w *World) JoinAsOwner(ctx context.Context, email string) (*Colleague, erro
 }
 
 // Open opens a page by its path and query, and returns its HTML. It follows redirects: see Path.
-func (c *Colleague) Open(ctx context.Context, path string) (html string, err error) {
+func (c *StaffVisitor) Open(ctx context.Context, path string) (html string, err error) {
 	return c.load(ctx, http.MethodGet, path, nil)
 }
 
 // Post sends a form to a path, and returns the HTML of the page that follows.
-func (c *Colleague) Post(ctx context.Context, path string, form url.Values) (html string, err error) {
+func (c *StaffVisitor) Post(ctx context.Context, path string, form url.Values) (html string, err error) {
 	return c.load(ctx, http.MethodPost, path, form)
 }
 
-func (c *Colleague) load(ctx context.Context, method, path string, form url.Values) (html string, err error) {
+func (c *StaffVisitor) load(ctx context.Context, method, path string, form url.Values) (html string, err error) {
 	if err := c.b.load(ctx, method, c.site+path, form); err != nil {
 		return "", err
 	}
@@ -59,11 +59,11 @@ func (c *Colleague) load(ctx context.Context, method, path string, form url.Valu
 }
 
 // Path returns the path of the page that is open, which differs from that given to Open after a redirect.
-func (c *Colleague) Path() string { return c.b.at.Path }
+func (c *StaffVisitor) Path() string { return c.b.at.Path }
 
 // Link returns the page's first link that consists of prefix and an id, or "" if there is none. If prefix ends with a question mark, a
 // query follows it.
-func (c *Colleague) Link(prefix string) string {
+func (c *StaffVisitor) Link(prefix string) string {
 	for _, l := range c.b.links() {
 		rest, ok := strings.CutPrefix(l, prefix)
 		isID := strings.Contains(rest, "_") && !strings.ContainsAny(rest, "/?")
@@ -75,12 +75,12 @@ func (c *Colleague) Link(prefix string) string {
 }
 
 // Another returns a second window of the same person, so that both can open pages at the same time.
-func (c *Colleague) Another() *Colleague {
-	return &Colleague{b: &browser{client: &http.Client{Jar: c.b.client.Jar, Timeout: c.b.client.Timeout}}, site: c.site}
+func (c *StaffVisitor) Another() *StaffVisitor {
+	return &StaffVisitor{b: &browser{client: &http.Client{Jar: c.b.client.Jar, Timeout: c.b.client.Timeout}}, site: c.site}
 }
 
 // Follow calls changed each time the server announces a change of reservations to an open page, until ctx ends.
-func (c *Colleague) Follow(ctx context.Context, changed func()) error {
+func (c *StaffVisitor) Follow(ctx context.Context, changed func()) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.site+"/app/live?topics=reservations", nil)
 	if err != nil {
 		return err

@@ -16,7 +16,6 @@ import (
 type codes struct {
 	mu   sync.Mutex
 	list []*code
-	n    int
 }
 
 // all returns a copy of the list of codes.
