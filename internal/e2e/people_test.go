@@ -244,7 +244,8 @@ func TestStepUp(t *testing.T) {
 	}
 }
 
-// TestSignInAgain changes the ways to sign in of a person without a second factor, 15 minutes after the sign-in, and after the next sign-in.
+// TestSignInAgain changes the ways to sign in of a person without a second factor, and the people of the property, 15 minutes after the
+// sign-in, and after the next sign-in.
 func TestSignInAgain(t *testing.T) {
 	t.Parallel()
 	now := &e2etest.Offset{}
@@ -265,6 +266,17 @@ func TestSignInAgain(t *testing.T) {
 			}
 		}
 	}
+	people := map[string]proto.Message{
+		"PersonService/InvitePerson":   &propertyv1.InvitePersonRequest{Email: "grace@example.com", Role: "owner"},
+		"PersonService/ReinvitePerson": &propertyv1.ReinvitePersonRequest{Id: "inv_0"},
+		"PersonService/UpdatePerson":   &propertyv1.UpdatePersonRequest{Id: "per_0", Role: new("owner")},
+		"PersonService/RemovePerson":   &propertyv1.RemovePersonRequest{Id: "per_0"},
+	}
+	for rpc, request := range people {
+		if got := call(t, w, e2etest.REST, ada.at(w.PropertyID), rpc, request); got.Code != codes.PermissionDenied || got.Reason != "signInAgain" {
+			t.Errorf("%s, 15 minutes after the sign-in: %v", rpc, got)
+		}
+	}
 	if got := call(t, w, e2etest.REST, ada.at(w.PropertyID), "LockService/UnlockLock", &propertyv1.UnlockLockRequest{Id: "lck_0"}); got.Reason != "lockNotFound" {
 		t.Errorf("open a door: %v", got)
 	}
@@ -272,6 +284,11 @@ func TestSignInAgain(t *testing.T) {
 	ada.token = in.GetData().GetToken()
 	for rpc, request := range begin {
 		if got := call(t, w, e2etest.GRPC, ada.at(""), rpc, request); got.Reason == "signInAgain" || got.Code == codes.Unauthenticated {
+			t.Errorf("%s after the sign-in: %v", rpc, got)
+		}
+	}
+	for rpc, request := range people {
+		if got := call(t, w, e2etest.REST, ada.at(w.PropertyID), rpc, request); got.Reason == "signInAgain" || got.Code == codes.Unauthenticated {
 			t.Errorf("%s after the sign-in: %v", rpc, got)
 		}
 	}

@@ -74,7 +74,7 @@ func TestStepUp(t *testing.T) {
 		name     string
 		signedIn time.Time
 		factor   actor.SecondFactor
-		self     fault.Reason // for the own account; empty: allowed
+		self     fault.Reason // for the own account, and for people; empty: allowed
 		property fault.Reason
 	}{
 		{name: "just signed in, no second factor", signedIn: now},
@@ -92,7 +92,7 @@ func TestStepUp(t *testing.T) {
 		},
 	} {
 		a := actor.Actor{PersonID: "per_1", ProvedAt: c.signedIn, SecondFactor: c.factor}
-		for right, want := range map[Right]fault.Reason{Self: c.self, OpenDoors: c.property, RevealPINs: c.property, ManagePeople: c.property} {
+		for right, want := range map[Right]fault.Reason{Self: c.self, OpenDoors: c.property, RevealPINs: c.property, ManagePeople: c.self} {
 			if err := StepUp(a, right, now); (err != nil) != (want != "") || want != "" && !fault.Has(err, want) {
 				t.Errorf("%s, %s: %v, want %q", c.name, right, err, want)
 			}

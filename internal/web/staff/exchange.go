@@ -197,6 +197,7 @@ func (x *exchange) renderError(err error) {
 		x.keepTyped()
 		_ = x.Redirect("/app/confirm?to=" + url.QueryEscape(x.R.URL.RequestURI()))
 	case f.Reason == fault.SignInAgain:
+		x.keepTyped()
 		_ = x.Redirect(loginAgain(x.R.URL.RequestURI()))
 	case f.Kind == fault.Unauthenticated:
 		x.DropCookie(sessionCookie)

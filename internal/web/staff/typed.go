@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// typedCookie is the name of the cookie that stores posted form values while the person confirms the second factor. The page then shows them
-// again.
+// typedCookie is the name of the cookie that stores posted form values while the person confirms the second factor or signs in again. The
+// page then shows them again.
 const typedCookie = "lk-typed"
 
 const (
@@ -30,7 +30,7 @@ type typedForm struct {
 	Values   url.Values `json:"values"`
 }
 
-// keepTyped stores the posted values in a cookie until the person has confirmed the second factor. Values that are too long are not stored.
+// keepTyped stores the posted values in a cookie until the person has confirmed the second factor or signed in again. Values that are too long are not stored.
 func (x *exchange) keepTyped() {
 	if x.R.Method != http.MethodPost || x.session == nil {
 		return
