@@ -248,7 +248,7 @@ func (c *mailInvite) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// printInvitations prints whether guests of an integration are invited to check in by mail, and how many mails are due.
+// printInvitations prints whether an integration mails its guests an invitation to check in, and how many mails are due.
 func (s *session) printInvitations(v *propertyv1.Invitations) {
 	s.say("Invitations are %s. Mails due now: %d, later: %d. Stays without an address that reaches the guest: %d.",
 		map[bool]string{true: "on", false: "off"}[v.GetEnabled()], v.GetDueNow(), v.GetDueLater(), v.GetWithoutAddress())

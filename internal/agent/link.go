@@ -183,7 +183,7 @@ var (
 	errSuperseded = errors.New("another bridge with this identity has connected; only one may run")
 )
 
-// drainError ends a session because the server asked the bridge to reconnect after a time.
+// drainError ends a session because the server will stop and asked the bridge to reconnect after a time.
 type drainError struct{ after time.Duration }
 
 func (d *drainError) Error() string { return fmt.Sprintf("the server drains; back in %v", d.after) }

@@ -25,7 +25,7 @@ type StaffPages struct {
 	Profile string
 }
 
-// The aims for a page.
+// The most milliseconds and kilobytes that a page should take.
 const (
 	staffMilliseconds = 100
 	staffKilobytes    = 150

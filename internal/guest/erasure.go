@@ -66,7 +66,7 @@ func (e Erasure) Receipt(keys *keyring.Ring) string {
 	return receiptOf(keys, e.Row.ID)
 }
 
-// receiptOf derives the secret of a receipt from the id of the erasure.
+// receiptOf derives the secret of the link with which a person follows an erasure from its id, so that the secret is not stored.
 func receiptOf(keys *keyring.Ring, erasureID string) string {
 	return keys.DeriveToken(keyring.Receipt, erasureID)
 }

@@ -138,8 +138,8 @@ func (q Search) guestsOf(tx *db.Tx, rows []*ent.Reservation) ([]*ent.Guest, erro
 	return guests, nil
 }
 
-// compareDecoys decrypts and compares a person who does not exist, n times, so that a search for an unknown number takes as long as one for a
-// known number.
+// compareDecoys decrypts and compares an invented name n times, so that a search for an unknown reservation number takes as long as one for
+// a known number.
 func (q Search) compareDecoys(ctx context.Context, keys *keyring.Ring, n int, compare func(last string)) error {
 	const purpose = "decoy"
 	raw, err := json.Marshal(reservation.Booker{LastName: "Decoy"})

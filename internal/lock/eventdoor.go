@@ -57,8 +57,9 @@ func doorAt(tx *db.Tx, lk doorOf, at time.Time) (string, error) {
 	return door, nil
 }
 
-// setEventDoor sets the door of an event that happened at a lock at a time. h is the bridge's report of the event.
-// typed is the code that was typed, or nil if there was none or it is not known.
+// setEventDoor sets the door of an event that happened at a lock at a time. Usually it is the door that the lock was on
+// then; see [eventDoor]. h is the bridge's report of the event. typed is the code that was typed, or nil if there was none
+// or it is not known.
 func setEventDoor(tx *db.Tx, e *event.Event, lk doorOf, typed *typedCode, h LockEvent, at time.Time) error {
 	ofLock, err := doorAt(tx, lk, at)
 	if err != nil {

@@ -363,7 +363,7 @@ func (r Reader) list(all []any) string {
 	return strings.Join(texts, " ")
 }
 
-// anySlice converts a list of messages to the type that lists have after they were stored as JSON.
+// anySlice converts a list of messages to []any, the type that a list has once it was stored as JSON and read.
 func anySlice(all []Message) []any {
 	out := make([]any, len(all))
 	for i, m := range all {

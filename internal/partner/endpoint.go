@@ -225,7 +225,8 @@ func (r *Registry) Endpoint(tx *db.Tx, propertyID, integrationID, action string)
 	return r.decryptEndpoint(tx.Context(), row)
 }
 
-// OwnEndpoints returns the endpoints of an integration with their tokens, for calls by the server and for that integration only.
+// OwnEndpoints returns the endpoints of an integration with their tokens, for the calls that the server makes, and to show them to that integration. Do
+// not use it for others.
 func (r *Registry) OwnEndpoints(tx *db.Tx, propertyID, integrationID string) ([]Endpoint, error) {
 	rows, err := tx.Endpoint.Query().Where(endpointsOfIntegration(propertyID, integrationID)).All(tx.Context())
 	if err != nil {

@@ -60,7 +60,7 @@ func (m *merge) failDateOrder() {
 
 // instantOrDay merges the start or the end of the stay. The PMS sends it as an instant, or as a day to which the
 // property's hour is added. heldAt and heldDay are the stored values. If both fields are sent and agree, the instant
-// counts, so that a client can send back unchanged what it read.
+// counts. So a client can read a reservation and send both fields back unchanged.
 func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)

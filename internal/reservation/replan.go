@@ -92,7 +92,7 @@ func planIsDue(now time.Time) predicate.Reservation {
 		entreservation.Or(entreservation.PlanDueAtLTE(now), entreservation.PlanDueAtGT(now.Add(planRetry))))
 }
 
-// PlanOne plans one reservation if it is due. A worker calls it for each reservation of a batch that failed in
+// PlanOne decides again which doors one reservation opens and when, if it is due. A worker calls it for each reservation of a batch that failed in
 // [Service.PlanDue].
 func (svc Service) PlanOne(tx *db.Tx, propertyID, id string) error {
 	_, err := svc.planNext(tx, propertyID, entreservation.ID(id))

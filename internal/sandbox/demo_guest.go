@@ -66,8 +66,8 @@ func (s *demo) linkIn(text string) string {
 	return ""
 }
 
-// awaitMail waits until the mailbox has a mail for which fits returns true, and returns its text. what completes the text of the error,
-// "waiting until ...".
+// awaitMail waits until the mailbox has a mail for which fits returns true, and returns its text. If it does not come, the error is
+// "waiting until" and the text in what.
 func (s *demo) awaitMail(ctx context.Context, what string, fits func(*propertyv1.MailText) bool) (text *propertyv1.MailText, err error) {
 	mails := propertyv1.NewMailServiceClient(s.public)
 	err = s.Await(ctx, what, func(ctx context.Context) (bool, error) {

@@ -56,8 +56,8 @@ func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propert
 	return createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: j.Device, secondFactorAt: &now, provedAt: &now})
 }
 
-// admit makes a person a member of a property with the role of a link, which the caller has used up, and records it. The caller has checked
-// who the person is.
+// admit makes a person a member of a property with the role of a link, and records that in the audit log. The caller has marked the link as
+// used and checked who the person is.
 func (s *Service) admit(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation, propertyID string, by Trace) error {
 	if err := addMember(tx, propertyID, who.ID, link); err != nil {
 		return err

@@ -98,7 +98,8 @@ func (s *Service) loadAccount(tx *db.Tx, personID string) (account, error) {
 	return account{profile, all}, err
 }
 
-// expected returns what the library compares the answer to a ceremony with: the challenge of its state, the host name and the person.
+// expected returns what the library compares the authenticator's answer with: the challenge, which is derived from state, the host name and
+// the person.
 func (s *Service) expected(c ceremony, rp *webauthn.WebAuthn, personID, state string) webauthn.SessionData {
 	return webauthn.SessionData{
 		Challenge: base64.RawURLEncoding.EncodeToString(c.challengeOf(s.Keys, state)), RelyingPartyID: rp.Config.RPID, UserID: []byte(personID),

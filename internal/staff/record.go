@@ -67,7 +67,7 @@ const (
 	failuresDrain = 10 * time.Second
 )
 
-// NewFailures returns a recorder, which works while Run runs.
+// NewFailures returns a recorder of failed sign-ins. It queues entries for the audit log; Run stores them.
 func NewFailures(d *db.DB, keys *keyring.Ring, log *slog.Logger) *Failures {
 	return &Failures{db: d, keys: keys, log: log, queue: make(chan failure, maxFailures)}
 }

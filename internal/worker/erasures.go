@@ -201,7 +201,8 @@ func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
 	})
 }
 
-// addErasure adds the facts of an erasure to the mail that acknowledges it. The mail is canceled if the request was withdrawn.
+// addErasure adds to the mail that acknowledges a request for erasure when it is due, what the law keeps until when, and the link to its
+// receipt. The mail is canceled if the request was withdrawn.
 func (r *renderer) addErasure() error {
 	e, err := guest.ErasureOfMail(r.view, r.Keys, r.row.PropertyID, r.row.ReservationID, r.row.ID)
 	if err != nil {

@@ -139,7 +139,8 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-// forget drops, in an installation with one node, the changes of properties that no stream watches, until ctx ends.
+// forget deletes from memory the changes of properties that no stream watches, now and then until ctx ends. It runs instead of the
+// announcements to other nodes if there is only one node.
 func (w *Watch) forget(ctx context.Context) error {
 	for clock.Sleep(ctx, forgetInterval) {
 		w.feed.Forget(time.Now())

@@ -58,7 +58,7 @@ func (h *Handler) serveBrowser(w http.ResponseWriter, x *exchange) bool {
 	return true
 }
 
-// setPageHeaders sets the headers of an HTML page.
+// setPageHeaders sets the headers of an HTML page: its type, what the browser may load, and that links send no referrer.
 func setPageHeaders(h http.Header) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Content-Security-Policy", pagePolicy)

@@ -94,8 +94,8 @@ func (s *site) openPasted(x *exchange) error {
 	return x.Redirect("/g/l/" + found[1])
 }
 
-// askForLinkPage renders the page that asks for the link of a stay. typed is what the guest pasted before. Status 422 means that it has no such
-// link.
+// askForLinkPage renders the page that asks for the link of a stay. typed is what the guest pasted before. Status 422 means that typed
+// contains no such link.
 func (x *exchange) askForLinkPage(status int, typed string) error {
 	p := x.newPage(nil, "web.first.title")
 	if status == http.StatusUnprocessableEntity {

@@ -150,8 +150,8 @@ func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[str
 	return x.render(status, "step", p)
 }
 
-// stepTitle returns the kind of the title message of a step. The step "birth" has titles of its own if it asks only for the date or only
-// for the sex, and the step "name" if other is true: it asks for the name of another guest than the reader.
+// stepTitle returns the key of the text that is the title of a step. The step "birth" has another title if it asks only for the date, and
+// one if it asks only for the sex. The step "name" has another title if other is true: the reader enters the name of another guest.
 func stepTitle(step *guestv1.FormStep, other bool) string {
 	asks := func(names ...string) bool {
 		return slices.ContainsFunc(step.GetFields(), func(f *guestv1.FormField) bool { return slices.Contains(names, f.GetName()) })

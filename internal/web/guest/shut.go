@@ -52,7 +52,7 @@ func triesAt(d doorState, phone bool) []try {
 	})
 }
 
-// shutDoors are doors with the same advice.
+// shutDoors are doors that the guest may be unable to open, with the same things to try at each.
 type shutDoors struct {
 	Doors []doorState
 	Tries []try

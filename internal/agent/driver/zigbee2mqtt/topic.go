@@ -21,9 +21,11 @@ var ieeeAddress = regexp.MustCompile(`^0x[0-9a-f]{16}$`)
 // one, and no friendly name can imitate another device's topic.
 type topics string
 
-func (p topics) bridge(what string) string           { return string(p) + "/bridge/" + what }
-func (p topics) state(name string) string            { return string(p) + "/" + name }
-func (p topics) availability(name string) string     { return string(p) + "/" + name + "/availability" }
+func (p topics) bridge(what string) string       { return string(p) + "/bridge/" + what }
+func (p topics) state(name string) string        { return string(p) + "/" + name }
+func (p topics) availability(name string) string { return string(p) + "/" + name + "/availability" }
+
+// command returns the topic for a command to the device with a Zigbee address. verb is "get" or "set".
 func (p topics) command(address, verb string) string { return string(p) + "/" + address + "/" + verb }
 func (p topics) bridgeTopic(topic string) (what string, ok bool) {
 	return strings.CutPrefix(topic, string(p)+"/bridge/")
