@@ -113,6 +113,7 @@ func (*convergeBench) Help() string {
 ` + figures
 }
 
+// Run measures how long a check-in or a change of dates takes until the API reports that the locks have the code, and prints the result.
 func (c *convergeBench) Run(ctx context.Context, std *streams) error {
 	r, err := bench.Converge{Stays: c.Stays, OtherChangesEvery: c.Beside, Profile: c.Profile}.Run(ctx)
 	return c.print(std.out, r, err)

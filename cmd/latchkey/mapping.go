@@ -31,6 +31,7 @@ type mappingList struct {
 	Space    string `help:"Only what is mapped to this space of the property: its name or id (spc_...)." placeholder:"SPACE"`
 }
 
+// Run prints the PMS's spaces of an integration, with the space of the property that each is mapped to, or a suggestion.
 func (c *mappingList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if c.Space != "" {

@@ -51,8 +51,8 @@ func (rec Reconciler) loadGrant(g *ent.Grant) (*stayRun, error) {
 	return rec.loadGrantWith(g, others)
 }
 
-// loadGrantWith loads what the reconciliation of a grant needs, as [Reconciler.loadGrant] does, for a caller that has loaded
-// the reservation's other grants.
+// loadGrantWith loads what the reconciliation of a grant needs from the row of the grant, like [Reconciler.loadGrant]. The caller has
+// loaded others, the other grants of the reservation.
 func (rec Reconciler) loadGrantWith(g *ent.Grant, others []*ent.Grant) (*stayRun, error) {
 	rules, err := rec.RulesFor(g.PropertyID)
 	if err != nil {

@@ -162,8 +162,8 @@ type identity struct {
 	SealKey        []byte `json:"sealKey"`     // SealKey is the HPKE private key that decrypts PINs
 	ConnectAddress string `json:"connectAddress"`
 	ServerName     string `json:"serverName"`
-	// Site, KeySet and List, the status list, are stored so that the bridge verifies SmartKeys before it reaches the server:
-	// see docs/smartkey.md.
+	// Site, KeySet and List, the status list, are stored so that the bridge verifies SmartKeys before it reaches the server: see
+	// docs/smartkey.md.
 	Site   string `json:"site,omitempty"`
 	KeySet []byte `json:"keySet,omitempty"`
 	List   []byte `json:"list,omitempty"`

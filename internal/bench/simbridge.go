@@ -38,8 +38,7 @@ func (t *ticket) encodeTLS(ca *x509.Certificate) (err error) {
 	return err
 }
 
-// decodeTLS makes the TLS configuration of the simulated bridge from the fields of the ticket, which came as JSON. pool
-// contains the CA.
+// decodeTLS makes the TLS configuration of the simulated bridge from the certificate and the key in the ticket. pool contains the CA.
 func (t *ticket) decodeTLS(pool *x509.CertPool) error {
 	key, err := x509.ParsePKCS8PrivateKey(t.Key)
 	if err != nil {

@@ -269,7 +269,8 @@ func (f Facts) nextAsk(stops []Stop) (Action, time.Time) {
 	return DoAsk, due
 }
 
-// isOfAnswer reports whether the reason comes from the PMS's answer to getCheckInStatus.
+// isOfAnswer reports whether the reason comes from the last call of getCheckInStatus: from the PMS's answer, or from the failure of the
+// call.
 func (r StopReason) isOfAnswer() bool {
 	switch r {
 	case StopOwing, StopRoomNotReady, StopPartnerError, StopPartnerUnavailable:

@@ -66,7 +66,8 @@ func (e Erasure) Receipt(keys *keyring.Ring) string {
 	return receiptOf(keys, e.Row.ID)
 }
 
-// receiptOf derives the secret of the link with which a person follows an erasure from its id, so that the secret is not stored.
+// receiptOf derives a secret from the id of an erasure. A link with the secret shows a person the state of the erasure. The secret itself
+// is not stored.
 func receiptOf(keys *keyring.Ring, erasureID string) string {
 	return keys.DeriveToken(keyring.Receipt, erasureID)
 }

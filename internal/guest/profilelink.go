@@ -24,7 +24,7 @@ import (
 const (
 	// profileLinkTTL is how long a mailed link to a profile works.
 	profileLinkTTL = 24 * time.Hour
-	// profileSession is how long the device that opened the link can read the profile.
+	// profileSession is how long a device can read a profile after the guest has used the mailed link on it.
 	profileSession = time.Hour
 )
 

@@ -57,9 +57,9 @@ func doorAt(tx *db.Tx, lk doorOf, at time.Time) (string, error) {
 	return door, nil
 }
 
-// setEventDoor sets the door of an event that happened at a lock at a time. Usually it is the door that the lock was on
-// then; see [eventDoor]. h is the bridge's report of the event. typed is the code that was typed, or nil if there was none
-// or it is not known.
+// setEventDoor sets the door of the event e: the door that the lock was on at the time. If that door is not known, or the bridge's clock is
+// not reliable, it is the door of the typed code; see [eventDoor]. h is the bridge's report of the event. typed is nil if no code was typed
+// or the code is not known.
 func setEventDoor(tx *db.Tx, e *event.Event, lk doorOf, typed *typedCode, h LockEvent, at time.Time) error {
 	ofLock, err := doorAt(tx, lk, at)
 	if err != nil {
@@ -78,7 +78,7 @@ func setEventDoor(tx *db.Tx, e *event.Event, lk doorOf, typed *typedCode, h Lock
 
 // eventDoor chooses the door of an event, or "" if it is not known. ofLock is the door that the lock was on at the
 // event's time, ofCode the door that the typed code was for, clock the state of the bridge's clock. A moved lock still
-// opens with its old codes, so ofLock wins, but only if that clock was synchronized.
+// opens with its old codes, so ofLock wins, but only if that clock was synchronized or drifting.
 func eventDoor(ofLock, ofCode, clock string) string {
 	if compared := clock == "synchronized" || clock == "drifting"; ofCode != "" && (!compared || ofLock == "") {
 		return ofCode

@@ -69,7 +69,8 @@ func DeliveryOf(s State, o Outlet) Delivery {
 	return NoMail
 }
 
-// Latest returns the latest mail of some kinds about a stay, or nil. guestID is a companion's; empty: the booker's.
+// Latest returns the latest mail of some kinds about a stay, or nil. Canceled mails do not count. guestID is that of a companion, or empty
+// for the mails to the booker.
 func Latest(view *db.Tx, propertyID, reservationID, guestID string, kinds ...Kind) (*Row, error) {
 	names := make([]string, len(kinds))
 	for i, k := range kinds {

@@ -70,8 +70,8 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rota
 	return i.rotationState()
 }
 
-// replaceAtOnce replaces the current key by next in one step. signer, the private half of the current key, signs the key
-// set with next. Tokens of the old key become invalid, so phones have to renew.
+// replaceAtOnce replaces the current key by next in one step. signer, the private half of the current key, signs the key set with next.
+// Tokens of the old key become invalid, so phones have to renew.
 func (i *issuer) replaceAtOnce(signer *ecdsa.PrivateKey, next smartkey.IssuerKey) error {
 	if err := i.changeSigner(func() error { return i.signKeySet(signer, next) }); err != nil {
 		return err

@@ -216,7 +216,7 @@ func EndpointsOf(tx *db.Tx, propertyID string) (map[string][]Endpoint, error) {
 	return by, nil
 }
 
-// Endpoint returns the endpoint of one action with its token, for calls by the server and for its integration only.
+// Endpoint returns the endpoint of one action with its token. Use the token only for the server's calls to that integration.
 func (r *Registry) Endpoint(tx *db.Tx, propertyID, integrationID, action string) (Endpoint, error) {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if err != nil {
@@ -225,8 +225,8 @@ func (r *Registry) Endpoint(tx *db.Tx, propertyID, integrationID, action string)
 	return r.decryptEndpoint(tx.Context(), row)
 }
 
-// OwnEndpoints returns the endpoints of an integration with their tokens, for the calls that the server makes, and to show them to that integration. Do
-// not use it for others.
+// OwnEndpoints returns the endpoints of an integration with their tokens. Use the tokens only for the server's calls to that integration,
+// and show them to no other integration.
 func (r *Registry) OwnEndpoints(tx *db.Tx, propertyID, integrationID string) ([]Endpoint, error) {
 	rows, err := tx.Endpoint.Query().Where(endpointsOfIntegration(propertyID, integrationID)).All(tx.Context())
 	if err != nil {

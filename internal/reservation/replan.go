@@ -92,8 +92,8 @@ func planIsDue(now time.Time) predicate.Reservation {
 		entreservation.Or(entreservation.PlanDueAtLTE(now), entreservation.PlanDueAtGT(now.Add(planRetry))))
 }
 
-// PlanOne decides again which doors one reservation opens and when, if it is due. A worker calls it for each reservation of a batch that failed in
-// [Service.PlanDue].
+// PlanOne plans the access of one reservation, if it is due: which doors open for the guest, and when. A worker calls it for each
+// reservation of a batch that failed in [Service.PlanDue].
 func (svc Service) PlanOne(tx *db.Tx, propertyID, id string) error {
 	_, err := svc.planNext(tx, propertyID, entreservation.ID(id))
 	return err

@@ -91,7 +91,7 @@ func makeDirectory(path string) error {
 	return errors.Join(disk.InheritOwner(dir, parent), dir.Close())
 }
 
-// leaseWait is how long to wait for the lease of a stopped server. The lease of a crashed server expires after 15 s.
+// leaseWait is how long [RunAlone] waits for the lease before it reports that a server runs. A crashed server's lease expires after 15 s.
 const leaseWait = 20 * time.Second
 
 // RunAlone runs f while no server uses the database, and returns an error if one does. On SQLite it holds the lock of Own. On PostgreSQL

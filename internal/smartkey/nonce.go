@@ -60,8 +60,8 @@ func NewNonces(random io.Reader, bridge string) (Nonces, error) {
 	return n, nil
 }
 
-// Issue generates a nonce for the greeting, the first message from a bridge to a phone. The nonce contains elapsed, the monotonic time since
-// the bridge started, so that it expires without being stored.
+// Issue generates a nonce for the greeting, the first message from a bridge to a phone. The nonce contains elapsed, the monotonic time
+// since the bridge started, so that it expires without being stored.
 func (n Nonces) Issue(random io.Reader, elapsed time.Duration) ([]byte, error) {
 	if n.bridge == "" || elapsed < 0 {
 		return nil, errors.New("smartkey: issue a nonce: there is no key, or elapsed is negative")

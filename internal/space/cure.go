@@ -227,8 +227,8 @@ func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (Affected
 	return AffectedStays{}, m.dismiss(tx, row)
 }
 
-// replace ends a conflict of the mapping, such as a mapped space that the PMS no longer lists, by mapping the PMS's space externalID to the Latchkey space, in place of the PMS's space that
-// the conflict is about.
+// replace ends the conflict that the PMS no longer lists a mapped space. It removes the mapping of that space, and maps the PMS's new space
+// externalID to the same space of the property.
 func (m Mappings) replace(tx *db.Tx, row *ent.Conflict, externalID string) (AffectedStays, error) {
 	former, before, err := m.Unmap(tx, row.PropertyID, row.IntegrationID, row.ExternalID)
 	if err != nil {

@@ -56,7 +56,8 @@ func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propert
 	return createSession(tx, s.Keys, sessionSpec{personID: who.ID, device: j.Device, secondFactorAt: &now, provedAt: &now})
 }
 
-// admit makes a person a member of a property with the role of a link, and records that in the audit log. The caller has marked the link as
+// admit makes a person a member of a property with the role of a link, and records that in the audit log. It changes the role of a member
+// only for an owner link: see addMember. It ends all invitations to the person's address at the property. The caller has marked the link as
 // used and checked who the person is.
 func (s *Service) admit(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation, propertyID string, by Trace) error {
 	if err := addMember(tx, propertyID, who.ID, link); err != nil {

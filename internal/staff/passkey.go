@@ -262,7 +262,8 @@ func (s *Service) ConfirmWithPasskey(tx *db.Tx, personID, sessionID string, a An
 	return replaceSession(tx, s.Keys, personID, sessionID)
 }
 
-// NoteRefusedPasskey records a refused passkey of a signed-in person in the audit log.
+// NoteRefusedPasskey queues an entry in the audit log if err means that the passkey of a signed-in person was refused. It does nothing for
+// other errors and for nil.
 func (s *Service) NoteRefusedPasskey(personID string, t Trace, err error) {
 	if fault.Has(err, fault.PasskeyRefused) {
 		s.Failed.note(personID, t)

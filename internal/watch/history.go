@@ -9,8 +9,7 @@ import (
 const (
 	// MaxIDs is how many ids of a topic one [Change] lists. If more changed, the Change has Everything set.
 	MaxIDs = 50
-	// maxKept is how many ids of changed objects are kept per topic, for slow readers and for streams that resume after a lost
-	// connection.
+	// maxKept is how many ids of changed objects are kept per topic, for slow readers and for streams that resume after a lost connection.
 	maxKept = 256
 )
 

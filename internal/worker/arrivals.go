@@ -55,8 +55,8 @@ func enqueueDue(ctx context.Context, d *db.DB, seen time.Time) (until time.Time,
 	return until, err
 }
 
-// checkDue checks in batches whether the guests who arrive soon will get in, and stores the results. It has a limit: further arrivals are
-// checked by the next sweep.
+// checkDue checks for arrivals whose check is due whether their doors will open, in batches, and stores the results. The number of batches
+// is limited: the next sweep checks the rest.
 func (a Arrivals) checkDue(ctx context.Context, d *db.DB) error {
 	for range maxArrivalBatches {
 		// The checks run outside of the transaction, because they take longer than storing the results. The next

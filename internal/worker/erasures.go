@@ -201,8 +201,8 @@ func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
 	})
 }
 
-// addErasure adds to the mail that acknowledges a request for erasure when it is due, what the law keeps until when, and the link to its
-// receipt. The mail is canceled if the request was withdrawn.
+// addErasure adds to the mail that acknowledges a request for erasure: when it is due, what the law keeps until when, and the link to its
+// receipt. The mail is canceled if the request was withdrawn or the erasure is done already.
 func (r *renderer) addErasure() error {
 	e, err := guest.ErasureOfMail(r.view, r.Keys, r.row.PropertyID, r.row.ReservationID, r.row.ID)
 	if err != nil {

@@ -139,8 +139,8 @@ func (w *Watch) Run(ctx context.Context) error {
 	}
 }
 
-// forget deletes from memory the changes of properties that no stream watches, now and then until ctx ends. It runs instead of the
-// announcements to other nodes if there is only one node.
+// forget deletes the changes of properties that no stream watches from memory, at intervals until ctx ends. [Watch.Run] calls it if there
+// is only one node. With several nodes, Run deletes them itself.
 func (w *Watch) forget(ctx context.Context) error {
 	for clock.Sleep(ctx, forgetInterval) {
 		w.feed.Forget(time.Now())

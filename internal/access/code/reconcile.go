@@ -67,7 +67,8 @@ func ensurePINs(run *access.Run, c *ent.Code) error {
 	return notifyPINReplaced(run.Tx, c)
 }
 
-// storeStatus stores the status of a code and the time of its next evaluation.
+// storeStatus stores the status of a code and the time of its next evaluation. It deletes PINs that no lock needs any more. It notifies
+// staff if a lock cannot store the code, and otherwise resolves that notice.
 func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
 	u, missing := run.Tx.Code.UpdateOne(c).SetRedraws(run.Redraws), false
 	if s.End == "" {

@@ -90,7 +90,7 @@ func (w *world) doorName(id string) string {
 	return "none"
 }
 
-// simulateGuests types random PINs at keypads until ctx ends.
+// simulateGuests types PINs of randomly chosen stays and codes at keypads until ctx ends, mostly the right PIN at the right door.
 func (w *world) simulateGuests(ctx context.Context, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		pause(ctx, time.Duration(rng.IntN(80))*time.Millisecond)

@@ -181,7 +181,8 @@ func (w *world) mayHoldPIN(ctx context.Context, who subject, l *lockState, pin s
 	return (said.pinFor(l.door()) == pin || h.oneTime && h.used) && said.mayOpenLock(l)
 }
 
-// checkExplanation reads why the guest of a stay gets in or not, and checks it. complete means that the service must have received all reports.
+// checkExplanation reads the API's explanation of a stay's access. It compares it with the openings at the keypads and with the explanation
+// that it read before. complete means that the service must have received all reports.
 func (w *world) checkExplanation(ctx context.Context, s *stay, complete bool) {
 	if s.id == "" {
 		return

@@ -14,9 +14,8 @@ type target struct {
 	changesAt time.Time // changesAt is when the target changes; zero means never
 }
 
-// targetOf returns what the slot should hold at the time of the event that the machine handles. The bridge opens and closes every window on its
-// own schedule. A lock that enforces windows gets the credential ahead of time, and ends the window itself if the
-// bridge is offline.
+// targetOf returns what the slot should hold at the time of the event that the machine handles. The bridge opens and closes every window on
+// its own schedule. A lock that enforces windows gets the credential ahead of time, and ends the window itself if the bridge is offline.
 func (m *machine) targetOf(s *Slot) target {
 	d, now := s.Desired, m.ev.At
 	if d.Intent != Present {

@@ -61,8 +61,8 @@ func (x *exchange) setParty() (problem string, kv []any, err error) {
 	return "problem.outOfRange", nil, nil
 }
 
-// savePartySize handles the form with the number of people at a kiosk, and continues with the guests' forms. A smaller number does not
-// remove a companion who has answers or a link: the page then shows an error.
+// savePartySize stores the number of people from the form at a kiosk, and continues with the guests' forms. A smaller number is stored too,
+// but companions who have answers or a link are kept. The page shows an error if answers of a companion are then missing.
 func (s *site) savePartySize(x *exchange) error {
 	if !x.flow.CorrectsParty() {
 		return x.Redirect(x.flow.CheckIn())

@@ -52,7 +52,7 @@ func triesAt(d doorState, phone bool) []try {
 	})
 }
 
-// shutDoors are doors that the guest may be unable to open, with the same things to try at each.
+// shutDoors are doors that do not open for the guest and for which the page gives the same advice.
 type shutDoors struct {
 	Doors []doorState
 	Tries []try
