@@ -18,13 +18,13 @@ type roomView struct {
 	LastChange      string // id of the latest change of the mapping that the page shows
 	Mapped          *propertyv1.PartnerSpace
 	Choices         []kit.Option
-	Lock            *propertyv1.Lock
+	Lock            *lockRow           // nil without a lock, or if the person may not read locks
 	Locks           []kit.Option       // locks without a door
 	Gates           []*propertyv1.Gate // gates that guests of the room may open
 	Inputs          []kit.Input
 	Manages, Places bool
 	Refused         bool   // the API refused to delete it
-	Live            bool   // the page updates itself on changes of rooms and locks
+	ShowsLocks      bool   // the person may read locks: the page shows the lock and updates itself on changes
 	Query           string // the query that chooses the PMS, or "" if there is only one
 }
 
@@ -59,7 +59,7 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	if err != nil {
 		return err
 	}
-	v := roomView{Space: found.GetData(), Inputs: roomInputs(found.GetData()), Manages: x.may("manageSpaces"), Places: x.may("manageLocks"), Live: x.may("readLocks")}
+	v := roomView{Space: found.GetData(), Inputs: roomInputs(found.GetData()), Manages: x.may("manageSpaces"), Places: x.may("manageLocks"), ShowsLocks: x.may("readLocks")}
 	if err := x.addMapping(&v); err != nil {
 		return err
 	}
@@ -72,8 +72,10 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	if err != nil {
 		return err
 	}
-	v.Lock = here[v.GetId()]
-	if x.may("readLocks") {
+	if l := here[v.GetId()]; l != nil {
+		v.Lock = new(newLockRow(l, x.site.Now()))
+	}
+	if v.ShowsLocks {
 		spare, err := x.locks(&propertyv1.ListLocksRequest{UnassignedOnly: true})
 		if err != nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"google.golang.org/grpc"
 
@@ -72,5 +73,38 @@ func TestRoomOfTheChosenPMS(t *testing.T) {
 	h.one = true
 	if page := get(at); strings.Contains(page, "?pms=") {
 		t.Errorf("the room at the only PMS: %s", page)
+	}
+}
+
+// The page of a room shows its lock with the level and the age of its battery, and leads to the page of the lock. A person who may not
+// read locks sees nothing of it.
+func TestRoomShowsTheBattery(t *testing.T) {
+	for name, c := range map[string]struct {
+		rights      []string
+		status      *propertyv1.LockStatus
+		says, omits []string
+	}{
+		"fresh": {[]string{"readLocks"}, &propertyv1.LockStatus{Online: true, BatteryPercent: new(int32(64)), BatteryObservedAt: before(2 * time.Hour)},
+			[]string{`<a href="/app/locks/lck_1">Lock 1</a>`, "Model 1", "Battery 64 %", "11:00</time>"}, []string{"Offline"}},
+		"low": {[]string{"readLocks"}, &propertyv1.LockStatus{BatteryPercent: new(int32(7)), BatteryLow: true, BatteryObservedAt: before(48 * time.Hour)},
+			[]string{"Offline", "chip bad", "Battery 7 %", "Sun 22 Nov 13:00"}, nil},
+		"not known":          {[]string{"readLocks"}, &propertyv1.LockStatus{Online: true}, []string{"Battery not known"}, []string{" ago"}},
+		"without permission": {nil, &propertyv1.LockStatus{BatteryPercent: new(int32(64))}, nil, []string{"Lock", "lck_1", "Battery", "No lock", "its-lock"}},
+	} {
+		h := &twoPMSs{house: *largeHouse(append(c.rights, "readProperty")...), one: true}
+		h.rooms, h.locks = h.rooms[:1], []*propertyv1.Lock{{Id: "lck_1", Name: "Lock 1", Model: "Model 1", DoorId: new(h.rooms[0].GetId()), Status: c.status}}
+		api := API{Sessions: h, Properties: h, Spaces: h, Integrations: h, Mappings: h, Locks: h, Gates: h}
+		_, main, _ := strings.Cut(serve(t, api, "/app/spaces/rooms/"+h.rooms[0].GetId(), nil).Body.String(), "<h1>")
+		main, _, _ = strings.Cut(main, "</main>")
+		for _, text := range c.says {
+			if !strings.Contains(main, text) {
+				t.Errorf("%s: the page lacks %q: %s", name, text, main)
+			}
+		}
+		for _, text := range c.omits {
+			if strings.Contains(main, text) {
+				t.Errorf("%s: the page says %q: %s", name, text, main)
+			}
+		}
 	}
 }

@@ -92,6 +92,7 @@ func largeHouse(rights ...string) *house {
 	}
 	h.locks[0].Status.BatteryPercent = new(int32(90))
 	h.locks[2].Status.Bolt = "jammed"
+	h.locks[4].Status.BatteryPercent = nil
 	h.gates = []*propertyv1.Gate{
 		{Id: "gat_1", Name: "Front door"}, {Id: "gat_2", Name: "Garage", SpaceIds: []string{h.rooms[0].GetId()}}, {Id: "gat_3", Name: "Sauna", SpaceIds: []string{h.rooms[0].GetId()}},
 	}
@@ -136,7 +137,7 @@ func rowOf(t *testing.T, page, name string) string {
 	return ""
 }
 
-// Each row says what is wrong with its lock and which gates its guests open. The largest page stays small, and needs one call for its locks.
+// Each row says what is wrong with its lock, the level of its battery if that is known, and which gates its guests open. The largest page stays small, and needs one call for its locks.
 func TestSpacesShowLocksAndGates(t *testing.T) {
 	h := largeHouse("readProperty", "readLocks", "manageSpaces")
 	first, last := h.page(t, "/app/spaces", "100"), h.page(t, "/app/spaces?page=2", "100")
@@ -152,9 +153,10 @@ func TestSpacesShowLocksAndGates(t *testing.T) {
 		page, room  string
 		says, omits []string
 	}{
-		{first, "room 000", []string{">Lock 000</a>", "Gates: Front door, Garage", "And 1 more."}, []string{"Offline", "Battery", "Jammed", "Sauna"}},
-		{first, "room 001", []string{"Offline", "Battery 12 %", "Gates: Front door<"}, []string{"more."}},
-		{first, "room 002", []string{"Jammed"}, []string{"Offline", "Battery"}},
+		{first, "room 000", []string{">Lock 000</a> <span class=\"quiet\">Battery 90 %</span>", "Gates: Front door, Garage", "And 1 more."}, []string{"Offline", "Jammed", "Sauna"}},
+		{first, "room 001", []string{"Offline", "chip bad", "Battery 12 %", "Gates: Front door<"}, []string{"more.", `quiet">Battery`}},
+		{first, "room 002", []string{"Jammed", `<span class="quiet">Battery 12 %</span>`}, []string{"Offline"}},
+		{first, "room 004", []string{">Lock 004</a>"}, []string{"Offline", "Battery"}},
 		{last, "room 199", []string{"No lock", "Gates: Front door<"}, []string{"Offline", "Battery"}},
 	} {
 		row := rowOf(t, c.page, "Deluxe double "+c.room)
