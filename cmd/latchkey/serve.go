@@ -28,9 +28,12 @@ Each setting can also come from the environment (LATCHKEY_LISTEN_HTTP for --list
 
 On SIGTERM or Ctrl-C the server lets bridges leave and calls finish. A second signal ends it at once.
 
-After the first start, in another terminal:
+The first start prints a link (.../app/first/...). Open it in a browser, within 24 hours: you create the property and your account as its owner. The link works once.
+
+Or, in another terminal:
   latchkey property create "Hostel Miramar" --time-zone Europe/Lisbon
-It prints the next step.`
+  latchkey admin owner-link "Hostel Miramar"
+The first prints the next step, the second a link for the owner of that property.`
 }
 
 // Run runs the server until the context ends.

@@ -111,6 +111,24 @@ func TestFirstStartSaysWhatComesNext(t *testing.T) {
 	}
 }
 
+// The README and the help of serve name what the first start prints: the link of the first owner, and the command that creates a property.
+func TestFirstStartIsDescribed(t *testing.T) {
+	p := serveAt(t, filepath.Join(t.TempDir(), "d"), "/app/first/", nil)
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(readme), "\n## Run a server\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for name, text := range map[string]string{"what serve prints": p.welcome, "the README": section, "the help": (&serveCommand{}).Help()} {
+		for _, want := range []string{"/app/first/", "within 24 hours", "property create"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("%s lacks %q:\n%s", name, want, text)
+			}
+		}
+	}
+}
+
 // A client watches the health, so that a stop takes seconds. The second signal does not wait for that.
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	p := serve(t, nil)
