@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"net/netip"
 	"net/textproto"
+	"net/url"
 
 	"google.golang.org/grpc/metadata"
 
@@ -13,6 +15,7 @@ import (
 	kioskv1 "latchkey.dev/gen/latchkey/kiosk/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/fault/envelope"
 	"latchkey.dev/internal/web"
 	"latchkey.dev/internal/web/guest"
@@ -41,11 +44,23 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Integrations: propertyv1.NewIntegrationServiceClient(p.local), Kiosks: propertyv1.NewKioskServiceClient(p.local),
 		TestStays: propertyv1.NewTestStayServiceClient(p.local),
 		People:    propertyv1.NewPersonServiceClient(p.local), Register: propertyv1.NewGuestRegisterServiceClient(p.local),
+		EnrolmentAddress: func(host string) (string, bool) { return enrolmentAddress(s.cfg, s.GRPCAddr(), host) },
 	}, operator.API{
 		Sessions: adminv1.NewOperatorSessionServiceClient(p.local), Installation: adminv1.NewInstallationServiceClient(p.local),
 		Properties: adminv1.NewPropertyServiceClient(p.local), Owners: adminv1.NewOwnerServiceClient(p.local),
 		Apps: adminv1.NewAppServiceClient(p.local), Tokens: adminv1.NewTokenServiceClient(p.local),
 	})
+}
+
+// enrolmentAddress returns the address at which bridges enrol, and whether they must do so without TLS, which they do on the same machine only.
+// The port is that of the gRPC listener, which listens at bound. The host is that of --public-url or, without one, the host that the browser
+// uses for this server: bound is of no use at another machine if the listener is bound to all addresses.
+func enrolmentAddress(cfg config.Config, bound, host string) (address string, plaintext bool) {
+	if public, err := url.Parse(cfg.PublicURL); err == nil && public.Hostname() != "" {
+		host = public.Hostname()
+	}
+	_, port, _ := net.SplitHostPort(bound) // bound is the address of an open listener, which has a port
+	return net.JoinHostPort(host, port), config.IsLoopback(host) && !cfg.TLS.On()
 }
 
 // pageContext returns the context with which a page calls the API: with the credential, language and options in c, and the client's

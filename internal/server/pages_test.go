@@ -66,3 +66,27 @@ func TestSecureBrowsers(t *testing.T) {
 		}
 	}
 }
+
+// Bridges enrol at the port of the gRPC listener, at the public host of the server or that of the browser.
+func TestEnrolmentAddress(t *testing.T) {
+	files := config.TLS{Cert: "cert.pem", Key: "key.pem"}
+	for _, test := range []struct {
+		public      string
+		tls         config.TLS
+		bound, host string
+		want        string
+		plaintext   bool
+	}{
+		{"", config.TLS{}, "127.0.0.1:7070", "localhost", "localhost:7070", true},
+		{"", config.TLS{}, "127.0.0.1:17070", "127.0.0.1", "127.0.0.1:17070", true},
+		{"", config.TLS{}, "[::1]:17070", "::1", "[::1]:17070", true},
+		{"", config.TLS{}, "[::]:17070", "10.0.0.5", "10.0.0.5:17070", false},
+		{"", files, "[::]:443", "localhost", "localhost:443", false},
+		{"https://checkin.example.com:8443/", config.TLS{}, "127.0.0.1:7071", "localhost", "checkin.example.com:7071", false},
+	} {
+		address, plaintext := enrolmentAddress(config.Config{PublicURL: test.public, TLS: test.tls}, test.bound, test.host)
+		if address != test.want || plaintext != test.plaintext {
+			t.Errorf("%+v: %s, plaintext %t", test, address, plaintext)
+		}
+	}
+}

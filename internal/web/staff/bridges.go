@@ -123,17 +123,18 @@ type joinView struct {
 	URL, Code string
 	EndsAt    *timestamppb.Timestamp
 	QR        kit.QR
-	Server    string // the host name of this server
-	Local     bool   // the browser runs on the same machine as the server
+	Server    string // the address and port at which bridges enrol
+	Plaintext bool   // the bridge must enrol without TLS
 }
 
 // joinPage renders a new join code with the commands that connect the bridge. code is shown only this once, and ends is when it expires.
 func (x *exchange) joinPage(b *propertyv1.Bridge, code string, ends *timestamppb.Timestamp) error {
 	v := joinView{Bridge: newBridgeView(x, b), URL: "/app/bridges/" + b.GetId(), Code: code, EndsAt: ends, QR: kit.DrawQR(code, qr.M, qr.Auto)}
-	if address, err := url.Parse(x.Address("")); err == nil {
-		v.Server = address.Hostname()
+	browsed, err := url.Parse(x.Address(""))
+	if err != nil {
+		return err
 	}
-	v.Local = v.Server == "localhost" || v.Server == "127.0.0.1"
+	v.Server, v.Plaintext = x.site.api.EnrolmentAddress(browsed.Hostname())
 	p := x.newPage("staff.join.title", "name", b.GetName())
 	p.Here, p.Back, p.Data, p.secret = "locks", "/app/bridges", v, true
 	return x.render(http.StatusOK, "join", p)

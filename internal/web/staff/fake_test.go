@@ -186,6 +186,7 @@ func (f *fakeAPI) send(t *testing.T, r *http.Request, language string) *httptest
 	}
 	pages, err := New(k, API{
 		Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f, Codes: f, Notices: f, Locks: f, Bridges: f, Integrations: f,
+		EnrolmentAddress: func(host string) (string, bool) { return host + ":17070", true },
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -197,7 +197,7 @@ func TestEmptyLocksSayWhatIsMissing(t *testing.T) {
 func TestJoinPage(t *testing.T) {
 	f := &fakeAPI{role: staff.Manager, bridges: []*propertyv1.Bridge{{Id: "brg_1", Name: "Office", State: "waiting"}}}
 	body := f.post(t, "/app/bridges/new", url.Values{"name": {"Office"}}).Body.String()
-	for _, want := range []string{"lkj_1", "run --driver zigbee2mqtt", "run --sim-locks 101=nuki", "press “Has it connected?” below", ">Has it connected?</a>"} {
+	for _, want := range []string{"lkj_1", "latchkey-bridge enroll example.com:17070 --plaintext<", "run --driver zigbee2mqtt", "run --sim-locks 101=nuki", "press “Has it connected?” below", ">Has it connected?</a>"} {
 		if !strings.Contains(body, want) {
 			t.Errorf("the page lacks %q: %s", want, body)
 		}

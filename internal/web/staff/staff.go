@@ -40,6 +40,10 @@ type API struct {
 	People       propertyv1.PersonServiceClient
 	Register     propertyv1.GuestRegisterServiceClient
 	TestStays    propertyv1.TestStayServiceClient
+
+	// EnrolmentAddress returns the address and port at which bridges enrol, and whether they must do so without TLS. host is the one that the
+	// browser uses for this server.
+	EnrolmentAddress func(host string) (address string, plaintext bool)
 }
 
 // site holds what the handlers of all pages share.
