@@ -17,6 +17,10 @@ type noticeCommands struct {
 	Read noticeRead `cmd:"" help:"Mark notices as read."`
 }
 
+func (noticeCommands) Help() string {
+	return `Which notices a person sees and gets by mail is a personal setting of a person who is signed in: "My notices" in the account on the dashboard. There is no command for it, because commands call with a token or over the socket.`
+}
+
 type noticeList struct {
 	Unread bool  `help:"Only unread notices."`
 	Limit  int32 `default:"50" help:"At most this many, up to 200."`

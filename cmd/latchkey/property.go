@@ -70,10 +70,20 @@ func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
-type propertyList struct{}
+type propertyList struct {
+	State bool `help:"Show what is connected to each property instead of its settings: the PMS apps, the bridges and how many of them are online."`
+}
 
-func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
+func (propertyList) Help() string {
+	return `Example:
+  latchkey property list --state`
+}
+
+func (c *propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
+		if c.State {
+			return s.printPropertyStates()
+		}
 		all, err := s.allProperties()
 		if err != nil {
 			return err
@@ -83,9 +93,31 @@ func (*propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 			for _, p := range all {
 				rows = append(rows, []string{p.GetId(), p.GetName(), p.GetTimeZone(), p.GetCheckInTime(), p.GetCheckOutTime(), formatTime(p.GetCreatedAt())})
 			}
-			s.printTable(`There is no property yet. Create one with: latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon`,
-				[]string{"id", "name", "time zone", "in", "out", "created"}, rows)
+			s.printTable(noProperty, []string{"id", "name", "time zone", "in", "out", "created"}, rows)
 		})
+	})
+}
+
+// noProperty is what lists of properties print if there is none.
+const noProperty = `There is no property yet. Create one with: latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon`
+
+// printPropertyStates prints all properties of the installation with their PMS apps and bridges.
+func (s *session) printPropertyStates() error {
+	all, err := allPages(func(token string) (*adminv1.PropertyStateList, error) {
+		answer, err := adminv1.NewInstallationServiceClient(s.conn).ListPropertyStates(s, &adminv1.ListPropertyStatesRequest{PageSize: 1000, PageToken: token})
+		return answer.GetData(), err
+	})
+	if err != nil {
+		return err
+	}
+	return s.printAnswer(&adminv1.ListPropertyStatesResponse{Data: &adminv1.PropertyStateList{List: all}}, nil, func() {
+		var rows [][]string
+		for _, p := range all {
+			rows = append(rows, []string{
+				p.GetProperty().GetId(), p.GetProperty().GetName(), dash(strings.Join(p.GetApps(), ", ")), strconv.Itoa(int(p.GetBridges())), strconv.Itoa(int(p.GetBridgesOnline())),
+			})
+		}
+		s.printTable(noProperty, []string{"id", "name", "PMS", "bridges", "online"}, rows)
 	})
 }
 
