@@ -166,7 +166,7 @@ func (w *walk) connectBridge() {
 	w.step("Bridge Connect the computer that drives the locks.")
 	w.p.Fill("Name", "Office")
 	w.p.Click("Make a join code")
-	w.p.WaitText("latchkey-bridge enroll")
+	w.p.WaitText("latchkey-bridge enroll " + w.grpc + " --plaintext")
 	w.check("bridge")
 	code := joinCode.FindStringSubmatch(w.p.HTML())
 	if code == nil {
@@ -198,12 +198,34 @@ func (w *walk) putLocksOnDoors() {
 	}
 }
 
-var accessToken = regexp.MustCompile(`<code class="secret">(lka_[^<]+)</code>`)
+var (
+	clientToken = regexp.MustCompile(`<code class="secret">(lkc_[^<]+)</code>`)
+	accessToken = regexp.MustCompile(`<code class="secret">(lka_[^<]+)</code>`)
+)
 
-// connectPMS connects the PMS on the page. Its vendor enters the tokens, and the PMS registers its addresses.
-func (w *walk) connectPMS() {
-	app, err := adminv1.NewAppServiceClient(w.api.Socket).CreateApp(w.t.Context(), &adminv1.CreateAppRequest{Name: "Sandbox PMS"})
+// addApp adds the PMS on the pages of the operator, in a browser of its own, and returns the client token for the vendor. The operator's own
+// token comes from the server's machine, as latchkey admin token create makes it.
+func (w *walk) addApp(name string) (client string) {
+	made, err := adminv1.NewTokenServiceClient(w.api.Socket).CreateOperatorToken(w.t.Context(), &adminv1.CreateOperatorTokenRequest{Name: "Ana's laptop"})
 	w.must(err)
+	p := browser.Open(w.t, browser.WithSize(browser.Desktop))
+	p.Visit("http://" + w.web + "/operator/login")
+	p.Fill("Operator token", made.GetToken())
+	p.Next("Sign in", "Overview")
+	p.Next("PMS apps", "PMS apps")
+	p.Fill("Vendor", name)
+	p.Click("Create app")
+	p.WaitText("Shown once")
+	token := clientToken.FindStringSubmatch(p.HTML())
+	if token == nil {
+		w.t.Fatal("the page shows no client token")
+	}
+	return token[1]
+}
+
+// connectPMS connects the PMS on the page, after the operator has added it. Its vendor enters the tokens, and the PMS registers its addresses.
+func (w *walk) connectPMS() {
+	client := w.addApp("Sandbox PMS")
 	w.step("PMS Connect it, and give its vendor the access token.")
 	w.p.Click("Connect Sandbox PMS")
 	w.p.WaitText("Access token")
@@ -212,7 +234,7 @@ func (w *walk) connectPMS() {
 	if token == nil {
 		w.t.Fatal("the page shows no access token")
 	}
-	w.pms.SetCredentials("http://"+w.web, app.GetClientToken(), token[1])
+	w.pms.SetCredentials("http://"+w.web, client, token[1])
 	w.must(w.pms.Register(w.t.Context(), w.pmsURL))
 	w.visit("/app/settings/integrations")
 	w.p.Click("Invite guests")
