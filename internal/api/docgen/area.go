@@ -16,6 +16,14 @@ type area struct {
 	// caller and example show how to call the area.
 	caller  template.HTML
 	example string
+
+	streams []stream
+}
+
+// stream is a method of the area that answers with a stream. It has no REST route, so the OpenAPI document does not contain it.
+type stream struct {
+	Method string // Service/Method
+	About  string // what it sends, and how to call it
 }
 
 // areas are the API areas in the order of the links on their pages.
@@ -36,6 +44,10 @@ var areas = []area{
 		Name: "property", Package: "latchkey.property.v1",
 		caller:  "Send <code>Authorization: Bearer</code> with a token of the property, which begins with <code>lkp_</code>. It says which property is meant and what its role may do.",
 		example: `curl "$LATCHKEY/v1/property/spaces" -H "Authorization: Bearer $TOKEN"`,
+		streams: []stream{
+			{"EventService/Watch", `Send {"topics": ["locks"]}, or {} for all topics: the first message says that everything may have changed, and each later one has the ids of what changed and a resumeToken for the next call.`},
+			{"MessageService/WatchConversations", "Send {}: each conversation with unread messages comes first, and then each one that changes; read its messages with ListMessages."},
+		},
 	},
 	{
 		Name: "admin", Package: "latchkey.admin.v1",
@@ -47,6 +59,9 @@ var areas = []area{
 		caller: "Calls about a stay need <code>Authorization: Bearer</code> with a session, which begins with <code>lks_</code>: LinkService gives it for the link of a mail, or for two facts about the reservation. The other calls carry their own proof, which is a single-use link, a statement signed by the phone’s key, or a token. Bytes are base64; <a href=\"/docs/smartkey\">SmartKey, version 1</a> describes the documents in them.",
 		example: `curl "$LATCHKEY/v1/guest/smartkey/enrolment" \
   -H "Content-Type: application/json" -d '{"link": "'"$LINK"'"}'`,
+		streams: []stream{
+			{"MessageService/WatchMessages", `Send {"after": 0}, or the number of the last message that you have: the messages after it come first, and then each new one.`},
+		},
 	},
 	{
 		Name: "kiosk", Package: "latchkey.kiosk.v1",

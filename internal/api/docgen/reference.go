@@ -193,7 +193,7 @@ func (d *document) render(a area, s site) ([]byte, error) {
 	err = page.Execute(&out, map[string]any{
 		"Title": a.title(), "Version": d.Title.Version,
 		"Groups": d.groupOperations(), "Schemas": d.sortedSchemas(), "Errors": envelope.Table(), "Reasons": s.reasons,
-		"Package": a.Package, "Document": a.document(), "Caller": a.caller, "Example": a.example, "Partner": a.isPartner(), "Others": others,
+		"Package": a.Package, "Document": a.document(), "Caller": a.caller, "Example": a.example, "Streams": a.streams, "Partner": a.isPartner(), "Others": others,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("docs: %w", err)
