@@ -41,8 +41,8 @@ type API struct {
 	Register     propertyv1.GuestRegisterServiceClient
 	TestStays    propertyv1.TestStayServiceClient
 
-	// EnrolmentAddress returns the address and port at which bridges enrol, and whether they must do so without TLS. host is the one that the
-	// browser uses for this server.
+	// EnrolmentAddress returns the address and port at which bridges enrol, and whether they must do so without TLS. host is the host by which the
+	// browser reaches this server.
 	EnrolmentAddress func(host string) (address string, plaintext bool)
 }
 
