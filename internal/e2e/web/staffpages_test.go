@@ -6,18 +6,18 @@ import (
 	"testing"
 	"time"
 
-	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/test/browser"
 	"latchkey.dev/internal/test/pseudo"
 )
 
-// staffPages are the pages of the dashboard. STAY, LOCK and PMS are ids.
+// staffPages are the pages of the dashboard. STAY, LOCK and the like are ids, see [world.staffIDs].
 var staffPages = []string{
-	"today", "today?tab=house", "reservations", "reservations?day=2026-11-21", "reservations/STAY", "reservations/STAY/guests", "reservations/STAY/messages", "palette", "locks", "locks/LOCK", "locks/batteries",
-	"bridges", "bridges/new", "notices", "messages", "codes", "codes/new", "audit", "spaces", "spaces/changes?pms=PMS", "spaces/new", "setup", "register", "settings/property", "settings/checkin", "settings/questions", "settings/texts", "settings/retention",
-	"settings/mail", "settings/integrations", "settings/kiosks", "settings/people", "account", "account/password", "account/second", "account/identity", "dev/parts",
+	"today", "today?tab=house", "reservations", "reservations?day=2026-11-21", "reservations/STAY", "reservations/STAY/guests", "reservations/STAY/messages", "messages/STAY", "palette", "locks", "locks/LOCK", "locks/batteries",
+	"bridges", "bridges/new", "bridges/BRIDGE", "notices", "messages", "codes", "codes/new", "codes/CODE", "audit", "spaces", "spaces/changes?pms=PMS", "spaces/new", "spaces/import",
+	"spaces/rooms/ROOM", "gates", "gates/GATE", "setup", "setup/arrival", "register", "settings/property", "settings/checkin", "settings/questions", "settings/texts", "settings/retention",
+	"settings/mail", "settings/integrations", "settings/kiosks", "settings/people", "account", "account/password", "account/second", "account/passkeys", "account/notices", "account/identity", "dev/parts",
 }
 
 // Each page of the dashboard holds a language from right to left with long words, colors that the browser replaces, and a zoom of 200 %.
@@ -33,16 +33,12 @@ func TestStaffPagesInEverySetting(t *testing.T) {
 				"adultCount": 2, "childCount": 1, "owing": 1184.5, "owingCurrency": "EUR", "sourceName": "A booking site with a long name", "channelNumber": "BK-4711-000-99-A",
 				"booker": map[string]any{"firstName": "Ada", "lastName": "Lovelace", "email": "ada.lovelace@analytical-engines.example.com", "mobile": "+351912345678"},
 			})
-			listed, err := propertyv1.NewLockServiceClient(w.Public).ListLocks(w.Staff(t.Context()), &propertyv1.ListLocksRequest{})
-			if err != nil {
-				t.Fatal(err)
-			}
 			p := browser.Open(t, m.options()...)
 			w.signUp(p)
 			p.Visit(w.Base + "/app/reservations?q=1001")
 			p.Click("Ada Lovelace")
 			p.WaitHeading("Ada Lovelace · #1001")
-			ids := strings.NewReplacer("STAY", p.Address()[strings.LastIndex(p.Address(), "/")+1:], "LOCK", listed.GetData().GetList()[0].GetId(), "PMS", w.IntegrationID)
+			ids := strings.NewReplacer(append(w.staffIDs(), "STAY", p.Address()[strings.LastIndex(p.Address(), "/")+1:])...)
 			if m.language != "" {
 				p.SetCookie(w.Base, "lk-lang", m.language)
 			}
