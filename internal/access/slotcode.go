@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -27,13 +28,13 @@ func newInstalledSlot(s *ent.Slot, at installedLock, now time.Time) installedSlo
 func (o *installedSlot) set(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
-	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{timeOrZero(s.NotBefore), timeOrZero(s.NotAfter)}
+	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{db.OrZero(s.NotBefore), db.OrZero(s.NotAfter)}
 	o.Later = slot.PackWindows(lock.LaterWindows(s)...)
 	o.Generation, o.Changed, o.Rewritten = s.Generation, s.ChangedAt, s.Generation > s.Since
 	o.MayBeInstalled = (s.Claimant != "" || s.Inherited) && !isInstalled(o.Evidence)
 	o.Former = s.Present && s.Former && !isInstalled(o.Evidence)
 	if isInstalled(o.Evidence) {
-		o.Confirmed = timeOrZero(s.SeenAt)
+		o.Confirmed = db.OrZero(s.SeenAt)
 	}
 }
 
@@ -50,13 +51,6 @@ func (h *SlotCode) setLock(f installedLock, now time.Time) {
 	}
 	l := f.toLock(now)
 	h.ReadBack, h.Unreachable = l.ReadBack, l.unreachable()
-}
-
-func timeOrZero(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }
 
 // slotCodes returns the codes without their rows.

@@ -275,7 +275,7 @@ func (b *Bridge) onSlotChanged(ctx context.Context, e driver.Event) {
 	switch {
 	case w == nil:
 	case e.Slot == 0:
-		signal(w.slotsAltered)
+		driver.Signal(w.slotsAltered)
 	default:
 		w.enqueue(ctx, []slot.Event{{Kind: slot.ChangedAtLock, Slot: e.Slot}})
 	}
@@ -295,7 +295,7 @@ func (b *Bridge) appendEntry(e journalEntry) error {
 	if dropped > 0 {
 		b.log.Warn("the journal is full: its oldest events were dropped", "dropped", dropped)
 	}
-	signal(b.events)
+	driver.Signal(b.events)
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"sync"
 	"time"
 
+	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -27,7 +28,7 @@ func (c *lockClock) observe(offset time.Duration) {
 	defer c.mu.Unlock()
 	c.seen = offset
 	if c.hasDrifted() {
-		signal(c.moved)
+		driver.Signal(c.moved)
 	}
 }
 

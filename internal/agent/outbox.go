@@ -63,14 +63,6 @@ func newOutbox() *outbox {
 	}
 }
 
-// signal sends to a channel with a buffer of one, unless the channel is full.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // setSlots records the slots of a lock, from which Hello is made. report has the observations that the server must get, by slot.
 func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slot.Observed, now time.Time) {
 	o.mu.Lock()
@@ -95,7 +87,7 @@ func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slo
 		o.observed[address] = map[uint32]slot.Observed{}
 	}
 	maps.Copy(o.observed[address], report)
-	signal(o.wake)
+	driver.Signal(o.wake)
 }
 
 // setStatus records the status of a lock. If changed is true, it is reported to the server.
@@ -105,7 +97,7 @@ func (o *outbox) setStatus(address string, s driver.Status, changed bool) {
 	o.status[address] = s
 	if o.isOpen && changed {
 		o.stale[address] = true
-		signal(o.wake)
+		driver.Signal(o.wake)
 	}
 }
 
@@ -123,7 +115,7 @@ func (o *outbox) setGuard(address string, rec guardRecord) {
 	o.guards[address] = rec
 	if o.isOpen && (was.Lockout != rec.Lockout || !was.PausedUntil.Equal(rec.PausedUntil)) {
 		o.stale[address] = true
-		signal(o.wake)
+		driver.Signal(o.wake)
 	}
 }
 
@@ -159,7 +151,7 @@ func (o *outbox) setForeign(address string, number uint32, occupied bool) {
 	setOccupied(o.foreign, address, number, occupied)
 	if o.isOpen && (!known || was != occupied) {
 		setOccupied(o.unsentForeign, address, number, occupied)
-		signal(o.wake)
+		driver.Signal(o.wake)
 	}
 }
 
@@ -177,7 +169,7 @@ func (o *outbox) addCommand(rec commandRecord) {
 	defer o.mu.Unlock()
 	if o.isOpen {
 		o.commands[rec.ID] = rec
-		signal(o.wake)
+		driver.Signal(o.wake)
 	}
 }
 
@@ -199,7 +191,7 @@ func (o *outbox) open() {
 		}
 	}
 	if len(o.unsentForeign) > 0 {
-		signal(o.wake)
+		driver.Signal(o.wake)
 	}
 }
 

@@ -13,6 +13,8 @@ import (
 
 	"google.golang.org/grpc"
 
+	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock/slot"
 
@@ -123,7 +125,7 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 	b := s.bridge
 	s.epoch = w.GetEpoch()
 	b.setEpoch(s.epoch, nil)
-	b.measureSkew(timeOf(w.GetServerTime()), max(took, 1))
+	b.measureSkew(clock.TimeOf(w.GetServerTime()), max(took, 1))
 	if err := b.store.deleteAcknowledged(w.GetEventAck().GetSequence()); err != nil {
 		return 0, err
 	}
@@ -139,9 +141,9 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 	if w.GetRenewCertificate() {
 		s.renewInBackground(ctx)
 	}
-	signal(b.events)
+	driver.Signal(b.events)
 	for _, o := range b.workers { // locks may have been changed while there was no session
-		signal(o.sessionOpened)
+		driver.Signal(o.sessionOpened)
 	}
 	b.log.Info("session with the server", "epoch", s.epoch)
 	heartbeat = time.Duration(w.GetHeartbeatSeconds()) * time.Second
@@ -172,7 +174,7 @@ func (s *session) handleUntilEnd(ctx context.Context, interval time.Duration, me
 			err = s.sendEvents()
 		case <-heartbeat.C:
 			err = s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Heartbeat{
-				Heartbeat: &lockv1.Heartbeat{Clock: timestamp(s.bridge.clock.Now())}}})
+				Heartbeat: &lockv1.Heartbeat{Clock: clock.Timestamp(s.bridge.clock.Now())}}})
 		case <-renewal.C:
 			s.renewInBackground(ctx)
 		}
@@ -240,7 +242,7 @@ func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	case *lockv1.ConnectResponse_EventAck:
 		return s.onEventAck(k.EventAck.GetSequence())
 	case *lockv1.ConnectResponse_Heartbeat:
-		b.measureSkew(timeOf(k.Heartbeat.GetClock()), 0)
+		b.measureSkew(clock.TimeOf(k.Heartbeat.GetClock()), 0)
 	case *lockv1.ConnectResponse_Drain:
 		if err := s.sendReports(); err != nil {
 			return err

@@ -80,9 +80,9 @@ func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	}
 	switch older, cameOnline := slotsToRead(was, now, b.clock.Now().Sub(o.offlineAt)); {
 	case cameOnline && older == 0:
-		signal(o.reconnected)
+		driver.Signal(o.reconnected)
 	case cameOnline:
-		signal(o.sessionOpened)
+		driver.Signal(o.sessionOpened)
 	}
 	if isBatteryLow(now) && !isBatteryLow(was) {
 		if err := b.journalEvent(driver.Event{Address: l.Address(), Kind: driver.BatteryLow, At: b.clock.Now()}); err != nil {

@@ -82,14 +82,14 @@ func TestSlotsAreReadOncePerSessionNotPerReconnect(t *testing.T) {
 		s.start()
 		s.pass(time.Minute)
 		for range 20 {
-			signal(s.bridge.workers["front"].sessionOpened)
+			driver.Signal(s.bridge.workers["front"].sessionOpened)
 			s.pass(time.Minute)
 		}
 		if n := c.n.Load(); n != 1 {
 			t.Errorf("read %d times, want once", n)
 		}
 		s.pass(time.Hour)
-		signal(s.bridge.workers["front"].sessionOpened)
+		driver.Signal(s.bridge.workers["front"].sessionOpened)
 		s.pass(time.Minute)
 		if n := c.n.Load(); n != 2 {
 			t.Errorf("read %d times within two hours, want twice", n)
@@ -252,7 +252,7 @@ func TestEmptyVerificationKeepsTheNextWakeUp(t *testing.T) {
 				from := time.Now().Add(time.Hour)
 				s.want("front", 1, slot.Desired{Intent: slot.Present, PIN: "345671", NotBefore: from, NotAfter: from.Add(time.Hour)})
 				s.pass(time.Minute)
-				signal(look(s.bridge.workers["front"]))
+				driver.Signal(look(s.bridge.workers["front"]))
 				s.pass(time.Hour)
 				if !s.opens("front", "345671") {
 					t.Error("the window does not open")

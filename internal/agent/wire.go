@@ -5,29 +5,12 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock/slot"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
-
-// timestamp converts a time to protobuf; the zero time becomes nil.
-func timestamp(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
-}
-
-// timeOf converts a protobuf time; nil becomes the zero time.
-func timeOf(t *timestamppb.Timestamp) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.AsTime()
-}
 
 // wireCapabilities converts a lock's capabilities to protobuf.
 func wireCapabilities(c slot.Capabilities) *lockv1.LockCapabilities {
@@ -50,11 +33,11 @@ func wireCapabilities(c slot.Capabilities) *lockv1.LockCapabilities {
 // wireStatus converts a lock's status and guard record to protobuf.
 func wireStatus(s lockStatus) *lockv1.LockStatus {
 	out := &lockv1.LockStatus{
-		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: timestamp(s.BatteryObservedAt),
-		Online: s.Online, Rssi: s.RSSI, LastSeenAt: timestamp(s.LastSeenAt), ClockObservedAt: timestamp(s.ClockObservedAt),
+		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: clock.Timestamp(s.BatteryObservedAt),
+		Online: s.Online, Rssi: s.RSSI, LastSeenAt: clock.Timestamp(s.LastSeenAt), ClockObservedAt: clock.Timestamp(s.ClockObservedAt),
 		Firmware: s.Firmware, Name: s.Name, OfflineCause: s.OfflineCause,
 		LockoutAttempts: uint32(s.guard.Lockout.Attempts), // the driver read the value from a byte
-		LockoutSeconds:  uint32(s.guard.Lockout.Pause / time.Second), KeypadPausedUntil: timestamp(s.guard.PausedUntil),
+		LockoutSeconds:  uint32(s.guard.Lockout.Pause / time.Second), KeypadPausedUntil: clock.Timestamp(s.guard.PausedUntil),
 	}
 	if s.ClockOffset != nil {
 		ms := s.ClockOffset.Milliseconds()
@@ -71,7 +54,7 @@ func wireObservedSlot(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 	}
 	return &lockv1.ObservedSlot{
 		Slot: number, Generation: o.Generation, Present: o.Present, Evidence: string(o.Evidence),
-		Result: string(result), Rule: o.Rule, ObservedAt: timestamp(o.At),
+		Result: string(result), Rule: o.Rule, ObservedAt: clock.Timestamp(o.At),
 		Window: uint32(o.Window), Used: o.Used, Cleared: o.Cleared,
 	}
 }
@@ -95,7 +78,7 @@ func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots 
 func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
 		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOwn: d.GetClaimed(),
-		NotBefore: timeOf(d.GetNotBefore()), NotAfter: timeOf(d.GetNotAfter()),
+		NotBefore: clock.TimeOf(d.GetNotBefore()), NotAfter: clock.TimeOf(d.GetNotAfter()),
 	}
 	if !d.GetPresent() {
 		return out, nil
@@ -103,7 +86,7 @@ func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSl
 	out.Intent, out.OneTimeID = slot.Present, d.GetOnce()
 	var later []slot.Window
 	for _, w := range d.GetLater() {
-		later = append(later, slot.Window{From: timeOf(w.GetNotBefore()), To: timeOf(w.GetNotAfter())})
+		later = append(later, slot.Window{From: clock.TimeOf(w.GetNotBefore()), To: clock.TimeOf(w.GetNotAfter())})
 	}
 	out.LaterWindows = slot.PackWindows(later...)
 	at := pinseal.Place{LockID: address, Slot: int(d.GetSlot()), Generation: int64(d.GetGeneration())}
@@ -116,14 +99,14 @@ func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSl
 func wireEvent(o journalEntry) *lockv1.Event {
 	return &lockv1.Event{
 		Sequence: o.Sequence, Address: o.Address, Kind: o.Kind, Slot: o.Slot, Generation: o.Generation,
-		Reason: o.Reason, OccurredAt: timestamp(o.At), ClockQuality: o.Quality, SmartkeyPhone: o.Phone, Until: timestamp(o.Until),
+		Reason: o.Reason, OccurredAt: clock.Timestamp(o.At), ClockQuality: o.Quality, SmartkeyPhone: o.Phone, Until: clock.Timestamp(o.Until),
 	}
 }
 
 // wireCommandResult converts the result of a command to protobuf.
 func wireCommandResult(rec commandRecord) *lockv1.ActReport {
 	return &lockv1.ActReport{
-		Id: rec.ID, Outcome: rec.Outcome, Result: rec.Result, OccurredAt: timestamp(rec.At),
+		Id: rec.ID, Outcome: rec.Outcome, Result: rec.Result, OccurredAt: clock.Timestamp(rec.At),
 		SmartkeyReason: rec.Reason, SmartkeyTokenId: rec.Token, SmartkeyListNumber: rec.List,
 	}
 }
@@ -140,7 +123,7 @@ func (b *Bridge) decodeCommand(a *lockv1.Act) command {
 	if ms := a.GetDeadlineMs(); ms > 0 {
 		earlier(now.Add(time.Duration(ms) * time.Millisecond))
 	}
-	if theirs := timeOf(a.GetDeadline()); !theirs.IsZero() {
+	if theirs := clock.TimeOf(a.GetDeadline()); !theirs.IsZero() {
 		earlier(now.Add(b.toLocalTime(theirs).Sub(b.clock.Now())))
 	}
 	return out
@@ -149,7 +132,7 @@ func (b *Bridge) decodeCommand(a *lockv1.Act) command {
 // hello returns the first message of a session: the bridge, its locks, and digests from which the server finds what differs.
 func (b *Bridge) hello() *lockv1.Hello {
 	h := &lockv1.Hello{
-		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: timestamp(b.clock.Now()), Capabilities: []string{smartKeys},
+		ProtocolVersion: 1, BootId: b.boot, Software: b.cfg.Software, Clock: clock.Timestamp(b.clock.Now()), Capabilities: []string{smartKeys},
 	}
 	h.SmartkeyKeySetVersion, h.SmartkeyListNumber, h.SmartkeyListDigest = b.doorkeeper.Versions()
 	for _, l := range b.locks {

@@ -190,7 +190,7 @@ func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries .
 	w.state = t.state
 	w.bridge.outbox.setSlots(w.lock.Address(), t.state, t.reports, w.bridge.clock.Now())
 	if len(t.entries) > 0 {
-		signal(w.bridge.events)
+		driver.Signal(w.bridge.events)
 	}
 	if t.start != nil {
 		row, _ := w.state.Slot(t.start.Slot)

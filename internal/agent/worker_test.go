@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -265,8 +266,8 @@ func TestReconnectedLockKeepsItsCodes(t *testing.T) {
 		s.want("front", 1, stay("345678", 0, 100*time.Hour))
 		s.pass(20 * time.Second)
 		writes := s.locks.WriteCount("front")
-		signal(s.bridge.workers["front"].reconnected)
-		signal(s.bridge.workers["front"].sessionOpened)
+		driver.Signal(s.bridge.workers["front"].reconnected)
+		driver.Signal(s.bridge.workers["front"].sessionOpened)
 		s.pass(time.Minute)
 		if o := s.observed("front", 1); o.Evidence != slot.Accepted || s.locks.WriteCount("front") != writes {
 			t.Errorf("%+v, %d writes more", o, s.locks.WriteCount("front")-writes)

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -53,7 +54,7 @@ func (s *session) dispatchCommands() cause {
 			s.pending = map[string]*command{}
 		}
 		s.pending[c.id] = c
-		act := &lockv1.Act{Id: c.id, Address: claimed.Address, Operation: claimed.Operation, Deadline: timestamp(claimed.Deadline), SmartkeyPresentation: c.presentation}
+		act := &lockv1.Act{Id: c.id, Address: claimed.Address, Operation: claimed.Operation, Deadline: clock.Timestamp(claimed.Deadline), SmartkeyPresentation: c.presentation}
 		s.outbox.pushFront(outgoing{command: c, message: &lockv1.ConnectResponse{
 			Epoch: uint64(s.open.Epoch), Kind: &lockv1.ConnectResponse_Act{Act: act},
 		}})

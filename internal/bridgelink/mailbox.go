@@ -6,6 +6,7 @@ import (
 	"time"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/lock"
 )
 
@@ -36,12 +37,7 @@ type mailbox struct {
 }
 
 // notify wakes the goroutine of the session, which then looks for work in the mailbox.
-func (b *mailbox) notify() {
-	select {
-	case b.wake <- struct{}{}:
-	default:
-	}
-}
+func (b *mailbox) notify() { bus.Signal(b.wake) }
 
 // markDirty records that a lock's desired slots must be sent. Several changes of a lock before the next send become one message. With the
 // id bridge.KeysChanged, it records that the SmartKey data must be sent.

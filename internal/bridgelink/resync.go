@@ -28,14 +28,6 @@ func newResyncer() resyncer {
 	return resyncer{connected: make(chan struct{}, 1), requested: make(chan struct{}, 1)}
 }
 
-// signal sends to a channel with a buffer of one. It never blocks.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
-
 // onReconnect runs when the bus is connected again. It resyncs this node and asks other nodes to resync, because both sides have lost
 // notifications. Unless last is true, it runs again a little later, when the NATS servers know each other's subscriptions.
 func (n *Node) onReconnect(ctx context.Context, last bool) {
@@ -51,10 +43,10 @@ func (n *Node) onReconnect(ctx context.Context, last bool) {
 
 // subscribeResync makes Run resync after a reconnect of the bus and on request of other nodes.
 func (n *Node) subscribeResync() (stop func(), err error) {
-	n.cfg.Bus.OnConnect(func() { signal(n.resyncs.connected) })
+	n.cfg.Bus.OnConnect(func() { bus.Signal(n.resyncs.connected) })
 	return n.cfg.Bus.Subscribe(resyncSubject, func(m bus.Message) {
 		if string(m.Payload) != n.cfg.Name {
-			signal(n.resyncs.requested)
+			bus.Signal(n.resyncs.requested)
 		}
 	})
 }

@@ -87,7 +87,7 @@ func TestReconnectedNodeMakesOthersResync(t *testing.T) {
 		})
 		return err
 	})
-	signal(here.resyncs.connected)
+	bus.Signal(here.resyncs.connected)
 	if d := b.next().GetLockDelta(); d == nil {
 		t.Error("the other node did not look")
 	}

@@ -7,10 +7,9 @@ import (
 	"slices"
 	"time"
 
-	"google.golang.org/protobuf/types/known/timestamppb"
-
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	"latchkey.dev/internal/bridge"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring/pinseal"
 	"latchkey.dev/internal/lock"
@@ -139,11 +138,11 @@ func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSl
 	}
 	later := make([]*lockv1.SlotWindow, d.LaterWindows.Len())
 	for i, w := range d.LaterWindows.All() {
-		later[i] = &lockv1.SlotWindow{NotBefore: timestamp(w.From), NotAfter: timestamp(w.To)}
+		later[i] = &lockv1.SlotWindow{NotBefore: clock.Timestamp(w.From), NotAfter: clock.Timestamp(w.To)}
 	}
 	return &lockv1.DesiredSlot{
 		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.MayHoldOwn,
-		SealedPin: sealed, NotBefore: timestamp(d.NotBefore), NotAfter: timestamp(d.NotAfter), Later: later, Once: d.OneTimeID,
+		SealedPin: sealed, NotBefore: clock.Timestamp(d.NotBefore), NotAfter: clock.Timestamp(d.NotAfter), Later: later, Once: d.OneTimeID,
 	}
 }
 
@@ -155,12 +154,4 @@ func (s *session) sealPIN(place pinseal.Place, pin string) (_ []byte, err error)
 		}
 	}
 	return s.pinSealer.Seal(place, pin)
-}
-
-// timestamp converts a time to a protobuf timestamp; nil for the zero time.
-func timestamp(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
 }

@@ -10,6 +10,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/text"
@@ -32,13 +33,8 @@ func printable(s string, limit int) string {
 	return s
 }
 
-// timeOf converts a protobuf timestamp to a time; the zero time if it is missing or invalid.
-func timeOf(t *timestamppb.Timestamp) time.Time {
-	if t == nil || !t.IsValid() {
-		return time.Time{}
-	}
-	return t.AsTime().Truncate(time.Microsecond)
-}
+// timeOf is [clock.TimeOf] in the precision of the database.
+func timeOf(t *timestamppb.Timestamp) time.Time { return clock.TimeOf(t).Truncate(time.Microsecond) }
 
 // optionalTime converts a protobuf timestamp to a time; nil if it is missing or invalid.
 func optionalTime(t *timestamppb.Timestamp) *time.Time {

@@ -360,3 +360,11 @@ func (b *Bus) Close() error {
 	}
 	return nil
 }
+
+// Signal sends to a channel with a buffer of one. It never blocks, so handlers may call it: if a signal is pending already, one is enough.
+func Signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

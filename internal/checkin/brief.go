@@ -65,7 +65,7 @@ func (s *Service) brief(view *db.Tx, row *ent.Reservation, stay *ent.Stay, zone 
 	step := Next(f)
 	var b Brief
 	if stay != nil {
-		b = Brief{FormComplete: stay.FormCompletedAt != nil, ArrivalTime: stay.ArrivalTime, BeganAt: timeOrZero(stay.BeganAt)}
+		b = Brief{FormComplete: stay.FormCompletedAt != nil, ArrivalTime: stay.ArrivalTime, BeganAt: db.OrZero(stay.BeganAt)}
 		if step.Stage == NotStarted && stay.BeganAt != nil {
 			if *most--; *most < 0 {
 				return b, nil

@@ -123,17 +123,9 @@ func (r *record) day(at time.Time) string { return at.In(r.zone).Format(time.Dat
 func (r *record) attempt() Attempt {
 	a := Attempt{
 		Key: r.stay.AttemptKey, State: AttemptState(r.stay.AttemptState), Calls: r.stay.Attempts,
-		Failed: r.stay.Refusal.Reason != "", At: timeOrZero(r.stay.AttemptAt), AcceptedAt: timeOrZero(r.stay.AcceptedAt),
+		Failed: r.stay.Refusal.Reason != "", At: db.OrZero(r.stay.AttemptAt), AcceptedAt: db.OrZero(r.stay.AcceptedAt),
 	}
 	return a
-}
-
-// timeOrZero returns the time, or the zero time for nil.
-func timeOrZero(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
 }
 
 // amount returns a stored amount, or nil if the PMS never sent one.

@@ -8,6 +8,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 // Parse parses a date and time in RFC 3339 strictly. [time.Parse] alone also accepts one-digit hours, a comma before the
@@ -56,4 +58,20 @@ func ParseDuration(text string) (time.Duration, error) {
 // wrongDuration returns the error for a text that is not a duration.
 func wrongDuration(text string) error {
 	return fmt.Errorf("want a duration such as 30d, 12h or 90m, not %q", text)
+}
+
+// Timestamp converts a time to a protobuf timestamp. It returns nil for the zero time.
+func Timestamp(t time.Time) *timestamppb.Timestamp {
+	if t.IsZero() {
+		return nil
+	}
+	return timestamppb.New(t)
+}
+
+// TimeOf converts a protobuf timestamp to a time. It returns the zero time if the timestamp is missing or invalid.
+func TimeOf(t *timestamppb.Timestamp) time.Time {
+	if !t.IsValid() {
+		return time.Time{}
+	}
+	return t.AsTime()
 }

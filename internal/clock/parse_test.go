@@ -3,6 +3,8 @@ package clock
 import (
 	"testing"
 	"time"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
 func TestParse(t *testing.T) {
@@ -54,5 +56,20 @@ func TestParseDuration(t *testing.T) {
 		if got, err := ParseDuration(text); err == nil {
 			t.Errorf("%q: %v", text, got)
 		}
+	}
+}
+
+func TestTimestamps(t *testing.T) {
+	noon := time.Date(2190, 1, 2, 12, 0, 0, 0, time.UTC)
+	for _, tt := range []struct {
+		stamp *timestamppb.Timestamp
+		want  time.Time
+	}{{timestamppb.New(noon), noon}, {nil, time.Time{}}, {&timestamppb.Timestamp{Nanos: -1}, time.Time{}}} {
+		if got := TimeOf(tt.stamp); !got.Equal(tt.want) {
+			t.Errorf("%v: %v, want %v", tt.stamp, got, tt.want)
+		}
+	}
+	if Timestamp(time.Time{}) != nil || !Timestamp(noon).AsTime().Equal(noon) {
+		t.Error("a timestamp is not the time that it was made of")
 	}
 }

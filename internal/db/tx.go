@@ -104,6 +104,14 @@ func (t *Tx) ReadIDs(query string, args ...any) ([]string, error) {
 	return ReadList(t, func(id *string) []any { return []any{id} }, query, args...)
 }
 
+// OrZero returns the value of a nullable column, or the zero value for nil.
+func OrZero[T any](p *T) (v T) {
+	if p != nil {
+		v = *p
+	}
+	return v
+}
+
 // Insert runs an INSERT, such as one with ON CONFLICT, and returns the number of inserted rows. It replaces ent's
 // generated upserts, which made the generated code a third larger.
 func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {

@@ -1,7 +1,6 @@
 package event
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 	"strings"
@@ -111,20 +110,21 @@ type Cursor struct {
 // Cursors returns the cursors of a subscriber: first the main cursor, then those of failing subjects by the time of
 // their retry.
 func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
-	rows, err := view.QueryContext(view.Context(), selectCursors, subscriber)
+	type row struct {
+		Cursor
+		retryAt *time.Time
+	}
+	rows, err := db.ReadList(view, func(r *row) []any {
+		return []any{&r.ID, &r.Subscriber, &r.Subject, &r.Position, &r.Attempts, &r.retryAt, &r.WebhookID}
+	}, selectCursors, subscriber)
 	if err != nil {
 		return nil, fmt.Errorf("load the cursors of %s: %w", subscriber, err)
 	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		c, retryAt := Cursor{}, sql.NullTime{}
-		if err := rows.Scan(&c.ID, &c.Subscriber, &c.Subject, &c.Position, &c.Attempts, &retryAt, &c.WebhookID); err != nil {
-			return nil, fmt.Errorf("load the cursors of %s: %w", subscriber, err)
-		}
-		c.RetryAt = retryAt.Time
-		all = append(all, &c)
+	for i := range rows {
+		rows[i].RetryAt = db.OrZero(rows[i].retryAt)
+		all = append(all, &rows[i].Cursor)
 	}
-	return all, rows.Err()
+	return all, nil
 }
 
 // Subscribe stores the cursor of a new subscriber, which receives the events that get a position from now on. It does

@@ -17,7 +17,6 @@ import (
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
-	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/throttle"
 )
@@ -116,7 +115,7 @@ func choicesOf(view *db.Tx, found []match, stays []*ent.Reservation) ([]Choice, 
 	for i, f := range found {
 		choices[i] = Choice{ID: f.row.ID, Initials: initials(f.booker)}
 		if places[i].Space != nil {
-			choices[i].SpaceName = space.FullName(places[i].ParentName(), places[i].Space.Name)
+			choices[i].SpaceName = text.FullName(places[i].ParentName(), places[i].Space.Name)
 		}
 	}
 	forEachAlike(choices, func(i int) {

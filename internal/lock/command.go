@@ -81,7 +81,7 @@ type Outcome struct {
 
 // outcomeOf converts the row of a command.
 func outcomeOf(a *ent.Act) Outcome {
-	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: valueOrZero(a.FinishedAt)}
+	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: db.OrZero(a.FinishedAt)}
 }
 
 // StoreCommand stores a command of staff to unlock a lock, before anything is sent. here is the caller's node, actor the person. The command

@@ -104,7 +104,7 @@ func MarkSent(tx *db.Tx, s *Session, desired []DesiredSlot) ([]DesiredSlot, erro
 // Desired converts the slot for package slot and decrypts its PIN.
 func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
-		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), MayHoldOwn: w.mayHoldOwn, NotBefore: valueOrZero(w.row.NotBefore), NotAfter: valueOrZero(w.row.NotAfter),
+		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), MayHoldOwn: w.mayHoldOwn, NotBefore: db.OrZero(w.row.NotBefore), NotAfter: db.OrZero(w.row.NotAfter),
 	}
 	if d.Intent != slot.Present {
 		return d, nil

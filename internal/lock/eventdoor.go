@@ -43,7 +43,7 @@ func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 // doorAt returns the door that a lock was on at a time; empty if it was on none, or if the door is not known any more.
 func doorAt(tx *db.Tx, lk doorOf, at time.Time) (string, error) {
 	if lk.since == nil || !at.Before(*lk.since) {
-		return valueOrZero(lk.doorID), nil
+		return db.OrZero(lk.doorID), nil
 	}
 	next, err := tx.Event.Query().Where(entevent.PropertyID(lk.propertyID), entevent.Subject(event.InternalSubject(lk.lockID)),
 		entevent.Kind(string(event.LockMoved)), entevent.OccurredAtGT(at)).Order(entevent.BySubjectSequence()).First(tx.Context())

@@ -147,7 +147,7 @@ func countGuess(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudg
 	if err != nil {
 		return false, fmt.Errorf("count wrong PINs: %w", err)
 	}
-	g := GuessCounter{BeganAt: row.BeganAt, Count: row.Count, Previous: row.Before, AlarmedAt: valueOrZero(row.AlarmedAt)}
+	g := GuessCounter{BeganAt: row.BeganAt, Count: row.Count, Previous: row.Before, AlarmedAt: db.OrZero(row.AlarmedAt)}
 	if g.BeganAt.After(tx.Now().Add(maxClockLead)) { // the server's clock was set back: without a reset, every attempt would count as late
 		g = GuessCounter{}
 	}

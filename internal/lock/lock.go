@@ -144,7 +144,7 @@ func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error)
 	if err != nil {
 		return nil, err
 	}
-	if doorID == valueOrZero(lk.DoorID) {
+	if doorID == db.OrZero(lk.DoorID) {
 		return lk, nil
 	}
 	if doorID == "" {

@@ -19,7 +19,7 @@ import (
 // linkOf returns a LinkState from the stored times of the last disconnection, its end and its notification. A nil time
 // means that there was none.
 func linkOf(lost, restored, notified *time.Time) LinkState {
-	return LinkState{valueOrZero(lost), valueOrZero(restored), valueOrZero(notified)}
+	return LinkState{db.OrZero(lost), db.OrZero(restored), db.OrZero(notified)}
 }
 
 // setOrClear calls set with a time, or unset if the time is zero. It serves ent's setters of nullable columns.

@@ -127,7 +127,7 @@ func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) 
 
 // WindowAt returns the time window of a slot that contains now, else the next window, else the last.
 func WindowAt(s *ent.Slot, now time.Time) slot.Window {
-	d := slot.Desired{NotBefore: valueOrZero(s.NotBefore), NotAfter: valueOrZero(s.NotAfter), LaterWindows: packedLaterWindows(s)}
+	d := slot.Desired{NotBefore: db.OrZero(s.NotBefore), NotAfter: db.OrZero(s.NotAfter), LaterWindows: packedLaterWindows(s)}
 	return d.WindowAt(now)
 }
 
@@ -141,7 +141,7 @@ func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, s *ent.Slot, before slot.Evid
 	if s.Result != "" {
 		body["result"] = s.Result
 	}
-	if valueOrZero(lk.DoorID) != s.DoorID {
+	if db.OrZero(lk.DoorID) != s.DoorID {
 		body["formerLock"] = true
 	}
 	if at.Before(s.ChangedAt) {

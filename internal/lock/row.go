@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/ent/schema"
 	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -57,7 +58,7 @@ func serverSlotOf(s *ent.Slot, lk *ent.Lock) slot.ServerSlot {
 	return slot.ServerSlot{
 		Desired: slot.Desired{
 			Generation: uint64(s.Generation), Intent: intentOf(s),
-			NotBefore: valueOrZero(s.NotBefore), NotAfter: valueOrZero(s.NotAfter), LaterWindows: packedLaterWindows(s), OneTimeID: s.Once, MayHoldOwn: s.Inherited,
+			NotBefore: db.OrZero(s.NotBefore), NotAfter: db.OrZero(s.NotAfter), LaterWindows: packedLaterWindows(s), OneTimeID: s.Once, MayHoldOwn: s.Inherited,
 		},
 		Observed:       observedOf(s),
 		Grant:          grant,
@@ -73,7 +74,7 @@ func serverSlotOf(s *ent.Slot, lk *ent.Lock) slot.ServerSlot {
 func observedOf(s *ent.Slot) slot.Observed {
 	return slot.Observed{
 		Generation: uint64(s.SeenGeneration), Present: s.SeenPresent,
-		Evidence: slot.Evidence(s.SeenEvidence), Result: slot.Result(s.SeenResult), At: valueOrZero(s.SeenAt),
+		Evidence: slot.Evidence(s.SeenEvidence), Result: slot.Result(s.SeenResult), At: db.OrZero(s.SeenAt),
 		Window: s.SeenWindow, Used: s.SeenUsed, Cleared: s.SeenCleared,
 	}
 }
@@ -103,13 +104,6 @@ func packedLaterWindows(s *ent.Slot) slot.Windows { return slot.PackWindows(Late
 // was loaded.
 func ifUnchanged(s *ent.Slot) []predicate.Slot {
 	return []predicate.Slot{entslot.ID(s.ID), entslot.PropertyID(s.PropertyID), entslot.Generation(s.Generation)}
-}
-
-func valueOrZero[T any](p *T) T {
-	if p == nil {
-		return *new(T)
-	}
-	return *p
 }
 
 // optionalTime returns a time for a nullable column: nil if it is zero.

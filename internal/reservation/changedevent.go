@@ -47,7 +47,7 @@ func changedParts(held *Record, merged Record) []string {
 	if !held.From.Equal(merged.From) || !held.To.Equal(merged.To) {
 		out = append(out, ChangedDates)
 	}
-	if held.SpaceKey() != merged.SpaceKey() || valueOrZero(held.OwnSpaceID) != valueOrZero(merged.OwnSpaceID) {
+	if held.SpaceKey() != merged.SpaceKey() || db.OrZero(held.OwnSpaceID) != db.OrZero(merged.OwnSpaceID) {
 		out = append(out, ChangedSpace)
 	}
 	return out

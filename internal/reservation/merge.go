@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 )
 
@@ -72,7 +73,7 @@ func (m *merge) addWrong(f Field, reason fault.Reason, message string) {
 // what describes the expected value in that error.
 func (m *merge) required(f Field, to *string, what string) {
 	if v, named := m.patch.text(f); named {
-		*to = valueOrZero(v)
+		*to = db.OrZero(v)
 	}
 	if strings.TrimSpace(*to) == "" {
 		m.addWrong(f, fault.Required, "is required: "+what)
@@ -123,7 +124,7 @@ func (m *merge) booker() {
 	m.optional(FirstName, &m.out.FirstName)
 	m.required(LastName, &m.out.LastName, "the last name of the booker")
 	m.optional(Mobile, &m.out.Mobile)
-	if v, named := m.patch.text(Email); named && valueOrZero(v) != "" {
+	if v, named := m.patch.text(Email); named && db.OrZero(v) != "" {
 		if a, err := mail.ParseAddress(*v); err != nil || a.Address != *v {
 			m.addWrong(Email, fault.BadFormat, "is not an email address such as ada@example.com")
 		}
@@ -143,7 +144,7 @@ const states = "enquired, requested, optional, confirmed, started, processed or 
 // state merges the state.
 func (m *merge) state() {
 	if v, named := m.patch.text(State); named {
-		m.out.State = access.State(valueOrZero(v))
+		m.out.State = access.State(db.OrZero(v))
 	}
 	switch {
 	case m.out.State == "":

@@ -11,6 +11,7 @@ import (
 	"pgregory.net/rapid"
 
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 )
 
@@ -150,13 +151,13 @@ func TestMergeReplacesAliases(t *testing.T) {
 	paid := plus(least(), Patch{Price: 120.5, Owing: 20.0, Currency: "EUR"})
 	id := Patch{PMSID: "A1"}
 	space := func(r Record) string {
-		return strings.Join([]string{valueOrZero(r.SpaceID), valueOrZero(r.ParentID), valueOrZero(r.OwnSpaceID)}, "/")
+		return strings.Join([]string{db.OrZero(r.SpaceID), db.OrZero(r.ParentID), db.OrZero(r.OwnSpaceID)}, "/")
 	}
 	money := func(r Record) [3]any {
-		return [3]any{valueOrZero(r.Price), valueOrZero(r.Owing), valueOrZero(r.Currency)}
+		return [3]any{db.OrZero(r.Price), db.OrZero(r.Owing), db.OrZero(r.Currency)}
 	}
 	times := func(r Record) []string {
-		return []string{r.From.Format(time.RFC3339), valueOrZero(r.FromDate), r.To.Format(time.RFC3339), valueOrZero(r.ToDate)}
+		return []string{r.From.Format(time.RFC3339), db.OrZero(r.FromDate), r.To.Format(time.RFC3339), db.OrZero(r.ToDate)}
 	}
 	for _, c := range []struct {
 		name        string

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/money"
 )
@@ -48,10 +49,10 @@ func (m *merge) amount(f Field, held *int64, heldCurrency *string) *int64 {
 		return nil
 	case named:
 		return m.parseMinor(f, strconv.FormatFloat(amount, 'f', -1, 64))
-	case held == nil || valueOrZero(heldCurrency) == valueOrZero(m.out.Currency):
+	case held == nil || db.OrZero(heldCurrency) == db.OrZero(m.out.Currency):
 		return held
 	}
-	return m.parseMinor(f, Decimal(*held, valueOrZero(heldCurrency)))
+	return m.parseMinor(f, Decimal(*held, db.OrZero(heldCurrency)))
 }
 
 // parseMinor parses a sent decimal number into minor units of the merged currency. It adds an error for the field and

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/db"
 )
 
 // Record is a reservation as the PMS last sent it.
@@ -42,14 +43,7 @@ func (r Record) SpaceKey() string {
 	if r.SpaceID != nil {
 		return *r.SpaceID
 	}
-	return valueOrZero(r.ParentID)
-}
-
-func valueOrZero[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
+	return db.OrZero(r.ParentID)
 }
 
 // Field is the name of a reservation's field in the API.

@@ -1,6 +1,10 @@
 package reservation
 
-import "time"
+import (
+	"time"
+
+	"latchkey.dev/internal/db"
+)
 
 // Block is the reason why a reservation whose retention period is over cannot be removed yet.
 type Block string
@@ -99,7 +103,7 @@ func isNewStay(held Record, p Patch, from time.Time) bool {
 	}
 	at, dated := p[PMSUpdatedAt].(time.Time)
 	name, _ := p.text(LastName)
-	if !dated || valueOrZero(name) == "" || !at.UTC().Truncate(time.Microsecond).After(last) {
+	if !dated || db.OrZero(name) == "" || !at.UTC().Truncate(time.Microsecond).After(last) {
 		return false
 	}
 	end := held.end()

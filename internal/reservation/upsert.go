@@ -40,7 +40,7 @@ type Service struct {
 // all wrong fields: those found here and those that the caller passes in wrong.
 func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
 	pmsID, _ := p.text(PMSID)
-	found, err := svc.loadCurrent(tx, s, valueOrZero(pmsID))
+	found, err := svc.loadCurrent(tx, s, db.OrZero(pmsID))
 	if err != nil {
 		return Stored{}, err
 	}
@@ -155,10 +155,10 @@ func checkOwnSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 // stayOf returns the part of a reservation on which access depends. fresh means that the reservation never had access.
 func stayOf(row *ent.Reservation, fresh bool) access.Stay {
 	return access.Stay{
-		ReservationID: row.ID, State: access.State(row.State), From: row.FromAt, To: row.ToAt, ExtendedTo: valueOrZero(row.ExtendedTo), Fresh: fresh,
+		ReservationID: row.ID, State: access.State(row.State), From: row.FromAt, To: row.ToAt, ExtendedTo: db.OrZero(row.ExtendedTo), Fresh: fresh,
 		Space: space.Request{
-			PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: valueOrZero(row.PmsSpaceID),
-			ExternalParentID: valueOrZero(row.PmsParentSpaceID), OwnID: valueOrZero(row.OwnSpaceID),
+			PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: db.OrZero(row.PmsSpaceID),
+			ExternalParentID: db.OrZero(row.PmsParentSpaceID), OwnID: db.OrZero(row.OwnSpaceID),
 		},
 	}
 }

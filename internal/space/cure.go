@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/ent/mapping"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/watch"
 )
 
@@ -171,7 +172,7 @@ func nameSuggested(tx *db.Tx, propertyID string, cures map[string][]Cure) error 
 		return err
 	}
 	for _, c := range suggested {
-		c.SpaceName = FullName(dorms[c.SpaceID], names[c.SpaceID])
+		c.SpaceName = text.FullName(dorms[c.SpaceID], names[c.SpaceID])
 	}
 	return nil
 }

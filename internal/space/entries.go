@@ -1,7 +1,6 @@
 package space
 
 import (
-	"database/sql"
 	"fmt"
 	"time"
 
@@ -57,25 +56,11 @@ func Entries(tx *db.Tx, propertyID, integrationID string, f EntryFilter) ([]Entr
 	where, args := f.where(propertyID, integrationID)
 	limit, offset := f.limitAndOffset()
 	query := fmt.Sprintf("%s%s ORDER BY listed.name, listed.external_id LIMIT %d OFFSET %d", entryColumns, where, limit, offset)
-	rows, err := tx.QueryContext(tx.Context(), query, args...)
+	list, err := db.ReadList(tx, func(e *Entry) []any {
+		return []any{&e.ExternalID, &e.Type, &e.Name, &e.ParentExternalID, &e.Floor, &e.IsPrivate, &e.IsActive, &e.SeenAt, &e.GoneAt,
+			&e.SpaceID, &e.SpaceName, &e.ParentName}
+	}, query, args...)
 	if err != nil {
-		return nil, 0, fmt.Errorf("list a partner's spaces: %w", err)
-	}
-	defer rows.Close()
-	var list []Entry
-	for rows.Next() {
-		var e Entry
-		var gone sql.NullTime
-		err := rows.Scan(&e.ExternalID, &e.Type, &e.Name, &e.ParentExternalID, &e.Floor, &e.IsPrivate, &e.IsActive, &e.SeenAt, &gone, &e.SpaceID, &e.SpaceName, &e.ParentName)
-		if err != nil {
-			return nil, 0, fmt.Errorf("list a partner's spaces: %w", err)
-		}
-		if gone.Valid {
-			e.GoneAt = &gone.Time
-		}
-		list = append(list, e)
-	}
-	if err := rows.Err(); err != nil {
 		return nil, 0, fmt.Errorf("list a partner's spaces: %w", err)
 	}
 	return list, total, nil

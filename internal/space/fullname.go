@@ -5,11 +5,7 @@ import (
 	"slices"
 
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/text"
 )
-
-// FullName is [text.FullName].
-func FullName(parent, name string) string { return text.FullName(parent, name) }
 
 // ParentName returns the name of the dorm of a bed, or "".
 func (p Place) ParentName() string {

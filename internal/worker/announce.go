@@ -29,15 +29,7 @@ func NewAnnouncer(b *bus.Bus, wake func()) *Announcer {
 
 // Notify reports that this node stored events. It ignores its argument, the subject of an event. It never blocks and is safe for concurrent
 // use.
-func (a *Announcer) Notify(string) { notify(a.news) }
-
-// notify wakes the reader of a channel with a buffer of one. It does not block: if a wake-up is pending already, one is enough.
-func notify(c chan<- struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}
+func (a *Announcer) Notify(string) { bus.Signal(a.news) }
 
 // Run announces events and receives announcements until ctx ends.
 func (a *Announcer) Run(ctx context.Context) error {

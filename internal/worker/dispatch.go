@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
@@ -84,7 +85,7 @@ func NewDispatcher(log *slog.Logger, o DispatcherOptions, subs ...Subscriber) *D
 }
 
 // Wake notifies the dispatcher of new events. It never blocks and is safe for concurrent use.
-func (x *Dispatcher) Wake() { notify(x.wake) }
+func (x *Dispatcher) Wake() { bus.Signal(x.wake) }
 
 // Run delivers the events in d until ctx ends.
 func (x *Dispatcher) Run(ctx context.Context, d *db.DB) error {
@@ -112,7 +113,7 @@ func (x *Dispatcher) Run(ctx context.Context, d *db.DB) error {
 // wakeSubscribers starts a delivery to each subscriber.
 func (x *Dispatcher) wakeSubscribers() {
 	for _, s := range x.subs {
-		notify(s.wake)
+		bus.Signal(s.wake)
 	}
 }
 

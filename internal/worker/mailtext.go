@@ -23,7 +23,7 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
-	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 )
 
 // rendered is a mail that can be sent now, or why it cannot.
@@ -343,7 +343,7 @@ func roomName(view *db.Tx, stay *ent.Reservation) (string, error) {
 	if place.Space == nil {
 		return "", nil
 	}
-	return space.FullName(place.ParentName(), place.Space.Name), nil
+	return text.FullName(place.ParentName(), place.Space.Name), nil
 }
 
 const (

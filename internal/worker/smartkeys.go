@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
@@ -46,7 +47,7 @@ func (k *SmartKeys) Notify(propertyID string) {
 		k.waiting[propertyID] = true
 	}
 	k.mu.Unlock()
-	notify(k.changed)
+	bus.Signal(k.changed)
 }
 
 // takeWaiting returns the properties that wait for a check of their SmartKeys, and empties the list.

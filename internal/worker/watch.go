@@ -83,7 +83,7 @@ func (w *Watch) Notify(key string) {
 	w.mu.Lock()
 	w.hold(k)
 	w.mu.Unlock()
-	notify(w.news)
+	bus.Signal(w.news)
 }
 
 // hold keeps a change until the next announcement. The caller holds the mutex. With more than [watch.MaxIDs] ids of a topic, everything of the

@@ -139,3 +139,11 @@ type Event struct {
 	Reason  string // Reason is why access was denied
 	At      time.Time
 }
+
+// Signal sends to a channel with a buffer of one, unless the channel is full.
+func Signal(c chan<- struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}

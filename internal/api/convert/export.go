@@ -10,6 +10,7 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -95,7 +96,7 @@ func (x *export) addCheckIn(out *guestv1.ExportedStay) {
 	out.CheckInAcceptedAt, out.CheckInEndedAt = OptionalTime(stay.AcceptedAt), OptionalTime(stay.EndedAt)
 	for _, c := range stay.Cleared {
 		at, _ := time.Parse(time.RFC3339, c.At)
-		stage := &guestv1.ExportedStage{Stage: c.Stage, At: Time(at), Refused: c.Refused, OwingCurrency: c.OwingCurrency}
+		stage := &guestv1.ExportedStage{Stage: c.Stage, At: clock.Timestamp(at), Refused: c.Refused, OwingCurrency: c.OwingCurrency}
 		if c.OwingCurrency != "" {
 			stage.Owing = amountOf(&c.OwingMinor, c.OwingCurrency)
 		}
@@ -134,14 +135,14 @@ func (x *export) addGuests() error {
 		if err != nil && !fault.Has(err, fault.NotSigned) {
 			return err
 		}
-		g.SignatureSvg, g.SignedAt, g.MailAddress = svg, Time(at), m.MailAddress()
+		g.SignatureSvg, g.SignedAt, g.MailAddress = svg, clock.Timestamp(at), m.MailAddress()
 		form, err := guest.RegisteredForm(x.view, x.keys, m.Row)
 		if err != nil {
 			return err
 		}
 		if form != nil {
 			x.out.Forms = append(x.out.Forms, &guestv1.ExportedForm{
-				Law: form.Law, ArrivalOn: form.ArrivalOn, DepartureOn: form.DepartureOn, Person: Person(form.Answers), EraseAt: Time(form.EraseAt),
+				Law: form.Law, ArrivalOn: form.ArrivalOn, DepartureOn: form.DepartureOn, Person: Person(form.Answers), EraseAt: clock.Timestamp(form.EraseAt),
 			})
 		}
 	}
@@ -309,7 +310,7 @@ func value(s *string) string {
 func Message(m conversation.Message) *guestv1.Message {
 	out := &guestv1.Message{Number: int32(m.Number), Sender: string(m.Sender), Text: m.Text, SentAt: timestamppb.New(m.SentAt)}
 	if m.ReadAt != nil {
-		out.ReadAt = Time(*m.ReadAt)
+		out.ReadAt = clock.Timestamp(*m.ReadAt)
 	}
 	return out
 }
@@ -334,7 +335,7 @@ func Disclosures(view *db.Tx, p *guest.Party, a actor.Actor, page guest.LedgerPa
 			GuestId: d.GuestID, PartnerName: from.Name, OwnPrograms: partner.IsOwn(from), Groups: d.Groups, Why: d.Why, At: timestamppb.New(d.CreatedAt), Refused: d.Refused, Times: int32(d.Times),
 		}
 		if d.LastAt != nil {
-			line.LastAt = Time(*d.LastAt)
+			line.LastAt = clock.Timestamp(*d.LastAt)
 		}
 		out = append(out, line)
 	}

@@ -4,6 +4,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/property"
 )
@@ -60,7 +61,7 @@ func GuestDevice(row *guest.Device) *guestv1.Device {
 // without a session, or empty.
 func Erasure(e guest.Erasure, receipt string) *guestv1.Erasure {
 	out := &guestv1.Erasure{
-		State: "none", WholeParty: e.GuestID == "", AfterStay: e.AfterStay, DueAt: Time(e.DueAt), Law: e.Law, KeptUntil: e.KeptOn(), Receipt: receipt,
+		State: "none", WholeParty: e.GuestID == "", AfterStay: e.AfterStay, DueAt: clock.Timestamp(e.DueAt), Law: e.Law, KeptUntil: e.KeptOn(), Receipt: receipt,
 	}
 	if e.Row == nil {
 		return out

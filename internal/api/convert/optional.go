@@ -37,15 +37,7 @@ func Int32(n *int) *int32 {
 // Minutes returns a number of minutes as a duration.
 func Minutes(n int32) time.Duration { return time.Duration(n) * time.Minute }
 
-// Time converts a time to a timestamp. It returns nil for the zero time. [OptionalTime] is the same for a pointer.
-func Time(t time.Time) *timestamppb.Timestamp {
-	if t.IsZero() {
-		return nil
-	}
-	return timestamppb.New(t)
-}
-
-// OptionalTime converts a time to a timestamp. It returns nil for nil.
+// OptionalTime converts a time to a timestamp. It returns nil for nil. [clock.Timestamp] is the same for a time that may be zero.
 func OptionalTime(t *time.Time) *timestamppb.Timestamp {
 	if t == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
-	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/message"
@@ -115,11 +115,11 @@ func checkInMessage(ctx context.Context, v checkin.View, a actor.Actor, mailed b
 		return m
 	}
 	m := &guestv1.CheckIn{
-		Stage: string(v.Stage), MissingGuestIds: v.Party.MissingGuestIDs, AcceptedAt: convert.Time(v.Attempt.AcceptedAt), Late: v.Late, OpensOn: v.Reservation.ArrivalOn,
-		NextAskAt: convert.Time(v.NextAsk()), UnsignedGuestIds: v.ToSign(),
+		Stage: string(v.Stage), MissingGuestIds: v.Party.MissingGuestIDs, AcceptedAt: clock.Timestamp(v.Attempt.AcceptedAt), Late: v.Late, OpensOn: v.Reservation.ArrivalOn,
+		NextAskAt: clock.Timestamp(v.NextAsk()), UnsignedGuestIds: v.ToSign(),
 	}
 	if v.Answer != nil {
-		m.AskedAt = convert.Time(v.Answer.At)
+		m.AskedAt = clock.Timestamp(v.Answer.At)
 	}
 	for _, stop := range v.Stops {
 		m.Stops = append(m.Stops, stopMessage(stop, mailed && v.MailsWhenReady(), chain.Reader(ctx)))

@@ -9,9 +9,9 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
-	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
@@ -147,7 +147,7 @@ func signatureMessage(s guest.Signature) *guestv1.FormSignature {
 	if s.State == guest.SignatureNotNeeded {
 		return nil
 	}
-	m := &guestv1.FormSignature{State: string(s.State), Shown: s.Shown, SignedAt: convert.Time(s.At)}
+	m := &guestv1.FormSignature{State: string(s.State), Shown: s.Shown, SignedAt: clock.Timestamp(s.At)}
 	for _, f := range s.Fields {
 		m.Fields = append(m.Fields, string(f))
 	}

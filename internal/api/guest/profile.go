@@ -6,6 +6,7 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -96,7 +97,7 @@ func (s *Privacy) exportProfile(ctx context.Context, a actor.Actor) (*guestv1.Da
 	if err != nil {
 		return nil, err
 	}
-	return &guestv1.DataExport{MadeAt: convert.Time(view.Now()), PropertyName: in.Name, Profile: kept}, nil
+	return &guestv1.DataExport{MadeAt: clock.Timestamp(view.Now()), PropertyName: in.Name, Profile: kept}, nil
 }
 
 // openedProfile returns the kept profile (answers kept for the next stay) to which a session belongs.

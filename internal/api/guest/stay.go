@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
@@ -173,7 +174,7 @@ func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 		return place, err
 	}
 	for _, d := range plan.Doors {
-		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: d.Reason, PinConfirmedAt: convert.Time(d.ConfirmedAt)})
+		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: d.Reason, PinConfirmedAt: clock.Timestamp(d.ConfirmedAt)})
 	}
 	return place, nil
 }

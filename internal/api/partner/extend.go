@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/property"
@@ -79,7 +80,7 @@ func (s *Service) accessOf(tx *db.Tx, row *reservation.Row, in *property.Row) (*
 		return nil, err
 	}
 	at, err := reservation.AccessChangedAt(tx, row.PropertyID, row.ID)
-	out.UpdatedAt = convert.Time(at)
+	out.UpdatedAt = clock.Timestamp(at)
 	return out, err
 }
 

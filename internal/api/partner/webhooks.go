@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/jsonpb"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
@@ -170,7 +171,7 @@ func webhookMessage(view *db.Tx, w *partner.WebhookRow) (*partnerv1.Webhook, err
 	health := partner.WebhookHealth(w)
 	out := &partnerv1.Webhook{
 		Id: w.ID, Url: w.URL, Events: w.Kinds, Enabled: w.DisabledAt == nil, DisabledReason: convert.TextOrNil(w.DisabledReason),
-		DisabledAt: convert.OptionalTime(w.DisabledAt), CreatedAt: convert.Time(w.CreatedAt),
+		DisabledAt: convert.OptionalTime(w.DisabledAt), CreatedAt: clock.Timestamp(w.CreatedAt),
 		Health: &partnerv1.WebhookHealth{
 			State: health.State(), ConsecutiveFailures: int32(health.Failures), LastSuccessAt: convert.OptionalTime(health.LastSuccessAt),
 			LastFailureAt: convert.OptionalTime(health.LastFailureAt), LastError: convert.TextOrNil(health.LastError.Text),

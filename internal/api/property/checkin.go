@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -175,8 +176,8 @@ func (s *CheckIns) whyNoAddress(ctx context.Context, row *reservation.Row) error
 // a stage.
 func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*propertyv1.StaffCheckIn, error) {
 	m := &propertyv1.StaffCheckIn{
-		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.OptionalTime(v.Row.BeganAt), NextAskAt: convert.Time(v.NextAsk()),
-		AttemptKey: v.Attempt.Key, Attempts: int32(v.Attempt.Calls), AcceptedAt: convert.Time(v.Attempt.AcceptedAt),
+		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.OptionalTime(v.Row.BeganAt), NextAskAt: clock.Timestamp(v.NextAsk()),
+		AttemptKey: v.Attempt.Key, Attempts: int32(v.Attempt.Calls), AcceptedAt: clock.Timestamp(v.Attempt.AcceptedAt),
 		ArrivalTime: v.Row.ArrivalTime, HouseRulesAcceptedAt: convert.OptionalTime(v.Row.HouseRulesAcceptedAt),
 	}
 	if v.Answer != nil {
@@ -230,8 +231,8 @@ func plainAmount(a money.Amount) (amount, currency string) {
 func staffStop(reason checkin.StopReason, facts checkin.StopFacts, to message.Reader) *propertyv1.StaffStop {
 	return &propertyv1.StaffStop{
 		Reason: string(reason), Text: to.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
-		PartnerStatus: int32(facts.Status), Since: convert.Time(facts.Since), Endpoint: facts.Endpoint, CallId: facts.Call,
-		LastAnsweredAt: convert.Time(facts.LastAnsweredAt), OwingPolicy: string(facts.OwingPolicy), OwingLimit: facts.OwingLimit,
+		PartnerStatus: int32(facts.Status), Since: clock.Timestamp(facts.Since), Endpoint: facts.Endpoint, CallId: facts.Call,
+		LastAnsweredAt: clock.Timestamp(facts.LastAnsweredAt), OwingPolicy: string(facts.OwingPolicy), OwingLimit: facts.OwingLimit,
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
@@ -23,7 +24,7 @@ func (s *CheckIns) ListGuests(ctx context.Context, r *propertyv1.ListGuestsReque
 	list := &propertyv1.GuestList{}
 	for _, m := range v.People.Members {
 		seen, withheld := v.People.AnswersFor(who.Role, m)
-		data := &propertyv1.GuestData{Guest: staffGuest(m), Person: convert.Person(seen), SignedAt: convert.Time(m.SignedAt), Withheld: int32(withheld)}
+		data := &propertyv1.GuestData{Guest: staffGuest(m), Person: convert.Person(seen), SignedAt: clock.Timestamp(m.SignedAt), Withheld: int32(withheld)}
 		if v.People.HasDecided(m) {
 			data.SharedGroups = m.Row.SharedGroups
 		}
@@ -71,7 +72,7 @@ func (s *CheckIns) GetSignature(ctx context.Context, r *propertyv1.GetSignatureR
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.GetSignatureResponse{Data: &propertyv1.Signature{Svg: svg, SignedAt: convert.Time(at)}}, nil
+	return &propertyv1.GetSignatureResponse{Data: &propertyv1.Signature{Svg: svg, SignedAt: clock.Timestamp(at)}}, nil
 }
 
 // ListDevices lists the devices with a session for a reservation.

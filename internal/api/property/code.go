@@ -15,6 +15,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
@@ -33,7 +34,7 @@ func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest)
 	who, _ := actor.From(ctx)
 	n := code.Spec{
 		Kind: code.Kind(r.GetKind()), Holder: r.GetHolder(), DoorIDs: r.GetDoorIds(), AllRooms: r.GetAllRooms(), By: who.Author(),
-		NotBefore: timeOrZero(r.GetNotBefore()), NotAfter: timeOrZero(r.GetNotAfter()),
+		NotBefore: clock.TimeOf(r.GetNotBefore()), NotAfter: clock.TimeOf(r.GetNotAfter()),
 	}
 	for _, h := range r.GetHours() {
 		line := code.Hours{From: h.GetFrom(), To: h.GetTo()}
@@ -121,7 +122,7 @@ func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 		window := lock.WindowAt(sl, view.Now())
 		out = append(out, &propertyv1.CodePlace{
 			DoorId: sl.DoorID, DoorName: names[sl.DoorID].Name, DoorParentName: names[sl.DoorID].Parent, LockId: sl.LockID, Evidence: sl.Evidence, Result: sl.Result,
-			NotBefore: convert.Time(window.From), NotAfter: convert.Time(window.To), UsedAt: convert.OptionalTime(sl.UsedAt),
+			NotBefore: clock.Timestamp(window.From), NotAfter: clock.Timestamp(window.To), UsedAt: convert.OptionalTime(sl.UsedAt),
 		})
 	}
 	return out, nil
@@ -245,12 +246,4 @@ func codeAt(zone *time.Location, now time.Time, c *code.Row, holder string) *pro
 		m.Hours = append(m.Hours, line)
 	}
 	return m
-}
-
-// timeOrZero converts a timestamp of a request; zero if it was not sent.
-func timeOrZero(t *timestamppb.Timestamp) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return t.AsTime()
 }

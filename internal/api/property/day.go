@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
@@ -129,7 +130,7 @@ func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, ta
 	out := &propertyv1.DayStay{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, GuestName: strings.TrimSpace(convert.OrEmpty(booker.FirstName) + " " + booker.LastName),
 		SpaceName: convert.TextOrNil(cmp.Or(a.Space, a.Row.SpaceKey)), ParentSpaceName: convert.TextOrNil(a.ParentSpace), State: a.Row.State, From: timestamppb.New(a.Row.FromAt), To: timestamppb.New(a.Row.ToAt),
-		CheckIn: &propertyv1.DayCheckIn{Stage: string(b.Stage), FormComplete: b.FormComplete, ArrivalTime: b.ArrivalTime, BeganAt: convert.Time(b.BeganAt)},
+		CheckIn: &propertyv1.DayCheckIn{Stage: string(b.Stage), FormComplete: b.FormComplete, ArrivalTime: b.ArrivalTime, BeganAt: clock.Timestamp(b.BeganAt)},
 	}
 	for _, d := range a.Plan.Doors {
 		out.Doors, out.DoorParentNames = append(out.Doors, d.Name), append(out.DoorParentNames, d.Parent)

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -67,7 +68,7 @@ func (s *locks) GetLockHistory(ctx context.Context, r *propertyv1.GetLockHistory
 	}
 	out := &propertyv1.LockHistory{Battery: readingMessages(history[lock.BatterySample]), Clock: readingMessages(history[lock.ClockSample])}
 	for _, g := range lock.GapsOf(history[lock.LinkSample]) {
-		out.Gaps = append(out.Gaps, &propertyv1.LockGap{From: timestamppb.New(g.From), Until: convert.Time(g.Until)})
+		out.Gaps = append(out.Gaps, &propertyv1.LockGap{From: timestamppb.New(g.From), Until: clock.Timestamp(g.Until)})
 	}
 	for _, e := range events {
 		m := &propertyv1.LockHistoryEvent{At: timestamppb.New(e.OccurredAt), Kind: e.Kind}
@@ -241,7 +242,7 @@ func setOutcome(m *propertyv1.Act, o lock.Outcome) {
 	if m.Result != "opened" {
 		m.Reason = convert.TextOrNil(o.Result)
 	}
-	m.FinishedAt = convert.Time(o.At)
+	m.FinishedAt = clock.Timestamp(o.At)
 }
 
 func lockMessage(view *db.Tx, propertyID string, row *lock.Row) (*propertyv1.Lock, error) {

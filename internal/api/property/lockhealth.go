@@ -6,6 +6,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
 )
@@ -37,7 +38,7 @@ func slotMessage(s *lock.SlotRow, owner string, now time.Time) *propertyv1.LockS
 	window := lock.WindowAt(s, now)
 	m := &propertyv1.LockSlot{
 		Number: int32(s.Number), Present: s.Present, Evidence: s.Evidence, Result: s.Result, ReservationId: convert.TextOrNil(owner),
-		NotBefore: convert.Time(window.From), NotAfter: convert.Time(window.To), SeenAt: convert.OptionalTime(s.SeenAt), UsedAt: convert.OptionalTime(s.UsedAt), Unmanaged: s.Foreign,
+		NotBefore: clock.Timestamp(window.From), NotAfter: clock.Timestamp(window.To), SeenAt: convert.OptionalTime(s.SeenAt), UsedAt: convert.OptionalTime(s.UsedAt), Unmanaged: s.Foreign,
 	}
 	if strings.HasPrefix(s.GrantID, id.Code+"_") {
 		m.CodeId = &s.GrantID

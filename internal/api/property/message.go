@@ -10,8 +10,8 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -307,7 +307,7 @@ func (s *Messages) introduce(view *db.Tx, k conversation.Key) (*propertyv1.Conve
 func messageMessage(m conversation.Message) *propertyv1.Message {
 	out := &propertyv1.Message{Number: int32(m.Number), Sender: string(m.Sender), Author: m.Author, Text: m.Text, SentAt: timestamppb.New(m.SentAt)}
 	if m.ReadAt != nil {
-		out.ReadAt = convert.Time(*m.ReadAt)
+		out.ReadAt = clock.Timestamp(*m.ReadAt)
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
@@ -83,6 +84,6 @@ func checkDays(r guest.RegisterRange) error {
 func entryMessage(e guest.Entry) *propertyv1.RegisterEntry {
 	return &propertyv1.RegisterEntry{
 		Id: e.ID, Rule: e.Law, PmsNumber: e.Number, Role: e.Role, ArrivalOn: e.ArrivalOn, DepartureOn: e.DepartureOn,
-		Person: convert.Person(e.Answers), SignatureSvg: e.SVG, SignedAt: convert.Time(e.SignedAt), EraseAt: convert.Time(e.EraseAt), State: e.State, Fields: e.Fields,
+		Person: convert.Person(e.Answers), SignatureSvg: e.SVG, SignedAt: clock.Timestamp(e.SignedAt), EraseAt: clock.Timestamp(e.EraseAt), State: e.State, Fields: e.Fields,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/message"
@@ -73,7 +74,7 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 	list := &propertyv1.ReservationList{NextPageToken: next}
 	for _, f := range found {
 		m := staffReservation(f)
-		m.IntegrationName, m.ErasureRequestedAt = integrations[f.Row.IntegrationID], convert.Time(erasures[f.Row.ID])
+		m.IntegrationName, m.ErasureRequestedAt = integrations[f.Row.IntegrationID], clock.Timestamp(erasures[f.Row.ID])
 		// The page of one stay needs the contact. A list has none, so that a search is no export of addresses.
 		if len(r.GetIds()) == 1 && mayReadGuests(ctx) {
 			m.Email, m.Mobile = f.Booker.Email, f.Booker.Mobile

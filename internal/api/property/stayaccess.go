@@ -8,7 +8,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
@@ -37,7 +37,7 @@ func (s *reservations) ExtendAccess(ctx context.Context, r *propertyv1.ExtendAcc
 func stayAccess(reservationID string, p access.Plan) *propertyv1.StayAccess {
 	out := &propertyv1.StayAccess{Id: reservationID, Status: string(p.Status)}
 	if p.Window != nil {
-		out.OpensFrom, out.OpensUntil = convert.Time(p.Window.From), convert.Time(p.Window.To)
+		out.OpensFrom, out.OpensUntil = clock.Timestamp(p.Window.From), clock.Timestamp(p.Window.To)
 	}
 	return out
 }

@@ -81,7 +81,7 @@ func TestFirstProofOfACode(t *testing.T) {
 	proofs := func(f Facts) (out []bool) {
 		for _, s := range Explain(f).Steps {
 			if s.Kind == "doorOpened" {
-				out = append(out, strings.Contains(text(s.Text), proof))
+				out = append(out, strings.Contains(english(s.Text), proof))
 			}
 		}
 		return out
@@ -122,8 +122,8 @@ func TestFormerLocksAndGrants(t *testing.T) {
 	} {
 		steps := Explain(stay(evidence(2, room, slot.Verified), tt.of)).Steps
 		s := steps[len(steps)-1]
-		if s.Kind != tt.kind || text(s.Text) != tt.sentence || s.Evidence != tt.evidence {
-			t.Errorf("%s: %s %q %q", tt.name, s.Kind, s.Evidence, text(s.Text))
+		if s.Kind != tt.kind || english(s.Text) != tt.sentence || s.Evidence != tt.evidence {
+			t.Errorf("%s: %s %q %q", tt.name, s.Kind, s.Evidence, english(s.Text))
 		}
 	}
 	// Events at the door are still steps, because the code of the present grant is there.

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/reservation"
-	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 )
 
 // MaxSteps bounds a timeline. Older steps are omitted.
@@ -52,7 +52,7 @@ type Door struct {
 }
 
 // fullName returns the name of the door for a text: that of a bed has its dorm.
-func (d Door) fullName() string { return space.FullName(d.Parent, d.Name) }
+func (d Door) fullName() string { return text.FullName(d.Parent, d.Name) }
 
 // Event is a stored event in the form that [Explain] reads.
 type Event struct {

@@ -237,10 +237,10 @@ func TestVerdicts(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			v := Explain(tt.facts).Doors[0]
 			if v.Outcome != tt.word || v.Reason != tt.why || v.Text.Check() != nil {
-				t.Errorf("%s because of %q (%q), want %s because of %q", v.Outcome, v.Reason, text(v.Text), tt.word, tt.why)
+				t.Errorf("%s because of %q (%q), want %s because of %q", v.Outcome, v.Reason, english(v.Text), tt.word, tt.why)
 			}
-			if strings.Contains(text(v.Text), "%") {
-				t.Errorf("%q speaks of no door", text(v.Text))
+			if strings.Contains(english(v.Text), "%") {
+				t.Errorf("%q speaks of no door", english(v.Text))
 			}
 		})
 	}
@@ -250,10 +250,10 @@ func TestVerdicts(t *testing.T) {
 func TestSentenceOfTheStay(t *testing.T) {
 	f := stay()
 	f.Plan = access.Plan{Reasons: []string{space.SpaceNotMapped}}
-	if e := Explain(f); e.Reason != space.SpaceNotMapped || text(e.Text) == "" || text(e.Advice) == "" || len(e.Doors) != 0 {
+	if e := Explain(f); e.Reason != space.SpaceNotMapped || english(e.Text) == "" || english(e.Advice) == "" || len(e.Doors) != 0 {
 		t.Errorf("%+v", e)
 	}
-	if e := Explain(stay()); e.Reason != "" || text(e.Text) != "" || text(e.Advice) != "" {
+	if e := Explain(stay()); e.Reason != "" || english(e.Text) != "" || english(e.Advice) != "" {
 		t.Errorf("nothing stands in the way, and %+v", e)
 	}
 }
@@ -291,7 +291,7 @@ func TestEvidenceHasSteps(t *testing.T) {
 	}
 }
 
-func text(m message.Message) string { return message.Reader{}.Text(m) }
+func english(m message.Message) string { return message.Reader{}.Text(m) }
 
 // Each step has texts for the guest and for staff, with the parameters that they need.
 func TestEachStepHasTexts(t *testing.T) {
@@ -317,7 +317,7 @@ func TestEachStepHasTexts(t *testing.T) {
 			if err := s.Text.Check(); err != nil {
 				r.Errorf("%s: %v", s.Kind, err)
 			}
-			if got := text(ForStaff(s.Text)); got == "" || strings.Contains(got, "?") || strings.Contains(got, "step.") {
+			if got := english(ForStaff(s.Text)); got == "" || strings.Contains(got, "?") || strings.Contains(got, "step.") {
 				r.Errorf("%s for staff: %q", s.Kind, got)
 			}
 		}

@@ -53,8 +53,8 @@ func TestTheSentenceOfAPauseNamesItsLength(t *testing.T) {
 	} {
 		e := Explain(stay(Event{At: at(1), Kind: event.AccessIssued, Expected: []string{room}}, paused(2, room, pause)))
 		last := e.Steps[len(e.Steps)-1]
-		if want = "Wrong PINs were typed at Room 1, so its keypad refused every PIN for " + want + "."; text(last.Text) != want {
-			t.Errorf("%s: %q, want %q", pause, text(last.Text), want)
+		if want = "Wrong PINs were typed at Room 1, so its keypad refused every PIN for " + want + "."; english(last.Text) != want {
+			t.Errorf("%s: %q, want %q", pause, english(last.Text), want)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 )
 
 // Outcome is whether a door opens now with the code of the stay.
@@ -53,7 +54,7 @@ func (f Facts) judge(d access.PlannedDoor) Verdict {
 		v.At = f.Plan.Window.From
 	}
 	v.Advice = adviceOn(v.Reason)
-	v.Text = message.Message{Kind: "verdict." + string(v.Outcome), Params: message.Params{"door": doorParam(space.FullName(v.Parent, d.Name))}}
+	v.Text = message.Message{Kind: "verdict." + string(v.Outcome), Params: message.Params{"door": doorParam(text.FullName(v.Parent, d.Name))}}
 	if v.Outcome == Uncertain || v.Outcome == DoesNotOpen {
 		v.Text.Params["why"] = textOf(v.Reason)
 	}

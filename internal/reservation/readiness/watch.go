@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
-	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/watch"
 )
 
@@ -153,11 +153,11 @@ func (v Verdict) listed() (texts []message.Message) {
 		if len(texts) == maxFixesInNotice {
 			return append(texts, message.Message{Kind: "fix.more"})
 		}
-		text := f.Message()
+		problem := f.Message()
 		if f.Door != "" {
-			text = message.Message{Kind: "fix.atDoor", Params: message.Params{"door": space.FullName(f.DoorParent, f.Door), "problem": text}}
+			problem = message.Message{Kind: "fix.atDoor", Params: message.Params{"door": text.FullName(f.DoorParent, f.Door), "problem": problem}}
 		}
-		texts = append(texts, text)
+		texts = append(texts, problem)
 	}
 	return texts
 }

@@ -11,7 +11,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -97,7 +97,7 @@ const newRows = 50
 // Names returns the names of the first new rooms and beds.
 func (v previewView) Names() (names []string) {
 	for _, s := range v.New[:min(len(v.New), newRows)] {
-		names = append(names, space.FullName(s.GetParentName(), s.GetName()))
+		names = append(names, text.FullName(s.GetParentName(), s.GetName()))
 	}
 	return names
 }

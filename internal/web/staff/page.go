@@ -8,7 +8,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/id"
-	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -54,7 +54,7 @@ var results = []string{"password", "firstPassword", "secondEnded", "sessionEnded
 func (p *page) House() string { return p.Role.GetName() }
 
 // Full returns the full name of a space. parent is the name of its dorm, or "".
-func (p *page) Full(parent, name string) string { return space.FullName(parent, name) }
+func (p *page) Full(parent, name string) string { return text.FullName(parent, name) }
 
 // render executes the template with this name and sends it with an HTTP status.
 func (x *exchange) render(status int, name string, p *page) error {

@@ -8,7 +8,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -47,7 +47,7 @@ func (x *exchange) roomName(s *propertyv1.Space) (string, error) {
 		return s.GetName(), nil
 	}
 	dorm, err := x.site.api.Spaces.GetSpace(x.call(), &propertyv1.GetSpaceRequest{Id: s.GetParentSpaceId()})
-	return space.FullName(dorm.GetData().GetName(), s.GetName()), err
+	return text.FullName(dorm.GetData().GetName(), s.GetName()), err
 }
 
 // showRoom handles the page of one room or bed.

@@ -9,7 +9,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/message"
-	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -216,7 +216,7 @@ func sortByName(listed []*propertyv1.PartnerSpace) {
 
 // fullName returns the full name of a space of the PMS.
 func fullName(p *propertyv1.PartnerSpace) string {
-	return space.FullName(p.GetParentName(), p.GetName())
+	return text.FullName(p.GetParentName(), p.GetName())
 }
 
 // doorName returns the full name of the door of a lock or of a code, or "".
@@ -224,7 +224,7 @@ func doorName(of interface {
 	GetDoorName() string
 	GetDoorParentName() string
 }) string {
-	return space.FullName(of.GetDoorParentName(), of.GetDoorName())
+	return text.FullName(of.GetDoorParentName(), of.GetDoorName())
 }
 
 // fullNames returns the full names of spaces of the property, by id. own must contain the dorm of each bed.
@@ -234,7 +234,7 @@ func fullNames(own []*propertyv1.Space) map[string]string {
 		names[s.GetId()] = s.GetName()
 	}
 	for _, s := range own {
-		full[s.GetId()] = space.FullName(names[s.GetParentSpaceId()], s.GetName())
+		full[s.GetId()] = text.FullName(names[s.GetParentSpaceId()], s.GetName())
 	}
 	return full
 }

@@ -5,7 +5,7 @@ import (
 	"slices"
 
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -103,7 +103,7 @@ func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
 		}
 		for _, own := range d.own {
 			if slices.ContainsFunc(choices, func(c spaceChoice) bool { return c.spaceID == own.GetId() && c.now == twice }) {
-				p.Wrong = append(p.Wrong, kit.Wrong{ID: mapField(own.GetId()), Label: p.T("staff.spaces.at", "name", space.FullName(own.GetParentName(), own.GetName())), Text: p.T("staff.spaces.twice", "name", name)})
+				p.Wrong = append(p.Wrong, kit.Wrong{ID: mapField(own.GetId()), Label: p.T("staff.spaces.at", "name", text.FullName(own.GetParentName(), own.GetName())), Text: p.T("staff.spaces.twice", "name", name)})
 			}
 		}
 	})

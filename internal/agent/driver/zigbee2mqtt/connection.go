@@ -39,5 +39,5 @@ func (d *Driver) noteConnectionChange() {
 	if cause, _ := d.disconnectCause(); cause != d.cause {
 		d.cause, d.since = cause, d.clock.Now()
 	}
-	signal(d.updates)
+	driver.Signal(d.updates)
 }

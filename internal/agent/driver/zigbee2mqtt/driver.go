@@ -211,11 +211,3 @@ func (d *Driver) emit(e driver.Event) {
 		}
 	}
 }
-
-// signal sends to a channel with a buffer of one, unless the channel is full.
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
-}

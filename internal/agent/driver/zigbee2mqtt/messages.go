@@ -107,7 +107,7 @@ func (d *Driver) updateLocks() {
 		}
 	}
 	if d.locksReturned && !sameLocks(d.found, now.locks) {
-		signal(d.changes)
+		driver.Signal(d.changes)
 	}
 	if !d.locksReturned {
 		d.found = now.locks
@@ -123,7 +123,7 @@ func (d *Driver) updateLocks() {
 			d.locks[a] = &lock{driver: d, foundLock: f}
 		}
 	}
-	signal(d.resubscribe)
+	driver.Signal(d.resubscribe)
 }
 
 // sameLocks reports whether two lists of locks have the same addresses, models and capabilities.

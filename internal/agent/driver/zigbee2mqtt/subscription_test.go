@@ -67,7 +67,7 @@ func (p *proxy) forward(ctx context.Context, client, server net.Conn) {
 			p.mu.Lock()
 			open := p.open
 			p.mu.Unlock()
-			signal(p.held)
+			driver.Signal(p.held)
 			select {
 			case <-open:
 			case <-ctx.Done(): // the test failed
