@@ -10,17 +10,33 @@ import (
 // FillMasks fills the field masks of a request, because protobuf does not record which fields the JSON body contained. update_mask gets the
 // sent fields of the resource. update_masks gets one mask for each list entry. Masks that the caller sent stay.
 func (r *Report) FillMasks(msg protoreflect.Message) {
-	fields := msg.Descriptor().Fields()
-	if fd := fields.ByName("update_mask"); isMask(fd) && !fd.IsList() {
-		if of := maskedField(fields, fd); of != nil && countPaths(msg.Get(fd).Message()) == 0 {
-			setMask(msg, fd, r.maskBelow(string(of.Name())))
-		}
-	}
-	if fd := fields.ByName("update_masks"); isMask(fd) && fd.IsList() {
-		if of := maskedField(fields, fd); of != nil {
+	for _, fd := range maskFields(msg) {
+		of := maskedField(msg.Descriptor().Fields(), fd)
+		switch {
+		case of == nil:
+		case fd.IsList():
 			r.fillEntryMasks(msg.Mutable(fd).List(), of.JSONName())
+		case countPaths(msg.Get(fd).Message()) == 0:
+			setMask(msg, fd, r.maskBelow(of))
 		}
 	}
+}
+
+// ClearMasks removes the field masks that the caller sent.
+func ClearMasks(msg protoreflect.Message) {
+	for _, fd := range maskFields(msg) {
+		msg.Clear(fd)
+	}
+}
+
+// maskFields returns the fields update_mask and update_masks of a request, as far as it has them.
+func maskFields(msg protoreflect.Message) (masks []protoreflect.FieldDescriptor) {
+	for _, name := range [...]protoreflect.Name{"update_mask", "update_masks"} {
+		if fd := msg.Descriptor().Fields().ByName(name); isMask(fd) && fd.IsList() == (name == "update_masks") {
+			masks = append(masks, fd)
+		}
+	}
+	return masks
 }
 
 // fillEntryMasks fills masks with the field mask of each entry of a list in the body. list is the list's JSON name. Only missing and empty
@@ -37,11 +53,14 @@ func (r *Report) fillEntryMasks(masks protoreflect.List, list string) {
 	}
 }
 
-// maskBelow returns the fields that the body contains below a message field. The paths are relative to that field.
-func (r *Report) maskBelow(field string) []string {
+// maskBelow returns the fields of a message field that the body contains. The paths are relative to that field.
+func (r *Report) maskBelow(fd protoreflect.FieldDescriptor) []string {
+	if r != nil && r.Field == fd.JSONName() {
+		return r.mask
+	}
 	var found []string
 	for _, path := range r.Mask("") {
-		if rest, ok := strings.CutPrefix(path, field+"."); ok {
+		if rest, ok := strings.CutPrefix(path, string(fd.Name())+"."); ok {
 			found = append(found, rest)
 		}
 	}

@@ -46,6 +46,18 @@ func TestMasksOfAWholeRequest(t *testing.T) {
 	}
 }
 
+// Over REST the body is a field of the request, and the paths of its mask are relative to that field. A mask that the caller sent is ignored.
+func TestMaskOfABodyThatIsAField(t *testing.T) {
+	report := Report{Field: "reservation"}
+	got := &partnerv1.UpsertReservationRequest{Reservation: &partnerv1.Reservation{}, UpdateMask: &fieldmaskpb.FieldMask{Paths: []string{"state"}}}
+	Decode([]byte(`{"pmsMeta":{"id":"Q"},"price":null}`), got.GetReservation().ProtoReflect(), &report)
+	ClearMasks(got.ProtoReflect())
+	report.FillMasks(got.ProtoReflect())
+	if want := (&fieldmaskpb.FieldMask{Paths: []string{"pms_meta.id", "price"}}); !proto.Equal(got.GetUpdateMask(), want) {
+		t.Errorf("%v; want %v", got.GetUpdateMask(), want)
+	}
+}
+
 // The form of a mask in JSON differs from its form in protobuf: the error for the protobuf form says which form is right.
 func TestMaskInTheFormOfProtobufIsExplained(t *testing.T) {
 	var report Report

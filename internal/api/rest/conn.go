@@ -8,8 +8,6 @@ import (
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/fieldmaskpb"
 
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/inproc"
@@ -38,7 +36,8 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 	if x.report.Fault == nil {
 		jsonpb.Query(x.request.URL.RawQuery, msg, b.isNotInQuery, &x.report)
 	}
-	b.fillMasks(msg, &x.report)
+	jsonpb.ClearMasks(msg) // the API of REST has no masks: one in the body is an unknown field, which is ignored
+	x.report.FillMasks(msg)
 	ctx = x.callContext
 	if x.bodyTimedOut {
 		// The read timeout cancels the request's context, but the caller must still get an answer.
@@ -47,27 +46,6 @@ func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _
 	header, err := c.in.Call(ctx, fullMethod, in, out)
 	chain.CopyHeader(x.header, header)
 	return err
-}
-
-// fillMasks sets the field masks of a request to the fields that the body contained.
-func (b *binding) fillMasks(msg protoreflect.Message, r *jsonpb.Report) {
-	if b.mask != nil {
-		msg.Set(b.mask, maskValue(r.Mask("")))
-	}
-	if b.masks == nil {
-		return
-	}
-	// The masks come from the fields in the body. A mask inside the body is ignored.
-	msg.Clear(b.masks)
-	masks := msg.Mutable(b.masks).List()
-	for i := range r.Len(b.list.JSONName()) {
-		masks.Append(maskValue(r.EntryMask(b.list.JSONName(), i)))
-	}
-}
-
-// maskValue returns a google.protobuf.FieldMask with the paths.
-func maskValue(paths []string) protoreflect.Value {
-	return protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: paths}).ProtoReflect())
 }
 
 // NewStream fails, because REST has no streams.

@@ -26,9 +26,6 @@ type binding struct {
 	bodyIsRequest  bool // the body is the whole request message, so query parameters are not allowed
 	body           protoreflect.FieldDescriptor
 	nonQueryFields map[protoreflect.Name]bool // fields that are read from the path or the body
-	mask           protoreflect.FieldDescriptor
-	masks          protoreflect.FieldDescriptor // field update_masks, with one mask for each entry of the field list; nil if there is none
-	list           protoreflect.FieldDescriptor
 }
 
 // isNotInQuery reports whether a request field cannot be a query parameter, because the path or the body fills it.
@@ -95,31 +92,10 @@ func newRoute(full string, rule *annotations.HttpRule, input protoreflect.Messag
 			return nil, fmt.Errorf("%s has no field %s for the body", input.FullName(), name)
 		}
 		b.nonQueryFields[b.body.Name()] = true
+		b.nonQueryFields["update_mask"] = true // the server fills it from the body
 	}
-	b.findMasks(input)
 	rt.rule = b
 	return rt, nil
-}
-
-// findMasks finds the fields update_mask and update_masks of a request message, which the server fills from the body.
-func (b *binding) findMasks(input protoreflect.MessageDescriptor) {
-	isMask := func(fd protoreflect.FieldDescriptor) bool {
-		return fd != nil && fd.Message() != nil && fd.Message().FullName() == "google.protobuf.FieldMask"
-	}
-	if fd := input.Fields().ByName("update_mask"); isMask(fd) && !fd.IsList() && b.body != nil {
-		b.mask = fd
-		b.nonQueryFields[fd.Name()] = true
-	}
-	fd := input.Fields().ByName("update_masks")
-	if !isMask(fd) || !fd.IsList() || !b.bodyIsRequest {
-		return
-	}
-	for i := range input.Fields().Len() {
-		if f := input.Fields().Get(i); f != fd && f.IsList() && f.Message() != nil {
-			b.masks, b.list = fd, f
-			return
-		}
-	}
 }
 
 // httpPattern returns the HTTP method and the path template of an HTTP rule.
