@@ -250,10 +250,10 @@ var WithoutOwner = map[string]string{
 	"sign_in_attempts": "a count belongs to a keyed hash of an address, also of one that no person has",
 
 	"audit_entries":       "append-only: a chain of who did what, whose head refers to the property",
-	"acts":                "append-only: it records who opened which door, also of a lock or a stay that is gone",
+	"acts":                "a log of unlock commands, whose states change until they end: who opened which door, also of a lock or stay that is gone",
 	"events":              "append-only: it records what happened to a subject of any kind, also to one that is gone",
 	"reservation_changes": "append-only: a list by time of change, whose rows expire when they are superseded",
-	"idempotency_keys":    "append-only: answers of calls, which expire; some calls belong to no property",
+	"idempotency_keys":    "answers of calls, which expire; some calls belong to no property",
 
 	"pins":          "its owner is a grant or a code, and one column cannot refer to two tables",
 	"property_keys": "one key belongs to no property; the key of a property is deleted after the property, because it opens its other rows",

@@ -31,7 +31,8 @@ type Report struct {
 	Confirmed bool // Confirmed means that the lock confirmed a code, or that the codes of an earlier grant are removed
 }
 
-// Delta is what one run changed. Events, notices and notifications depend only on it and on the plan.
+// Delta is what one run changed. Events, notices and notifications follow from it, from the plan and from what the run loaded, such as the
+// codes of earlier grants.
 type Delta struct {
 	Report
 	Opened   bool     // Opened means that access began, or began again
