@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/watch"
 )
 
@@ -161,3 +162,27 @@ func open(ctx context.Context, keys *keyring.Ring, row *ent.Message) (Message, e
 
 // purpose returns the purpose with which a message is sealed: it binds the sealed text to the message's id.
 func purpose(messageID string) string { return "message/" + messageID }
+
+// NoticeKey identifies the notice about a conversation.
+func NoticeKey(k Key) string { return notice.MessageUnread.Key(k.GuestID) }
+
+// UnreadMessages are messages of one side of a conversation that the other side has not read and no mail has announced.
+type UnreadMessages struct {
+	Key
+	Sender Side
+	First  string // the id of the first one
+	Number int    // of the last one
+}
+
+// MarkMailed records that a mail announces the messages of u.Sender up to u.Number.
+func MarkMailed(tx *db.Tx, u UnreadMessages) error {
+	err := tx.Message.Update().Where(entmessage.PropertyID(u.PropertyID), entmessage.GuestID(u.GuestID), entmessage.Sender(string(u.Sender)), entmessage.NumberLTE(u.Number)).
+		SetMailed(true).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("mark messages as mailed: %w", err)
+	}
+	return nil
+}
+
+// resolveNotice closes the notice about unread messages of a guest, because staff have read them.
+func resolveNotice(tx *db.Tx, k Key) error { return notice.Resolve(tx, k.PropertyID, NoticeKey(k)) }

@@ -10,6 +10,8 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/text"
 )
 
 // tamperReasons are the reported reasons of a tamper alarm for which the notice to staff has its own text.
@@ -50,4 +52,14 @@ func lateness(at, now time.Time) any {
 		return nil
 	}
 	return message.Message{Kind: "late", Params: message.Params{"at": at}}
+}
+
+// NoticeName returns the name of a lock for a notice. It includes the dorm if the lock is on a bed, because locks are often named after their
+// beds, and beds of two dorms may have equal names.
+func NoticeName(tx *db.Tx, lk *ent.Lock) (string, error) {
+	if lk.DoorID == nil {
+		return lk.Name, nil
+	}
+	dorms, err := space.DormNames(tx, lk.PropertyID, []string{*lk.DoorID})
+	return text.FullName(dorms[*lk.DoorID], lk.Name), err
 }

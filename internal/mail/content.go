@@ -9,7 +9,10 @@ import (
 	"html/template"
 	"strings"
 
+	entmail "latchkey.dev/ent/mail"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/text"
 )
 
@@ -139,3 +142,63 @@ func OpenText(ctx context.Context, keys *keyring.Ring, row *Row) (*Text, error) 
 
 // textPurpose returns the purpose with which the text of a mail in the mailbox is sealed.
 func textPurpose(mailID string) string { return "mailText/" + mailID }
+
+// NoticesFacts is what a mail about notices says.
+type NoticesFacts struct {
+	List []message.Message // the oldest first
+	More bool              // there are more than the mail lists
+	Link string            // the page of notices
+}
+
+// NoticesParams returns the parameters of a mail to a person about notices: those with ids in the range (after, through]. The text is
+// rendered when the mail is sent.
+func NoticesParams(personID, after, through string) map[string]string {
+	return map[string]string{"person": personID, "after": after, "through": through}
+}
+
+// NoticesOf is the inverse of [NoticesParams].
+func NoticesOf(row *Row) (personID, after, through string) {
+	return row.Parameters["person"], row.Parameters["after"], row.Parameters["through"]
+}
+
+// noticesContent is the mail to a person about notices.
+func (o Occasion) noticesContent(content Content) Content {
+	params := message.Params{"property": o.Property, "count": len(o.Notices.List)}
+	content.Subject = o.text("subject", params)
+	for _, n := range o.Notices.List {
+		content.Paragraphs = append(content.Paragraphs, o.Reader.Text(n))
+	}
+	if o.Notices.More {
+		content.Paragraphs = append(content.Paragraphs, o.text("more", nil))
+	}
+	content.Buttons = []Button{{o.text("button", nil), o.Notices.Link}}
+	content.Closing = []string{o.text("why", params)}
+	return content
+}
+
+// ProfileParams are the parameters of a mail with a link to a profile: the language of its reader.
+func ProfileParams(language string) map[string]string { return map[string]string{"language": language} }
+
+// ProfileSecret returns the secret of the link to a profile in a mail. It is derived from the mail's id, so that a retry has the same link.
+func ProfileSecret(keys *keyring.Ring, mailID string) string {
+	return keys.DeriveToken(keyring.GuestLink, mailID, "profile")
+}
+
+// DeleteProfileMails deletes the mails with links to a profile. addressMAC is the keyed hash of its address.
+func DeleteProfileMails(tx *db.Tx, propertyID string, addressMAC []byte) error {
+	_, err := tx.Mail.Delete().Where(entmail.PropertyID(propertyID), entmail.AddressMAC(addressMAC), entmail.Kind(string(Profile))).Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("delete the mails with a link to a profile: %w", err)
+	}
+	return nil
+}
+
+// profileContent is the mail to a guest who wants to see what the property keeps.
+func (o Occasion) profileContent(content Content) Content {
+	params := message.Params{"property": o.Property}
+	content.Subject = o.text("subject", params)
+	content.Paragraphs = []string{o.common("helloNameless", nil), o.text("text", params)}
+	content.Buttons = []Button{{o.text("button", params), o.Profile}}
+	content.Closing = []string{o.text("link", params), o.text("unexpected", params)}
+	return content
+}

@@ -6,7 +6,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
 )
 
 const (
@@ -60,4 +63,20 @@ func (b *boundedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p[:min(len(p), b.left)])
 	b.left -= n
 	return n, err
+}
+
+// keySet is the key set of the provider, used to verify one token.
+type keySet struct {
+	oidc.KeySet
+	failed error // why the keys could not be loaded
+}
+
+// VerifySignature checks a signature. If the keys could not be loaded, it sets failed, so that the caller does not treat the token as
+// forged. The library reports this case only by the text of its error, which a test checks.
+func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, error) {
+	payload, err := k.KeySet.VerifySignature(ctx, token)
+	if err != nil && strings.HasPrefix(err.Error(), "fetching keys") {
+		k.failed = err
+	}
+	return payload, err
 }

@@ -20,6 +20,7 @@ import (
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/staff"
 )
 
 // Mails runs the jobs that render and send mails.
@@ -235,4 +236,58 @@ func (m Mails) revokeLinks(tx *db.Tx, row *mail.Row) error {
 		secrets[i] = mail.LinkSecret(m.Keys, row.ID, reservationID)
 	}
 	return guest.RevokeMailedLinks(tx, m.Keys, row.PropertyID, secrets)
+}
+
+// OrderJoin orders the mail with the link of an invitation to join the staff, and reports whether it does. Without a mail server it does
+// not: other staff would read the link in the mailbox. Managers set the mail server and could read the link, so it is not mailed for a role
+// that a manager is not allowed to give.
+func (m Mails) OrderJoin(tx *db.Tx, i staff.Invitation, language string) (bool, error) {
+	settings, err := mail.SettingsOf(tx, i.PropertyID)
+	if err != nil || settings.Host == "" || !staff.MayManage(staff.Manager, i.Role) {
+		return false, err
+	}
+	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{
+		PropertyID: i.PropertyID, Kind: mail.Join, To: i.Email, Params: mail.JoinParams(i.ID, i.Round, language),
+	})
+	return err == nil, err
+}
+
+// addJoin adds the link of an invitation. It cancels the mail if the invitation ended or has got another link.
+func (r *renderer) addJoin() error {
+	invitationID, round := mail.JoinOf(r.row)
+	i, err := staff.GetInvitation(r.view, r.Keys, r.row.PropertyID, invitationID)
+	if fault.Has(err, fault.InvitationNotFound) || err == nil && i.Round != round {
+		r.out.canceled = true
+		return nil
+	}
+	r.occasion.Join = mail.JoinFacts{Role: string(i.Role), Link: r.BaseURL() + staff.InvitationPath + i.Secret, EndsAt: i.EndsAt}
+	return err
+}
+
+// OrderProfile orders the mail with a link to the profile that a property keeps under an address. If mails go to the mailbox, which only
+// staff read, it orders none.
+func (m Mails) OrderProfile(tx *db.Tx, propertyID, address, language string) error {
+	outlet, err := m.Outlet(tx, propertyID)
+	if err != nil || !outlet.Reaches() {
+		return err
+	}
+	_, err = mail.Order(tx, m.Keys, m.Jobs, mail.Mail{
+		PropertyID: propertyID, Kind: mail.Profile, To: address, Params: mail.ProfileParams(language), AddressMAC: guest.AddressMAC(m.Keys, propertyID, address),
+	})
+	return err
+}
+
+// addProfile adds the link to a profile. It cancels the mail if the profile was deleted.
+func (r *renderer) addProfile() error {
+	link := guest.MailedProfileLink{
+		PropertyID: r.row.PropertyID, ProfileID: guest.ProfileID(r.Keys, r.row.PropertyID, r.to), Secret: mail.ProfileSecret(r.Keys, r.row.ID),
+	}
+	kept, err := link.IsKept(r.view)
+	if err != nil {
+		return err
+	}
+	r.out.canceled = !kept
+	r.out.profile = &link
+	r.occasion.Profile = r.BaseURL() + "/g/l/" + link.Secret
+	return nil
 }

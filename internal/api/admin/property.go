@@ -4,7 +4,11 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/protobuf/types/known/timestamppb"
+
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
 	propertyapi "latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/bridge"
@@ -14,6 +18,7 @@ import (
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/property"
+	"latchkey.dev/internal/staff"
 )
 
 type properties struct {
@@ -155,4 +160,26 @@ func (s *properties) deleteRows(ctx context.Context, propertyID string, abandone
 		return err
 	})
 	return left, err
+}
+
+type owners struct {
+	adminv1.UnimplementedOwnerServiceServer
+	Deps
+}
+
+// CreateOwnerLink creates a single-use link with which a person becomes owner of a property.
+func (s *owners) CreateOwnerLink(ctx context.Context, r *adminv1.CreateOwnerLinkRequest) (*adminv1.CreateOwnerLinkResponse, error) {
+	if err := requireOperator(ctx); err != nil {
+		return nil, err
+	}
+	who, _ := actor.From(ctx)
+	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreateOwnerLinkResponse, error) {
+		l, err := staff.CreateOwnerLink(tx, s.Keys, r.GetPropertyId(), who.Author(), chain.From(ctx).Trace())
+		if err != nil {
+			return nil, err
+		}
+		return &adminv1.CreateOwnerLinkResponse{Data: &adminv1.OwnerLink{
+			Url: s.OwnerURL(l.Secret, l.PropertyID), Secret: l.Secret, PropertyId: l.PropertyID, EndsAt: timestamppb.New(l.EndsAt),
+		}}, nil
+	})
 }

@@ -6,11 +6,15 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
+	"github.com/makiuchi-d/gozxing"
+	"github.com/makiuchi-d/gozxing/qrcode/decoder"
 )
 
 // Screenshot writes an image of the whole page to the directory of the test's artifacts. Without "go test -artifacts", which "make
@@ -183,4 +187,34 @@ func (p *Page) Targets(least int) {
 	})`, least)) {
 		p.t.Errorf("%s: the target %s px, less than %d", p.Address(), strings.TrimSpace(fault), least)
 	}
+}
+
+var (
+	qrBox = regexp.MustCompile(`<svg class="qr"[^>]*viewBox="0 0 (\d+) `)
+	qrDot = regexp.MustCompile(`M(\d+) (\d+)h1v1h-1z`)
+)
+
+// quietZone is the empty border of a QR code, in modules.
+const quietZone = 4
+
+// QR returns the text of the page's QR code, as a phone's camera reads it.
+func (p *Page) QR() string {
+	p.t.Helper()
+	html := p.HTML()
+	box := qrBox.FindStringSubmatch(html)
+	if box == nil {
+		p.fatal("the page has no QR code")
+	}
+	size, err := strconv.Atoi(box[1])
+	p.check(err)
+	modules, err := gozxing.NewSquareBitMatrix(size - 2*quietZone)
+	p.check(err)
+	for _, dot := range qrDot.FindAllStringSubmatch(html, -1) {
+		x, _ := strconv.Atoi(dot[1])
+		y, _ := strconv.Atoi(dot[2])
+		modules.Set(x-quietZone, y-quietZone)
+	}
+	read, err := decoder.NewDecoder().Decode(modules, nil)
+	p.check(err)
+	return read.GetText()
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/cdproto/storage"
+	"github.com/chromedp/cdproto/webauthn"
 	"github.com/chromedp/chromedp"
 )
 
@@ -274,4 +275,14 @@ func (p *Page) Kept() string {
 		}
 		return kept.join("\n");
 	})()`)
+}
+
+// AddAuthenticator gives the browser a simulated authenticator that stores passkeys and confirms each use at once, without a person.
+func (p *Page) AddAuthenticator() {
+	p.t.Helper()
+	call(p, webauthn.Enable, webauthn.EnableParams{})
+	call(p, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+		Protocol: webauthn.AuthenticatorProtocolCtap2, Transport: webauthn.AuthenticatorTransportInternal,
+		HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true, DefaultBackupEligibility: true,
+	}})
 }

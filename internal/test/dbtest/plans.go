@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 
 	"latchkey.dev/internal/db"
@@ -198,4 +199,27 @@ func Multiply(t testing.TB, d *db.DB, table string, n int, set map[string]string
 	if err != nil {
 		t.Fatalf("multiply %s: %v", table, err)
 	}
+}
+
+// Statements returns the statements that the process runs during f. keep decides about each on the goroutine that runs it; if keep is
+// nil, all are returned.
+func Statements(t testing.TB, keep func() bool, f func()) []string {
+	t.Helper()
+	watchScopes()
+	var mu sync.Mutex
+	var run []string
+	db.WatchStatements(func(statement string) {
+		checkScope(statement)
+		if keep != nil && !keep() {
+			return
+		}
+		mu.Lock()
+		defer mu.Unlock()
+		run = append(run, statement)
+	})
+	defer db.WatchStatements(checkScope)
+	f()
+	mu.Lock()
+	defer mu.Unlock()
+	return run
 }

@@ -3,6 +3,8 @@ package guest
 import (
 	"encoding/json"
 	"fmt"
+	"hash/fnv"
+	"html/template"
 	"net/http"
 	"strings"
 
@@ -84,3 +86,37 @@ func (p *page) TouchIcon() string { return kit.IconURL(p.Property.GetAccent(), k
 // isApple reports whether an installed app has its own cookies on this kind of device (an iPhone or iPad). It then needs its own link to
 // open the stay.
 func isApple(device string) bool { return device == "iPhone" || device == "iPad" }
+
+// Sentences returns the names of the texts that the script of showGreeted shows: the messages web.greeted.NAME.
+func (p *page) Sentences() []string {
+	return []string{"noGreeting", "noKey", "choose", "sending", "show", "over", "expired", "ended"}
+}
+
+// showGreeted handles the page that a phone opens with the QR code of a kiosk, to open a door with its SmartKey without internet. The code
+// is a greeting, a challenge in the fragment of the URL, which the server does not get. The script reads it and shows the phone's signed
+// answer. The service worker of the phone stores the page, so it works offline.
+func (s *site) showGreeted(x *exchange) error {
+	p := x.newPage(nil, "web.greeted.title")
+	p.LookURL, p.Stored = "", true // no choice of colors or language: a reload would lose the greeting
+	return x.render(http.StatusOK, "greeted", p)
+}
+
+// showOffline handles the page for a phone without a connection. The service worker stores it, and its script adds the parts of the stay that
+// the phone has stored.
+func (s *site) showOffline(x *exchange) error {
+	p := x.newPage(nil, "web.offline.title")
+	p.LookURL, p.Stored = "", true
+	return x.render(http.StatusOK, "offline", p)
+}
+
+// KeptAt returns the HTML element in which the script shows at what time the phone stored a part of the stay.
+func (p *page) KeptAt() template.HTML { return "<time data-at></time>" }
+
+// CodeVersion returns a hash of the states of the codes. If it changes, the phone stores the page of the PINs again.
+func (v pinView) CodeVersion() string {
+	h := fnv.New64a()
+	for _, d := range v.Doors {
+		fmt.Fprintln(h, d.GetId(), d.GetPin(), d.GetReason(), d.GetPinConfirmedAt().GetSeconds())
+	}
+	return fmt.Sprintf("%x", h.Sum64())
+}

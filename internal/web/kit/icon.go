@@ -2,6 +2,8 @@ package kit
 
 import (
 	"bytes"
+	"fmt"
+	"html/template"
 	"image"
 	"image/color"
 	"image/png"
@@ -10,6 +12,8 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/boombuler/barcode/qr"
 )
 
 // defaultAccent is the icon colour of a property that has chosen none, as in css/tokens.css.
@@ -84,4 +88,32 @@ func keyDistance(x, y float64) float64 {
 	}
 	ring := math.Abs(math.Hypot(x-.34, y-.5)-.105) - .04
 	return min(ring, box(.46, .46, .83, .54), box(.66, .5, .72, .65), box(.77, .5, .83, .63))
+}
+
+// QR is a QR code as the path of an SVG image. The zero QR means that there is none.
+type QR struct {
+	Link string
+	Size int // width in modules, with the quiet zone
+	Path template.HTMLAttr
+}
+
+// quiet is the quiet zone around a QR code, in modules.
+const quiet = 4
+
+// DrawQR returns the QR code of a text. It returns the zero QR if the text is too long.
+func DrawQR(text string, level qr.ErrorCorrectionLevel, mode qr.Encoding) QR {
+	code, err := qr.Encode(text, level, mode)
+	if err != nil {
+		return QR{}
+	}
+	var d strings.Builder
+	size := code.Bounds().Dx()
+	for y := range size {
+		for x := range size {
+			if code.At(x, y) == color.Black {
+				fmt.Fprintf(&d, "M%d %dh1v1h-1z", x+quiet, y+quiet)
+			}
+		}
+	}
+	return QR{Link: text, Size: size + 2*quiet, Path: template.HTMLAttr(`d="` + d.String() + `"`)}
 }
