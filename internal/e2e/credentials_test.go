@@ -17,8 +17,8 @@ type who struct {
 	e2etest.Caller
 	area   string   // the one it is for; empty: none
 	scopes []string // of a partner
-	role   int      // of staff
-	person bool     // a signed-in person
+	role   int      // of a token of staff
+	person string   // the role of a signed-in person
 }
 
 // everybody makes one credential of every kind. The clock is moved past those that end.
@@ -97,7 +97,7 @@ func everybody(t *testing.T, a *e2etest.World, now *e2etest.Offset) []who {
 
 	out := []who{
 		{Caller: e2etest.Anonymous()},
-		{Caller: person.at(a.PropertyID), area: "property", role: 3, person: true},
+		{Caller: person.at(a.PropertyID), area: "property", person: "owner"},
 		{Caller: left.at(a.PropertyID)},
 		{Caller: named(a.Partner(), "app of A"), area: "partner", scopes: e2etest.Scopes},
 		{Caller: e2etest.Bearer("bearer of A", a.AccessToken), area: "partner", scopes: e2etest.Scopes},
@@ -141,6 +141,9 @@ func everybody(t *testing.T, a *e2etest.World, now *e2etest.Offset) []who {
 			mustServe(t, a, name, token)
 		}
 		out = append(out, who{Caller: e2etest.Bearer(name, token)})
+	}
+	for _, role := range []string{"manager", "frontDesk", "housekeeping"} {
+		out = append(out, who{Caller: invite(t, a, person, role+"@example.com", role).at(a.PropertyID), area: "property", person: role})
 	}
 	now.Set(2 * time.Minute)
 	return out
