@@ -70,18 +70,27 @@ func expected(r rule, w who, p e2etest.Protocol) codes.Code {
 // statuses are those of REST for the codes of the matrix.
 var statuses = map[codes.Code]int{ok: 200, invalid: 400, notFound: 404, codes.FailedPrecondition: 409, codes.Unauthenticated: 401, codes.PermissionDenied: 403}
 
-func try(t *testing.T, w *e2etest.World, r e2etest.RPC, row rule, c who, p e2etest.Protocol) {
+// callRow sends the request of a row.
+func callRow(t *testing.T, w *e2etest.World, r e2etest.RPC, row rule, c e2etest.Caller, p e2etest.Protocol) e2etest.Outcome {
 	t.Helper()
-	req, caller := r.Request(), c.Caller
+	req := r.Request()
 	if row.body == untouched {
-		caller = caller.WithHeader("idempotency-key", "no key")
+		c = c.WithHeader("idempotency-key", "no key")
 	} else if err := protojson.Unmarshal([]byte(row.body), req); err != nil {
 		t.Fatal(err)
 	}
-	got, err := w.Call(t.Context(), p, caller, r, req)
-	want := expected(row, c, p)
-	if err != nil || got.Code != want {
-		t.Errorf("%s as %s: %v, %v; want %s", p, c.Name, got, err, want)
+	got, err := w.Call(t.Context(), p, c, r, req)
+	if err != nil {
+		t.Fatalf("%s as %s: %v", p, c.Name, err)
+	}
+	return got
+}
+
+func try(t *testing.T, w *e2etest.World, r e2etest.RPC, row rule, c who, p e2etest.Protocol) {
+	t.Helper()
+	got, want := callRow(t, w, r, row, c.Caller, p), expected(row, c, p)
+	if got.Code != want {
+		t.Errorf("%s as %s: %v; want %s", p, c.Name, got, want)
 		return
 	}
 	if p == e2etest.REST && got.HTTP != statuses[want] {
