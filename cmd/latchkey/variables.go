@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"github.com/alecthomas/kong"
+
+	"latchkey.dev/internal/text"
 )
 
 // otherVariables are prefixes of environment variables that other programs of this project read. No warning is printed about them.
@@ -33,11 +35,11 @@ func unknownVariableWarnings(environment, known []string) (warnings []string) {
 		if !strings.HasPrefix(name, "LATCHKEY_") || slices.Contains(known, name) || slices.ContainsFunc(otherVariables, func(o string) bool { return strings.HasPrefix(name, o) }) {
 			continue
 		}
-		text := "the environment variable " + name + " is unknown and ignored"
+		warning := "the environment variable " + name + " is unknown and ignored"
 		if near := nearestWord(name, known); near != "" {
-			text += "; did you mean " + near + "?"
+			warning += "; did you mean " + near + "?"
 		}
-		warnings = append(warnings, text)
+		warnings = append(warnings, warning)
 	}
 	slices.Sort(warnings)
 	return warnings
@@ -45,34 +47,7 @@ func unknownVariableWarnings(environment, known []string) (warnings []string) {
 
 // nearestWord returns the known word most similar to word, or "" if none is similar enough.
 func nearestWord(word string, known []string) string {
-	best, least := "", len(strings.TrimPrefix(word, "LATCHKEY_"))/3+2
-	for _, k := range known {
-		if d := editDistance(word, k); d < least {
-			best, least = k, d
-		}
-	}
-	return best
-}
-
-// editDistance returns the Levenshtein distance of two words.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		before := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := before
-			if a[i] != b[j] {
-				cost++
-			}
-			before = row[j+1]
-			row[j+1] = min(cost, row[j]+1, before+1)
-		}
-	}
-	return row[len(b)]
+	return text.Nearest(word, known, len(strings.TrimPrefix(word, "LATCHKEY_"))/3+1)
 }
 
 // printWarnings writes warnings to standard error, one per line.

@@ -169,3 +169,35 @@ func Groups(digits string) (groups []string) {
 	}
 	return groups
 }
+
+// Nearest returns the known word that is most similar to word, or "" if each needs more than most edits (the Levenshtein distance).
+func Nearest(word string, known []string, most int) string {
+	best, least := "", most+1
+	for _, k := range known {
+		if d := editDistance(word, k); d < least {
+			best, least = k, d
+		}
+	}
+	return best
+}
+
+// editDistance returns the Levenshtein distance of two words.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		before := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := before
+			if a[i] != b[j] {
+				cost++
+			}
+			before = row[j+1]
+			row[j+1] = min(cost, row[j]+1, before+1)
+		}
+	}
+	return row[len(b)]
+}

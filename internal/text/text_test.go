@@ -89,3 +89,19 @@ func TestWords(t *testing.T) {
 		}
 	}
 }
+
+func TestNearest(t *testing.T) {
+	known := []string{"checkInTime", "checkOutTime", "name"}
+	for _, tt := range []struct {
+		word string
+		most int
+		want string
+	}{
+		{"checkInTme", 3, "checkInTime"}, {"chekOutTime", 3, "checkOutTime"}, {"name", 0, "name"}, {"nmae", 1, ""}, {"nmae", 2, "name"}, {"", 3, ""},
+		{"colour", 2, ""},
+	} {
+		if got := Nearest(tt.word, known, tt.most); got != tt.want {
+			t.Errorf("%q within %d: %q, want %q", tt.word, tt.most, got, tt.want)
+		}
+	}
+}

@@ -127,7 +127,7 @@ func (d *reader) readMessage(msg protoreflect.Message, prefix string, mask *[]st
 		}
 		if f == nil {
 			if d.report.markUnknownName() {
-				d.report.addUnknown(d.currentPath(), string(name))
+				d.report.addUnknown(d.currentPath(), string(name), p)
 			}
 			if err := d.dec.SkipValue(); err != nil {
 				return err

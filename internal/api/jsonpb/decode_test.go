@@ -340,3 +340,39 @@ func TestDecodeReportsUnknownNames(t *testing.T) {
 		}
 	}
 }
+
+// The error for a misspelt field suggests the most similar field. The report suggests fields for the first maxSuggestions names only.
+func TestUnknownNamesSuggestTheNearest(t *testing.T) {
+	for body, want := range map[string][]string{
+		`{"pmsNumbr":"1"}`:                           {`unknown field; did you mean "pmsNumber"?`},
+		`{"pms_numbr":"1"}`:                          {`unknown field; did you mean "pmsNumber"?`},
+		`{"adultsCount":1,"colour":"red"}`:           {`unknown field; did you mean "adultCount"?`, "unknown field"},
+		`{"booker":{"lastname":"A","frstName":"B"}}`: {`unknown field; did you mean "lastName"?`, `unknown field; did you mean "firstName"?`},
+		`{"pmsMeta":{"ids":"1"}}`:                    {`unknown field; did you mean "id"?`},
+		`{"":1,"x":2}`:                               {"unknown field", "unknown field"},
+	} {
+		r := &Report{}
+		Decode([]byte(body), (&partnerv1.Reservation{}).ProtoReflect(), r)
+		var got []string
+		for _, f := range r.Unknown() {
+			got = append(got, f.Message)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", body, got, want)
+		}
+	}
+	var body strings.Builder
+	for i := range 2 * maxSuggestions {
+		fmt.Fprintf(&body, `,"pmsNumber%d":1`, i)
+	}
+	r, suggested := &Report{}, 0
+	Decode([]byte("{"+body.String()[1:]+"}"), (&partnerv1.Reservation{}).ProtoReflect(), r)
+	for _, f := range r.Unknown() {
+		if f.Message != "unknown field" {
+			suggested++
+		}
+	}
+	if suggested != maxSuggestions {
+		t.Errorf("%d suggestions, want %d", suggested, maxSuggestions)
+	}
+}

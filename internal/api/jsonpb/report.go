@@ -4,6 +4,7 @@ package jsonpb
 
 import (
 	"bytes"
+	"fmt"
 	"strconv"
 	"strings"
 	"unicode"
@@ -12,6 +13,7 @@ import (
 	"google.golang.org/protobuf/types/known/structpb"
 
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 // maxErrors bounds the number of errors in one report.
@@ -27,7 +29,7 @@ type Report struct {
 	Fault *fault.Fault
 
 	errors        []fault.Field
-	unknownFields []fault.Field     // names in the body that are not fields of the message
+	unknownFields []unknownField    // names in the body that are not fields of the message
 	query         []fault.Field     // errors in the query string
 	queryNames    map[string]string // maps a field path to the parameter name as written in the query
 	oversized     []fault.Field     // lists and maps that are too long; errors contains them too
@@ -41,6 +43,12 @@ type Report struct {
 type item struct {
 	mask       []string
 	start, end int
+}
+
+// unknownField is a name in the body that is not a field of its message.
+type unknownField struct {
+	at, name string // at is the path of the object
+	of       *plan
 }
 
 // Mask returns the fields that the body contains, as field mask paths in proto spelling ("pms_meta.space_id") and in the order sent. The
@@ -93,12 +101,37 @@ func (r *Report) Oversized() []fault.Field {
 	return r.oversized
 }
 
-// Unknown returns an error for each unknown field in the body. Paths are relative to the body.
-func (r *Report) Unknown() []fault.Field {
+// Unknown returns an error for each unknown field in the body. Paths are relative to the body. The first errors suggest the most similar
+// field.
+func (r *Report) Unknown() (list []fault.Field) {
 	if r == nil {
 		return nil
 	}
-	return r.unknownFields
+	for i, u := range r.unknownFields {
+		f := fault.Field{Path: u.name, Reason: fault.Unsupported, Message: "unknown field"}
+		if u.at != "" {
+			f.Path = u.at + "." + u.name
+		}
+		if i < maxSuggestions {
+			if near := u.of.nearest(u.name); near != "" {
+				f.Message += fmt.Sprintf("; did you mean %q?", near)
+			}
+		}
+		list = append(list, f)
+	}
+	return list
+}
+
+// maxSuggestions bounds how many unknown fields are compared with all fields of their message.
+const maxSuggestions = 20
+
+// nearest returns the JSON name of the field that is most similar to name, or "" if none is: a third of the letters may differ.
+func (p *plan) nearest(name string) string {
+	known := make([]string, len(p.ordered))
+	for i, f := range p.ordered {
+		known[i] = f.json
+	}
+	return text.Nearest(name, known, max(1, len(name)/3))
 }
 
 // Within reports whether a path equals prefix or is below it. Every path is below "".
@@ -209,13 +242,9 @@ func (r *Report) markWrongValue() bool {
 	return len(r.errors) < maxErrors
 }
 
-// addUnknown records an unknown name in the object at a path.
-func (r *Report) addUnknown(at, name string) {
-	name = printable(name)
-	if at != "" {
-		name = at + "." + name
-	}
-	r.unknownFields = append(r.unknownFields, fault.Field{Path: name, Reason: fault.Unsupported, Message: "unknown field"})
+// addUnknown records an unknown name in the object at a path. of is the plan of its message.
+func (r *Report) addUnknown(at, name string, of *plan) {
+	r.unknownFields = append(r.unknownFields, unknownField{at, printable(name), of})
 }
 
 // addOversized records a list or map that is too long.
