@@ -143,7 +143,7 @@ func (w *world) take(t *rapid.T, task Task, steps []Step) {
 	}
 }
 
-// answer has every lock do what is wanted.
+// answer applies all desired codes, as if every lock had answered.
 func (w *world) answer() {
 	w.held = slices.DeleteFunc(w.held, func(h SlotCode) bool { return !h.Present })
 	for i := range w.held {

@@ -24,7 +24,7 @@ var blanks = map[string]*regexp.Regexp{
 
 func identifier(kind string) *regexp.Regexp { return regexp.MustCompile(`^` + kind + `_[0-9a-z]{26}$`) }
 
-// shaped fails unless an answer has exactly the shape: the same names, and the same values but where a blank stands.
+// shaped fails unless an answer has exactly the shape: the same names, and the same values except where the shape has a blank.
 func shaped(t *testing.T, what string, raw []byte, shape string) {
 	t.Helper()
 	var got, want any

@@ -20,7 +20,7 @@ import (
 )
 
 // probes are, for each RPC whose request can name something, a request that is right but for the field that is tried.
-// {kind} stands for the caller's own id of that kind. Admin RPCs are tried as the operator, about one property.
+// {kind} is replaced by the caller's own id of that kind. Admin RPCs are tried as the operator, about one property.
 var probes = map[string]string{
 	"latchkey.partner.v1.ReservationService/UpsertReservation":       `{"reservation":{"pmsMeta":{"id":"SHARED-2"},"parentSpaceId":"{spc}"}}`,
 	"latchkey.partner.v1.ReservationService/BatchUpsertReservations": `{"reservations":[{"pmsMeta":{"id":"SHARED-2"},"parentSpaceId":"{spc}"}]}`,

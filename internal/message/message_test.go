@@ -195,7 +195,7 @@ func TestPluralOfEachNumber(t *testing.T) {
 	}
 }
 
-// A name stands in the quotation marks of the reader's language. It stays on its line, and a long one is cut.
+// A name is written in the quotation marks of the reader's language. Line breaks in it are escaped, and a long name is shortened.
 func TestQuotationMarks(t *testing.T) {
 	for language, want := range map[string]string{"en": "“Front \"1\"\\n”", "de": "„Front \"1\"\\n“", "es": "«Front \"1\"\\n»", "fr": "«\u202fFront \"1\"\\n\u202f»"} {
 		text := Reader{Language: language}.Text(Message{Kind: "code.backup", Params: Params{"lock": "Front \"1\"\n"}})

@@ -11,8 +11,7 @@ import (
 	"latchkey.dev/internal/reservation/explain"
 )
 
-// What was swept away is not passed over in silence: an explanation says that older steps are gone, and from when on it is
-// whole.
+// After the retention has deleted events, an explanation says that older steps are missing, and from when on it is complete.
 func TestExplanationSaysThatEventsWereDeleted(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		rsv := h.put(with(booking("A", "r1"), reservation.To, "2026-12-24T11:00:00+01:00")).Row.ID

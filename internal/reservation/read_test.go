@@ -220,7 +220,8 @@ func TestListPages(t *testing.T) {
 	})
 }
 
-// A reservation stands in lists once, where it was changed last, also before what it stood at is swept away, and after.
+// A list by time of change contains a reservation once, at its last change. That holds before and after the rows of its earlier changes
+// are deleted.
 func TestChangesOfTheSameReservation(t *testing.T) {
 	neighbours(t, func(t *testing.T, h, other *testProperty) {
 		list := func() (ids []string) {

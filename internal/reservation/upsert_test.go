@@ -147,7 +147,7 @@ func (h *testProperty) count() int {
 	return len(rows)
 }
 
-// However many check in at once, no two have the same digits, and none of it stands anywhere in the clear.
+// Stays that check in at the same time get different PINs, and no table contains a PIN in plain text.
 func TestPINsAreUniqueAndSecret(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		const stays = 200

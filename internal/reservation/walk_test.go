@@ -150,7 +150,7 @@ func (w *walker) check() {
 	}
 }
 
-// settle has every lock do what is wanted until nothing changes, and looks at what must hold then.
+// settle lets all locks apply their desired codes until nothing changes, and then checks the invariants.
 func (w *walker) settle() {
 	w.t.Helper()
 	w.online(true)

@@ -59,7 +59,7 @@ const (
 // maxMore bounds the statements that a page adds for the large party, of whatever size.
 const maxMore = 3
 
-// question stands for the first question of a guest's form, whose path is another for each guest.
+// question is a placeholder for the path of the first question of a guest's form, which differs for each guest.
 const question = "/form/question"
 
 // The statements of a guest's page have a bound, which does not grow with the party or the group.

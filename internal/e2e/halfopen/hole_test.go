@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// hole stands between a bridge and the service. Opened, it swallows everything, also that an end hung up: as a router
-// does that forgot the connection.
+// hole is a proxy between a bridge and the service. While it is open, it drops everything, even the end of a connection, like a
+// router that has forgotten the connection.
 type hole struct {
 	listener net.Listener
 	running  sync.WaitGroup

@@ -16,8 +16,8 @@ type verdict struct {
 	trace  []string
 }
 
-// node is a world that was reached. Its content is let go once it was expanded; a hash of 128 bits
-// stands for it from then on.
+// node is a world that was reached. After its expansion the content is freed, and a hash of 128 bits
+// identifies the world.
 type node struct {
 	w     *world
 	from  int32

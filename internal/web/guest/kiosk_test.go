@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// signature stands for the signature that the tablet's script makes.
+// signature replaces the signature that the tablet's script makes.
 var signature = base64.StdEncoding.EncodeToString(make([]byte, 64))
 
 func (b *client) enrol() {
