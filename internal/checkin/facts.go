@@ -30,7 +30,7 @@ const (
 // StopReason is why a check-in does not continue. The values are those of the API.
 type StopReason string
 
-// Stops whose reason is also an error reason of the API.
+// Reasons of stops that are also error reasons of the API.
 const (
 	StopOwing        StopReason = "owing"
 	StopRoomNotReady StopReason = "roomNotReady"
