@@ -44,8 +44,8 @@ type keypadGuard struct {
 	retryDelay time.Duration // backoff after the last failure to set the lockout; 0: it did not fail
 }
 
-// newGuard creates the guard of a worker's lock with its stored record, and puts the record into the outbox.
-func newGuard(w *lockWorker) (*keypadGuard, error) {
+// newKeypadGuard creates the guard of a worker's lock with its stored record, and puts the record into the outbox.
+func newKeypadGuard(w *lockWorker) (*keypadGuard, error) {
 	g := &keypadGuard{worker: w, wrongPINs: make(chan time.Time, maxQueuedWrongPINs)}
 	var err error
 	if g.rec, err = w.bridge.store.loadGuard(w.lock.Address()); err != nil {

@@ -83,7 +83,7 @@ func newLockWorker(b *Bridge, l driver.Lock, r radio) (*lockWorker, error) {
 	}
 	w.state, w.savedOffset, w.clock.seen, w.clock.applied = state, offset, offset, offset
 	b.outbox.setSlots(l.Address(), state, nil, b.clock.Now())
-	w.guard, err = newGuard(w)
+	w.guard, err = newKeypadGuard(w)
 	return w, err
 }
 
