@@ -37,7 +37,7 @@ type colleague struct {
 	code string         // the last code that the person created
 }
 
-// TestAuditOfAWeek lets two people work for a week, at the same time and while the PMS fails on some days. The audit log then has each of their
+// TestAuditOfAWeek lets two people work for a week, at the same time, while the PMS fails, a bolt is jammed or a lock is offline on some days. The audit log then has each of their
 // answered calls once, its chain verifies, and a change of one byte of any entry is found.
 func TestAuditOfAWeek(t *testing.T) {
 	t.Parallel()
@@ -57,6 +57,8 @@ func TestAuditOfAWeek(t *testing.T) {
 	for day := range 7 {
 		w.now.Set(time.Duration(day) * 24 * time.Hour)
 		w.PMS.FailCalls(map[bool]int{true: 500}[day%3 == 1])
+		w.Site.SetJammed("Room 102", day%3 == 1)
+		w.Site.SetOffline("Room 103", day%3 == 2)
 		w.arrive(t, day)
 		var all sync.WaitGroup
 		for _, c := range []*colleague{ada, bob} {
