@@ -45473,6 +45473,7 @@ type PropertyMutation struct {
 	owing_policy             *string
 	owing_threshold_minor    *int64
 	addowing_threshold_minor *int64
+	access_step_up           *bool
 	created_at               *time.Time
 	deleting_at              *time.Time
 	clearedFields            map[string]struct{}
@@ -46061,6 +46062,42 @@ func (m *PropertyMutation) ResetOwingThresholdMinor() {
 	m.addowing_threshold_minor = nil
 }
 
+// SetAccessStepUp sets the "access_step_up" field.
+func (m *PropertyMutation) SetAccessStepUp(b bool) {
+	m.access_step_up = &b
+}
+
+// AccessStepUp returns the value of the "access_step_up" field in the mutation.
+func (m *PropertyMutation) AccessStepUp() (r bool, exists bool) {
+	v := m.access_step_up
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldAccessStepUp returns the old "access_step_up" field's value of the Property entity.
+// If the Property object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PropertyMutation) OldAccessStepUp(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldAccessStepUp is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldAccessStepUp requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldAccessStepUp: %w", err)
+	}
+	return oldValue.AccessStepUp, nil
+}
+
+// ResetAccessStepUp resets all changes to the "access_step_up" field.
+func (m *PropertyMutation) ResetAccessStepUp() {
+	m.access_step_up = nil
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (m *PropertyMutation) SetCreatedAt(t time.Time) {
 	m.created_at = &t
@@ -46180,7 +46217,7 @@ func (m *PropertyMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PropertyMutation) Fields() []string {
-	fields := make([]string, 0, 13)
+	fields := make([]string, 0, 14)
 	if m.name != nil {
 		fields = append(fields, property.FieldName)
 	}
@@ -46213,6 +46250,9 @@ func (m *PropertyMutation) Fields() []string {
 	}
 	if m.owing_threshold_minor != nil {
 		fields = append(fields, property.FieldOwingThresholdMinor)
+	}
+	if m.access_step_up != nil {
+		fields = append(fields, property.FieldAccessStepUp)
 	}
 	if m.created_at != nil {
 		fields = append(fields, property.FieldCreatedAt)
@@ -46250,6 +46290,8 @@ func (m *PropertyMutation) Field(name string) (ent.Value, bool) {
 		return m.OwingPolicy()
 	case property.FieldOwingThresholdMinor:
 		return m.OwingThresholdMinor()
+	case property.FieldAccessStepUp:
+		return m.AccessStepUp()
 	case property.FieldCreatedAt:
 		return m.CreatedAt()
 	case property.FieldDeletingAt:
@@ -46285,6 +46327,8 @@ func (m *PropertyMutation) OldField(ctx context.Context, name string) (ent.Value
 		return m.OldOwingPolicy(ctx)
 	case property.FieldOwingThresholdMinor:
 		return m.OldOwingThresholdMinor(ctx)
+	case property.FieldAccessStepUp:
+		return m.OldAccessStepUp(ctx)
 	case property.FieldCreatedAt:
 		return m.OldCreatedAt(ctx)
 	case property.FieldDeletingAt:
@@ -46374,6 +46418,13 @@ func (m *PropertyMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetOwingThresholdMinor(v)
+		return nil
+	case property.FieldAccessStepUp:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetAccessStepUp(v)
 		return nil
 	case property.FieldCreatedAt:
 		v, ok := value.(time.Time)
@@ -46530,6 +46581,9 @@ func (m *PropertyMutation) ResetField(name string) error {
 		return nil
 	case property.FieldOwingThresholdMinor:
 		m.ResetOwingThresholdMinor()
+		return nil
+	case property.FieldAccessStepUp:
+		m.ResetAccessStepUp()
 		return nil
 	case property.FieldCreatedAt:
 		m.ResetCreatedAt()

@@ -39,6 +39,8 @@ type Property struct {
 	OwingPolicy string `json:"owing_policy,omitempty"`
 	// OwingThresholdMinor holds the value of the "owing_threshold_minor" field.
 	OwingThresholdMinor int64 `json:"owing_threshold_minor,omitempty"`
+	// Staff prove again who they are before they open doors or change or show access.
+	AccessStepUp bool `json:"access_step_up,omitempty"`
 	// CreatedAt holds the value of the "created_at" field.
 	CreatedAt time.Time `json:"created_at,omitempty"`
 	// DeletingAt holds the value of the "deleting_at" field.
@@ -51,7 +53,7 @@ func (*Property) scanValues(columns []string) ([]any, error) {
 	values := make([]any, len(columns))
 	for i := range columns {
 		switch columns[i] {
-		case property.FieldGatesAlone, property.FieldBackupCodes:
+		case property.FieldGatesAlone, property.FieldBackupCodes, property.FieldAccessStepUp:
 			values[i] = new(sql.NullBool)
 		case property.FieldEarlyInMinutes, property.FieldLateOutMinutes, property.FieldPinLength, property.FieldOwingThresholdMinor:
 			values[i] = new(sql.NullInt64)
@@ -146,6 +148,12 @@ func (_m *Property) assignValues(columns []string, values []any) error {
 			} else if value.Valid {
 				_m.OwingThresholdMinor = value.Int64
 			}
+		case property.FieldAccessStepUp:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field access_step_up", values[i])
+			} else if value.Valid {
+				_m.AccessStepUp = value.Bool
+			}
 		case property.FieldCreatedAt:
 			if value, ok := values[i].(*sql.NullTime); !ok {
 				return fmt.Errorf("unexpected type %T for field created_at", values[i])
@@ -227,6 +235,9 @@ func (_m *Property) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("owing_threshold_minor=")
 	builder.WriteString(fmt.Sprintf("%v", _m.OwingThresholdMinor))
+	builder.WriteString(", ")
+	builder.WriteString("access_step_up=")
+	builder.WriteString(fmt.Sprintf("%v", _m.AccessStepUp))
 	builder.WriteString(", ")
 	builder.WriteString("created_at=")
 	builder.WriteString(_m.CreatedAt.Format(time.ANSIC))

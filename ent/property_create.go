@@ -158,6 +158,20 @@ func (_c *PropertyCreate) SetNillableOwingThresholdMinor(v *int64) *PropertyCrea
 	return _c
 }
 
+// SetAccessStepUp sets the "access_step_up" field.
+func (_c *PropertyCreate) SetAccessStepUp(v bool) *PropertyCreate {
+	_c.mutation.SetAccessStepUp(v)
+	return _c
+}
+
+// SetNillableAccessStepUp sets the "access_step_up" field if the given value is not nil.
+func (_c *PropertyCreate) SetNillableAccessStepUp(v *bool) *PropertyCreate {
+	if v != nil {
+		_c.SetAccessStepUp(*v)
+	}
+	return _c
+}
+
 // SetCreatedAt sets the "created_at" field.
 func (_c *PropertyCreate) SetCreatedAt(v time.Time) *PropertyCreate {
 	_c.mutation.SetCreatedAt(v)
@@ -263,6 +277,10 @@ func (_c *PropertyCreate) defaults() {
 		v := property.DefaultOwingThresholdMinor
 		_c.mutation.SetOwingThresholdMinor(v)
 	}
+	if _, ok := _c.mutation.AccessStepUp(); !ok {
+		v := property.DefaultAccessStepUp
+		_c.mutation.SetAccessStepUp(v)
+	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		v := property.DefaultCreatedAt()
 		_c.mutation.SetCreatedAt(v)
@@ -328,6 +346,9 @@ func (_c *PropertyCreate) check() error {
 	}
 	if _, ok := _c.mutation.OwingThresholdMinor(); !ok {
 		return &ValidationError{Name: "owing_threshold_minor", err: errors.New(`ent: missing required field "Property.owing_threshold_minor"`)}
+	}
+	if _, ok := _c.mutation.AccessStepUp(); !ok {
+		return &ValidationError{Name: "access_step_up", err: errors.New(`ent: missing required field "Property.access_step_up"`)}
 	}
 	if _, ok := _c.mutation.CreatedAt(); !ok {
 		return &ValidationError{Name: "created_at", err: errors.New(`ent: missing required field "Property.created_at"`)}
@@ -415,6 +436,10 @@ func (_c *PropertyCreate) createSpec() (*Property, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.OwingThresholdMinor(); ok {
 		_spec.SetField(property.FieldOwingThresholdMinor, field.TypeInt64, value)
 		_node.OwingThresholdMinor = value
+	}
+	if value, ok := _c.mutation.AccessStepUp(); ok {
+		_spec.SetField(property.FieldAccessStepUp, field.TypeBool, value)
+		_node.AccessStepUp = value
 	}
 	if value, ok := _c.mutation.CreatedAt(); ok {
 		_spec.SetField(property.FieldCreatedAt, field.TypeTime, value)

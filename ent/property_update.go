@@ -211,6 +211,20 @@ func (_u *PropertyUpdate) AddOwingThresholdMinor(v int64) *PropertyUpdate {
 	return _u
 }
 
+// SetAccessStepUp sets the "access_step_up" field.
+func (_u *PropertyUpdate) SetAccessStepUp(v bool) *PropertyUpdate {
+	_u.mutation.SetAccessStepUp(v)
+	return _u
+}
+
+// SetNillableAccessStepUp sets the "access_step_up" field if the given value is not nil.
+func (_u *PropertyUpdate) SetNillableAccessStepUp(v *bool) *PropertyUpdate {
+	if v != nil {
+		_u.SetAccessStepUp(*v)
+	}
+	return _u
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_u *PropertyUpdate) SetDeletingAt(v time.Time) *PropertyUpdate {
 	_u.mutation.SetDeletingAt(v)
@@ -355,6 +369,9 @@ func (_u *PropertyUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 	}
 	if value, ok := _u.mutation.AddedOwingThresholdMinor(); ok {
 		_spec.AddField(property.FieldOwingThresholdMinor, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AccessStepUp(); ok {
+		_spec.SetField(property.FieldAccessStepUp, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.DeletingAt(); ok {
 		_spec.SetField(property.FieldDeletingAt, field.TypeTime, value)
@@ -566,6 +583,20 @@ func (_u *PropertyUpdateOne) AddOwingThresholdMinor(v int64) *PropertyUpdateOne 
 	return _u
 }
 
+// SetAccessStepUp sets the "access_step_up" field.
+func (_u *PropertyUpdateOne) SetAccessStepUp(v bool) *PropertyUpdateOne {
+	_u.mutation.SetAccessStepUp(v)
+	return _u
+}
+
+// SetNillableAccessStepUp sets the "access_step_up" field if the given value is not nil.
+func (_u *PropertyUpdateOne) SetNillableAccessStepUp(v *bool) *PropertyUpdateOne {
+	if v != nil {
+		_u.SetAccessStepUp(*v)
+	}
+	return _u
+}
+
 // SetDeletingAt sets the "deleting_at" field.
 func (_u *PropertyUpdateOne) SetDeletingAt(v time.Time) *PropertyUpdateOne {
 	_u.mutation.SetDeletingAt(v)
@@ -740,6 +771,9 @@ func (_u *PropertyUpdateOne) sqlSave(ctx context.Context) (_node *Property, err 
 	}
 	if value, ok := _u.mutation.AddedOwingThresholdMinor(); ok {
 		_spec.AddField(property.FieldOwingThresholdMinor, field.TypeInt64, value)
+	}
+	if value, ok := _u.mutation.AccessStepUp(); ok {
+		_spec.SetField(property.FieldAccessStepUp, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.DeletingAt(); ok {
 		_spec.SetField(property.FieldDeletingAt, field.TypeTime, value)

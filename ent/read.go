@@ -89,7 +89,7 @@ func (c *PinClient) Read(ctx context.Context, condition string, args ...any) ([]
 	return read(ctx, c.config, func() *Pin { return &Pin{config: c.config} }, selectPin+condition, pin.Columns, args)
 }
 
-const selectProperty = "SELECT id, name, time_zone, check_in_time, check_out_time, early_in_minutes, late_out_minutes, pin_length, gates_alone, backup_codes, owing_policy, owing_threshold_minor, created_at, deleting_at FROM properties WHERE "
+const selectProperty = "SELECT id, name, time_zone, check_in_time, check_out_time, early_in_minutes, late_out_minutes, pin_length, gates_alone, backup_codes, owing_policy, owing_threshold_minor, access_step_up, created_at, deleting_at FROM properties WHERE "
 
 // Read returns the rows that an SQL condition matches. Its placeholders are $1, $2 and so on. It does not run interceptors.
 func (c *PropertyClient) Read(ctx context.Context, condition string, args ...any) ([]*Property, error) {

@@ -1748,8 +1748,12 @@ func init() {
 	propertyDescOwingThresholdMinor := propertyFields[11].Descriptor()
 	// property.DefaultOwingThresholdMinor holds the default value on creation for the owing_threshold_minor field.
 	property.DefaultOwingThresholdMinor = propertyDescOwingThresholdMinor.Default.(int64)
+	// propertyDescAccessStepUp is the schema descriptor for access_step_up field.
+	propertyDescAccessStepUp := propertyFields[12].Descriptor()
+	// property.DefaultAccessStepUp holds the default value on creation for the access_step_up field.
+	property.DefaultAccessStepUp = propertyDescAccessStepUp.Default.(bool)
 	// propertyDescCreatedAt is the schema descriptor for created_at field.
-	propertyDescCreatedAt := propertyFields[12].Descriptor()
+	propertyDescCreatedAt := propertyFields[13].Descriptor()
 	// property.DefaultCreatedAt holds the default value on creation for the created_at field.
 	property.DefaultCreatedAt = propertyDescCreatedAt.Default.(func() time.Time)
 	// propertyDescID is the schema descriptor for id field.

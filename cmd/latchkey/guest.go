@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -72,7 +73,7 @@ func (c *guestErasures) Run(ctx context.Context, r *remote, out *streams) error 
 		return s.printAnswer(&propertyv1.ListErasuresResponse{Data: &propertyv1.ErasureList{List: all}}, err, func() {
 			var rows [][]string
 			for _, item := range all {
-				rows = append(rows, append([]string{item.GetReservationId(), item.GetGuestId(), item.GetRequestedBy()}, erasureColumns(item.GetErasure())...))
+				rows = append(rows, append([]string{item.GetReservationId(), item.GetGuestId(), cmp.Or(item.GetRequestedByName(), item.GetRequestedBy())}, erasureColumns(item.GetErasure())...))
 			}
 			s.printTable("No erasure was requested.", []string{"reservation", "companion", "by", "state", "requested", "due", "done", "law keeps"}, rows)
 		})

@@ -30,6 +30,7 @@ type settings struct {
 	PINLength      *int32  `name:"pin-length" placeholder:"DIGITS" help:"6 to 8, or 0: 8 for doors whose lock does not slow the guessing of PINs, 6 for others. Default 0."`
 	GatesAlone     *bool   `negatable:"" help:"If a stay's own door has no lock, it still gets codes for the gates."`
 	BackupCodes    *bool   `negatable:"" help:"Keep two backup codes on each lock of a door, which work without server and bridge."`
+	AccessStepUp   *bool   `negatable:"" help:"Before staff open doors, or change or show access, they prove again who they are if they did not in the last 15 minutes. Default yes."`
 	Owing          *string `placeholder:"POLICY" help:"Self check-in of a guest who owes money: block (default), allow or threshold."`
 	OwingThreshold *int32  `placeholder:"MINOR" help:"With --owing threshold: the largest amount that does not block, in the currency's minor unit."`
 }
@@ -38,7 +39,7 @@ type settings struct {
 func (c settings) toMessage(name, zone *string) *propertyv1.PropertySettings {
 	return &propertyv1.PropertySettings{
 		Name: name, TimeZone: zone, CheckInTime: c.CheckIn, CheckOutTime: c.CheckOut, EarlyInMinutes: c.EarlyIn, LateOutMinutes: c.LateOut,
-		PinLength: c.PINLength, GatesAlone: c.GatesAlone, BackupCodes: c.BackupCodes, OwingPolicy: c.Owing, OwingThresholdMinor: c.OwingThreshold,
+		PinLength: c.PINLength, GatesAlone: c.GatesAlone, BackupCodes: c.BackupCodes, AccessStepUp: c.AccessStepUp, OwingPolicy: c.Owing, OwingThresholdMinor: c.OwingThreshold,
 	}
 }
 
@@ -208,5 +209,5 @@ func (s *session) printProperty(p *propertyv1.Property) {
 	}
 	s.printFacts("id", p.GetId(), "name", p.GetName(), "time zone", p.GetTimeZone(), "check-in", p.GetCheckInTime(), "check-out", p.GetCheckOutTime(),
 		"early in", fmt.Sprintf("%d min", p.GetEarlyInMinutes()), "late out", fmt.Sprintf("%d min", p.GetLateOutMinutes()),
-		"PIN", fmt.Sprintf("%d digits", p.GetPinLength()), "gates alone", yesOrNo(p.GetGatesAlone()), "backup codes", yesOrNo(p.GetBackupCodes()), "owing", owing, "created", formatTime(p.GetCreatedAt()))
+		"PIN", fmt.Sprintf("%d digits", p.GetPinLength()), "gates alone", yesOrNo(p.GetGatesAlone()), "backup codes", yesOrNo(p.GetBackupCodes()), "step-up for doors and PINs", yesOrNo(p.GetAccessStepUp()), "owing", owing, "created", formatTime(p.GetCreatedAt()))
 }

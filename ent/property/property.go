@@ -35,6 +35,8 @@ const (
 	FieldOwingPolicy = "owing_policy"
 	// FieldOwingThresholdMinor holds the string denoting the owing_threshold_minor field in the database.
 	FieldOwingThresholdMinor = "owing_threshold_minor"
+	// FieldAccessStepUp holds the string denoting the access_step_up field in the database.
+	FieldAccessStepUp = "access_step_up"
 	// FieldCreatedAt holds the string denoting the created_at field in the database.
 	FieldCreatedAt = "created_at"
 	// FieldDeletingAt holds the string denoting the deleting_at field in the database.
@@ -57,6 +59,7 @@ var Columns = []string{
 	FieldBackupCodes,
 	FieldOwingPolicy,
 	FieldOwingThresholdMinor,
+	FieldAccessStepUp,
 	FieldCreatedAt,
 	FieldDeletingAt,
 }
@@ -100,6 +103,8 @@ var (
 	OwingPolicyValidator func(string) error
 	// DefaultOwingThresholdMinor holds the default value on creation for the "owing_threshold_minor" field.
 	DefaultOwingThresholdMinor int64
+	// DefaultAccessStepUp holds the default value on creation for the "access_step_up" field.
+	DefaultAccessStepUp bool
 	// DefaultCreatedAt holds the default value on creation for the "created_at" field.
 	DefaultCreatedAt func() time.Time
 	// IDValidator is a validator for the "id" field. It is called by the builders before save.
@@ -167,6 +172,11 @@ func ByOwingPolicy(opts ...sql.OrderTermOption) OrderOption {
 // ByOwingThresholdMinor orders the results by the owing_threshold_minor field.
 func ByOwingThresholdMinor(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldOwingThresholdMinor, opts...).ToFunc()
+}
+
+// ByAccessStepUp orders the results by the access_step_up field.
+func ByAccessStepUp(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldAccessStepUp, opts...).ToFunc()
 }
 
 // ByCreatedAt orders the results by the created_at field.

@@ -119,6 +119,11 @@ func OwingThresholdMinor(v int64) predicate.Property {
 	return predicate.Property(sql.FieldEQ(FieldOwingThresholdMinor, v))
 }
 
+// AccessStepUp applies equality check predicate on the "access_step_up" field. It's identical to AccessStepUpEQ.
+func AccessStepUp(v bool) predicate.Property {
+	return predicate.Property(sql.FieldEQ(FieldAccessStepUp, v))
+}
+
 // CreatedAt applies equality check predicate on the "created_at" field. It's identical to CreatedAtEQ.
 func CreatedAt(v time.Time) predicate.Property {
 	return predicate.Property(sql.FieldEQ(FieldCreatedAt, v))
@@ -632,6 +637,16 @@ func OwingThresholdMinorLT(v int64) predicate.Property {
 // OwingThresholdMinorLTE applies the LTE predicate on the "owing_threshold_minor" field.
 func OwingThresholdMinorLTE(v int64) predicate.Property {
 	return predicate.Property(sql.FieldLTE(FieldOwingThresholdMinor, v))
+}
+
+// AccessStepUpEQ applies the EQ predicate on the "access_step_up" field.
+func AccessStepUpEQ(v bool) predicate.Property {
+	return predicate.Property(sql.FieldEQ(FieldAccessStepUp, v))
+}
+
+// AccessStepUpNEQ applies the NEQ predicate on the "access_step_up" field.
+func AccessStepUpNEQ(v bool) predicate.Property {
+	return predicate.Property(sql.FieldNEQ(FieldAccessStepUp, v))
 }
 
 // CreatedAtEQ applies the EQ predicate on the "created_at" field.

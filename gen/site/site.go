@@ -5,7 +5,7 @@ package site
 
 import "embed"
 
-// Files are named by their URLs; pages end in .html.
+// Files are named by their URLs; pages end in .html. All but pictures are compressed and also end in .gz.
 //
-//go:embed *.html *.css *.yaml docs openapi
+//go:embed *.gz docs openapi
 var Files embed.FS

@@ -277,11 +277,29 @@ func TestSignInAgain(t *testing.T) {
 			t.Errorf("%s, 15 minutes after the sign-in: %v", rpc, got)
 		}
 	}
-	if got := call(t, w, e2etest.REST, ada.at(w.PropertyID), "LockService/UnlockLock", &propertyv1.UnlockLockRequest{Id: "lck_0"}); got.Reason != "lockNotFound" {
-		t.Errorf("open a door: %v", got)
+	setting := func(on bool) e2etest.Outcome {
+		return call(t, w, e2etest.REST, ada.at(w.PropertyID), "PropertyService/UpdateProperty", &propertyv1.UpdatePropertyRequest{Settings: &propertyv1.PropertySettings{AccessStepUp: &on}})
+	}
+	open := func() e2etest.Outcome {
+		return call(t, w, e2etest.REST, ada.at(w.PropertyID), "LockService/UnlockLock", &propertyv1.UnlockLockRequest{Id: "lck_0"})
+	}
+	if got := open(); got.Reason != "signInAgain" {
+		t.Errorf("open a door, 15 minutes after the sign-in: %v", got)
+	}
+	if got := setting(false); got.Reason != "signInAgain" {
+		t.Errorf("switch step-up off, 15 minutes after the sign-in: %v", got)
+	}
+	if got := setting(true); got.Code != codes.OK {
+		t.Errorf("keep step-up on: %v", got)
 	}
 	in := call(t, w, e2etest.REST, e2etest.Anonymous(), sessionService+"SignIn", &propertyv1.SignInRequest{Email: "ada@example.com", Password: password}).Reply.(*propertyv1.SignInResponse)
 	ada.token = in.GetData().GetToken()
+	if got := open(); got.Reason != "lockNotFound" {
+		t.Errorf("open a door after the sign-in: %v", got)
+	}
+	if got := setting(false); got.Code != codes.OK {
+		t.Errorf("switch step-up off after the sign-in: %v", got)
+	}
 	for rpc, request := range begin {
 		if got := call(t, w, e2etest.GRPC, ada.at(""), rpc, request); got.Reason == "signInAgain" || got.Code == codes.Unauthenticated {
 			t.Errorf("%s after the sign-in: %v", rpc, got)
@@ -291,5 +309,9 @@ func TestSignInAgain(t *testing.T) {
 		if got := call(t, w, e2etest.REST, ada.at(w.PropertyID), rpc, request); got.Reason == "signInAgain" || got.Code == codes.Unauthenticated {
 			t.Errorf("%s after the sign-in: %v", rpc, got)
 		}
+	}
+	now.Set(40 * time.Minute)
+	if got := open(); got.Reason != "lockNotFound" {
+		t.Errorf("open a door with the step-up off: %v", got)
 	}
 }

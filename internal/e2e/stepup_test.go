@@ -29,7 +29,7 @@ func TestStepUpOfEveryCall(t *testing.T) {
 		self, people, property string // the reasons of the refusals, for calls about the own account, about people and others; empty: none
 	}{
 		{"a second factor of 15 minutes ago", func() signedIn { now.Set(15 * time.Minute); return withApp }, confirm, confirm, confirm},
-		{"a sign-in of 15 minutes ago, no second factor", func() signedIn { return withoutApp }, again, again, ""},
+		{"a sign-in of 15 minutes ago, no second factor", func() signedIn { return withoutApp }, again, again, again},
 		{"a second factor of now", func() signedIn {
 			got := call(t, w, e2etest.GRPC, withApp.at(""), sessionService+"ConfirmSecondFactor", &propertyv1.ConfirmSecondFactorRequest{Code: code()})
 			confirmed, ok := got.Reply.(*propertyv1.ConfirmSecondFactorResponse)

@@ -35,6 +35,7 @@ type Settings struct {
 	PINLength           *int  // digits; 0: 8 where nothing slows guessing at a lock, else 6
 	GatesAlone          *bool // guests can open gates although their room has no lock
 	BackupCodes         *bool
+	AccessStepUp        *bool // staff prove again who they are before they open doors, or change or show access
 	OwingPolicy         *string
 	OwingThresholdMinor *int64 // in minor units of the currency that is owed
 }
@@ -138,7 +139,7 @@ func Create(tx *db.Tx, keys *keyring.Ring, propertyID string, s Settings) (*ent.
 	row, err := tx.Property.Create().SetID(propertyID).SetName(*s.Name).SetTimeZone(*s.TimeZone).
 		SetNillableCheckInTime(s.CheckInTime).SetNillableCheckOutTime(s.CheckOutTime).
 		SetNillableEarlyInMinutes(s.EarlyInMinutes).SetNillableLateOutMinutes(s.LateOutMinutes).
-		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).SetNillableBackupCodes(s.BackupCodes).
+		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).SetNillableBackupCodes(s.BackupCodes).SetNillableAccessStepUp(s.AccessStepUp).
 		SetNillableOwingPolicy(s.OwingPolicy).SetNillableOwingThresholdMinor(s.OwingThresholdMinor).
 		SetCreatedAt(tx.Now()).Save(tx.Context())
 	if err != nil {
@@ -161,7 +162,7 @@ func Update(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	row, err := tx.Property.UpdateOneID(propertyID).SetNillableName(s.Name).SetNillableTimeZone(s.TimeZone).
 		SetNillableCheckInTime(s.CheckInTime).SetNillableCheckOutTime(s.CheckOutTime).
 		SetNillableEarlyInMinutes(s.EarlyInMinutes).SetNillableLateOutMinutes(s.LateOutMinutes).
-		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).SetNillableBackupCodes(s.BackupCodes).
+		SetNillablePinLength(s.PINLength).SetNillableGatesAlone(s.GatesAlone).SetNillableBackupCodes(s.BackupCodes).SetNillableAccessStepUp(s.AccessStepUp).
 		SetNillableOwingPolicy(s.OwingPolicy).SetNillableOwingThresholdMinor(s.OwingThresholdMinor).
 		Save(tx.Context())
 	if ent.IsNotFound(err) {

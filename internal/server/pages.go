@@ -44,6 +44,7 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Integrations: propertyv1.NewIntegrationServiceClient(p.local), Kiosks: propertyv1.NewKioskServiceClient(p.local),
 		TestStays: propertyv1.NewTestStayServiceClient(p.local),
 		People:    propertyv1.NewPersonServiceClient(p.local), Register: propertyv1.NewGuestRegisterServiceClient(p.local),
+		Privacy:          propertyv1.NewPrivacyServiceClient(p.local),
 		EnrolmentAddress: func(host string) (string, bool) { return enrolmentAddress(s.cfg, s.GRPCAddr(), host) },
 	}, operator.API{
 		Sessions: adminv1.NewOperatorSessionServiceClient(p.local), Installation: adminv1.NewInstallationServiceClient(p.local),

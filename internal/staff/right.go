@@ -116,17 +116,21 @@ func MayManage(role, other Role) bool {
 
 var (
 	errConfirmAgain = fault.New(fault.Denied, fault.SecondFactorRequired, "confirm your second factor again for this call")
-	errSignInAgain  = fault.New(fault.Denied, fault.SignInAgain, "this call changes how you sign in, or who has which role: sign in again, and make it within 15 minutes")
+	errSignInAgain  = fault.New(fault.Denied, fault.SignInAgain, "this call needs a proof that it is you: sign in again, and make it within 15 minutes")
 )
 
+// accessRights are the rights whose calls with step-up open doors, or change or show access. A property can switch their step-up off.
+var accessRights = []Right{OpenDoors, RevealPINs, ManageAccess}
+
 // StepUp returns why a person must prove again who they are before a sensitive call, or nil. A person with a second factor must confirm it
-// again. A person without one must sign in again, but only for calls about the own account or about people: otherwise a stranger who finds
-// an open session could add a sign-in of their own, or invite themselves.
+// again; a person without one must sign in again. Otherwise a stranger who finds an open session could open doors, or invite themselves.
 func StepUp(a actor.Actor, right Right, now time.Time) error {
 	switch {
+	case !a.AccessStepUp && slices.Contains(accessRights, right):
+		return nil
 	case !a.SecondFactor.Suffices(now):
 		return errConfirmAgain
-	case (right == Self || right == ManagePeople) && !a.SecondFactor.Enrolled && now.Sub(a.ProvedAt) >= actor.StepUpWithin:
+	case !a.SecondFactor.Enrolled && now.Sub(a.ProvedAt) >= actor.StepUpWithin:
 		return errSignInAgain
 	}
 	return nil

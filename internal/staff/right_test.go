@@ -74,27 +74,32 @@ func TestStepUp(t *testing.T) {
 		name     string
 		signedIn time.Time
 		factor   actor.SecondFactor
-		self     fault.Reason // for the own account, and for people; empty: allowed
-		property fault.Reason
+		want     fault.Reason // empty: allowed
 	}{
 		{name: "just signed in, no second factor", signedIn: now},
 		{name: "signed in almost 15 minutes ago, no second factor", signedIn: ago(15*time.Minute - 1)},
-		{name: "signed in 15 minutes ago, no second factor", signedIn: ago(15 * time.Minute), self: fault.SignInAgain},
-		{name: "sign-in unknown, no second factor", self: fault.SignInAgain},
+		{name: "signed in 15 minutes ago, no second factor", signedIn: ago(15 * time.Minute), want: fault.SignInAgain},
+		{name: "sign-in unknown, no second factor", want: fault.SignInAgain},
 		{name: "confirmed just now", signedIn: ago(time.Hour), factor: actor.SecondFactor{Enrolled: true, ConfirmedAt: now}},
 		{
 			name: "confirmed 15 minutes ago", signedIn: now, factor: actor.SecondFactor{Enrolled: true, ConfirmedAt: ago(15 * time.Minute)},
-			self: fault.SecondFactorRequired, property: fault.SecondFactorRequired,
+			want: fault.SecondFactorRequired,
 		},
 		{
 			name: "never confirmed", signedIn: now, factor: actor.SecondFactor{Enrolled: true},
-			self: fault.SecondFactorRequired, property: fault.SecondFactorRequired,
+			want: fault.SecondFactorRequired,
 		},
 	} {
-		a := actor.Actor{PersonID: "per_1", ProvedAt: c.signedIn, SecondFactor: c.factor}
-		for right, want := range map[Right]fault.Reason{Self: c.self, OpenDoors: c.property, RevealPINs: c.property, ManagePeople: c.self} {
-			if err := StepUp(a, right, now); (err != nil) != (want != "") || want != "" && !fault.Has(err, want) {
-				t.Errorf("%s, %s: %v, want %q", c.name, right, err, want)
+		for _, right := range Rights {
+			for _, setting := range []bool{true, false} {
+				want := c.want
+				if !setting && (right == OpenDoors || right == RevealPINs || right == ManageAccess) {
+					want = ""
+				}
+				a := actor.Actor{PersonID: "per_1", ProvedAt: c.signedIn, SecondFactor: c.factor, AccessStepUp: setting}
+				if err := StepUp(a, right, now); (err != nil) != (want != "") || want != "" && !fault.Has(err, want) {
+					t.Errorf("%s, %s, accessStepUp %v: %v, want %q", c.name, right, setting, err, want)
+				}
 			}
 		}
 	}

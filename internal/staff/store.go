@@ -2,6 +2,7 @@ package staff
 
 // findSession finds a session that has not ended, of a person who may sign in. $2 is the time, and $3 when the session must have been used last.
 const findSession = `SELECT s.id, s.person_id, s.used_at, s.second_factor_at, s.proved_at,
-	(p.totp_confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys AS k WHERE k.person_id = p.id)) FROM person_sessions AS s
+	(p.totp_confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys AS k WHERE k.person_id = p.id)),
+	COALESCE((SELECT access_step_up FROM properties WHERE id = $1), true) FROM person_sessions AS s
 	JOIN people AS p ON p.id = s.person_id
-	WHERE s.mac = $1 AND s.pending = false AND s.ends_at > $2 AND s.used_at > $3 AND p.disabled_at IS NULL`
+	WHERE s.mac = $2 AND s.pending = false AND s.ends_at > $3 AND s.used_at > $4 AND p.disabled_at IS NULL`

@@ -2091,6 +2091,7 @@ var (
 		{Name: "backup_codes", Type: field.TypeBool, Default: false},
 		{Name: "owing_policy", Type: field.TypeString, Size: 16, Default: "block"},
 		{Name: "owing_threshold_minor", Type: field.TypeInt64, Default: 0},
+		{Name: "access_step_up", Type: field.TypeBool, Default: true},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "deleting_at", Type: field.TypeTime, Nullable: true, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 	}

@@ -29,7 +29,11 @@ func (s *privacy) RequestErasure(ctx context.Context, r *propertyv1.RequestErasu
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.RequestErasureResponse{Data: erasureItem(e)}, nil
+		items, err := s.erasureItems(tx, propertyID, []guest.Erasure{e})
+		if err != nil {
+			return nil, err
+		}
+		return &propertyv1.RequestErasureResponse{Data: items[0]}, nil
 	})
 }
 
@@ -77,7 +81,8 @@ func (s *privacy) ListErasures(ctx context.Context, r *propertyv1.ListErasuresRe
 	if size == 0 {
 		size = defaultPage
 	}
-	found, err := guest.ListErasures(s.DB.View(ctx), s.Keys, propertyID, guest.ErasurePage{PendingOnly: r.GetPendingOnly(), After: r.GetPageToken(), Limit: size + 1})
+	view := s.DB.View(ctx)
+	found, err := guest.ListErasures(view, s.Keys, propertyID, guest.ErasurePage{PendingOnly: r.GetPendingOnly(), After: r.GetPageToken(), Limit: size + 1})
 	if err != nil {
 		return nil, err
 	}
@@ -86,15 +91,22 @@ func (s *privacy) ListErasures(ctx context.Context, r *propertyv1.ListErasuresRe
 		found = found[:size]
 		list.NextPageToken = found[size-1].Row.ID
 	}
-	for _, e := range found {
-		list.List = append(list.List, erasureItem(e))
-	}
-	return &propertyv1.ListErasuresResponse{Data: list}, nil
+	list.List, err = s.erasureItems(view, propertyID, found)
+	return &propertyv1.ListErasuresResponse{Data: list}, err
 }
 
-// erasureItem converts an erasure for staff, without the receipt, which only the guest gets.
-func erasureItem(e guest.Erasure) *propertyv1.ErasureItem {
-	return &propertyv1.ErasureItem{
-		Id: e.Row.ID, ReservationId: e.Row.ReservationID, GuestId: e.GuestID, RequestedBy: e.Row.RequestedBy, Erasure: convert.Erasure(e, ""),
+// erasureItems converts erasures for staff, without the receipts, which only the guests get.
+func (s *privacy) erasureItems(view *db.Tx, propertyID string, erasures []guest.Erasure) ([]*propertyv1.ErasureItem, error) {
+	names, err := namesOf(view, s.Keys, propertyID, erasures, func(e guest.Erasure) string { return e.Row.RequestedBy })
+	if err != nil {
+		return nil, err
 	}
+	items := make([]*propertyv1.ErasureItem, len(erasures))
+	for i, e := range erasures {
+		items[i] = &propertyv1.ErasureItem{
+			Id: e.Row.ID, ReservationId: e.Row.ReservationID, GuestId: e.GuestID, RequestedBy: e.Row.RequestedBy, RequestedByName: names[e.Row.RequestedBy],
+			Erasure: convert.Erasure(e, ""),
+		}
+	}
+	return items, nil
 }

@@ -4,10 +4,12 @@ import (
 	"context"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff"
 )
 
 type properties struct {
@@ -40,9 +42,22 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 		if err := convert.CheckEtag(r.GetEtag(), Message(stored)); err != nil {
 			return nil, err
 		}
+		if stored.AccessStepUp && settings.AccessStepUp != nil && !*settings.AccessStepUp {
+			if err := stepUp(ctx, tx); err != nil {
+				return nil, err
+			}
+		}
 		row, err := s.ChangeSettings(tx, propertyID, settings)
 		return &propertyv1.UpdatePropertyResponse{Data: row}, err
 	})
+}
+
+// stepUp refuses a signed-in person who must prove again who they are before a setting takes protection away.
+func stepUp(ctx context.Context, tx *db.Tx) error {
+	if by, _ := actor.From(ctx); by.PersonID != "" {
+		return staff.StepUp(by, staff.ManageSettings, tx.Now())
+	}
+	return nil
 }
 
 // ChangeSettings changes a property's settings and recomputes the access of its reservations.

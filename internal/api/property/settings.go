@@ -51,6 +51,7 @@ func settingsFrom(m *propertyv1.PropertySettings) property.Settings {
 		Name: m.Name, TimeZone: m.TimeZone, CheckInTime: m.CheckInTime, CheckOutTime: m.CheckOutTime,
 		EarlyInMinutes: intOrNil(m.EarlyInMinutes), LateOutMinutes: intOrNil(m.LateOutMinutes),
 		PINLength: intOrNil(m.PinLength), GatesAlone: m.GatesAlone, OwingPolicy: m.OwingPolicy, BackupCodes: m.BackupCodes,
+		AccessStepUp: m.AccessStepUp,
 	}
 	if m.OwingThresholdMinor != nil {
 		minor := int64(*m.OwingThresholdMinor)
@@ -73,7 +74,7 @@ func Message(p *property.Row) *propertyv1.Property {
 		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, CheckInTime: p.CheckInTime, CheckOutTime: p.CheckOutTime,
 		EarlyInMinutes: int32(p.EarlyInMinutes), LateOutMinutes: int32(p.LateOutMinutes), PinLength: int32(p.PinLength),
 		GatesAlone: p.GatesAlone, OwingPolicy: p.OwingPolicy, OwingThresholdMinor: int32(p.OwingThresholdMinor),
-		CreatedAt: timestamppb.New(p.CreatedAt), BackupCodes: p.BackupCodes,
+		CreatedAt: timestamppb.New(p.CreatedAt), BackupCodes: p.BackupCodes, AccessStepUp: p.AccessStepUp,
 	}
 	m.Etag = convert.Etag(m) // covers the settings only: a deletion that begins does not change it
 	m.DeletingSince = convert.OptionalTime(p.DeletingAt)

@@ -2,8 +2,10 @@ package rest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -22,7 +24,7 @@ type servedFile struct {
 	mediaType, etag string
 }
 
-// NewDocs returns the handler of the files in site. Their URL paths are their names; pages have no suffix .html. Guides also have a path
+// NewDocs returns the handler of the files in site. Their URL paths are their names without .gz; pages have no suffix .html either. Guides also have a path
 // with the suffix .md, because guides link to each other that way. It also serves the proto files of the API.
 func NewDocs(site fs.FS) (*Docs, error) {
 	d := &Docs{served: map[string]servedFile{}}
@@ -30,18 +32,22 @@ func NewDocs(site fs.FS) (*Docs, error) {
 		if err != nil || e.IsDir() {
 			return err
 		}
+		plain, isCompressed := strings.CutSuffix(name, ".gz")
 		read := func() ([]byte, error) { return fs.ReadFile(site, name) }
-		switch at, isPage := strings.CutSuffix("/"+name, ".html"); {
+		if isCompressed {
+			read = func() ([]byte, error) { return decompress(site, name) }
+		}
+		switch at, isPage := strings.CutSuffix("/"+plain, ".html"); {
 		case isPage:
 			err = d.add(at, "text/html; charset=utf-8", read)
 			if err == nil && strings.HasPrefix(at, "/docs/") {
 				err = d.add(at+".md", "text/html; charset=utf-8", read)
 			}
-		case path.Ext(name) == ".yaml":
+		case path.Ext(plain) == ".yaml":
 			err = d.add(at, "application/yaml", read)
-		case path.Ext(name) == ".css":
+		case path.Ext(plain) == ".css":
 			err = d.add(at, "text/css; charset=utf-8", read)
-		case path.Ext(name) == ".png":
+		case path.Ext(plain) == ".png":
 			err = d.add(at, "image/png", read)
 		}
 		return err
@@ -54,6 +60,20 @@ func NewDocs(site fs.FS) (*Docs, error) {
 		return nil, err
 	}
 	return d, d.add("/proto/latchkey.binpb", "application/octet-stream", func() ([]byte, error) { return protos, nil })
+}
+
+// decompress returns the content of a gzip file.
+func decompress(site fs.FS, name string) ([]byte, error) {
+	f, err := site.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	content, err := gzip.NewReader(f)
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(content)
 }
 
 // add serves a file at a URL path. It reads the file once to compute the ETag.

@@ -20,11 +20,13 @@ var staffPages = []string{
 	"settings/mail", "settings/integrations", "settings/kiosks", "settings/people", "account", "account/password", "account/second", "account/passkeys", "account/notices", "account/identity", "dev/parts",
 }
 
-// Each page of the dashboard holds a language from right to left with long words, colors that the browser replaces, and a zoom of 200 %.
+// Each page of the dashboard holds each language, one from right to left with long words, colors that the browser replaces, and a zoom of 200 %.
 func TestStaffPagesInEverySetting(t *testing.T) {
 	for _, m := range matrix([]setting{
 		{size: browser.Narrow, language: pseudo.RightToLeft}, {size: browser.Desktop, forced: true, dark: true}, {size: browser.Desktop.Zoom(2)},
 		{size: browser.Desktop, language: pseudo.RightToLeft}, {size: browser.Narrow, language: pseudo.Long}, {size: browser.Desktop.Zoom(4), spaced: true}, {size: browser.Tablet, forced: true},
+		{size: browser.Narrow, language: "de"}, {size: browser.Narrow, language: "es"}, {size: browser.Narrow, language: "fr", dark: true},
+		{size: browser.Desktop, language: "de", dark: true}, {size: browser.Tablet, language: "es"}, {size: browser.Desktop, language: "fr"},
 	}) {
 		t.Run(m.String(), func(t *testing.T) {
 			m.begin(t)
@@ -125,7 +127,7 @@ func TestPersonSignsInAgain(t *testing.T) {
 			p.Visit(w.Base + "/app/account/second")
 			now.Set(15 * time.Minute)
 			p.Click("Set up")
-			p.WaitText("To change how you sign in")
+			p.WaitText("Sign in again, and do it once more")
 			p.Axe()
 			p.KeyboardWalk()
 			p.Fits()
@@ -134,7 +136,7 @@ func TestPersonSignsInAgain(t *testing.T) {
 			p.Fill("Password", "not her password")
 			p.Click("Sign in")
 			p.Wait("#errors")
-			p.WaitText("To change how you sign in")
+			p.WaitText("Sign in again, and do it once more")
 			p.Fill("Email", "marta@example.com")
 			p.Fill("Password", staffPassword)
 			p.Next("Sign in", "Authenticator app")

@@ -29,6 +29,8 @@ var otherStaffPages = map[string]string{
 	"/app/reservations/{id}/extend":         "TestDashboardMatrix",
 	"/app/reservations/{id}/reveal":         "TestDashboardMatrix",
 	"/app/reservations/{id}/replace":        "TestDashboardMatrix",
+	"/app/reservations/{id}/guests/data":    "TestDashboardMatrix",
+	"/app/reservations/{id}/guests/erase":   "TestDashboardMatrix",
 	"/app/register/csv":                     "TestDashboardMatrix",
 	"/app/locks/{id}/open":                  "TestDashboardMatrix",
 	"/app/locks/{id}/backup":                "TestDashboardMatrix",

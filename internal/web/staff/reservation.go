@@ -238,6 +238,12 @@ func (s *site) changeCheckIn(x *exchange) error {
 	case "endCall":
 		done = "callEnded"
 		_, err = api.EndCall(x.call(), &propertyv1.EndCallRequest{ReservationId: id})
+	case "resendMail":
+		done = "mailSent"
+		_, err = s.api.Mails.ResendMail(x.call(), &propertyv1.ResendMailRequest{Id: x.Value("mail")})
+		if err != nil && s.Fault(err).Reason == fault.NoGuestAddress {
+			done, err = "noAddress", nil
+		}
 	case "resend":
 		done = "resent"
 		_, err = api.ResendInvitation(x.call(), &propertyv1.ResendInvitationRequest{ReservationId: id})
@@ -286,7 +292,9 @@ func (s *site) openDoor(x *exchange) error {
 
 type guestsView struct {
 	*propertyv1.Reservation
-	List []guestRow
+	URL     string
+	List    []guestRow
+	Privacy *privacyForms // nil: the person may not erase data
 }
 
 type guestRow struct {
@@ -294,21 +302,36 @@ type guestRow struct {
 	Facts []kit.Answer
 }
 
-// showGuests handles the page with the data that the guests entered. The API records this read in the audit log.
-func (s *site) showGuests(x *exchange) error {
+// Name returns the name that the guest entered, or "".
+func (g guestRow) Name() string {
+	return strings.TrimSpace(g.GetPerson().GetFirstName() + " " + g.GetPerson().GetLastName())
+}
+
+// showGuests handles the page with the data that the guests entered.
+func (s *site) showGuests(x *exchange) error { return x.showGuests(http.StatusOK, nil) }
+
+// showGuests renders the page with the data that the guests entered. The API records this read in the audit log. wrong adds errors to the
+// page, or is nil.
+func (x *exchange) showGuests(status int, wrong func(*page)) error {
 	r, err := x.reservation(x.R.PathValue("id"))
 	if err != nil {
 		return err
 	}
-	found, err := s.api.CheckIns.ListGuests(x.call(), &propertyv1.ListGuestsRequest{ReservationId: r.GetId()})
+	found, err := x.site.api.CheckIns.ListGuests(x.call(), &propertyv1.ListGuestsRequest{ReservationId: r.GetId()})
 	if err != nil {
 		return err
 	}
-	v := guestsView{Reservation: r}
+	v := guestsView{Reservation: r, URL: "/app/reservations/" + r.GetId()}
 	for _, g := range found.GetData().GetList() {
 		v.List = append(v.List, guestRow{g, kit.AnswersOf(g.GetPerson())})
 	}
+	if x.may("eraseGuests") {
+		v.Privacy = x.privacyForms(v.List)
+	}
 	p := x.reservationPage(r, "staff.guests.title")
 	p.Data, p.secret = v, true
-	return x.render(http.StatusOK, "guests", p)
+	if wrong != nil {
+		wrong(p)
+	}
+	return x.render(status, "guests", p)
 }

@@ -45,7 +45,11 @@ func (x *exchange) retentionForms(posted string, f *fault.Fault) error {
 	if err != nil {
 		return err
 	}
-	return x.showForms(settingsView{Tab: "retention", Forms: []settingsForm{retentionForm(stored)}, Kept: kept, Server: keptByServer(stored.GetServerRetention())}, posted, f)
+	erasures, err := x.erasures()
+	if err != nil {
+		return err
+	}
+	return x.showForms(settingsView{Tab: "retention", Erasures: erasures, Forms: []settingsForm{retentionForm(stored)}, Kept: kept, Server: keptByServer(stored.GetServerRetention())}, posted, f)
 }
 
 // changeRetention handles the form of the retention times.

@@ -40,6 +40,7 @@ type API struct {
 	People       propertyv1.PersonServiceClient
 	Register     propertyv1.GuestRegisterServiceClient
 	TestStays    propertyv1.TestStayServiceClient
+	Privacy      propertyv1.PrivacyServiceClient
 
 	// EnrolmentAddress returns the address and port at which bridges enrol, and whether they must do so without TLS. host is the host by which the
 	// browser reaches this server.
@@ -121,6 +122,10 @@ func (s *site) routes() []Route {
 		{"GET /app/reservations/{id}", "readReservations", s.showReservation},
 		{"POST /app/reservations/{id}", "manageCheckIns", s.changeCheckIn},
 		{"GET /app/reservations/{id}/guests", "readGuests", s.showGuests},
+		{"GET /app/reservations/{id}/guests/data", "eraseGuests", s.backToGuests},
+		{"POST /app/reservations/{id}/guests/data", "eraseGuests", s.downloadGuestData},
+		{"GET /app/reservations/{id}/guests/erase", "eraseGuests", s.backToGuests},
+		{"POST /app/reservations/{id}/guests/erase", "eraseGuests", s.eraseGuestData},
 		{"GET /app/reservations/{id}/messages", "readGuests", s.showMessages},
 		{"POST /app/reservations/{id}/messages", "writeMessages", s.sendMessage},
 		{"GET /app/reservations/{id}/open", "openDoors", s.backToReservation},

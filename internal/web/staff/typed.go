@@ -20,7 +20,7 @@ const (
 )
 
 // typedNames are the inputs whose values are stored. They include no PIN, password, code or link.
-var typedNames = []string{"reason", "until", "door", "email", "role", "kind", "holder", "from", "to", "day", "all"}
+var typedNames = []string{"reason", "until", "door", "email", "role", "kind", "holder", "from", "to", "day", "all", "guest", "erase"}
 
 // typedForm has the values of a form that the page shows again: see keepTyped and showPosted.
 type typedForm struct {

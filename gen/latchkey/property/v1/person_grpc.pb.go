@@ -37,8 +37,8 @@ type PersonServiceClient interface {
 	// Lists the people of the property by name, and the open invitations.
 	ListPeople(ctx context.Context, in *ListPeopleRequest, opts ...grpc.CallOption) (*ListPeopleResponse, error)
 	// Invites a person by e-mail address. An address has one open invitation: the same call of the same caller answers with the same link; another role or caller replaces
-	// invitation and link. 409 alreadyExists if a person with this address works at the property. 403 signInAgain, as for all calls that invite people, change
-	// roles or remove people: a person without a second factor needs a sign-in of the last 15 minutes.
+	// invitation and link. 409 alreadyExists if a person with this address works at the property. 403 secondFactorRequired or signInAgain, as for all calls
+	// with step-up.
 	InvitePerson(ctx context.Context, in *InvitePersonRequest, opts ...grpc.CallOption) (*InvitePersonResponse, error)
 	// Replaces the link of an invitation by a new one for seven days. The former link ends at once.
 	ReinvitePerson(ctx context.Context, in *ReinvitePersonRequest, opts ...grpc.CallOption) (*ReinvitePersonResponse, error)
@@ -130,8 +130,8 @@ type PersonServiceServer interface {
 	// Lists the people of the property by name, and the open invitations.
 	ListPeople(context.Context, *ListPeopleRequest) (*ListPeopleResponse, error)
 	// Invites a person by e-mail address. An address has one open invitation: the same call of the same caller answers with the same link; another role or caller replaces
-	// invitation and link. 409 alreadyExists if a person with this address works at the property. 403 signInAgain, as for all calls that invite people, change
-	// roles or remove people: a person without a second factor needs a sign-in of the last 15 minutes.
+	// invitation and link. 409 alreadyExists if a person with this address works at the property. 403 secondFactorRequired or signInAgain, as for all calls
+	// with step-up.
 	InvitePerson(context.Context, *InvitePersonRequest) (*InvitePersonResponse, error)
 	// Replaces the link of an invitation by a new one for seven days. The former link ends at once.
 	ReinvitePerson(context.Context, *ReinvitePersonRequest) (*ReinvitePersonResponse, error)

@@ -135,12 +135,14 @@ type ErasureItem struct {
 	ReservationId string `protobuf:"bytes,2,opt,name=reservation_id,json=reservationId,proto3" json:"reservation_id,omitempty"`
 	// The companion, or empty.
 	GuestId string `protobuf:"bytes,3,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
-	// guest, or the name of the credential of staff.
+	// guest, the name of the token of staff, or staff: with the id of a person.
 	RequestedBy string `protobuf:"bytes,4,opt,name=requested_by,json=requestedBy,proto3" json:"requested_by,omitempty"`
 	// How far it is. due_at is absent after it was done.
-	Erasure       *v1.Erasure `protobuf:"bytes,5,opt,name=erasure,proto3" json:"erasure,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Erasure *v1.Erasure `protobuf:"bytes,5,opt,name=erasure,proto3" json:"erasure,omitempty"`
+	// The name of the person of the staff in requested_by, or empty.
+	RequestedByName string `protobuf:"bytes,6,opt,name=requested_by_name,json=requestedByName,proto3" json:"requested_by_name,omitempty"`
+	unknownFields   protoimpl.UnknownFields
+	sizeCache       protoimpl.SizeCache
 }
 
 func (x *ErasureItem) Reset() {
@@ -206,6 +208,13 @@ func (x *ErasureItem) GetErasure() *v1.Erasure {
 		return x.Erasure
 	}
 	return nil
+}
+
+func (x *ErasureItem) GetRequestedByName() string {
+	if x != nil {
+		return x.RequestedByName
+	}
+	return ""
 }
 
 // ExportGuestDataRequest names the guest.
@@ -483,13 +492,14 @@ const file_latchkey_property_v1_privacy_proto_rawDesc = "" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12\"\n" +
 	"\bguest_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\aguestId\"O\n" +
 	"\x16RequestErasureResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.ErasureItemR\x04data\"\xb8\x01\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.ErasureItemR\x04data\"\xe4\x01\n" +
 	"\vErasureItem\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0ereservation_id\x18\x02 \x01(\tR\rreservationId\x12\x19\n" +
 	"\bguest_id\x18\x03 \x01(\tR\aguestId\x12!\n" +
 	"\frequested_by\x18\x04 \x01(\tR\vrequestedBy\x124\n" +
-	"\aerasure\x18\x05 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\aerasure\"n\n" +
+	"\aerasure\x18\x05 \x01(\v2\x1a.latchkey.guest.v1.ErasureR\aerasure\x12*\n" +
+	"\x11requested_by_name\x18\x06 \x01(\tR\x0frequestedByName\"n\n" +
 	"\x16ExportGuestDataRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\x12\"\n" +
 	"\bguest_id\x18\x02 \x01(\tB\a\xbaH\x04r\x02\x18(R\aguestId\"L\n" +

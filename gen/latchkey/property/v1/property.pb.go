@@ -62,6 +62,9 @@ type Property struct {
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// Since when the operator deletes the property. Absent: it is not being deleted.
 	DeletingSince *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=deleting_since,json=deletingSince,proto3" json:"deleting_since,omitempty"`
+	// Calls with step-up that open doors or change or show access need a proof of the last 15 minutes: see the guide for operators, "Second
+	// factor". If false, only the right is needed. All other calls with step-up always need the proof.
+	AccessStepUp  bool `protobuf:"varint,16,opt,name=access_step_up,json=accessStepUp,proto3" json:"access_step_up,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -201,6 +204,13 @@ func (x *Property) GetDeletingSince() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Property) GetAccessStepUp() bool {
+	if x != nil {
+		return x.AccessStepUp
+	}
+	return false
+}
+
 // PropertySettings are the settings of a change or a creation. Fields that are left out keep their values, or get the default.
 type PropertySettings struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -226,7 +236,9 @@ type PropertySettings struct {
 	// 0 to 1000000000. Default 0.
 	OwingThresholdMinor *int32 `protobuf:"varint,10,opt,name=owing_threshold_minor,json=owingThresholdMinor,proto3,oneof" json:"owing_threshold_minor,omitempty"`
 	// Default false: they use two slots of each lock.
-	BackupCodes   *bool `protobuf:"varint,11,opt,name=backup_codes,json=backupCodes,proto3,oneof" json:"backup_codes,omitempty"`
+	BackupCodes *bool `protobuf:"varint,11,opt,name=backup_codes,json=backupCodes,proto3,oneof" json:"backup_codes,omitempty"`
+	// Default true. Changing it to false is itself a call that needs the proof: 403 secondFactorRequired or signInAgain.
+	AccessStepUp  *bool `protobuf:"varint,12,opt,name=access_step_up,json=accessStepUp,proto3,oneof" json:"access_step_up,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -334,6 +346,13 @@ func (x *PropertySettings) GetOwingThresholdMinor() int32 {
 func (x *PropertySettings) GetBackupCodes() bool {
 	if x != nil && x.BackupCodes != nil {
 		return *x.BackupCodes
+	}
+	return false
+}
+
+func (x *PropertySettings) GetAccessStepUp() bool {
+	if x != nil && x.AccessStepUp != nil {
+		return *x.AccessStepUp
 	}
 	return false
 }
@@ -526,7 +545,7 @@ var File_latchkey_property_v1_property_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\n" +
-	"#latchkey/property/v1/property.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xb5\x04\n" +
+	"#latchkey/property/v1/property.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xdb\x04\n" +
 	"\bProperty\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
@@ -546,7 +565,8 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"created_at\x18\f \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12!\n" +
 	"\fbackup_codes\x18\r \x01(\bR\vbackupCodes\x12\x12\n" +
 	"\x04etag\x18\x0e \x01(\tR\x04etag\x12A\n" +
-	"\x0edeleting_since\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\rdeletingSince\"\xd0\x06\n" +
+	"\x0edeleting_since\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampR\rdeletingSince\x12$\n" +
+	"\x0eaccess_step_up\x18\x10 \x01(\bR\faccessStepUp\"\x8e\a\n" +
 	"\x10PropertySettings\x12#\n" +
 	"\x04name\x18\x01 \x01(\tB\n" +
 	"\xbaH\ar\x05\x10\x01\x18\xff\x01H\x00R\x04name\x88\x01\x01\x12+\n" +
@@ -567,7 +587,8 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	" \x01(\x05B\r\xbaH\n" +
 	"\x1a\b\x18\x80\x94\xeb\xdc\x03(\x00H\tR\x13owingThresholdMinor\x88\x01\x01\x12&\n" +
 	"\fbackup_codes\x18\v \x01(\bH\n" +
-	"R\vbackupCodes\x88\x01\x01B\a\n" +
+	"R\vbackupCodes\x88\x01\x01\x12)\n" +
+	"\x0eaccess_step_up\x18\f \x01(\bH\vR\faccessStepUp\x88\x01\x01B\a\n" +
 	"\x05_nameB\f\n" +
 	"\n" +
 	"_time_zoneB\x10\n" +
@@ -579,7 +600,8 @@ const file_latchkey_property_v1_property_proto_rawDesc = "" +
 	"\f_gates_aloneB\x0f\n" +
 	"\r_owing_policyB\x18\n" +
 	"\x16_owing_threshold_minorB\x0f\n" +
-	"\r_backup_codes\"\x14\n" +
+	"\r_backup_codesB\x11\n" +
+	"\x0f_access_step_up\"\x14\n" +
 	"\x12GetPropertyRequest\"I\n" +
 	"\x13GetPropertyResponse\x122\n" +
 	"\x04data\x18\x01 \x01(\v2\x1e.latchkey.property.v1.PropertyR\x04data\"\x81\x01\n" +

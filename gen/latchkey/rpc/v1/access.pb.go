@@ -41,8 +41,8 @@ type Access struct {
 	// The right that a signed-in person needs at the property of the call, such as "openDoors". "self": any signed-in person, also without a
 	// property; tokens are refused. Property area only.
 	Right string `protobuf:"bytes,6,opt,name=right,proto3" json:"right,omitempty"`
-	// A person who has a second factor must have confirmed it within the last 15 minutes. Where the right is self, a person without one must have signed in
-	// within that time.
+	// A person who has a second factor must have confirmed it within the last 15 minutes; a person without one must have signed in
+	// within that time. The setting access_step_up of the property switches this off for calls that open doors or change or show access.
 	StepUp bool `protobuf:"varint,7,opt,name=step_up,json=stepUp,proto3" json:"step_up,omitempty"`
 	// The answer shows data of guests, so the audit log has an entry of each call. Property area only; a call that changes something has one anyway.
 	Reveals       bool `protobuf:"varint,8,opt,name=reveals,proto3" json:"reveals,omitempty"`

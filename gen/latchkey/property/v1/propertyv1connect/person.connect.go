@@ -58,8 +58,8 @@ type PersonServiceClient interface {
 	// Lists the people of the property by name, and the open invitations.
 	ListPeople(context.Context, *v1.ListPeopleRequest) (*v1.ListPeopleResponse, error)
 	// Invites a person by e-mail address. An address has one open invitation: the same call of the same caller answers with the same link; another role or caller replaces
-	// invitation and link. 409 alreadyExists if a person with this address works at the property. 403 signInAgain, as for all calls that invite people, change
-	// roles or remove people: a person without a second factor needs a sign-in of the last 15 minutes.
+	// invitation and link. 409 alreadyExists if a person with this address works at the property. 403 secondFactorRequired or signInAgain, as for all calls
+	// with step-up.
 	InvitePerson(context.Context, *v1.InvitePersonRequest) (*v1.InvitePersonResponse, error)
 	// Replaces the link of an invitation by a new one for seven days. The former link ends at once.
 	ReinvitePerson(context.Context, *v1.ReinvitePersonRequest) (*v1.ReinvitePersonResponse, error)
@@ -192,8 +192,8 @@ type PersonServiceHandler interface {
 	// Lists the people of the property by name, and the open invitations.
 	ListPeople(context.Context, *v1.ListPeopleRequest) (*v1.ListPeopleResponse, error)
 	// Invites a person by e-mail address. An address has one open invitation: the same call of the same caller answers with the same link; another role or caller replaces
-	// invitation and link. 409 alreadyExists if a person with this address works at the property. 403 signInAgain, as for all calls that invite people, change
-	// roles or remove people: a person without a second factor needs a sign-in of the last 15 minutes.
+	// invitation and link. 409 alreadyExists if a person with this address works at the property. 403 secondFactorRequired or signInAgain, as for all calls
+	// with step-up.
 	InvitePerson(context.Context, *v1.InvitePersonRequest) (*v1.InvitePersonResponse, error)
 	// Replaces the link of an invitation by a new one for seven days. The former link ends at once.
 	ReinvitePerson(context.Context, *v1.ReinvitePersonRequest) (*v1.ReinvitePersonResponse, error)
