@@ -33,6 +33,9 @@ func (auditList) Help() string {
 }
 
 func (c *auditList) Run(ctx context.Context, r *remote, io *streams) error {
+	if err := checkLimit(c.Limit); err != nil {
+		return err
+	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		all, err := c.load(s)
 		return s.printAnswer(&propertyv1.ListEntriesResponse{Data: all}, err, func() {
@@ -55,7 +58,7 @@ func (c *auditList) load(s *session) (*propertyv1.AuditEntryList, error) {
 	all := &propertyv1.AuditEntryList{}
 	for {
 		answer, err := propertyv1.NewAuditServiceClient(s.conn).ListEntries(s, &propertyv1.ListEntriesRequest{
-			PageSize: int32(min(max(c.Limit-len(all.GetList()), 1), 200)), PageToken: all.GetNextPageToken(),
+			PageSize: int32(min(c.Limit-len(all.GetList()), 200)), PageToken: all.GetNextPageToken(),
 			Actor: c.Who, Action: c.What, FirstDay: c.From, LastDay: c.To,
 		})
 		if err != nil {

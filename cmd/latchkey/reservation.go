@@ -42,9 +42,17 @@ func (reservationList) Help() string {
 Stays of more than 400 days: latchkey reservation list --state started`
 }
 
-func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error {
-	if c.Limit < 1 {
+// checkLimit refuses a flag --limit that is no number of rows.
+func checkLimit(limit int) error {
+	if limit < 1 {
 		return fmt.Errorf("--limit must be at least 1")
+	}
+	return nil
+}
+
+func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error {
+	if err := checkLimit(c.Limit); err != nil {
+		return err
 	}
 	return r.asStaffOn(ctx, io, aSpace, &c.Space, func(s *session) error {
 		zone, err := s.loadZone()
@@ -78,8 +86,8 @@ number, it also searches for guests with this name. Examples:
 }
 
 func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error {
-	if c.Limit < 1 {
-		return fmt.Errorf("--limit must be at least 1")
+	if err := checkLimit(c.Limit); err != nil {
+		return err
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		zone, err := s.loadZone()

@@ -32,6 +32,7 @@ func TestAccessOfAStay(t *testing.T) {
 	}
 	s.ok("audit list --who staff:prs_0", "The audit log has no such entry.")
 	s.fails(1, "audit list --from yesterday", "YYYY-MM-DD")
+	s.fails(1, "audit list --limit 0", "--limit must be at least 1")
 }
 
 func TestNextTime(t *testing.T) {

@@ -94,7 +94,8 @@ func (s *Spaces) ReadAgain(ctx context.Context, propertyID, integrationID string
 	before := s.running[space.Source{PropertyID: propertyID, IntegrationID: integrationID}]
 	s.mu.Unlock()
 	if before != nil {
-		if _, err := before.wait(ctx); ctx.Err() != nil {
+		_, _ = before.wait(ctx)
+		if err := ctx.Err(); err != nil {
 			return Outcome{}, err
 		}
 	}
