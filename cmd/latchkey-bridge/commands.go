@@ -46,7 +46,8 @@ type run struct {
 // memoryLimit is a soft limit in bytes that makes the garbage collector keep the bridge small, because it runs on small machines.
 const memoryLimit = 20 << 20
 
-// Run runs the bridge until ctx ends. It restarts the bridge when the list of locks changes.
+// Run runs the bridge until ctx ends. It restarts the bridge when the list of locks changes, and returns every other error. The default
+// driver is sim.
 func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	debug.SetMemoryLimit(memoryLimit)
 	if r.Driver == "" {

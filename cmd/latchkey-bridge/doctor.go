@@ -23,7 +23,8 @@ type doctor struct {
 
 var errChecksFailed = errors.New("some checks failed; each one says what to do")
 
-// Run checks everything that a bridge needs, and prints how to fix what is wrong: latchkey-bridge doctor.
+// Run checks everything that a bridge needs, and prints how to fix what is wrong: latchkey-bridge doctor. It asks a running bridge for its
+// locks, and opens the driver itself only if no bridge runs. It fails if a check does.
 func (d *doctor) Run(ctx context.Context, c *commands) error {
 	findings := agent.Examine(ctx, c.Dir)
 	if h, err := agent.AskHealth(ctx, c.Dir); err == nil {
@@ -65,8 +66,8 @@ func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) [
 const adviceToGiveDriver = "start the bridge, which stores its settings, or give doctor --driver and the settings as for run. " +
 	"Those of the installed service are in /etc/latchkey-bridge.env, which only root can read"
 
-// driverSettings returns the settings for checkDriver, or a finding with the reason why they are unknown. stored returns the settings of
-// the bridge's last run as JSON, or nil if no bridge ever ran.
+// driverSettings returns the settings for checkDriver, or a finding with the reason why they are unknown, such as a password that is not
+// stored. stored returns the settings of the bridge's last run as JSON, or nil if no bridge ever ran.
 func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agent.Finding) {
 	if d.Driver != "" {
 		return &d.hardware, nil
@@ -98,7 +99,8 @@ func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agen
 	return &h, nil
 }
 
-// checkLocks opens the driver with these settings, and checks the driver and each of its locks. It does not check simulated locks.
+// checkLocks opens the driver with these settings, and checks the driver and each of its locks. For simulated locks it checks nothing and
+// reports success.
 func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 	f := agent.Finding{What: "driver " + h.Driver}
 	if h.Driver != "zigbee2mqtt" {
@@ -141,7 +143,7 @@ func checkLock(ctx context.Context, l driver.Lock) agent.Finding {
 
 const weakBattery = 20 // percentage at or below which a battery should be changed
 
-// examineLock judges the state of a lock and returns a finding. A running bridge or the driver has reported the state.
+// examineLock judges the state of a lock, as reported by a running bridge or the driver: unreachable, jammed, with a weak battery, or OK.
 func examineLock(l agent.LockHealth) agent.Finding {
 	f := agent.Finding{What: "lock " + lockTitle(l), OK: true, Detail: l.Model + ", online"}
 	switch {

@@ -49,7 +49,7 @@ type simulation struct {
 	Script  string            `help:"File with faults of the simulated locks and when they happen, one JSON object per line." type:"path"`
 }
 
-// storedSettings are the driver's settings, without passwords, that a running bridge stores for doctor.
+// storedSettings are the driver's settings, without passwords, that a running bridge stores in its directory for the doctor command.
 type storedSettings struct {
 	Hardware hardware `json:"hardware"`
 	Password bool     `json:"password"` // true if the password of the broker was given directly, not in a file
@@ -163,7 +163,8 @@ func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logge
 	return site.Driver(), closeAll, nil
 }
 
-// playScript plays the fault script of --sim-script on the simulated locks in the background, until stop is called.
+// playScript plays the fault script of --sim-script on the simulated locks in the background, until stop is called. It logs an error of the
+// script.
 func (s *simulation) playScript(ctx context.Context, site *sim.Site, log *slog.Logger) (stop func() error, err error) {
 	f, err := os.Open(s.Script)
 	if err != nil {

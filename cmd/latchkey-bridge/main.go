@@ -33,7 +33,7 @@ func main() {
 	os.Exit(start(os.Args[1:]))
 }
 
-// start runs one command line and returns the exit code.
+// start runs one command line and returns the exit code: 1 if it failed, otherwise 0. If the command line is wrong, it ends the process.
 func start(args []string) int {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("latchkey-bridge"), kong.Vars{"version": version},

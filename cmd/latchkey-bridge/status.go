@@ -22,7 +22,7 @@ type status struct {
 	JSON bool `help:"Print JSON."`
 }
 
-// Run prints the state of the running bridge or, if none runs, what the store contains.
+// Run prints the state of the running bridge. If none runs, it prints what is stored: the bridge's id, server and certificate.
 func (s *status) Run(ctx context.Context, c *commands) error {
 	h, err := agent.AskHealth(ctx, c.Dir)
 	switch {
@@ -95,7 +95,8 @@ func printHealth(w io.Writer, h agent.Health) error {
 	return table.Flush()
 }
 
-// describeConnection describes the driver's connection to another program, such as an MQTT broker. It returns "" if the driver needs none.
+// describeConnection describes the driver's connection to another program, such as an MQTT broker, or why it is lost. It returns "" if the
+// driver needs none.
 func describeConnection(c *agent.ConnectionHealth) string {
 	switch {
 	case c == nil:
@@ -147,8 +148,8 @@ func lockRow(l agent.LockHealth) []string {
 	return []string{lockTitle(l), l.Model, state, battery, clock, describeCodes(l), failed}
 }
 
-// describeCodes describes the codes of a lock: how many it holds, how many slots are empty, how many codes are changing, and results. Codes
-// are counted by evidence, which is how well it is known that the lock holds them.
+// describeCodes describes the codes of a lock: how many it holds, how many slots are empty, how many codes are changing, and the results of
+// operations. Codes are counted by evidence, which is how well it is known that the lock holds them.
 func describeCodes(l agent.LockHealth) string {
 	held := 0
 	for _, n := range l.Codes {

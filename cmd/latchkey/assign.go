@@ -41,7 +41,8 @@ func assignFile(ctx context.Context, r *remote, io *streams, file string) error 
 }
 
 // planAssignments returns the assignments to make for the records of a file, with the ids of locks and doors. known are all locks of the
-// property. It adds wrong lines to wrong, and omits locks that already have their door.
+// property. It adds wrong lines to wrong, also a door that has another lock and a second line for a lock or door. It omits locks that
+// already have their door.
 func planAssignments(records []record, known []*propertyv1.Lock, doors []candidate, wrong *faults) (plan []assignment) {
 	locks := lockCandidates(known)
 	lineOf := map[string]int{} // line number of each lock and door
@@ -80,7 +81,8 @@ func planAssignments(records []record, known []*propertyv1.Lock, doors []candida
 	return plan
 }
 
-// partialError is an error after some of several changes were made. done is a sentence about these changes for the user.
+// partialError is the error of a command that failed after it had made some of its changes. done is a sentence about these changes for the
+// user.
 type partialError struct {
 	error
 	done string
@@ -88,8 +90,8 @@ type partialError struct {
 
 func (e *partialError) Unwrap() error { return e.error }
 
-// failedAt returns the sentence of a partialError. line is the line of the file whose assignment failed. before is how many assignments had
-// succeeded before it.
+// failedAt returns the sentence of a partialError. line is the line of the file whose assignment failed, and which the server may have made
+// anyway. before is how many assignments had succeeded.
 func failedAt(line, before int) string {
 	assigned := fmt.Sprintf("%d locks before it were assigned", before)
 	switch before {
@@ -101,7 +103,8 @@ func failedAt(line, before int) string {
 	return fmt.Sprintf("Failed at line %d. %s; line %d may be, too. Run the command again: it skips locks that are already assigned.", line, assigned, line)
 }
 
-// assignAll makes the planned assignments, one call per lock, and prints the locks. If one fails, it returns a partialError.
+// assignAll makes the planned assignments, one call per lock, and prints the locks. It stops at the first that fails and returns a
+// partialError.
 func (s *session) assignAll(plan []assignment) error {
 	list := &propertyv1.LockList{}
 	for _, a := range plan {

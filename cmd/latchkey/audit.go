@@ -53,7 +53,7 @@ func (c *auditList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// load returns the latest entries of the audit log, as many as the flag --limit allows.
+// load returns the latest entries of the audit log that match the flags: at most --limit, but at least one.
 func (c *auditList) load(s *session) (*propertyv1.AuditEntryList, error) {
 	all := &propertyv1.AuditEntryList{}
 	for {
@@ -79,7 +79,8 @@ func (auditVerify) Help() string {
   latchkey audit verify --property "Hostel Miramar"`
 }
 
-// Run lets the server verify the audit log, part by part, and fails at the first entry that was changed, moved or deleted.
+// Run lets the server verify the audit log, one part per call until the end, and fails at the first entry that was changed, moved or
+// deleted.
 func (*auditVerify) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		verified, from := int32(0), int64(0)
@@ -104,7 +105,8 @@ func (*auditVerify) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// problemText describes a problem that the server found in the audit log.
+// problemText returns the text for a problem that the server found in the audit log: changed, missing, or any other, which concerns its
+// end.
 func problemText(problem string) string {
 	switch problem {
 	case "changed":

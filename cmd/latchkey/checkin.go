@@ -49,7 +49,7 @@ func (c *checkInShow) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// printCheckIn prints how far the check-in of a reservation is, and what stops it.
+// printCheckIn prints how far the check-in of a reservation is, what stops it, and what staff have cleared, refused or waived.
 func (s *session) printCheckIn(c *propertyv1.StaffCheckIn) {
 	s.printFacts("stage", c.GetStage(), "guest arrives at", c.GetArrivalTime(), "house rules accepted", formatTime(c.GetHouseRulesAcceptedAt()),
 		"began", formatTime(c.GetBeganAt()), "PMS asked", formatTime(c.GetAskedAt()),
@@ -101,7 +101,7 @@ func (checkInWaive) Help() string {
   latchkey checkin waive 4711 "20.00 EUR" --reason "pays on departure"`
 }
 
-// Run lets a guest who owes an amount check in anyway, up to this amount.
+// Run lets a guest who owes an amount check in anyway. A larger amount stops the check-in again.
 func (c *checkInWaive) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -113,7 +113,8 @@ func (c *checkInWaive) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// Run records that staff have cleared, or refused, a stage of a check-in that a person must decide, such as the identity check.
+// Run records that staff have cleared a stage of a check-in that a person must decide, such as the identity check, or with --refuse refused
+// it.
 func (c *checkInClear) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -137,7 +138,7 @@ func (checkInAsk) Help() string {
   latchkey checkin ask Lovelace`
 }
 
-// Run makes the server ask the PMS again about a check-in at once.
+// Run makes the server ask the PMS again about a check-in at once. If a checkIn call got no answer, the server repeats that call.
 func (c *checkInAsk) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -159,7 +160,8 @@ guest is not checked in, end the call; the guest's next press makes another call
   latchkey checkin end-call 4711`
 }
 
-// Run ends a checkIn call to the PMS that got no answer, so that the guest can try again.
+// Run ends a checkIn call to the PMS that got no answer, so that the guest's next press makes a new call. Staff must check first that the
+// guest is not checked in at the PMS.
 func (c *checkInEndCall) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -180,7 +182,7 @@ func (checkInResend) Help() string {
   latchkey checkin resend 4711`
 }
 
-// Run mails the booker of a reservation a new link to the check-in.
+// Run mails the booker of a reservation a new link to the check-in. Earlier links end, except on devices that opened them.
 func (c *checkInResend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -311,7 +313,7 @@ func (c *checkInSettings) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// listOf splits the value of a flag into items, which commas or spaces separate.
+// listOf splits the value of a flag into its items, which are separated by commas or spaces. It leaves out empty items.
 func listOf(text string) []string {
 	return strings.FieldsFunc(text, func(r rune) bool { return r == ',' || r == ' ' })
 }
@@ -336,7 +338,7 @@ func (s *session) printCheckInSettings(x *propertyv1.CheckInSettings) {
 	}
 }
 
-// inDays returns n as text, such as "30 days", or none if n is 0, which has a special meaning.
+// inDays returns n as text, such as "30 days". For 0, whose meaning depends on the setting, it returns the text none.
 func inDays(n int32, none string) string {
 	if n == 0 {
 		return none
@@ -344,7 +346,7 @@ func inDays(n int32, none string) string {
 	return strconv.Itoa(int(n)) + " days"
 }
 
-// inOneLine returns a text of several lines as one line, with slashes between them.
+// inOneLine returns a text of several lines as one line, with " / " between them. It drops empty lines.
 func inOneLine(text string) string {
 	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return r == '\n' || r == '\r' }), " / ")
 }

@@ -28,6 +28,7 @@ type codeList struct {
 	Ended bool   `help:"Include ended codes."`
 }
 
+// Run prints the codes that the flags select. It fails if --lock names no lock, instead of printing an empty list.
 func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.Lock, func(s *session) error {
 		if c.Lock != "" {
@@ -145,6 +146,7 @@ type codeReveal struct {
 	Reason string `placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
+// Run prints the PIN of a code, and those of doors where it has another. The server records who read it.
 func (c *codeReveal) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevealCode(s, &propertyv1.RevealCodeRequest{Id: c.ID, Reason: c.Reason})
@@ -188,7 +190,7 @@ const noCode = "There is no code yet. Create one: latchkey code create"
 // printCodes prints a table of codes, without their PINs.
 func (s *session) printCodes(list []*propertyv1.Code) { s.printCodeTable(noCode, list) }
 
-// printCodeTable is printCodes with another text for an empty list.
+// printCodeTable is printCodes with another text, none, for an empty list.
 func (s *session) printCodeTable(none string, list []*propertyv1.Code) {
 	var rows [][]string
 	for _, c := range list {
@@ -212,7 +214,8 @@ func (s *session) printCodeTable(none string, list []*propertyv1.Code) {
 
 var weekdays = []string{"mon", "tue", "wed", "thu", "fri", "sat", "sun"}
 
-// readHours parses the value of --hours, weekly hours such as "mon-fri 08:00-16:00".
+// readHours parses the value of --hours, weekly hours such as "mon-fri 08:00-16:00". Days may wrap around: sat-mon. The server checks the
+// times.
 func readHours(text string) (*propertyv1.WeeklyHours, error) {
 	wrong := fmt.Errorf("--hours %q: must be days and hours, such as \"mon-fri 08:00-16:00\" or \"sat,sun 22:00-06:00\"", text)
 	days, hours, ok := strings.Cut(text, " ")

@@ -45,7 +45,7 @@ func (f *faults) add(line int, format string, args ...any) {
 	f.list = append(f.list, wrongLine{line, fmt.Sprintf(format, args...)})
 }
 
-// err returns an error that begins with the text nothing and lists the wrong lines, or nil if there are none.
+// err returns an error that begins with the text nothing and lists the wrong lines by number, at most mostFaults, or nil if there are none.
 func (f *faults) err(nothing string) error {
 	if len(f.list) == 0 {
 		return nil
@@ -78,7 +78,7 @@ func fileName(name string) string {
 }
 
 // readFile reads the records of a CSV file. The faults are its malformed lines, to which the caller adds those with wrong values. An error
-// means that the file as a whole is unusable; it begins with the file's name.
+// means that the file as a whole is unusable: too large, not UTF-8, without rows or with wrong columns. It begins with the file's name.
 func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	f, err := openFile(name, io)
 	if err != nil {
@@ -92,7 +92,7 @@ func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	return records, wrong, nil
 }
 
-// read does the work of readFile for an open file.
+// read does the work of readFile for an open file. It stops at the first line that is not valid CSV.
 func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err error) {
 	raw, err := goio.ReadAll(goio.LimitReader(from, mostCSV+1))
 	switch {
@@ -151,7 +151,8 @@ func (sh sheet) wants() string {
 	return "the first line must name the columns: " + strings.Join(sh.columns, ",")
 }
 
-// checkHeader checks the column names of a file: it refuses unknown, repeated and missing columns. It converts them to lower case in place.
+// checkHeader refuses unknown, repeated and missing columns. It converts the names to lower case in place. A column without a name is
+// allowed.
 func (sh sheet) checkHeader(header []string) error {
 	for i, name := range header {
 		header[i] = strings.ToLower(strings.TrimSpace(name))
@@ -174,7 +175,7 @@ func (sh sheet) checkHeader(header []string) error {
 }
 
 // readRow converts one line of a file to a record. It returns false for a line without values, which spreadsheet programs write, and for a
-// wrong line, which it adds to wrong.
+// wrong line, which it adds to wrong: too few values, or a value in a column without a name.
 func readRow(header []string, line int, row []string, wrong *faults) (record, bool) {
 	r := record{line, map[string]string{}}
 	filled := false

@@ -65,7 +65,8 @@ func (l *watchedWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// run sets up the demo in its directory and runs its steps or, with --ready-file, waits until the demo is stopped.
+// run sets up the demo in its directory and runs its steps. With --ready-file it runs no step: it writes the file and waits until the demo
+// is stopped.
 func (c *demoCommand) run(ctx context.Context, std *streams) (err error) {
 	dir, done, err := c.directory()
 	if err != nil {
@@ -177,7 +178,8 @@ func awaitStop(ctx context.Context, w *sandbox.World) error {
 	}
 }
 
-// runSteps runs and prints the steps of the demo. At a terminal it then waits, so that the user can try the demo by hand.
+// runSteps runs and prints the steps of the demo. At a terminal and without --once it then waits, so that the user can try the demo by
+// hand.
 func (c *demoCommand) runSteps(ctx context.Context, std *streams, w *sandbox.World) error {
 	fmt.Fprintf(std.out, "Open this page to play:  %s\n\n", w.PlayURL())
 	fmt.Fprintf(std.out, "Latchkey demo: Hostel Miramar in Lisbon, its PMS, and a bridge with nine virtual locks.\n\n")

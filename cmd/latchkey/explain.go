@@ -19,7 +19,8 @@ var advice = map[codes.Code]string{
 	codes.Internal:        "This is a bug in Latchkey. Please report it with the request id. The server's log has details.",
 }
 
-// unanswered maps a gRPC code to what the user should do if no answer came. In a server's answer, the same codes mean something else.
+// unanswered maps a gRPC code to what the user should do if no answer came. If a server answered with the same code, this advice does not
+// apply.
 var unanswered = map[codes.Code]string{
 	codes.Unavailable:      "Check that the server runs and that the address is right. Its log may say more.",
 	codes.DeadlineExceeded: "The server did not answer in time. Check its log, then try again.",
@@ -99,7 +100,8 @@ func plain(description string) string {
 	return description
 }
 
-// adviceOn returns what the user should do about an error, or "". said is the detail of the server's answer; nil if the server did not answer.
+// adviceOn returns what the user should do about an error, or "". said is the server's error detail: if it names a role, a token of that
+// role is needed. said is nil if the server did not answer.
 func adviceOn(code codes.Code, said *errdetails.ErrorInfo) string {
 	if role := said.GetMetadata()["role"]; role != "" {
 		return fmt.Sprintf("Use a token of that role or a higher one: latchkey token create --role %s.", role)

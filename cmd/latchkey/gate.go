@@ -58,6 +58,7 @@ type gateSet struct {
 	All   bool     `xor:"spaces" help:"Guests of all spaces may open the gate."`
 }
 
+// Run changes a gate: only what the flags give. It fails without a flag.
 func (c *gateSet) Run(ctx context.Context, r *remote, io *streams) error {
 	if c.Name == nil && c.Floor == nil && len(c.Space) == 0 && !c.All {
 		return errNothing
@@ -86,7 +87,7 @@ func (c *gateDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// printGates prints a table of gates, which are doors of common areas.
+// printGates prints a table of gates, which are doors that several spaces share.
 func (s *session) printGates(list []*propertyv1.Gate) {
 	var rows [][]string
 	for _, g := range list {

@@ -34,7 +34,8 @@ Example:
   latchkey guest erase 4711 --yes`
 }
 
-// Run requests the erasure of the data of the guests of a reservation. The server erases them later.
+// Run requests the erasure of the data of one companion, or of all guests of a reservation. The server erases them later; Run prints by
+// when.
 func (c *guestErase) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		x, err := s.findReservation(c.ID)

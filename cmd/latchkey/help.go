@@ -15,7 +15,7 @@ type helpCommand struct {
 	Topic []string `arg:"" optional:"" help:"A command, or \"connection\": how commands reach a server."`
 }
 
-// Run prints the help of a command, or how commands reach a server.
+// Run prints the help of a command, or how commands reach a server. It fails if there is no such command.
 func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error {
 	if len(c.Topic) == 1 && c.Topic[0] == "connection" {
 		connectionHelp(k, io)
@@ -42,8 +42,8 @@ func connectionFlags(n *kong.Node) (flags []*kong.Flag) {
 	return flags
 }
 
-// printHelp prints the help of a command, as kong does, but without the connection flags that are rarely needed. latchkey help connection
-// explains those.
+// printHelp prints the help of a command, as kong does, but hides the connection flags that are rarely needed. It then refers to latchkey
+// help connection, which explains them.
 func printHelp(options kong.HelpOptions, c *kong.Context) error {
 	selected := c.Selected()
 	if selected == nil {
@@ -97,7 +97,8 @@ Example, first on the server's machine, then on another:
 // valued are the connection flags that take a value.
 var valued = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca"}
 
-// flagsLast moves connection flags that the user typed before the command to the end of the command line, where kong accepts them.
+// flagsLast moves connection flags that the user typed before the command to the end of the command line, or before "--", where kong
+// accepts them. If another flag is before the command, it changes nothing.
 func flagsLast(args []string) []string {
 	i := 0
 	for i < len(args) {

@@ -91,8 +91,8 @@ func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, l
 	return spaces, lines
 }
 
-// checkSpace checks one space of a file. private and beds are the cells of these columns. It sets whether the space is private, and returns
-// the number of its beds and all problems.
+// checkSpace checks one space of a file. private and beds are the cells of these columns. It sets whether the space is private. It returns
+// the number of beds to create in a dorm, and a text for each problem.
 func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, problems []string) {
 	switch {
 	case !slices.Contains(types, n.GetType()):
@@ -123,7 +123,7 @@ func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, probl
 	return number, problems
 }
 
-// atLines wraps an error of the server about a request that was made from the lines of a file, to name these lines in the error text.
+// atLines is an error of the server about a request that was made from the lines of a file. The error text names these lines.
 type atLines struct {
 	error
 	list    string            // name of the list field in the request
@@ -133,7 +133,8 @@ type atLines struct {
 
 func (e *atLines) Unwrap() error { return e.error }
 
-// of returns the line and column that a request field came from: spaces[1].parentName becomes "line 3: dorm".
+// of returns the line and column that a request field came from: spaces[1].parentName becomes "line 3: dorm". It returns other fields
+// unchanged.
 func (e *atLines) of(field string) string {
 	rest, found := strings.CutPrefix(field, e.list+"[")
 	number, rest, closed := strings.Cut(rest, "]")

@@ -126,7 +126,8 @@ type rotateSecret struct {
 	DropPrevious bool   `help:"Sign only with the new secret, because the old one leaked. Left out: calls carry both signatures for a while."`
 }
 
-// Run replaces the secret that signs calls to the partner, and prints the new one.
+// Run replaces the secret that signs calls to the partner, and prints the new one. For a while calls carry both signatures, unless
+// --drop-previous is set.
 func (c *rotateSecret) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateSigningSecret(s, &propertyv1.RotateSigningSecretRequest{Id: c.ID, DropPrevious: c.DropPrevious})
@@ -218,7 +219,7 @@ func (endpointTest) Help() string {
   latchkey endpoint test int_... getSpaces`
 }
 
-// Run tests an endpoint. It fails if the endpoint does.
+// Run makes the server call an endpoint of a partner once, without effect on a guest. It fails if the answer is not as agreed.
 func (c *endpointTest) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).TestEndpoint(s, &propertyv1.TestEndpointRequest{Id: c.ID, Action: c.Action})

@@ -39,7 +39,7 @@ func (*backupCommand) Help() string {
 To restore a copy: latchkey restore FILE.`
 }
 
-// Run copies the embedded database to a new file, also while the server uses it.
+// Run copies the embedded database to a new file, also while the server uses it. It fails for PostgreSQL, or if the file exists.
 func (c *backupCommand) Run(ctx context.Context, io *streams) (err error) {
 	if c.Database != "" && !strings.HasPrefix(c.Database, "sqlite:") {
 		return errors.New("backup copies only an embedded database; for PostgreSQL use pg_dump or continuous archiving")
@@ -75,7 +75,8 @@ func (*keyRotate) Help() string {
 If the command is interrupted, run it again: nothing is lost. Earlier backups need the old key: keep it as long as you keep them.`
 }
 
-// Run replaces the key-encryption key by a new one and encrypts every data key with it. No server may use the database meanwhile.
+// Run replaces the key-encryption key in the key file by a new one and encrypts every data key with it. It fails if a server uses the
+// database, or if the key does not come from a file.
 func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
 	if c.Key != "" || len(c.KeyCommand) > 0 {

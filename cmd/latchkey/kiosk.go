@@ -75,7 +75,7 @@ func (kioskReset) Help() string {
   latchkey kiosk reset Lobby`
 }
 
-// Run gives a kiosk a new code, with which a tablet must be enrolled again.
+// Run ends the credential of a kiosk's tablet, and prints a new code, with which a tablet must be enrolled again.
 func (c *kioskReset) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aKiosk, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewKioskServiceClient(s.conn).ResetKiosk(s, &propertyv1.ResetKioskRequest{Id: c.ID})

@@ -72,7 +72,7 @@ func (c *lockList) emptyText() string {
 }
 
 // knownBridge replaces the name or id of a bridge by its id, and fails if there is no such bridge. Otherwise a wrong id would give an empty
-// list of locks.
+// list of locks. An empty text stays empty.
 func (s *session) knownBridge(bridge *string) error {
 	if *bridge == "" {
 		return nil
@@ -116,7 +116,7 @@ func (c *lockHistory) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// historyRows returns a table of the history of a lock, oldest first.
+// historyRows returns the rows of a table of the history of a lock, oldest first: battery, clock, times without a connection, and events.
 func historyRows(h *propertyv1.LockHistory) [][]string {
 	type moment struct {
 		at          *timestamppb.Timestamp
@@ -185,7 +185,7 @@ In a file, the first line names the columns, and each other line names a lock an
   Front,Main entrance`
 }
 
-// Run assigns one lock to a door or, with --file, many locks.
+// Run assigns one lock to a door or, with --file, many locks. The codes of current stays move to the lock at once.
 func (c *lockAssign) Run(ctx context.Context, r *remote, io *streams) error {
 	switch {
 	case c.File != "" && c.ID != "":
@@ -279,7 +279,7 @@ const noLock = "There is no lock yet. Locks appear when their bridge connects: l
 // printLocks prints a table of locks.
 func (s *session) printLocks(list []*propertyv1.Lock) { s.printLockTable(noLock, list) }
 
-// printLockTable is printLocks with another text for an empty list.
+// printLockTable is printLocks with another text, none, for an empty list.
 func (s *session) printLockTable(none string, list []*propertyv1.Lock) {
 	var rows [][]string
 	for _, l := range list {
@@ -295,7 +295,7 @@ func (s *session) printLockTable(none string, list []*propertyv1.Lock) {
 	s.printTable(none, []string{"id", "name", "door", "online", "bolt", "battery", "bridge", "address"}, rows)
 }
 
-// onlineText returns whether a lock is reachable, and if not, why.
+// onlineText returns yes if a lock is reachable, and otherwise no with the reason, if it is known.
 func onlineText(st *propertyv1.LockStatus) string {
 	if st.GetOnline() || st.GetOfflineReason() == "" {
 		return yesOrNo(st.GetOnline())
@@ -325,7 +325,7 @@ func (s *session) printLock(a *propertyv1.GetLockResponse) {
 	s.printTable("No slot has been used.", []string{"slot", "evidence", "result", "used by", "opens from", "until", "used"}, rows)
 }
 
-// wrongPINText returns how a lock reacts to wrong PINs. can is what the lock can do; s is its status.
+// wrongPINText returns how a lock or its bridge reacts to wrong PINs, or a dash. can is what the lock can do; s is its status.
 func wrongPINText(can *propertyv1.LockAbilities, s *propertyv1.LockStatus) string {
 	if s.GetKeypadPausedUntil() != nil {
 		return "the keypad is paused until " + formatTime(s.GetKeypadPausedUntil())

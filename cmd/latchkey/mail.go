@@ -92,6 +92,7 @@ func (mailResend) Help() string {
   latchkey mail resend mai_01JD3Q`
 }
 
+// Run orders a mail again. The new mail has a new link and an id of its own, which Run prints.
 func (c *mailResend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMailServiceClient(s.conn).ResendMail(s, &propertyv1.ResendMailRequest{Id: c.ID})
@@ -111,8 +112,8 @@ Example:
 // maxBounce is how many bytes of a bounce report are read. The API accepts no more.
 const maxBounce = 512 << 10
 
-// Run sends the server a bounce report: a mail that says that another mail was not delivered. It cuts a report at maxBounce bytes. The
-// parts that the server needs come first: the report itself and the header of the returned mail.
+// Run sends the server a bounce report from standard input: a mail that says that another mail was not delivered. It cuts a report at
+// maxBounce bytes. The parts that the server needs come first: the report itself and the header of the returned mail.
 func (*mailBounce) Run(ctx context.Context, r *remote, in *streams) error {
 	raw, err := io.ReadAll(io.LimitReader(in.in, maxBounce))
 	if err != nil {
@@ -147,7 +148,7 @@ func (mailSettings) Help() string {
   latchkey mail settings --host smtp.example.com --user desk --from desk@example.com --password-stdin < password.txt`
 }
 
-// Run changes the mail settings that the flags give. Without flags it prints them.
+// Run changes the mail settings that the flags give. Without flags it prints them. With --password-stdin it reads the password, one line.
 func (c *mailSettings) Run(ctx context.Context, r *remote, io *streams) error {
 	change := &propertyv1.MailSettingsChange{
 		Host: c.Host, Port: c.Port, Security: c.Security, User: c.User, FromAddress: c.From, FromName: c.FromName, ReplyTo: c.ReplyTo,
@@ -235,7 +236,8 @@ func (mailInvite) Help() string {
   latchkey mail invite INTEGRATION --on`
 }
 
-// Run switches the mails that invite guests of an integration to check in on or off. Without a flag it prints how many would be sent.
+// Run switches the mails that invite guests of an integration to check in on or off. On sends those that are due at once. Without a flag it
+// prints how many would be sent.
 func (c *mailInvite) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		client := propertyv1.NewMailServiceClient(s.conn)

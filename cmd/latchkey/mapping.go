@@ -117,7 +117,8 @@ func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
-// unreadHint returns a hint to read the partner's spaces if the server never read them. If it did, unreadHint returns the text otherwise.
+// unreadHint returns a hint to read the partner's spaces if the server never read them. If it did, unreadHint returns the argument
+// otherwise.
 func (s *session) unreadHint(integration, otherwise string) (string, error) {
 	answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: integration})
 	if err != nil {
@@ -203,7 +204,7 @@ func (mappingImport) Help() string {
 // mappingSheet is the format of the file of mapping import.
 var mappingSheet = sheet{columns: []string{"partner", "space"}, needed: []string{"partner", "space"}, row: "mapping", nothing: "nothing was mapped"}
 
-// Run maps the spaces in a CSV file with one call. If a line is wrong, it maps none.
+// Run maps the spaces in a CSV file with one call. If a line is wrong, it maps none. With --dry-run it only shows what would change.
 func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 	records, wrong, err := mappingSheet.readFile(c.File, io)
 	if err != nil {
@@ -268,6 +269,7 @@ func (mappingUnset) Help() string {
 	return `Stays in that space lose access to the door at once.`
 }
 
+// Run removes the mapping of one space of the partner. Stays in it lose access to the door at once.
 func (c *mappingUnset) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if err := s.resolve(aPartnerSpace(c.ID), &c.External); err != nil {
@@ -286,7 +288,8 @@ type mappingConflicts struct {
 	All bool   `help:"Include resolved conflicts."`
 }
 
-// Run lists the conflicts: where the mapping and the partner's current spaces disagree. Each has the cures (possible fixes) to choose from.
+// Run lists the conflicts: where the mapping and the partner's current spaces disagree. It lists the cures of each, which are fixes that
+// the user can choose with mapping cure.
 func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		all := &propertyv1.ConflictList{}

@@ -9,8 +9,8 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// printMappingChange prints the answer to a call that changes a mapping. After a dry run it prints preview; otherwise preview is nil, and done
-// prints the result.
+// printMappingChange prints the answer to a call that changes a mapping, or returns its error err. After a dry run it prints preview, the
+// stays whose doors would change. Otherwise preview is nil, and done prints the result.
 func (s *session) printMappingChange(answer proto.Message, err error, preview *propertyv1.MappingPreview, done func()) error {
 	if err == nil && preview != nil {
 		zone, err := s.loadZone()
@@ -53,7 +53,8 @@ Example:
   latchkey mapping create int_... --dry-run`
 }
 
-// Run creates the spaces that only the partner has, and maps them.
+// Run creates the spaces that only the partner has, and maps them. The server limits how many one call creates; Run prints how many are
+// left.
 func (c *mappingCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).CreateMissingSpaces(s, &propertyv1.CreateMissingSpacesRequest{IntegrationId: c.ID, ValidateOnly: c.DryRun})
@@ -109,7 +110,7 @@ func (c *mappingChanges) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
-// changedText describes the first three spaces of a change: what they were mapped to before and after.
+// changedText describes the first three spaces of a change of the mapping: what they were mapped to before and after.
 func changedText(change *propertyv1.MappingChange) string {
 	var parts []string
 	for i, row := range change.GetRows() {

@@ -34,6 +34,7 @@ func (messageList) Help() string {
   latchkey message list --search "late arrival"`
 }
 
+// Run prints the first conversations that match. The server filters within a page, so Run skips pages without a match.
 func (c *messageList) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		api := propertyv1.NewMessageServiceClient(s.conn)

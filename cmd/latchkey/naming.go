@@ -11,7 +11,7 @@ import (
 // naming has the flags and arguments of a command, to translate request fields in error messages.
 type naming struct{ flags, arguments []string }
 
-// namingOf returns the flags and arguments of a command.
+// namingOf returns the flags and arguments of a command, or an empty naming if command is nil.
 func namingOf(command *kong.Node) naming {
 	var n naming
 	if command == nil {
@@ -66,7 +66,8 @@ func (n naming) of(field string) string {
 // camel matches words in camel case, such as the names of request fields in an error message.
 var camel = regexp.MustCompile(`\b[a-z]+([A-Z][a-z]*)+\b`)
 
-// in returns a message of the server with the names of request fields replaced by flags and arguments.
+// in returns a message of the server with the names of request fields, such as timeZone, replaced by the flags and arguments of the
+// command.
 func (n naming) in(message string) string {
 	return camel.ReplaceAllStringFunc(message, n.of)
 }

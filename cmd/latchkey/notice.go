@@ -44,7 +44,8 @@ type noticeRead struct {
 	All bool     `help:"All unread notices."`
 }
 
-// Run marks notices as read. It fails if a named notice does not exist.
+// Run marks notices as read: the named ones, or with --all every unread one. It fails if a named notice does not exist, after it has marked
+// the others.
 func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 	if c.All == (len(c.IDs) > 0) {
 		return errors.New("name some notices, or use --all")
@@ -58,8 +59,8 @@ func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// checkNoticesExist returns an error if the property lacks a notice with one of the ids. It is used when the server marked fewer notices as read
-// than the user named.
+// checkNoticesExist returns an error if the property lacks a notice with one of the ids. It is called if the server marked fewer notices as
+// read than the user named, which also happens if one was read before.
 func (s *session) checkNoticesExist(ids []string) error {
 	missing := slices.Clone(ids)
 	for token := ""; len(missing) > 0; {

@@ -63,7 +63,7 @@ func (*peopleList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// memberState returns whether a person has access, and a second factor, as text.
+// memberState returns as text whether a person has access, and a second factor for the sign-in.
 func memberState(m *propertyv1.Member) string {
 	switch {
 	case m.GetDisabled():
@@ -92,7 +92,7 @@ func (c *peopleInvite) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// printInvitation prints the link with which an invited person gets access. mailed is whether the server has also mailed it.
+// printInvitation prints the link with which an invited person gets access. If mailed is false, the user must pass the link on.
 func (s *session) printInvitation(i *propertyv1.PersonInvitation, link *propertyv1.InvitationLink, mailed bool) {
 	s.say("Invited %s as %s: %s.", i.GetEmail(), i.GetRole(), i.GetId())
 	advice := "; works once, until " + formatTime(i.GetEndsAt())
@@ -141,7 +141,8 @@ type personArgument struct {
 	ID string `arg:"" name:"person" help:"The person's address, name or id (prs_...)."`
 }
 
-// change changes the person that the argument names, and prints their access. request has the fields to change; change sets its id.
+// change changes the person that the argument names, and prints the role and state after it. request has the fields to change; change sets
+// its id.
 func (a *personArgument) change(ctx context.Context, r *remote, io *streams, request *propertyv1.UpdatePersonRequest) error {
 	return r.asStaffOn(ctx, io, aPerson, &a.ID, func(s *session) error {
 		request.Id = a.ID

@@ -15,8 +15,8 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// printAnswer ends a command: it prints the server's answer m as JSON with --json, otherwise by calling human. If the call failed, it returns
-// its error err and prints nothing.
+// printAnswer ends a command: it prints the server's answer m as JSON with --json, otherwise by calling human. If err, the error of the
+// call, is not nil, it returns err and prints nothing.
 func (s *session) printAnswer(m proto.Message, err error, human func()) error {
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func yesOrNo(b bool) string {
 	return "no"
 }
 
-// spaceText returns the name of a space for a table, that of a bed with its dorm, or a dash.
+// spaceText returns the name of a space for a table: for a bed with that of its dorm, parent, and a dash if there is no space.
 func spaceText(parent, name string) string { return dash(text.FullName(parent, name)) }
 
 // dash returns the text s, or a dash if it is empty.

@@ -35,7 +35,7 @@ type settings struct {
 	OwingThreshold *int32  `placeholder:"MINOR" help:"With --owing threshold: the largest amount that does not block, in the currency's minor unit."`
 }
 
-// toMessage returns the flags as settings of a request, with a name and a time zone. nil fields are not changed.
+// toMessage returns the flags as settings of a request, with a name and a time zone. The server does not change what is nil.
 func (c settings) toMessage(name, zone *string) *propertyv1.PropertySettings {
 	return &propertyv1.PropertySettings{
 		Name: name, TimeZone: zone, CheckInTime: c.CheckIn, CheckOutTime: c.CheckOut, EarlyInMinutes: c.EarlyIn, LateOutMinutes: c.LateOut,
@@ -150,6 +150,7 @@ func (propertySet) Help() string {
   latchkey property set --late-out 60 --check-out 10:00`
 }
 
+// Run changes the settings that the flags give, also for current stays. It fails without a flag.
 func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
 	if *c == (propertySet{}) {
 		return errNothing
@@ -174,7 +175,8 @@ Example:
   latchkey property delete --property "Harbour Hostel"`
 }
 
-// Run deletes a property after the user has confirmed its name. It repeats the call until the server has deleted everything.
+// Run deletes a property after the user has confirmed its name. It repeats the call until the server has deleted everything. The server
+// refuses while a lock may hold a code.
 func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	for done := false; !done; { // each call has its own deadline and deletes a part
 		err := r.asOperator(ctx, io, func(s *session) (err error) {

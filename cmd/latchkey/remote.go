@@ -45,8 +45,8 @@ type remote struct {
 	typed string
 }
 
-// AfterApply is called by kong after parsing. It remembers the connection flags that the user typed, and passes r to the Run method of the
-// command.
+// AfterApply is called by kong after parsing. It remembers the connection flags that the user typed, without values from the environment,
+// and passes r to the Run method of the command.
 func (r *remote) AfterApply(c *kong.Context) error {
 	r.typed = ""
 	for _, p := range c.Path {
@@ -105,7 +105,8 @@ type session struct {
 	end    context.CancelFunc
 }
 
-// with opens a session with the server, calls f and closes the session. It makes errors of the connection understandable.
+// with opens a session with the server, calls f and closes the session. The calls of f together may take as long as patience. It explains
+// errors of TLS.
 func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error) error {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	s := &session{Context: ctx, remote: r, streams: io, end: cancel}
@@ -117,7 +118,7 @@ func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error
 	return r.explainTLSFailure(ctx, f(s))
 }
 
-// asOperator runs f in a session for a command that calls the admin API.
+// asOperator runs f in a session for a command that calls the admin API. It refuses the token of a property.
 func (r *remote) asOperator(ctx context.Context, io *streams, f func(s *session) error) error {
 	return r.with(ctx, io, func(s *session) error {
 		if strings.HasPrefix(r.Token, "lkp_") {
@@ -145,12 +146,13 @@ func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) er
 	})
 }
 
-// asOperatorOn is asOperator for a command on one object of a kind. Before it calls f, it replaces the object's name in word by its id.
+// asOperatorOn is asOperator for a command on one object of a kind. Before it calls f, it replaces the object's name in *word by its id.
 func (r *remote) asOperatorOn(ctx context.Context, io *streams, k kind, word *string, f func(s *session) error) error {
 	return r.asOperator(ctx, io, withResolvedName(k, word, f))
 }
 
-// asStaffOn is asStaff for a command on one object of a kind. Before it calls f, it replaces the object's name in word by its id.
+// asStaffOn is asStaff for a command on one object of a kind. Before it calls f, it replaces the object's name in *word by its id. An empty
+// word stays empty.
 func (r *remote) asStaffOn(ctx context.Context, io *streams, k kind, word *string, f func(s *session) error) error {
 	return r.asStaff(ctx, io, withResolvedName(k, word, f))
 }
@@ -280,7 +282,8 @@ func (s *session) enterProperty() error {
 	return nil
 }
 
-// resolveProperty returns the id of the property that --property names or, without the flag, of the only property.
+// resolveProperty returns the id of the property that --property names or, without the flag, of the only property. It fails if there are
+// several. It does not check that an id exists.
 func (s *session) resolveProperty() (string, error) {
 	if s.Property != "" {
 		id := s.Property
@@ -326,7 +329,7 @@ func (s *session) checkProperty() error {
 	return nil
 }
 
-// close revokes the staff token that was created for this command and closes the connection.
+// close revokes the staff token if one was created for this command, and closes the connection. It ignores errors.
 func (s *session) close() {
 	defer s.end()
 	if s.minted != nil {

@@ -98,7 +98,8 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// loadReservations loads the reservations that match a request, at most limit. more is whether the server has further ones.
+// loadReservations loads the reservations that match a request, at most limit. more is whether the server has further ones. It changes the
+// page in req.
 func (s *session) loadReservations(req *propertyv1.ListReservationsRequest, limit int) (all []*propertyv1.Reservation, more bool, err error) {
 	for {
 		req.PageSize = int32(min(limit-len(all), 200)) // a page has at most 200 reservations
@@ -138,7 +139,7 @@ func (s *session) printReservationTable(zone *time.Location, none string, list [
 	s.printTable(none, []string{"number", "guest", "room", "from", "to", "state"}, rows)
 }
 
-// guestOf returns the full name of the guest for whom a reservation was made.
+// guestOf returns the full name of the booker of a reservation.
 func guestOf(x *propertyv1.Reservation) string {
 	return strings.TrimSpace(x.GetFirstName() + " " + x.GetLastName())
 }
@@ -238,7 +239,8 @@ func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// loadContact loads a found reservation again, with the contact of the booker, which lists leave out.
+// loadContact loads a found reservation again, with the contact of the booker, which lists leave out. If it was removed meanwhile,
+// loadContact returns found.
 func (s *session) loadContact(found *propertyv1.Reservation) (*propertyv1.Reservation, error) {
 	all, _, err := s.loadReservations(&propertyv1.ListReservationsRequest{Ids: []string{found.GetId()}}, 1)
 	if err != nil || len(all) == 0 {
@@ -247,7 +249,7 @@ func (s *session) loadContact(found *propertyv1.Reservation) (*propertyv1.Reserv
 	return all[0], nil
 }
 
-// countOrEmpty formats a count that the PMS may not have sent.
+// countOrEmpty formats a count. It returns "" for nil: the PMS did not send the count.
 func countOrEmpty(n *int32) string {
 	if n == nil {
 		return ""

@@ -89,8 +89,8 @@ func (k kind) choose(word string, list []candidate) (string, error) {
 	return "", fault.New(fault.Precondition, fault.Ambiguous, "%s", text)
 }
 
-// resolve replaces names of objects of a kind in words by their ids. Ids and empty words stay unchanged. It loads the list of objects only if
-// it needs it.
+// resolve replaces names of objects of a kind in words by their ids. It does not check ids, and leaves empty words unchanged. It loads the
+// list of objects only if it needs it.
 func (s *session) resolve(k kind, words ...*string) error {
 	var list []candidate
 	for _, w := range words {
@@ -191,7 +191,8 @@ var (
 	}}
 )
 
-// tokenKind returns the kind for tokens. list loads the tokens to choose from; listing is the command that prints them.
+// tokenKind returns the kind for tokens, so that a command can name a token. list loads the tokens to choose from; listing is the command
+// that prints them.
 func tokenKind(listing string, list func(s *session) (*adminv1.TokenList, error)) kind {
 	return kind{"token", []string{"tok_"}, fault.TokenNotFound, listing, func(s *session) ([]candidate, error) {
 		tokens, err := list(s)

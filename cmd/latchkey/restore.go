@@ -32,7 +32,8 @@ Examples:
   latchkey restore /backups/latchkey-2026-07-01.db --force`
 }
 
-// Run checks the backup, and then installs it as the embedded database. It changes nothing if a check fails.
+// Run checks the backup, and then installs it as the embedded database. It changes nothing if a check fails, a server runs, or there is a
+// database and --force is not set.
 func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
 	path, ok := db.SQLitePath(cfg.DatabaseURL())

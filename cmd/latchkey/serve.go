@@ -56,7 +56,8 @@ func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	return s.Run(ctx)
 }
 
-// welcome prints the addresses of the started server and, if there is no property or no owner yet, the next step.
+// welcome prints the addresses of the started server. If there is no property or no person who can sign in yet, it also prints the next
+// step. For a new installation this includes a link for the first owner, which it creates.
 func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Server) error {
 	empty, err := s.Empty(ctx)
 	if err != nil {
@@ -97,7 +98,7 @@ func (c *serveCommand) next() string {
 	return c.typed("latchkey property create \"Hostel Miramar\" --time-zone Europe/Lisbon")
 }
 
-// typed returns a command with --data-dir, if it needs the flag to find this server.
+// typed returns a command with --data-dir added, if it would not find this server without the flag.
 func (c *serveCommand) typed(command string) string {
 	if here, err := filepath.Abs(config.Default().DataDir); err != nil || here != c.DataDir {
 		command += fmt.Sprintf(" --data-dir %q", c.DataDir)
@@ -116,7 +117,7 @@ func (*migrateCommand) Help() string {
 	return "Serve migrates an embedded database itself. Migrate a PostgreSQL database with this command before you start the new version."
 }
 
-// Run carries out the pending migrations of the database or, with --check, lists them.
+// Run carries out the pending migrations, in a new database all of them. With --check it only lists them, and fails if there are any.
 func (c *migrateCommand) Run(ctx context.Context, io *streams) (err error) {
 	url := config.Config{DataDir: c.DataDir, Database: c.Database}.DatabaseURL()
 	if c.Check && db.Missing(url) {

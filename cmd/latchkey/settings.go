@@ -49,8 +49,8 @@ type settingsFile struct {
 	lines  map[string]int
 }
 
-// read reads the file of --config: a JSON object whose keys are flag names without leading dashes. kong then asks the result for the value of
-// each flag.
+// read reads the file of --config: a JSON object whose keys are flag names without leading dashes, at most 1 MiB. It fails if a name is
+// unknown or set twice. kong then asks the result for the value of each flag.
 func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 	s.name, s.values, s.lines = "the settings file", map[string]any{}, map[string]int{}
 	if named, ok := r.(interface{ Name() string }); ok {
@@ -99,7 +99,7 @@ func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 // Validate has nothing to check here; [kong.Resolver] requires it.
 func (s *settingsFile) Validate(*kong.Application) error { return nil }
 
-// unknown returns an error that lists the settings in the file that do not exist, or nil.
+// unknown returns an error that lists the names in the file that are no settings, each with a similar name, or nil.
 func (s *settingsFile) unknown() error {
 	var unknown []string
 	for name := range s.values {

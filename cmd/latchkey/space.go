@@ -34,7 +34,7 @@ func (spaceCreate) Help() string {
   latchkey space create "Dorm A" --type Dorm --beds 4`
 }
 
-// mostBeds is how many beds fit into one call together with their dorm.
+// mostBeds is how many beds one call can create together with their dorm: a call creates at most mostRows spaces.
 const mostBeds = 499
 
 func (c *spaceCreate) Run(ctx context.Context, r *remote, io *streams) error {
@@ -97,6 +97,7 @@ type spaceSet struct {
 	Active  *bool   `negatable:"" help:"An inactive space gives no access."`
 }
 
+// Run changes a space: only what the flags give. It fails without a flag.
 func (c *spaceSet) Run(ctx context.Context, r *remote, io *streams) error {
 	if *c == (spaceSet{ID: c.ID}) {
 		return errNothing

@@ -124,8 +124,8 @@ func (s *session) loadOpenings(door string, zone *time.Location) (all []opening,
 	return all, more, nil
 }
 
-// usesSince returns the uses of codes, or the remote unlocks, that happened at since or later. more is whether the server may have further
-// ones, because it returns only a limited number.
+// usesSince returns the uses of codes, or the remote unlocks, that happened at since or later. more is true if there are maxCodeUses of
+// them: the server returns no more, so others may be missing.
 func usesSince[U interface{ GetAt() *timestamppb.Timestamp }](uses []U, since time.Time) (recent []U, more bool) {
 	for _, u := range uses {
 		if !u.GetAt().AsTime().Before(since) {
@@ -211,7 +211,7 @@ func codeSentence(space *propertyv1.Space, u *propertyv1.CodeUse) string {
 	return fmt.Sprintf("%s refused %s.", text.FullName(space.GetParentName(), space.GetName()), code)
 }
 
-// atDoor reports whether a step of this kind in an explanation is an opening or a refusal at a door.
+// atDoor reports whether a step with this kind, such as doorOpenedByStaff, is an opening or a refusal at a door.
 func atDoor(kind string) bool {
 	return strings.HasPrefix(kind, "doorOpened") || strings.HasSuffix(kind, "Denied")
 }

@@ -22,7 +22,7 @@ func (reservationExtend) Help() string {
   latchkey reservation extend Lovelace --until "2026-07-01 09:00" --reason "waits for the taxi"`
 }
 
-// Run extends the access of a guest in house beyond the planned end of the stay.
+// Run extends the access of a guest in house beyond the planned end of the stay, by at most 24 hours.
 func (c *reservationExtend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -73,6 +73,7 @@ func (reservationRevealPIN) Help() string {
   latchkey reservation reveal-pin 4711 --reason "forgot the phone in the room"`
 }
 
+// Run prints the PIN of a stay, and those of gates (shared doors) where it has another. The server records the read and the reason.
 func (c *reservationRevealPIN) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -99,6 +100,7 @@ func (reservationReplacePIN) Help() string {
   latchkey reservation replace-pin 4711 --reason "showed the PIN to others"`
 }
 
+// Run gives a stay a new PIN, which it does not print: the guest gets it by mail.
 func (c *reservationReplacePIN) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)

@@ -15,7 +15,7 @@ type testStayCommands struct {
 	End     testStayEnd     `cmd:"" help:"End the test stay. Its code is removed from the doors."`
 }
 
-// printTestStay prints a test stay with its doors.
+// printTestStay prints a test stay, which staff book to try the check-in, and what is known of its code at each door.
 func (s *session) printTestStay(t *propertyv1.TestStay) {
 	s.printFacts("reservation", t.GetReservationId(), "number", t.GetNumber(), "state", t.GetState(), "room", spaceText(t.GetParentSpaceName(), t.GetSpaceName()), "ends", formatTime(t.GetEndsAt()))
 	for _, d := range t.GetDoors() {
@@ -41,6 +41,7 @@ func (testStayStart) Help() string {
   latchkey test-stay start "Room 101"`
 }
 
+// Run books a test stay, ends the former one, and prints the guest's link.
 func (c *testStayStart) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if err := s.resolve(aSpace, &c.Space); err != nil {

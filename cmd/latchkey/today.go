@@ -78,7 +78,7 @@ func (s *session) printDay(zone *time.Location, day *propertyv1.DayList) {
 	s.printTable("No stay is in this list.", []string{"guest", "room", "from", "to", "readiness", "check-in", "number"}, rows)
 }
 
-// printArrivalsByRoom prints how many stays of a day begin in each room and bed.
+// printArrivalsByRoom prints how many stays of a day begin in each room and bed that has any, and how many have no mapped room.
 func (s *session) printArrivalsByRoom(date string) error {
 	answer, err := propertyv1.NewDayServiceClient(s.conn).CountArrivals(s, &propertyv1.CountArrivalsRequest{Date: date})
 	if err != nil {

@@ -77,7 +77,7 @@ func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// inMinutes converts the lifetime of a token to minutes for the API. It rounds up, because 0 would mean that the token never expires.
+// inMinutes converts a duration to minutes for the API. It rounds up, because 0 minutes would mean that a token never expires.
 func inMinutes(d time.Duration) int32 {
 	return int32((d + time.Minute - 1) / time.Minute)
 }

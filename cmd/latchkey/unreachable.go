@@ -24,8 +24,8 @@ const (
 	otherwiseFailed tlsProblem = ""
 )
 
-// tlsProblemOf derives from the text of a connection error why TLS failed. It calls serverSpeaksTLS, which asks the server, only if the
-// text leaves this open.
+// tlsProblemOf derives from the text of a connection error why TLS failed. If the text leaves open whether the server uses TLS, it calls
+// serverSpeaksTLS, which asks the server.
 func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	switch {
 	case strings.Contains(text, "certificate signed by unknown authority"), strings.Contains(text, "certificate is not trusted"):
@@ -42,8 +42,8 @@ func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	return otherwiseFailed
 }
 
-// explainTLSFailure returns err, the error of a session. If the server on another machine was not reached because of TLS, it returns an error
-// with an explanation instead.
+// explainTLSFailure returns err, the error of a session. If the server on another machine was not reached because of TLS, it returns an
+// error that says what to do instead.
 func (r *remote) explainTLSFailure(ctx context.Context, err error) error {
 	st := statusOf(err)
 	if r.Server == "" || st == nil || st.Code() != codes.Unavailable || !strings.Contains(st.Message(), "connection error") {
@@ -67,13 +67,13 @@ func (r *remote) explainTLSFailure(ctx context.Context, err error) error {
 	return fault.New(fault.Unavailable, fault.UnavailableReason, "%s", text)
 }
 
-// certificateError extracts the error of the certificate check from the text of a connection error.
+// certificateError extracts the error of the certificate check from the text of a connection error, or returns "".
 func certificateError(text string) string {
 	_, said, _ := strings.Cut(text, "x509: ")
 	return strings.Trim(said, `"`)
 }
 
-// speaksTLS reports whether the server at an address answers a TLS handshake. It sends no data.
+// speaksTLS reports whether the server at an address answers a TLS handshake within 2 seconds. It sends no other data.
 func speaksTLS(ctx context.Context, address string) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), 2*time.Second)
 	defer cancel()

@@ -40,7 +40,7 @@ func popText(c *kong.DecodeContext) (string, error) {
 	return text, nil
 }
 
-// lifetime is a flag for how long a token is valid, in minutes for the API. It is 0 if the flag is left out: the token never expires.
+// lifetime is a flag for how long a token is valid, in minutes for the API. If the flag is left out, it is 0: the token never expires.
 type lifetime int32
 
 // Decode parses the flag's value for kong: a duration above 0, such as 30d.
@@ -56,7 +56,7 @@ func (l *lifetime) Decode(c *kong.DecodeContext) error {
 	return nil
 }
 
-// minutes is a flag for a duration that the API takes in whole minutes.
+// minutes is a flag for a duration that the API takes in whole minutes. It is rounded up.
 type minutes int32
 
 // Decode parses the flag's value for kong: a duration such as 1d, or a number of minutes.

@@ -45,7 +45,7 @@ func unknownVariableWarnings(environment, known []string) (warnings []string) {
 	return warnings
 }
 
-// nearestWord returns the known word most similar to word, or "" if none is similar enough.
+// nearestWord returns the known word most similar to word. It returns "" if more than about a third of the characters differ.
 func nearestWord(word string, known []string) string {
 	return text.Nearest(word, known, len(strings.TrimPrefix(word, "LATCHKEY_"))/3+1)
 }

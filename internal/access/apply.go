@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Apply carries out the steps of [Reconcile] on the slots of the locks. A lock without a free slot is no error: the
-// plan and a notice report it.
+// Apply carries out the steps of [Reconcile] on the slots of the locks, and gives slots that become free at once to waiting reservations. A
+// lock without a free slot is no error: the plan and a notice report it.
 func (run *Run) Apply() error {
 	if run.Right.Open {
 		if err := run.markTakenOver(); err != nil {
@@ -66,7 +66,8 @@ func (run *Run) desiredCode(doorID string) (lock.DesiredCode, bool, error) {
 	}, true, err
 }
 
-// putCode sets a code in a free slot of the lock on a door. It does nothing if no PIN is possible there.
+// putCode sets a code in a free slot of the lock on a door. It does nothing if no PIN is possible there. The error is lock.ErrSlotsFull if
+// no slot is free.
 func (run *Run) putCode(doorID string) error {
 	p, ok, err := run.desiredCode(doorID)
 	if err != nil || !ok {
@@ -102,7 +103,7 @@ func (run *Run) changeCode(doorID string, h *installedSlot) error {
 	return nil
 }
 
-// clearCode marks a code to be removed from its lock. A slot that is free at once is counted in run.freed, for
+// clearCode marks a code to be removed from its lock, if the code is desired. A slot that is free at once is counted in run.freed, for
 // [Run.assignFreedSlots].
 func (run *Run) clearCode(h *installedSlot) error {
 	if !h.Present {
@@ -155,12 +156,13 @@ func (run *Run) RefreshEvidence() error {
 	return nil
 }
 
-// IsRemoved reports whether it is proven that no lock holds a code of the holder.
+// IsRemoved reports whether it is proven that no lock holds a code of the holder. It is false while a code is desired.
 func (run *Run) IsRemoved() bool {
 	return !slices.ContainsFunc(run.codes, func(h installedSlot) bool { return h.Present || h.Evidence != slot.Removed })
 }
 
-// MissesDoor reports whether there is a door of the holder on whose lock the holder has no usable slot.
+// MissesDoor reports whether the lock on a door of the holder has no usable code of the holder: none is desired there, a foreign code is in
+// the slot, or the lock does not support codes.
 func (run *Run) MissesDoor() bool {
 	return slices.ContainsFunc(run.doors, func(d Door) bool {
 		return d.takesCode() && !slices.ContainsFunc(run.codes, func(h installedSlot) bool {

@@ -38,9 +38,9 @@ func (s Settings) Rules() (Rules, error) {
 	}, nil
 }
 
-// Decide returns what a reservation may open. A check-in opens doors at once, even before the booked hour, because
-// the reception let the guest in. Only a check-in before the booked day waits until the booked hour less the
-// property's EarlyIn. opened is when the current access began, or zero: a later change does not restart it.
+// Decide returns what a reservation may open. Only a stay that the PMS has started opens doors, until [Stay.End]. A check-in opens them at
+// once, even before the booked hour, because the reception let the guest in. Only a check-in before the booked day waits until the booked
+// hour less the property's EarlyIn. opened is when the current access began, or zero: a later change does not restart it.
 func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	switch s.State {
 	case Started:
@@ -74,7 +74,7 @@ func isLaterDay(a, b time.Time, zone *time.Location) bool {
 	return time.Date(ay, am, ad, 0, 0, 0, 0, time.UTC).After(time.Date(by, bm, bd, 0, 0, 0, 0, time.UTC))
 }
 
-// rightOf returns what a stored grant allows now, without the reservation.
+// rightOf returns what a grant allows now, from its stored row alone, without the state of the reservation.
 func rightOf(g *ent.Grant, now time.Time) Right {
 	switch {
 	case !isLive(g):

@@ -139,7 +139,7 @@ func Describe(f Facts) Plan {
 // allCodes returns the codes of the grant and of the reservation's earlier grants.
 func (f Facts) allCodes() []SlotCode { return slices.Concat(f.Codes, f.Older) }
 
-// describeDoor returns the plan for a door of the reservation's space.
+// describeDoor returns the plan for one of f.Doors: the room or bed, its dorm, or a gate.
 func (f Facts) describeDoor(d Door) PlannedDoor {
 	out := PlannedDoor{ID: d.ID, Name: d.Name, Parent: d.Parent, Kind: d.Kind, PIN: None, SmartKey: None}
 	switch {
@@ -234,8 +234,8 @@ func (f Facts) currentCode(d Door) (SlotCode, bool) {
 	return SlotCode{}, false
 }
 
-// likeliestCode returns the code that most likely still opens a door: a desired code, else a code that is not proven
-// to be removed.
+// likeliestCode returns the code that most likely opens a door: a desired code, else one that is not proven to be removed, else a removed
+// one. found is false if the reservation never had a code there.
 func (f Facts) likeliestCode(doorID string) (worst SlotCode, found bool) {
 	rank := func(h SlotCode) int {
 		switch {

@@ -49,9 +49,9 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 // isPrivate reports whether a space is for one reservation at a time. A bed is private even in a shared dorm.
 func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
-// loadDoors returns the doors of a space: the room or bed, the dorm of a bed, and the gates (shared doors) for its
-// guests. It also returns all locks that it found on them and on other gates. A guest may pass a gate only if the room
-// or bed has a lock, unless gatesAlone is set.
+// loadDoors returns those doors of a space that a plan mentions (see [plannedDoors]): the room or bed, the dorm of a bed, and the gates
+// (shared doors) for its guests. It also returns all locks that it found on them and on other gates. A guest may pass a gate only if the
+// room or bed has a lock, unless gatesAlone is set.
 func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []installedLock, error) {
 	if p.Space == nil {
 		return nil, nil, nil
@@ -195,7 +195,7 @@ type gateRow struct {
 	spaceIDs []string
 }
 
-// toLock returns the part of a lock on which access depends.
+// toLock returns what access depends on: whether the lock can be reached at now, and which PINs and SmartKeys it accepts.
 func (f installedLock) toLock(now time.Time) *Lock {
 	c := f.lock.Capabilities
 	out := &Lock{
@@ -211,7 +211,7 @@ func (f installedLock) toLock(now time.Time) *Lock {
 	return out
 }
 
-// pinRules returns which PINs a lock with these capabilities accepts.
+// pinRules returns which PINs a lock with these capabilities accepts: none if a forbidden pattern cannot be compiled.
 func pinRules(c slot.Capabilities) pin.Rules {
 	r := pin.Rules{Min: c.PINMin, Max: c.PINMax, Alphabet: c.Alphabet, Prefixes: c.ForbiddenPrefixes}
 	for _, source := range c.ForbiddenPatterns {

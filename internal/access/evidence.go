@@ -29,9 +29,9 @@ type Reconciler struct {
 	Log  *slog.Logger // Log is nil to discard messages
 }
 
-// ApplyEvidence handles the slot changes in a report of a bridge. It compares each grant (the access of one stay) that
-// has a changed slot with its locks again, and gives freed slots to grants that wait for one. It calls reconcileCode
-// for a slot of a staff, one-time or backup code.
+// ApplyEvidence handles the slot changes in a report of a bridge. It compares each grant (the access of one stay) that has a changed slot
+// with its locks again, and gives freed slots to grants that wait for one. It calls reconcileCode for a slot of a staff, one-time or backup
+// code. It records an event for each code that is verified for the first time.
 func ApplyEvidence(rec Reconciler, changed []lock.EvidenceChange, reconcileCode func(c lock.EvidenceChange) error) error {
 	seen, freed := map[string]bool{}, map[string]int{}
 	for _, c := range changed {
@@ -73,7 +73,7 @@ func (rec Reconciler) appendVerified(c lock.EvidenceChange) error {
 	return event.Append(rec.Tx, event.Event{PropertyID: c.Slot.PropertyID, Subject: c.Slot.LockID, Kind: event.CredentialVerified, Body: body})
 }
 
-// reconcileEvidence reconciles the grant of a slot with new evidence.
+// reconcileEvidence reconciles the grant whose slot has new evidence. It does nothing if the grant does not exist any more.
 func (rec Reconciler) reconcileEvidence(c lock.EvidenceChange) error {
 	g, err := rec.Tx.Grant.Query().Where(entgrant.PropertyID(c.Slot.PropertyID), entgrant.ID(c.Slot.GrantID)).Only(rec.Tx.Context())
 	if ent.IsNotFound(err) {
@@ -88,8 +88,8 @@ func (rec Reconciler) reconcileEvidence(c lock.EvidenceChange) error {
 	return err
 }
 
-// reconcileGrant reconciles the locks of one grant, like Apply, but from what the grant itself stores. It runs after
-// a report of a lock, after another reservation takes over a door, and at the end of the window.
+// reconcileGrant reconciles the locks of one grant, like [Apply], but from what the grant itself stores. It ends a grant whose window is
+// over. It runs after a report of a lock, after another reservation takes over a door, and at the end of the window.
 func (rec Reconciler) reconcileGrant(g *ent.Grant, r Report) (Plan, error) {
 	run, err := rec.loadGrant(g)
 	if err != nil {
@@ -99,9 +99,8 @@ func (rec Reconciler) reconcileGrant(g *ent.Grant, r Report) (Plan, error) {
 	return run.reconcile()
 }
 
-// assignFreeSlots gives freed slots of a lock to reservations that may open its door and have no code on it, longest
-// waiting first, until the lock is full. freed is how many slots just became free: if more are free, no reservation
-// was waiting.
+// assignFreeSlots gives freed slots of a lock to reservations that may open its door and have no code on it, oldest access first, until the
+// lock is full. freed is how many slots just became free. If more are free, it does nothing, because then no reservation was waiting.
 func (rec Reconciler) assignFreeSlots(propertyID, lockID string, freed int) error {
 	ctx := rec.Tx.Context()
 	lk, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.ID(lockID)).Only(ctx)

@@ -9,8 +9,8 @@ import (
 // maxExtension is how long staff may extend the access of a stay beyond its planned end.
 const maxExtension = 24 * time.Hour
 
-// End returns when the access of a stay ends: at its planned end with the property's late check-out, or at the end of
-// an extension.
+// End returns when the access of a stay ends: at its planned end with the property's late check-out, or at the end of an extension, if that
+// is later.
 func (s Stay) End(r Rules) time.Time {
 	planned := s.To.Add(r.LateOut)
 	if s.ExtendedTo.After(planned) {
@@ -19,8 +19,9 @@ func (s Stay) End(r Rules) time.Time {
 	return planned
 }
 
-// ExtensionProblem returns why staff cannot extend the access of a stay until a time, or nil if they can. An extension
-// replaces an earlier one.
+// ExtensionProblem returns a fault with the reason why staff cannot extend the access of a stay until a time, or nil if they can. The time
+// is after the present planned end of the access, and at most maxExtension after the planned end of the stay. An extension replaces an
+// earlier one.
 func ExtensionProblem(s Stay, r Rules, until, now time.Time) error {
 	wrong := func(message string) error {
 		return fault.Fields(fault.Field{Path: "until", Reason: fault.OutOfRange, Message: message})

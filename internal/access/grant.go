@@ -55,7 +55,7 @@ func (run *stayRun) openGrant() {
 	})
 }
 
-// ensureStayPINs generates a PIN for every door that needs one, and stores the grant with it.
+// ensureStayPINs generates a PIN for every door that needs one, replaces PINs that a lock refused, and stores the grant with the PIN.
 func (run *stayRun) ensureStayPINs() error {
 	if run.isNew() {
 		run.pins = run.newPINSet()
@@ -90,7 +90,7 @@ func (run *stayRun) storePINs(pinID string) error {
 	return run.save(run.Tx.Grant.UpdateOne(g).SetPinID(pinID).SetRedraws(run.Redraws))
 }
 
-// save stores an update of the grant and makes the result the grant of the run.
+// save stores an update of the grant, notifies the streams of staff, and makes the result the grant of the run.
 func (run *stayRun) save(u *ent.GrantUpdateOne) error {
 	g, err := u.Save(run.Tx.Context())
 	if err != nil {
@@ -101,7 +101,7 @@ func (run *stayRun) save(u *ent.GrantUpdateOne) error {
 	return nil
 }
 
-// reopenGrant reopens a grant whose window had ended.
+// reopenGrant reopens a grant whose window had ended. The PIN stays; earlier SmartKeys stay invalid.
 func (run *stayRun) reopenGrant() error {
 	u := run.Tx.Grant.UpdateOne(run.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(run.reservationID).
 		SetNotBefore(run.Right.Window.From).SetNotAfter(run.Right.Window.To).AddKeyGeneration(1)
@@ -109,8 +109,8 @@ func (run *stayRun) reopenGrant() error {
 	return run.save(u.SetPlacedAt(run.Tx.Now())) // while the grant was ended, another reservation may have got the space
 }
 
-// updateGrant stores a new window or space. The PIN stays; SmartKeys of the old window become invalid. A reservation
-// that lost its space keeps its doors and SmartKeys.
+// updateGrant stores a new window or space, and does nothing if both are unchanged. The PIN stays; earlier SmartKeys become invalid. A
+// reservation that only lost its space keeps its doors and SmartKeys.
 func (run *stayRun) updateGrant() error {
 	same := Window{run.grant.NotBefore, run.grant.NotAfter}.Same(run.Right.Window)
 	if same && run.grant.SpaceID == run.spaceID() {
@@ -137,10 +137,10 @@ func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	}
 }
 
-// takesOver reports whether a grant (taker) takes a private door from another grant, which is leaving the door and got
-// its present space at leaverPlaced. It does if it got its own space no earlier than that, or moved into it from
-// another space. A check-in to an occupied space shares the space: it does not end the access of the reservation that
-// is there.
+// takesOver reports whether a grant (taker) takes the private door of its space from another grant, which is leaving that door.
+// leaverPlaced is when the leaver got its present space. The taker takes the door if it got its own space at that time or later, or moved
+// into it from another space. A check-in to an occupied space shares the space: it does not end the access of the reservation that is
+// there.
 func takesOver(taker *ent.Grant, leaverPlaced time.Time) bool {
 	return !taker.PlacedAt.Before(leaverPlaced) || taker.FromSpaceID != "" && taker.FromSpaceID != taker.SpaceID
 }
@@ -156,8 +156,8 @@ func (run *stayRun) setEndReason() error {
 	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndReason(run.Right.Reason))
 }
 
-// releaseIfRemoved deletes PINs that no lock can hold any more: replaced PINs, and the PINs of an ended grant. It marks
-// an ended grant as released once all its codes are removed.
+// releaseIfRemoved deletes PINs that no lock can hold any more: replaced PINs, and the PINs of an ended grant. A grant that ended by time
+// keeps its PINs for pinRetention. It marks an ended grant as released once all its codes are removed.
 func (run *stayRun) releaseIfRemoved() error {
 	if isLive(run.grant) {
 		return run.ReleaseRetiredPINs()

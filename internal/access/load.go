@@ -73,7 +73,7 @@ func (run *stayRun) startFrom(g *ent.Grant) {
 	run.setGrant(g)
 }
 
-// loadPlace loads the space that is stored in the grant, with its dorm.
+// loadPlace loads the space that is stored in the grant, if there is one, with its dorm.
 func (run *stayRun) loadPlace() (err error) {
 	if run.grant.SpaceID != "" {
 		run.place, _, err = resolvePlace(run.Tx, space.Request{PropertyID: run.PropertyID, OwnID: run.grant.SpaceID})
@@ -158,7 +158,7 @@ func (run *Run) setDoors(doors []Door, found []installedLock) {
 	}
 }
 
-// SetDoors sets the doors that the holder may open from the locks on them.
+// SetDoors sets the doors that the holder may open: the doors that the locks are on. Each lock must be on a door.
 func (run *Run) SetDoors(locks []*ent.Lock) {
 	doors, found := make([]Door, len(locks)), make([]installedLock, len(locks))
 	for i, l := range locks {
@@ -168,7 +168,8 @@ func (run *Run) SetDoors(locks []*ent.Lock) {
 	run.setDoors(doors, found)
 }
 
-// LoadCodes loads the holder's codes on all locks, and the locks that they are on.
+// LoadCodes loads the holder's codes on all locks, and the locks that they are on. It remembers the codes for the comparison at the end of
+// the run.
 func (run *Run) LoadCodes() error {
 	rows, err := lock.SlotsOfGrant(run.Tx, run.PropertyID, run.ID)
 	if err == nil {
@@ -197,7 +198,7 @@ func (run *Run) codesOf(rows []*ent.Slot) ([]installedSlot, error) {
 	return out, nil
 }
 
-// loadLocks loads the locks that are not loaded yet, with their bridges.
+// loadLocks loads those of the locks that are not loaded yet, with their bridges. It changes the slice ids.
 func (run *Run) loadLocks(ids []string) error {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return run.locks[id].lock != nil })
 	if len(ids) == 0 {

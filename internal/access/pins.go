@@ -65,8 +65,8 @@ func (run *Run) loadPINs() error {
 // maxRedraws bounds how often a holder's PINs are replaced because a lock refuses them as duplicates.
 const maxRedraws = 5
 
-// EnsurePINs generates a PIN for every door that needs one, and replaces each PIN that a lock refused as a duplicate:
-// that lock would refuse it again.
+// EnsurePINs generates a PIN for every door that needs one, and replaces each PIN that a lock refused as a duplicate: that lock would
+// refuse it again. It replaces at most maxRedraws PINs of a holder. A door for which no PIN is possible gets none, without an error.
 func (run *Run) EnsurePINs() error {
 	if err := run.loadPINs(); err != nil {
 		return err
@@ -119,7 +119,8 @@ func (c *pinSet) ensure(doors []Door) error {
 	return nil
 }
 
-// generateForDoor generates a separate PIN for a door, and retires the separate PIN that the door had.
+// generateForDoor generates a separate PIN for a door, and retires the separate PIN that the door had. If no PIN is possible, it only marks
+// the door as impossible.
 func (c *pinSet) generateForDoor(d Door) error {
 	p, err := c.generate(d.ID, []Door{d})
 	if errors.Is(err, errNoPIN) {
@@ -255,7 +256,7 @@ func (c *pinSet) retire(p *ent.Pin) error {
 	return nil
 }
 
-// decryptAt returns the digits of the PIN for a door, or "" if none is possible.
+// decryptAt returns the digits of the PIN for a door, or "" if none is possible. The doorID "" means the shared PIN.
 func (c *pinSet) decryptAt(doorID string) (string, error) {
 	p := c.pinAt(doorID)
 	if p == nil {
@@ -264,7 +265,7 @@ func (c *pinSet) decryptAt(doorID string) (string, error) {
 	return c.decrypt(p)
 }
 
-// RevealPINs decrypts the PINs of the holder: the PIN that doors share, and by door id the separate PINs.
+// RevealPINs decrypts the PINs of the holder: the PIN that doors share, or "", and by door id the separate PINs.
 func (run *Run) RevealPINs() (shared string, own map[string]string, err error) {
 	if err := run.loadPINs(); err != nil {
 		return "", nil, err
@@ -279,7 +280,8 @@ func (run *Run) RevealPINs() (shared string, own map[string]string, err error) {
 	return shared, own, err
 }
 
-// ReleaseRetiredPINs deletes replaced PINs once every lock has confirmed the new PIN.
+// ReleaseRetiredPINs deletes replaced PINs once every lock has confirmed the new PIN, or that it holds none. It does nothing before
+// [Run.EnsurePINs] has loaded the PINs.
 func (run *Run) ReleaseRetiredPINs() error {
 	if run.pins == nil || !run.pins.hasRetired {
 		return nil

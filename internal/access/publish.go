@@ -13,7 +13,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// publish emits the events and notices of a run, and reconciles the other reservations that it affects.
+// publish emits the events and notices of a run, and reconciles the other reservations that it affects. It also notifies the subscribers of
+// [Changed], and the streams of staff if the access changed.
 func (run *stayRun) publish(p Plan) error {
 	d := run.delta()
 	if err := run.appendEvents(d, p); err != nil {
@@ -37,8 +38,8 @@ func (run *stayRun) publish(p Plan) error {
 	return run.reconcileDeparting(d)
 }
 
-// reconcileOpenGrants reconciles the open grant of a reservation after the codes of an earlier grant are removed: its
-// plan no longer lists them, and a notice about them may be sent again.
+// reconcileOpenGrants reconciles the open grant of a reservation after the codes of an earlier grant are removed: its plan no longer lists
+// them, and the notice about them is cleared.
 func (run *stayRun) reconcileOpenGrants() error {
 	for _, g := range run.olderGrants {
 		if !isLive(g) {
@@ -51,8 +52,8 @@ func (run *stayRun) reconcileOpenGrants() error {
 	return nil
 }
 
-// reconcileDeparting reconciles the reservations that are leaving a door of this one, so that a swap of rooms
-// completes at once. d is what this run has changed.
+// reconcileDeparting reconciles the reservations that are leaving a door of this one, so that a swap of rooms completes at once. It does so
+// only if d, what this run has changed, gives the reservation a private space.
 func (run *stayRun) reconcileDeparting(d Delta) error {
 	if !d.Opened && !d.Moved || !isLive(run.grant) || !isPrivate(run.place.Space) {
 		return nil
@@ -123,8 +124,7 @@ func eventBody(reservationID string, p Plan) map[string]any {
 	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": append([]string{}, p.Reasons...)}
 }
 
-// reasonNotices has, for each reason in a plan why a door does not open although it should, the kind of the notice
-// about it.
+// reasonNotices has the kind of the notice to staff for each reason in a plan that needs one.
 var reasonNotices = map[string]notice.Kind{
 	WindowInFuture: notice.WindowInFuture, SpaceShared: notice.SpaceShared, FormerCode: notice.FormerCode, LockJammed: notice.LockJammed,
 	PINNotPossible: notice.PINNotPossible, LockRefused: notice.LockRefused, DuplicateOnLock: notice.DuplicateOnLock,
@@ -133,8 +133,8 @@ var reasonNotices = map[string]notice.Kind{
 	lock.SlotsFull: notice.SlotsFull, lock.BridgeRevoked: notice.BridgeRevoked, lock.NoBridge: notice.NoBridge,
 }
 
-// notify sends staff the notices about a reservation with access, and clears those whose condition has ended, so that
-// they can be sent again.
+// notify sends staff the notices about a reservation with access, and clears those whose condition has ended, so that they can be sent
+// again. It clears none if access just began or nothing changed.
 func (run *stayRun) notify(d Delta, p Plan) error {
 	var current []notice.Kind
 	for _, r := range p.Reasons {
@@ -160,7 +160,7 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 	return run.clearResolvedNotices(current)
 }
 
-// clearResolvedNotices clears the reservation's notices of all kinds except the current ones, so that they can be sent
+// clearResolvedNotices clears the reservation's notices of a late code and of all reasons except the current ones, so that they can be sent
 // again.
 func (run *stayRun) clearResolvedNotices(current []notice.Kind) error {
 	keys := []string{notice.CodeLate.Key(run.grant.ID)}

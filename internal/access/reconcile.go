@@ -20,7 +20,7 @@ const (
 // None is the evidence if no code is planned. It extends the values of slot.Evidence.
 const None slot.Evidence = "none"
 
-// Door is a door that a stay or code opens: a room, a bed, a dorm or a gate.
+// Door is a door that a stay or code opens: a room, a bed, a dorm or a gate. Its Lock is nil if there is none on it.
 type Door struct {
 	ID, Name string
 	Parent   string // Parent is the name of the dorm of a bed, or ""

@@ -95,8 +95,8 @@ func (rec Reconciler) loadLive(propertyID, reservationID string) (*stayRun, erro
 	return run, run.loadPINs()
 }
 
-// mainDoor returns the door whose PIN counts as the PIN of the reservation: its room or bed, or the dorm of a bed
-// without a lock.
+// mainDoor returns the id of the door whose PIN counts as the PIN of the reservation: its room or bed, or the dorm of a bed without a lock.
+// It returns "" if none of them takes codes.
 func (run *stayRun) mainDoor() string {
 	for _, d := range run.doors {
 		if d.Kind != Gate && d.takesCode() {
@@ -118,9 +118,9 @@ const (
 
 var Parts = []Part{PartPIN, PartKey, PartGates}
 
-// Reset replaces parts of the access of a reservation on request: its PIN, its gate PINs or its SmartKeys. failed are
-// the parts that it could not replace: all if the reservation has no access now, and those without a door that has a
-// lock.
+// Reset replaces parts of the access of a reservation on request: its PIN, its gate PINs or its SmartKeys. failed are the parts that it
+// could not replace: all if the reservation has no access now, those without a door that has a lock, and gates for which no new PIN is
+// possible.
 func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
 	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {

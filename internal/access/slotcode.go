@@ -24,7 +24,7 @@ func newInstalledSlot(s *ent.Slot, at installedLock, now time.Time) installedSlo
 	return o
 }
 
-// set replaces the slot's row, and what the code derives from it.
+// set replaces the row of the slot, and the fields of the code that are derived from it.
 func (o *installedSlot) set(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID

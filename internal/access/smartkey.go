@@ -89,12 +89,13 @@ func (f Facts) hasStaleKey(d Door) bool {
 // takesKeys reports whether SmartKeys can open the door's lock.
 func (d Door) takesKeys() bool { return d.Lock != nil && d.Lock.SmartKey }
 
-// keyOpen returns the evidence for SmartKeys at a door that the guest may open.
+// keyOpen returns the evidence for SmartKeys at a door that the guest may open: None if its lock does not support them, and Planned while
+// no bridge can receive keys.
 func (f Facts) keyOpen(d Door) slot.Evidence {
 	switch {
 	case !d.takesKeys():
 		return None
-	case d.Lock.Bridge != "": // no bridge can receive keys
+	case d.Lock.Bridge != "":
 		return slot.Planned
 	}
 	return KeyEvidence(f.tokensAt(d))
@@ -118,8 +119,8 @@ func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 	return None
 }
 
-// loadTokens returns the tokens of the reservation's phones by lock, and the doors of these locks. A reservation
-// without a phone needs no query.
+// loadTokens returns the tokens of the reservation's phones, and the ids of the doors, both by the id of the lock. A reservation without a
+// phone needs no query.
 func (run *stayRun) loadTokens() (tokens map[string][]Token, doors map[string]string, err error) {
 	ids := grantsWithKeys(append([]*ent.Grant{run.grant}, run.olderGrants...))
 	if len(ids) == 0 {

@@ -42,8 +42,8 @@ func Expire(rec Reconciler, limit int) (int, error) {
 	return n, rec.notifyLateCodes(limit)
 }
 
-// Isolate runs do in a savepoint and logs its failure, so that it does not block other grants and codes. It returns
-// an error only if the whole transaction must end.
+// Isolate runs do in a savepoint and logs its failure, so that it does not block other grants and codes: then done is false and err is nil.
+// It returns an error only if the whole transaction must end. kind and id name the object in the log.
 func (rec Reconciler) Isolate(kind, id, propertyID string, do func() error) (done bool, err error) {
 	err = rec.Tx.Savepoint(do)
 	switch {
@@ -84,7 +84,7 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 // the old door of a room move still opens.
 const lateAfter = 10 * time.Minute
 
-// notifyLateCodes notifies staff once of each reservation that waits for a lock longer than lateAfter.
+// notifyLateCodes notifies staff once of each reservation that waits for a lock longer than lateAfter, up to limit in one call.
 func (rec Reconciler) notifyLateCodes(limit int) error {
 	ctx, now := rec.Tx.Context(), rec.Tx.Now()
 	notNotified := func(s *sql.Selector) {

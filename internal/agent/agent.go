@@ -70,8 +70,8 @@ type Bridge struct {
 	started      time.Time
 }
 
-// New opens a bridge and loads its locks at once. It fails if the driver does not know its locks yet; callers that can wait use [Open] and
-// [Bridge.Run].
+// New opens a bridge and loads its locks. With a [driver.Remote] it waits until the driver knows its locks or ctx ends. Callers that must
+// not wait use [Open] and [Bridge.Run].
 func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	b, err := Open(cfg)
 	if err != nil {
@@ -110,7 +110,8 @@ func Open(cfg Config) (*Bridge, error) {
 	return b, nil
 }
 
-// loadLocks waits until the driver knows its locks, creates a worker for each, and loads what is stored about them.
+// loadLocks waits until the driver knows its locks, creates a worker for each, reads its status, and loads what is stored about it. It
+// fails if two locks have the same address.
 func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	if b.locks, err = b.findLocks(ctx); err != nil {
 		return fmt.Errorf("find the locks: %w", err)
@@ -138,8 +139,8 @@ func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run runs the bridge until ctx ends or its store fails. It answers [AskHealth] from the start, even while it waits for a program such as
-// Zigbee2MQTT.
+// Run runs the bridge until ctx ends, its store fails, or the list of locks changes ([ErrLocksChanged]). It answers [AskHealth] from the
+// start, even while it waits for a program such as Zigbee2MQTT.
 func (b *Bridge) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { b.serveHealth(ctx); return nil })
@@ -188,7 +189,8 @@ func (b *Bridge) runLocks(ctx context.Context) error {
 // ErrLocksChanged is returned by Run when the driver's list of locks has changed. The caller must open the bridge again.
 var ErrLocksChanged = errors.New("the list of locks changed")
 
-// awaitLockChange returns ErrLocksChanged when the driver's list of locks changes, or nil when ctx ends.
+// awaitLockChange returns ErrLocksChanged when the driver's list of locks changes, or nil when ctx ends. For a driver that is not
+// [driver.Changing] it returns nil at once.
 func (b *Bridge) awaitLockChange(ctx context.Context) error {
 	d, ok := b.cfg.Driver.(driver.Changing)
 	if !ok {
@@ -250,7 +252,8 @@ func (b *Bridge) processDriverEvents(ctx context.Context) error {
 	}
 }
 
-// onEvent handles one event of a lock: it stores the event in the journal, and passes it on to the parts of the bridge that react to it.
+// onEvent handles one event of a lock. It journals the event for the server, except SlotChanged, which only the lock's worker needs. The
+// worker also gets the use of a code, the keypad guard a wrong PIN, and the lock's status a jam. An error means that the journal failed.
 func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
 	w := b.workers[e.Address]
 	switch {
@@ -269,7 +272,8 @@ func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
 	return b.journalEvent(e)
 }
 
-// onSlotChanged notifies a lock's worker that the slot e.Slot was changed at the lock itself. Slot 0 means that any slot may have changed.
+// onSlotChanged notifies a known lock's worker that the slot e.Slot was changed at the lock itself. Slot 0 means that any slot may have
+// changed.
 func (b *Bridge) onSlotChanged(ctx context.Context, e driver.Event) {
 	w := b.workers[e.Address]
 	switch {
@@ -286,7 +290,7 @@ func (b *Bridge) journalEvent(e driver.Event) error {
 	return b.appendEntry(b.newEntry(e))
 }
 
-// appendEntry stores an entry in the journal and signals the session to send it.
+// appendEntry stores an entry in the journal and signals the session to send it. A full journal drops its oldest entries.
 func (b *Bridge) appendEntry(e journalEntry) error {
 	dropped, err := b.store.appendEntry(e)
 	if err != nil {
@@ -311,9 +315,9 @@ func (b *Bridge) newEntry(e driver.Event) journalEntry {
 // maxSkewCreep is how much one message can increase the measured clock difference. See measureSkew.
 const maxSkewCreep = 10 * time.Millisecond
 
-// measureSkew updates the difference between this clock and the server's clock. theirs is the server's time in a message. The delay of a
-// message makes this clock look fast, so the smallest difference counts; it may rise slowly, because clocks drift. For the answer to Hello,
-// sinceHello is the time since Hello, which bounds the delay; for any other message it is 0.
+// measureSkew updates the difference between this clock and the server's, for the bridge and its doorkeeper. theirs is the server's time in
+// a message; zero is ignored. The delay of a message makes this clock look fast, so the smallest difference counts. It can rise slowly,
+// because clocks drift. For the answer to Hello, sinceHello is the time since Hello, which bounds the delay; otherwise it is 0.
 func (b *Bridge) measureSkew(theirs time.Time, sinceHello time.Duration) {
 	if theirs.IsZero() {
 		return
@@ -328,7 +332,8 @@ func (b *Bridge) measureSkew(theirs time.Time, sinceHello time.Duration) {
 	b.doorkeeper.ObserveTime(skew)
 }
 
-// clockError returns how wrong this clock may be, compared with the server's clock. An error below doorkeeper.CloseEnough counts as none.
+// clockError returns how wrong this clock may be, compared with the server's. It is 0 up to doorkeeper.CloseEnough, and before the first
+// measurement.
 func (b *Bridge) clockError() time.Duration {
 	if skew := b.clockSkew.Load(); skew != nil && skew.Abs() > doorkeeper.CloseEnough {
 		return skew.Abs()
@@ -350,7 +355,7 @@ func (b *Bridge) clockQuality() string {
 }
 
 // toLocalTime converts a time of the server's clock to the earliest possible time on this clock, because a command must not be executed
-// after its deadline.
+// after its deadline. Before the first measurement it returns the time unchanged.
 func (b *Bridge) toLocalTime(theirs time.Time) time.Time {
 	if skew := b.clockSkew.Load(); skew != nil {
 		return theirs.Add(min(*skew, time.Duration(b.minSkew.Load())))

@@ -43,8 +43,8 @@ type commandRunner struct {
 	wait    sync.WaitGroup
 }
 
-// start executes a command in the background and puts its result into the outbox. If too many commands are running, it refuses the command
-// instead of queueing it. A command that is already running is ignored.
+// start executes a command in the background and puts its result into the outbox. If maxRunningCommands are running, it refuses the command
+// (outcomeExpired) instead of queueing it. A command that is already running is ignored.
 func (r *commandRunner) start(ctx context.Context, c command) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,7 +77,8 @@ func (r *commandRunner) isRunning(id string) bool {
 }
 
 // runOnce executes a command, unless it was started before, and returns its record with the outcome. The store gets the record before the
-// execution and again after it, so that a restarted bridge does not execute the command twice.
+// execution and again after it, so that a restarted bridge does not execute the command twice. If the first write fails, it does not
+// execute the command (outcomeExpired).
 func (r *commandRunner) runOnce(ctx context.Context, c command) commandRecord {
 	b := r.bridge
 	rec, first, err := b.store.beginCommand(c.id, b.clock.Now())

@@ -13,8 +13,8 @@ const (
 	updateDelay    = 100 * time.Millisecond // the wait before status reads, so that several signals of a returning broker cause one read
 )
 
-// findLocks returns the locks of the driver. It asks a [driver.Remote], which connects to another program, until it knows its locks, and
-// any other driver once.
+// findLocks returns the locks of the driver. It asks a [driver.Remote], which connects to another program, again and again until it knows
+// its locks or ctx ends. It asks any other driver once.
 func (b *Bridge) findLocks(ctx context.Context) ([]driver.Lock, error) {
 	_, remote := b.cfg.Driver.(driver.Remote)
 	for {
@@ -32,8 +32,8 @@ func (b *Bridge) findLocks(ctx context.Context) ([]driver.Lock, error) {
 	}
 }
 
-// followDriver reads the status of all locks whenever the driver signals that its connection or a lock's status may have changed, until ctx
-// ends.
+// followDriver reads the status of all locks whenever a [driver.Remote] signals that its connection or a lock's status may have changed,
+// until ctx ends. For other drivers it returns at once.
 func (b *Bridge) followDriver(ctx context.Context) {
 	d, ok := b.cfg.Driver.(driver.Remote)
 	if !ok {

@@ -41,8 +41,8 @@ type Enrolment struct {
 	DialOptions []grpc.DialOption
 }
 
-// Enroll exchanges a join code for a certificate and stores it. Both private keys are generated on this machine and never leave it. It
-// returns the id that the server gave the bridge.
+// Enroll exchanges a join code for a certificate and stores it. On success it deletes the rest of the store, except the driver's settings.
+// Both private keys are generated on this machine and never leave it. It returns the id that the server gave the bridge.
 func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	fingerprint, err := fingerprintOf(e.JoinCode)
 	if err != nil {
@@ -87,8 +87,8 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	return id.BridgeID, st.resetTo(id)
 }
 
-// Enrolled reads from the store directory dir what status shows of a bridge that does not run: its id, the address of the server, and the end
-// of its certificate. It fails if no bridge is enrolled there.
+// Enrolled reads from the store directory dir what status shows of a bridge that does not run: its id, the address of the server, and the
+// end of its certificate. It fails if no bridge is enrolled there, or with [ErrInUse] if one runs.
 func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error) {
 	if err := checkStored(dir); err != nil {
 		return "", "", time.Time{}, err

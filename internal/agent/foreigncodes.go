@@ -45,7 +45,8 @@ func (b *Bridge) searchForeignCodes(ctx context.Context) {
 }
 
 // searchSlot makes the next step of the search at a lock: it reads one slot that the server does not use, and records whether the slot
-// holds a code. r is the progress. A slot whose read fails is skipped until the next complete search.
+// holds a code. r is the progress. It does nothing while the lock is offline, its battery is low or the next search is not due, nor for a
+// lock that cannot be read. A slot whose read fails is skipped until the next complete search.
 func (b *Bridge) searchSlot(ctx context.Context, l driver.Lock, r *searchRound) {
 	caps, now := l.Capabilities(), b.clock.Now()
 	status := b.outbox.lastStatus(l.Address())

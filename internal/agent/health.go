@@ -173,8 +173,8 @@ var (
 		"If this persists, its log says why: journalctl -u latchkey-bridge", ErrInUse, statusSocket)
 )
 
-// AskHealth asks the bridge that runs on a directory for its health. It retries for a while, because a bridge that is starting or stopping
-// has its store open but does not answer yet.
+// AskHealth asks the bridge that runs on a directory for its health, or returns [ErrNotRunning]. If a bridge has the store open but does
+// not answer, because it is starting or stopping, AskHealth retries for healthTimeout.
 func AskHealth(ctx context.Context, dir string) (h Health, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()
@@ -189,7 +189,7 @@ func AskHealth(ctx context.Context, dir string) (h Health, err error) {
 	}
 }
 
-// askOnce makes one attempt of AskHealth. It returns ErrNotRunning if no bridge listens on the socket.
+// askOnce makes one attempt of [AskHealth]. It returns ErrNotRunning if no bridge listens on the socket.
 func askOnce(ctx context.Context, dir string) (h Health, err error) {
 	conn, err := new(net.Dialer).DialContext(ctx, "unix", filepath.Join(dir, statusSocket))
 	switch {

@@ -144,8 +144,8 @@ type commandRecord struct {
 	At      time.Time `json:"at"`
 }
 
-// beginCommand stores durably that a command starts, before it is executed. first is false if the id was stored before; then rec is the stored
-// record, and the command must not be executed again.
+// beginCommand stores durably that a command starts, before it is executed. first is false if the id was stored before; then rec is the
+// stored record, and the command must not be executed again. It returns errTooManyCommands if maxCommandRecords are stored.
 func (s *store) beginCommand(id string, now time.Time) (rec commandRecord, first bool, err error) {
 	err = s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(actsBucket)

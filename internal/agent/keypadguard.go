@@ -107,9 +107,9 @@ func (g *keypadGuard) withRadio(ctx context.Context, turn time.Duration, do func
 	return do(ctx)
 }
 
-// setLockout makes the lock refuse PINs for a time after wrong ones, and stores the setting that the lock reports. next is the wait until the
-// next check. A busy radio does not lengthen the backoff, because it is not a failure of the lock. Retries are randomized, because all locks
-// of a radio start together.
+// setLockout makes the lock refuse PINs for a time after wrong ones, and stores the setting that the lock reports. next is the wait until
+// the next check or retry. err is only a failure of the store. A busy radio does not lengthen the backoff, because it is not a failure of
+// the lock. Retries are randomized, because all locks of a radio start together.
 func (g *keypadGuard) setLockout(ctx context.Context) (next time.Duration, err error) {
 	var got slot.Lockout
 	a := g.withRadio(ctx, lockoutCallTimeout, func(ctx context.Context) (a driver.Answer) {
@@ -154,8 +154,8 @@ func (g *keypadGuard) onWrongPIN(ctx context.Context, at time.Time) error {
 	return g.pauseKeypad(ctx, at.Add(d))
 }
 
-// pauseKeypad pauses the keypad until a time. If the lock does not answer, it retries a few times with the remaining time. It stores the
-// pause as soon as one call may have taken effect.
+// pauseKeypad pauses the keypad until a time, and journals that. If the lock fails, it retries a few times with the remaining time, and
+// then only logs the failure. It stores the pause as soon as one call may have taken effect.
 func (g *keypadGuard) pauseKeypad(ctx context.Context, until time.Time) error {
 	b := g.worker.bridge
 	var a driver.Answer

@@ -63,7 +63,8 @@ func newOutbox() *outbox {
 	}
 }
 
-// setSlots records the slots of a lock, from which Hello is made. report has the observations that the server must get, by slot.
+// setSlots records the slots of a lock, from which Hello is made. report has the observations that the server must get, by slot. It forgets
+// foreign codes in slots that the server now uses.
 func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slot.Observed, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -107,7 +108,8 @@ type lockStatus struct {
 	guard guardRecord
 }
 
-// setGuard records a lock's guard record. It is reported to the server unless only the count of wrong PINs changed.
+// setGuard records a lock's guard record: its wrong PINs, lockout and keypad pause. It is reported to the server unless only the wrong PINs
+// changed.
 func (o *outbox) setGuard(address string, rec guardRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -163,7 +165,8 @@ func setOccupied(in map[string]map[uint32]bool, address string, number uint32, o
 	in[address][number] = occupied
 }
 
-// addCommand queues the result of a command for the server.
+// addCommand queues the result of a command for the server. Without a session it does nothing: the next one reads the results from the
+// store.
 func (o *outbox) addCommand(rec commandRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -173,8 +176,8 @@ func (o *outbox) addCommand(rec commandRecord) {
 	}
 }
 
-// open begins to collect reports for a new session and discards older ones. It reports all known unmanaged slots again, because the server
-// may not have stored the earlier reports.
+// open begins to collect reports for a new session and discards older ones. It queues all known unmanaged slots again, because the server
+// may have missed the earlier reports.
 func (o *outbox) open() {
 	o.mu.Lock()
 	defer o.mu.Unlock()

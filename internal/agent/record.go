@@ -17,6 +17,7 @@ type storedLock struct {
 	Clock time.Duration `json:"clock,omitempty"`
 }
 
+// storedOp is the stored form of [slot.Op].
 type storedOp struct {
 	Kind       slot.OpKind `json:"kind,omitempty"`
 	Seq        uint64      `json:"seq,omitempty"`
@@ -40,6 +41,7 @@ func (o storedOp) toOp() slot.Op {
 		NotBefore: o.NotBefore, NotAfter: o.NotAfter, Replace: o.Replace, ExpiresAt: o.Until}
 }
 
+// storedSlot is the stored form of [slot.Slot].
 type storedSlot struct {
 	Number           uint32        `json:"number"`
 	Desired          storedDesired `json:"desired"`
@@ -60,6 +62,7 @@ type storedSlot struct {
 	OldestGeneration uint64        `json:"oldest,omitempty"`
 }
 
+// storedDesired is the stored form of [slot.Desired].
 type storedDesired struct {
 	Generation   uint64      `json:"generation"`
 	Intent       slot.Intent `json:"intent"`
@@ -71,6 +74,7 @@ type storedDesired struct {
 	OneTimeID    string      `json:"once,omitempty"`
 }
 
+// storedContent is the stored form of [slot.Content].
 type storedContent struct {
 	Kind      slot.ContentKind `json:"is,omitempty"`
 	PIN       string           `json:"pin,omitempty"`

@@ -109,7 +109,8 @@ func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.Connect
 	}
 }
 
-// onWelcome processes the first message, which must be Welcome, and returns the interval of heartbeats. took is the time from Hello to this
+// onWelcome processes the first message, which must be Welcome, and returns the interval of heartbeats. It deletes the events that the
+// server has stored, queues the results of earlier commands, and makes the workers check their locks. took is the time from Hello to this
 // message. An error ends the session.
 func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, took time.Duration) (heartbeat time.Duration, err error) {
 	if g := first.GetGoodbye(); g != nil {
@@ -222,7 +223,8 @@ func (s *session) send(m *lockv1.ConnectRequest) error {
 	return s.stream.Send(m)
 }
 
-// handle processes one message. It ignores messages with the epoch of another session and messages of an unknown kind.
+// handle processes one message. An error ends the session, also after Drain and Goodbye. It ignores messages with the epoch of another
+// session and messages of an unknown kind.
 func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	if m.GetEpoch() != s.epoch {
 		return nil
@@ -271,7 +273,8 @@ func goodbyeError(g *lockv1.Goodbye) error {
 	return fmt.Errorf("the server ended the session: %s", g.GetCause())
 }
 
-// onDesiredSlots decodes the desired slots that the server sent for the lock at address, and passes them to the lock's worker.
+// onDesiredSlots decodes the desired slots that the server sent for the lock at address, and passes them to the lock's worker. It ignores
+// an unknown lock and slots without a number or generation.
 func (s *session) onDesiredSlots(ctx context.Context, address string, desired []*lockv1.DesiredSlot) {
 	b := s.bridge
 	o := b.workers[address]
@@ -295,7 +298,7 @@ func (s *session) onDesiredSlots(ctx context.Context, address string, desired []
 	}
 }
 
-// sendReports empties the outbox and sends its reports to the server.
+// sendReports empties the outbox and sends its reports to the server. An error loses the rest; the next Hello compares everything again.
 func (s *session) sendReports() error {
 	reports, commands := s.bridge.outbox.takeReports()
 	for _, w := range reports {

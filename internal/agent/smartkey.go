@@ -45,9 +45,9 @@ func (b *Bridge) newDoorkeeper() (*doorkeeper.Verifier, error) {
 	})
 }
 
-// admit reports whether the lock must execute c. A command to unlock with a SmartKey is admitted if the key is valid: admit makes it a
-// plain unlock command with a deadline. If the key is refused, or the command only checks it, admit returns false and sets the outcome in
-// rec.
+// admit reports whether the lock must execute c. Commands without a SmartKey are always admitted. A command to unlock with a SmartKey is
+// admitted if the key is valid: admit makes it a plain unlock command with a deadline. If the key is refused, or the command only checks
+// it, admit returns false and sets the outcome in rec. It journals a refusal.
 func (r *commandRunner) admit(c *command, rec *commandRecord) bool {
 	op := smartkey.Unlock
 	switch c.operation {

@@ -56,7 +56,8 @@ func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
 	return nil
 }
 
-// localHandler returns the HTTP handler for phones on the local network. Only web pages of origin may call it; empty: none.
+// localHandler returns the HTTP handler for phones on the local network. Of web pages, only those of origin may call it; empty: none. Calls
+// without an Origin header are not from a web page and are allowed.
 func (b *Bridge) localHandler(origin string) http.Handler {
 	d := &localServer{bridge: b, origin: origin, slots: make(chan struct{}, localMaxCalls), budgets: map[netip.Prefix]*budget{}}
 	mux := http.NewServeMux()
@@ -190,8 +191,8 @@ func writeCBOR(w http.ResponseWriter, raw []byte) {
 	_, _ = w.Write(raw)
 }
 
-// acceptPresentation verifies a presentation that a phone sent directly, and executes its operation. Its context must not be cancelled when
-// the phone disconnects, because a started operation must finish.
+// acceptPresentation verifies a presentation that a phone sent directly, and executes its operation. It journals an opening or, within
+// limits, a refusal. Its context must not be cancelled when the phone disconnects, because a started operation must finish.
 func (b *Bridge) acceptPresentation(ctx context.Context, raw []byte) smartkey.Answer {
 	p, err := smartkey.DecodePresentation(raw)
 	if err != nil {

@@ -29,7 +29,7 @@ type refusals struct {
 	all  *budget
 }
 
-// allow reports whether one more refusal at the lock with this address may be reported, and counts it.
+// allow reports whether one more refusal at the lock with this address is within both rate limits, and counts it.
 func (r *refusals) allow(address string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -46,8 +46,8 @@ func (b *Bridge) pollStatus(ctx context.Context) {
 	}
 }
 
-// readStatus reads and records a lock's status. Reads of the same lock run one after the other, so that an older status does not overwrite
-// a newer one.
+// readStatus reads and records a lock's status, and reacts to changes (see onStatus). A failed read records the lock as offline. Reads of
+// the same lock run one after the other, so that an older status does not overwrite a newer one.
 func (b *Bridge) readStatus(ctx context.Context, l driver.Lock) {
 	o := b.workers[l.Address()]
 	o.statusMu.Lock()

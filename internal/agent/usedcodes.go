@@ -148,7 +148,8 @@ func (s *usedCodes) list() []string {
 	return slices.Clone(s.codes)
 }
 
-// markUsed returns a copy of events in which desired one-time codes that were already used are marked as used.
+// markUsed returns a copy of events. In it, an event that makes an already used one-time code desired has Event.OneTimeID set, so that
+// slot.Step ends the code at once.
 func (s *usedCodes) markUsed(events []slot.Event) []slot.Event {
 	s.mu.Lock()
 	defer s.mu.Unlock()

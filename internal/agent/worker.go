@@ -45,8 +45,8 @@ type lockWorker struct {
 	inbox         chan []slot.Event
 	uses          chan codeUse    // openings with a code
 	results       chan slot.Event // results of calls to the lock
-	sessionOpened chan struct{}   // signal that a session with the server has begun
-	reconnected   chan struct{}   // signal that the lock is reachable again and any slot may have changed
+	sessionOpened chan struct{}   // signal to read slots that were not read recently: a session has begun, or the driver is connected again
+	reconnected   chan struct{}   // signal to read all slots: the lock is reachable again and any slot may have changed
 	slotsAltered  chan struct{}   // signal that unknown slots were changed at the lock
 	busy          bool            // a call to the lock is running
 	timer         *time.Timer
@@ -60,8 +60,8 @@ type lockWorker struct {
 	savedOffset   time.Duration // stored offset of the lock's clock
 }
 
-// newLockWorker creates the worker of a lock from its stored state, and puts the state into the outbox. r is the radio that the lock shares
-// with others.
+// newLockWorker creates the worker of a lock from its stored state, and puts the state into the outbox. A lock that is new to the bridge
+// gets an empty state. r is the radio that the lock shares with others.
 func newLockWorker(b *Bridge, l driver.Lock, r radio) (*lockWorker, error) {
 	caps := l.Capabilities()
 	w := &lockWorker{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxSize), uses: make(chan codeUse), results: make(chan slot.Event, 1),
@@ -218,7 +218,7 @@ func (w *lockWorker) save(before, after slot.Lock, entries []journalEntry) error
 }
 
 // runCall makes one call to the lock and always sends its result. It does not set a one-time code that was used at another lock while the
-// call waited for the radio. offset is the lock's clock minus the bridge's.
+// call waited for the radio; the result is then Busy. offset is the lock's clock minus the bridge's.
 func (w *lockWorker) runCall(ctx context.Context, op slot.Op, once string, offset time.Duration) {
 	ctx, cancel := context.WithDeadline(ctx, op.ExpiresAt)
 	defer cancel()
@@ -270,9 +270,9 @@ func (w *lockWorker) callLock(ctx context.Context, op slot.Op, offset time.Durat
 	return a, present, pin
 }
 
-// checkDuplicate replaces the answer a if the lock refused a code as duplicate. A lock also refuses a code that it has stored itself a moment
-// ago, for example if its answer was lost. So checkDuplicate reads or clears the slot, because the bridge must not forget a code that the lock
-// holds.
+// checkDuplicate replaces the answer a if the lock refused a code as duplicate. A lock also refuses a code that it has stored itself a
+// moment ago, for example if its answer was lost. So checkDuplicate reads or clears the slot, because the bridge must not forget a code
+// that the lock holds. It answers OK if the slot holds the code, and NotConfirmed if that is not known.
 func (w *lockWorker) checkDuplicate(ctx context.Context, op slot.Op, a driver.Answer) driver.Answer {
 	if op.Kind != slot.OpSet || a.Result != slot.Duplicate || op.Replace { // with Replace, the bridge clears the slot anyway
 		return a

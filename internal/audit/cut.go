@@ -10,8 +10,9 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// DeleteOld deletes the first entries of one property's chain that are older than a time, at most most of them. The head keeps the hash of
-// the last deleted one, so that the rest still verifies. It returns the number of deleted entries; 0 means that none is left.
+// DeleteOld deletes the entries older than a time, at most most, from the start of one chain: that of the property with the oldest entry.
+// The head keeps the hash of the last deleted one, so that the rest still verifies; it becomes damaged if the deleted ones do not verify.
+// DeleteOld returns the number of deleted entries; 0 means that none is left.
 func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, error) {
 	oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before)).Order(auditentry.ByAt(), auditentry.BySeq()).First(tx.Context())
 	if ent.IsNotFound(err) {

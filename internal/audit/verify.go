@@ -94,8 +94,8 @@ func check(keys *keyring.Ring, e Entry, expected int64, previous []byte) Problem
 	return ""
 }
 
-// checkEnd finds entries that do not belong to the chain: after the head, or before the first entry. Only a change of the database by
-// another program adds such entries.
+// checkEnd reports entries that do not belong to the chain, after the head or before the first entry, as HeadLost. Only a change of the
+// database by another program adds such entries.
 func (r Report) checkEnd(view *db.Tx, propertyID string, h head) (Report, error) {
 	rows, err := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID), auditentry.Or(auditentry.SeqGT(h.seq), auditentry.SeqLTE(h.cut))).
 		Order(auditentry.BySeq()).Limit(1).All(view.Context())

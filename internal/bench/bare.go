@@ -24,7 +24,7 @@ import (
 )
 
 // bareServer is the baseline of the fleet benchmark: a gRPC server with the TLS, options and messages of the product's listener for
-// bridges. It decides and stores nothing.
+// bridges. It makes no decisions and stores nothing.
 type bareServer struct {
 	lockv1.UnimplementedBridgeServiceServer
 	grpc    *grpc.Server
@@ -113,7 +113,7 @@ func (s *bareServer) newTicket(n int) (ticket, error) {
 	}, err
 }
 
-// Connect serves the stream of one simulated bridge.
+// Connect serves the stream of one simulated bridge: it welcomes the bridge and answers heartbeats. It passes reports to sendUnlock.
 func (s *bareServer) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]) error {
 	first, err := st.Recv()
 	if err != nil {
@@ -146,7 +146,8 @@ func (b *bareStream) send(m *lockv1.ConnectResponse) error {
 	return b.stream.Send(m)
 }
 
-// sendUnlock sends an unlock command to the bridge with the boot id boot, and waits for its report.
+// sendUnlock sends an unlock command to the bridge with the boot id boot, and waits for its report. It fails if the bridge is not
+// connected. A bridge can have one command at a time.
 func (s *bareServer) sendUnlock(ctx context.Context, boot string) error {
 	s.mu.Lock()
 	b := s.streams[boot]
@@ -166,7 +167,7 @@ func (s *bareServer) sendUnlock(ctx context.Context, boot string) error {
 	}
 }
 
-// Close ends all streams.
+// Close ends all streams. It does nothing for nil.
 func (s *bareServer) Close() error {
 	if s == nil {
 		return nil
@@ -176,7 +177,7 @@ func (s *bareServer) Close() error {
 	return nil
 }
 
-// barePart runs a bareServer in its own process. Like the product, it has a listener for unlock commands.
+// barePart runs a bareServer in its own process. Like the product, it also has a listener on which clients send unlock commands.
 type barePart struct {
 	process
 	server *bareServer
@@ -231,7 +232,7 @@ func (p *barePart) Start(streams int, out *Bare) (err error) {
 	return nil
 }
 
-// Close implements role: it stops the servers.
+// Close implements role: it stops the servers. It fails if they were not started.
 func (p *barePart) Close() error {
 	if p.front == nil {
 		return errors.New("the bare server was not started")

@@ -61,7 +61,7 @@ func (r *Result) note(what string, value float64, unit string) {
 	r.Notes = append(r.Notes, Note{what, round(value), unit})
 }
 
-// finish computes the ratio, rounds all numbers and sets the number of cores.
+// finish computes the ratio, rounds all numbers and sets the number of cores. It returns r. The ratio is 0 without a baseline.
 func (r *Result) finish() *Result {
 	r.Ratio = round(ratio(r.Value, r.Baseline))
 	for _, f := range []*float64{&r.Value, &r.Baseline, &r.P50, &r.P99, &r.BaselineP50, &r.BaselineP99} {
@@ -71,7 +71,7 @@ func (r *Result) finish() *Result {
 	return r
 }
 
-// round rounds to three decimals, and numbers from 1000 to integers.
+// round rounds to three decimals, and a number of 1000 or more to an integer.
 func round(v float64) float64 {
 	if math.Abs(v) >= 1000 {
 		return math.Round(v)
@@ -113,7 +113,8 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// quantile returns the q-quantile of unordered values, such as their median for 0.5. It returns 0 if there are none.
+// quantile returns the q-quantile of unordered values, such as their median for 0.5 and their maximum for 1. It returns 0 if there are
+// none.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

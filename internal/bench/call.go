@@ -24,7 +24,7 @@ type response struct {
 // methods maps a method name to the function that answers its calls.
 type methods map[string]func(args json.RawMessage) (reply any, err error)
 
-// decodeArgs wraps a function as a method that decodes its argument from JSON.
+// decodeArgs wraps a function as a method, which decodes its argument from JSON and returns what the function stored in the reply.
 func decodeArgs[Args, Reply any](f func(Args, *Reply) error) func(json.RawMessage) (any, error) {
 	return func(raw json.RawMessage) (any, error) {
 		var args Args
@@ -42,7 +42,7 @@ func (m methods) with(more methods) methods {
 	return m
 }
 
-// serveCalls answers calls until the input ends.
+// serveCalls answers calls one after the other until the input ends. The error of a method is an answer and does not end it.
 func (m methods) serveCalls(in io.Reader, out io.Writer) error {
 	calls, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {
@@ -87,7 +87,8 @@ func newCaller(in io.WriteCloser, out io.Reader) *caller {
 	return &caller{in: in, calls: json.NewEncoder(in), got: json.NewDecoder(out)}
 }
 
-// call calls a method of the process and waits. It decodes the result into reply, a pointer.
+// call calls a method of the process and waits. It decodes the result into reply, a pointer. The error is that of the method or of the
+// pipe.
 func (c *caller) call(method string, args, reply any) error {
 	raw, err := json.Marshal(args)
 	if err != nil {

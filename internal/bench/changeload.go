@@ -41,7 +41,8 @@ type loadResult struct {
 	took      []float64 // duration of each call in milliseconds
 }
 
-// run sends changes from all clients for the duration span, and returns what it measured. It ends early if a call fails.
+// run sends changes from all clients for the duration span, and returns what it measured. If a call fails, it ends early and returns the
+// error. It also fails if no call ended within span.
 func (d *changeLoad) run(ctx context.Context, span time.Duration) (loadResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -151,7 +152,7 @@ func (c change) grpcRequest() *partnerv1.UpsertReservationRequest {
 	return &partnerv1.UpsertReservationRequest{Reservation: r}
 }
 
-// newRESTLoad returns a load that sends changes over REST, with one connection per client.
+// newRESTLoad returns a load that sends changes over REST, with one connection per client. A call fails after 30 seconds.
 func newRESTLoad(w World, clients int) *changeLoad {
 	transport := &http.Transport{MaxIdleConns: clients, MaxIdleConnsPerHost: clients, DisableCompression: true}
 	client := &http.Client{Transport: transport, Timeout: 30 * time.Second}

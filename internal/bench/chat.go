@@ -36,7 +36,7 @@ type numbering struct {
 	lost, twice int
 }
 
-// add counts the next number of the sequence.
+// add counts the next number of the sequence. A number that is not higher than the last counts as repeated.
 func (n *numbering) add(number int32) {
 	switch {
 	case number <= n.last:
@@ -48,7 +48,8 @@ func (n *numbering) add(number int32) {
 	n.last = number
 }
 
-// startChat begins to follow the conversation of a guest who has checked in, until ctx ends. The stream is cut and resumed again and again.
+// startChat begins to follow the conversation of a guest who has checked in, until ctx ends. It cuts and resumes the stream after each
+// cutStreams. At the end, the channel ended gets the error or nil.
 func startChat(ctx context.Context, v *sandbox.Visitor, bed int) *chat {
 	c := &chat{v: v, bed: bed, ended: make(chan error, 1)}
 	go func() {
@@ -112,7 +113,8 @@ func newFrontDesk(address, token string) (*frontDesk, error) {
 
 func (d *frontDesk) close() error { return d.conn.Close() }
 
-// serve answers messages until ctx ends. It opens its stream again after each cutStreams, to test that no message is lost.
+// serve answers messages until ctx ends, and then returns nil. It opens its stream again after each cutStreams, to test that no message is
+// lost.
 func (d *frontDesk) serve(ctx context.Context) error {
 	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+d.token)
 	for ctx.Err() == nil {
@@ -144,7 +146,8 @@ func (d *frontDesk) follow(ctx, cut context.Context) error {
 	}
 }
 
-// answer reads the new messages of a guest and answers each question.
+// answer reads the new messages of a guest, answers each question, and counts it. It fails if a message of the guest is not one that
+// chat.write made.
 func (d *frontDesk) answer(ctx context.Context, guest string) error {
 	d.mu.Lock()
 	after := d.read[guest]
@@ -211,7 +214,8 @@ func waitForAnswers(ctx context.Context, chats []*chat, most time.Duration) erro
 	return nil
 }
 
-// tally sums up the messages of all conversations: those sent, those that did not arrive, and those that arrived more than once.
+// tally sums up the messages of all conversations: those sent by guests and as answers, those that did not arrive, and those that arrived
+// more than once.
 func tally(chats []*chat, d *frontDesk) (sent, lost, twice int) {
 	for _, c := range chats {
 		phone, desk := c.received(), d.received(c.bed)

@@ -88,7 +88,8 @@ func (b CheckIn) Run(ctx context.Context) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// measure checks guests in and out again, one after the other. It returns the milliseconds of each check-in.
+// measure books a stay, checks its guest in and out again, one stay after the other. It returns the milliseconds of each check-in from the
+// last press.
 func (b CheckIn) measure(ctx context.Context, w *sandbox.World, round int) ([]float64, error) {
 	var took []float64
 	for i := range b.Samples {
@@ -112,7 +113,8 @@ func (b CheckIn) measure(ctx context.Context, w *sandbox.World, round int) ([]fl
 	return took, nil
 }
 
-// arrive books a stay for today and opens it as the guest does: by the QR code at the door and the guest's name.
+// arrive books a stay for today and opens it as the guest does: by the QR code at the door and the guest's name. The guest then enters the
+// name in the form.
 func arrive(ctx context.Context, w *sandbox.World, id string) (*sandbox.Visitor, error) {
 	if err := bookTonight(ctx, w, Booking{ID: id, Family: "Lovelace", Room: "R101"}); err != nil {
 		return nil, err
@@ -124,7 +126,7 @@ func arrive(ctx context.Context, w *sandbox.World, id string) (*sandbox.Visitor,
 	return v, v.Name(ctx, "Ada", "Lovelace")
 }
 
-// Booking is a reservation for two nights, from today on.
+// Booking is a reservation for two nights, from today on. Room and Bed are ids at the PMS; Bed is empty for a private room.
 type Booking struct{ ID, Family, Room, Bed string }
 
 // bookTonight makes the PMS push a reservation that starts today.
@@ -148,7 +150,8 @@ func pushReservation(ctx context.Context, w *sandbox.World, id string, fields ma
 	return err
 }
 
-// newGuestWorld starts a sandbox in which guests check in by themselves. dorms is the number of additional dorms. done stops the sandbox.
+// newGuestWorld starts a sandbox in which guests check in by themselves, with its data in dir. dorms is the number of additional dorms. The
+// caller must call done, which stops the sandbox.
 func newGuestWorld(ctx context.Context, dir string, dorms int) (_ *sandbox.World, done func() error, err error) {
 	o, log, err := serverOptions(dir)
 	if err != nil {

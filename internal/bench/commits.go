@@ -17,7 +17,7 @@ const (
 	bridgeBytes = 700 // size of the record that the bridge stores for a new code
 )
 
-// commitBaseline measures the baseline of a check-in: a durable commit on each side and a round trip on a stream between them.
+// commitBaseline measures the baseline of a check-in: a durable commit of the server and one of the bridge, and a round trip between them.
 type commitBaseline struct {
 	server *sql.DB
 	bridge *bbolt.DB

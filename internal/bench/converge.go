@@ -129,7 +129,8 @@ func (f *convergeWorld) close() (err error) {
 	return err
 }
 
-// push sends a change of a stay and returns the time at which the answer arrived.
+// push sends a change of a stay as the PMS, and returns the time at which the answer arrived. It fails unless the service accepts the
+// change.
 func (f *convergeWorld) push(ctx context.Context, id string, fields map[string]any) (time.Time, error) {
 	a, err := f.world.PMS.Push(ctx, id, fields)
 	if err == nil && a.Status != http.StatusOK {
@@ -153,8 +154,8 @@ func newStay(id string, place [2]string, nights int) map[string]any {
 // dateIn returns the date after a number of nights from today.
 func dateIn(nights int) string { return time.Now().AddDate(0, 0, nights).Format(time.DateOnly) }
 
-// measureStay checks guest n in, moves the end of the stay, and checks the guest out. It records the times if keep is set; keep is false
-// for a warm-up.
+// measureStay books stay n, checks its guest in, moves the end of the stay, and checks the guest out. It records the times if keep is set;
+// keep is false for a warm-up.
 func (f *convergeWorld) measureStay(ctx context.Context, n int, keep bool) error {
 	id := fmt.Sprintf("C-%d", n)
 	if _, err := f.push(ctx, id, newStay(id, spacesOfPMS[0], 2)); err != nil {
@@ -183,8 +184,8 @@ func (f *convergeWorld) measureStay(ctx context.Context, n int, keep bool) error
 // pollInterval is the time between two polls of the API.
 const pollInterval = time.Millisecond
 
-// changeAndWait sends a change of a stay and polls the API until every door of the stay has the status and the evidence. took is in
-// milliseconds from the answer to the change; reads is the number of polls.
+// changeAndWait sends a change of a stay and polls the API until every door of the stay has the status and the evidence, for at most 30
+// seconds. took is in milliseconds from the answer to the change; reads is the number of polls.
 func (f *convergeWorld) changeAndWait(ctx context.Context, id string, change map[string]any, status string, evidence slot.Evidence) (took float64, reads int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -216,7 +217,7 @@ func (f *convergeWorld) changeAndWait(ctx context.Context, id string, change map
 	}
 }
 
-// planHas reports whether a plan has the status and at least one door, and every door has the evidence.
+// planHas reports whether an access plan has the status and at least one door, and every door has the evidence.
 func planHas(p *partnerv1.AccessPlan, status string, evidence slot.Evidence) bool {
 	for _, d := range p.GetDoors() {
 		if d.GetPin() != string(evidence) {
@@ -233,7 +234,8 @@ type backgroundStays struct {
 	failed atomic.Pointer[error]
 }
 
-// start changes other stays in the background until ctx ends, one change at each interval: a booking, check-in, new dates or check-out.
+// start changes other stays in the background until ctx ends, one change at each interval: a booking, check-in, new dates or check-out. The
+// first failed change is stored in failed.
 func (b *backgroundStays) start(ctx context.Context, f *convergeWorld, every time.Duration) {
 	others := spacesOfPMS[1:]
 	for i, place := range others {

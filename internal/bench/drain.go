@@ -62,7 +62,8 @@ func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return b.measure(ctx, p, o)
 }
 
-// measure runs the benchmark on two running servers. o has the credentials of the bridges and the locks.
+// measure runs the benchmark on two running servers: it connects the bridges to the first and stops that. o has the credentials of the
+// bridges and the locks.
 func (b Drain) measure(ctx context.Context, p *serverPair, o *owner) (*Result, error) {
 	riding, stop := context.WithCancel(ctx)
 	m := &movingBridges{address: [2]string{p.at[0].Bridge, p.at[1].Bridge}, serverOf: make([]atomic.Int32, b.Bridges)}
@@ -235,7 +236,7 @@ func (m *movingBridges) keepConnected(ctx context.Context, n int, t ticket) {
 	}
 }
 
-// awaitAll waits until all bridges are connected to the server with an index, 0 or 1.
+// awaitAll waits until all bridges are connected to the server with an index, 0 or 1. It fails after returnTimeout.
 func (m *movingBridges) awaitAll(ctx context.Context, server int) error {
 	ctx, cancel := context.WithTimeout(ctx, returnTimeout)
 	defer cancel()
@@ -256,7 +257,8 @@ func (m *movingBridges) awaitAll(ctx context.Context, server int) error {
 	}
 }
 
-// watchReadiness stops sending commands to the first server once a load balancer would have noticed that it is not ready.
+// watchReadiness waits until the first server is not ready and a load balancer would have noticed. It then sets skipFirst, so that the
+// first server gets no more commands.
 func (k *unlockLoad) watchReadiness(ctx context.Context) {
 	watching, enough := context.WithCancel(ctx)
 	defer enough()

@@ -46,7 +46,7 @@ func (p *worldPart) Fill(count int, _ *None) (err error) {
 	return err
 }
 
-// copyTemplates stores the copies of the template reservations and their entries in the name index.
+// copyTemplates stores count copies of the template reservations and their entries in the name index. The template reservations must exist.
 func copyTemplates(d *sql.DB, count int) error {
 	columns, err := columnsOf(d, "reservations")
 	if err != nil {
@@ -80,13 +80,13 @@ func copyTemplates(d *sql.DB, count int) error {
 }
 
 // storeDerivedRows stores the rows that the server would have written for old reservations: entries in the list of changes, with ids below
-// all new ones, and arrival checks spread over time.
+// all new ones, and arrival checks, which become due one after the other.
 func storeDerivedRows(d *sql.DB) error {
 	if _, err := d.Exec(`INSERT INTO reservation_changes (id, property_id, integration_id, reservation_id, changed_at)
 		SELECT -row_number() OVER (), property_id, integration_id, id, updated_at FROM reservations WHERE pms_id LIKE 'old-%'`); err != nil {
 		return fmt.Errorf("list the reservations: %w", err)
 	}
-	const apart = 15 * 60                         // seconds between two arrival checks
+	const apart = 15 * 60                         // the due times are spread over these seconds, the interval between checks of an arrival
 	now := time.Now().UTC().Truncate(time.Second) // truncated to seconds in UTC, so that its text equals what the server stores
 	if _, err := d.Exec(`INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at)
 		SELECT id, property_id, from_at, 24 * 60, 'ready', ?1, strftime('%Y-%m-%d %H:%M:%S+00:00', ?1, (n % ?3) || ' seconds')

@@ -99,7 +99,8 @@ func (b Fleet) result(baseline, product *fleet, commit float64) *Result {
 	return r.finish()
 }
 
-// connectBridges connects the bridges and measures the server's memory per bridge.
+// connectBridges connects the bridges and measures the server's memory per bridge. The first warmUpBridges do not count. They stay
+// connected.
 func (f *fleet) connectBridges(ctx context.Context, tickets []ticket) error {
 	f.simFleet = newSimFleet()
 	if err := f.simFleet.connectAll(ctx, tickets[:warmUpBridges]); err != nil {
@@ -117,7 +118,8 @@ func (f *fleet) connectBridges(ctx context.Context, tickets []ticket) error {
 	return err
 }
 
-// residentMemory returns the server's resident memory in bytes, after a heartbeat on every stream and a garbage collection.
+// residentMemory returns the server's resident memory in bytes. Before that it waits for a heartbeat on every stream and lets the server
+// collect garbage.
 func (f *fleet) residentMemory(ctx context.Context) (int64, error) {
 	select {
 	case <-time.After(heartbeatInterval + time.Second):
@@ -164,7 +166,7 @@ func dial(address string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// startBaseline starts a bareServer and connects its bridges.
+// startBaseline starts a bareServer in its own process and connects its bridges.
 func (b Fleet) startBaseline(ctx context.Context, l Launch) (_ *fleet, err error) {
 	f := &fleet{}
 	if f.part, err = l.start(ctx, "bare"); err != nil {
@@ -203,8 +205,8 @@ func (b Fleet) startBaseline(ctx context.Context, l Launch) (_ *fleet, err error
 	return f, f.connectBridges(ctx, at.Tickets)
 }
 
-// startProduct starts a product server with enrolled bridges. Another process enrols them before, so that the memory for enrolment does not
-// count.
+// startProduct starts a product server and connects enrolled bridges. Another process enrols them before, so that the memory for enrolment
+// does not count.
 func (b Fleet) startProduct(ctx context.Context, l Launch, dir string) (_ *fleet, err error) {
 	dir = filepath.Join(dir, "fleet")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -244,7 +246,7 @@ func (b Fleet) startProduct(ctx context.Context, l Launch, dir string) (_ *fleet
 	return f, f.connectBridges(ctx, o.tickets)
 }
 
-// owner is the owner of the benchmark's property, with its bridges and locks.
+// owner is the owner of the benchmark's property: the staff token, and the bridges and locks that belong to it.
 type owner struct {
 	token   string
 	tickets []ticket
@@ -271,7 +273,7 @@ func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (e
 }
 
 // setUpOn creates a property with enrolled bridges on a running server through the public API. The bridges have zero, one or two locks in
-// turn. Each bridge connects once, so that the server stores its locks.
+// turn. Each bridge connects once, so that the server stores its locks, and disconnects.
 func (o *owner) setUpOn(ctx context.Context, at Addresses, bridges int) (err error) {
 	if err := o.createProperty(ctx, at.Socket); err != nil {
 		return err
@@ -296,7 +298,7 @@ func (o *owner) setUpOn(ctx context.Context, at Addresses, bridges int) (err err
 	return err
 }
 
-// createProperty creates a property over the operators' socket, and keeps its staff token in o.
+// createProperty creates a property over the operators' socket, and keeps a staff token of its owner in o. The token is valid for a day.
 func (o *owner) createProperty(ctx context.Context, socket string) error {
 	admin, err := dial("unix:" + socket)
 	if err != nil {

@@ -99,8 +99,8 @@ func (b Hostel) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// fill books every bed and returns the guests. The first b.Arrivals of them check in during the run, the others now. door is the address
-// in the QR code.
+// fill books every bed and returns the guests, who have entered their names. The first b.Arrivals of them check in during the run, the
+// others now. door is the address in the QR code.
 func (b Hostel) fill(ctx context.Context, p *part, door string) ([]*sandbox.Visitor, error) {
 	guests := make([]*sandbox.Visitor, hostelBeds)
 	for i := range guests {
@@ -152,7 +152,8 @@ type hostelTimes struct {
 	chats                            []*chat
 }
 
-// playAllGuests lets all guests use their apps for the time of the run. Arrivals are spread evenly over it.
+// playAllGuests lets all guests use their apps for the time of the run, with arrivals spread evenly, while desk answers. It then waits up
+// to a minute for missing answers. errs joins the errors of all guests.
 func (b Hostel) playAllGuests(ctx context.Context, guests []*sandbox.Visitor, desk *frontDesk) (m hostelTimes, errs error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Span+2*time.Minute)
 	defer cancel()
@@ -239,7 +240,7 @@ func hostelPages() []string {
 	return []string{"", "/key", "/people", "/devices", "/messages", "/ledger"}
 }
 
-// sleepUntil waits until a time.
+// sleepUntil waits until a time. It returns an error if ctx ends before.
 func sleepUntil(ctx context.Context, at time.Time) error {
 	t := time.NewTimer(time.Until(at))
 	defer t.Stop()

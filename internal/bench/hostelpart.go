@@ -33,7 +33,7 @@ type HostelWorld struct {
 	StaffToken string
 }
 
-// Start starts the hostel in a directory.
+// Start starts the hostel in a directory, on one core and with smallMemory as a soft limit.
 func (p *hostelPart) Start(dir string, out *HostelWorld) (err error) {
 	if err := useOneCore(); err != nil {
 		return err
@@ -51,7 +51,7 @@ func (p *hostelPart) Book(b Booking, _ *None) error {
 	return bookTonight(context.Background(), p.world, b)
 }
 
-// Peak returns the largest amount of memory, in bytes, that the process has used so far.
+// Peak stores in bytes the largest amount of memory that the process has used so far.
 func (*hostelPart) Peak(_ None, bytes *int64) error {
 	raw, err := os.ReadFile("/proc/self/status")
 	if err != nil {

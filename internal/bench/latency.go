@@ -85,6 +85,7 @@ type latencyWorld struct {
 	count   int
 }
 
+// newLatencyWorld starts a sandbox in dir, and reports the changes of the lock of watchedDoor.
 func newLatencyWorld(ctx context.Context, dir string) (_ *latencyWorld, err error) {
 	p := &latencyWorld{changes: make(chan lockChange, 16)}
 	o, log, err := serverOptions(dir)
@@ -113,7 +114,8 @@ type lockChange struct {
 // checkInTimes are the times of one round in milliseconds: until the API's answer, and until the lock has the code.
 type checkInTimes struct{ answers, locks []float64 }
 
-// measure checks guests in to one room and out again, one after the other, and returns the times of the check-ins.
+// measure checks guests in to one room and out again, one after the other, and returns the times of the check-ins. Between them it waits
+// until the locks have nothing left to do.
 func (p *latencyWorld) measure(ctx context.Context, samples int) (checkInTimes, error) {
 	var out checkInTimes
 	today, later := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
@@ -185,7 +187,7 @@ func (p *latencyWorld) awaitStatus(ctx context.Context, id, status string) error
 	})
 }
 
-// awaitChange waits until the watched lock gets a code, or loses it if code is false, and returns the time.
+// awaitChange waits until the watched lock gets a code, or loses it if code is false, and returns the time. It fails after 30 seconds.
 func (p *latencyWorld) awaitChange(ctx context.Context, code bool) (time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -224,7 +226,8 @@ type watchedLock struct {
 	changes chan<- lockChange
 }
 
-// report reports a successful operation to changes, and returns its answer a. code is true if the lock got a code.
+// report sends a successful operation of the lock to changes, and returns its answer a. code is true if the lock got a code. A failed
+// operation is not sent.
 func (l watchedLock) report(a driver.Answer, code bool) driver.Answer {
 	if a.Result == slot.OK {
 		l.changes <- lockChange{code, time.Now()}

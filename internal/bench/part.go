@@ -64,7 +64,7 @@ func (p *part) call(ctx context.Context, method string, args, reply any) error {
 	}
 }
 
-// stop asks the process to end and waits. It kills a process that does not end within 30 seconds.
+// stop asks the process to end and waits. It kills a process that does not end within 30 seconds. It does nothing for nil.
 func (p *part) stop() error {
 	if p == nil {
 		return nil
@@ -75,7 +75,8 @@ func (p *part) stop() error {
 	return p.command.Wait()
 }
 
-// RunPart is the main function of a process that a benchmark has started. name is its role. RunPart serves calls until in ends.
+// RunPart is the main function of a process that a benchmark has started. name is its role. RunPart serves calls until in ends, and then
+// closes the role.
 func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	roles := map[string]func() role{
 		"world":  func() role { return &worldPart{} },

@@ -124,7 +124,7 @@ func (s *restartableServer) end() error {
 }
 
 // measureCPU begins to measure the CPU time of the server and of this process, which simulates the bridges. The returned function ends the
-// measurement. If profile names a file, the server writes a CPU profile to it.
+// measurement and returns both. If profile names a file, the server writes a CPU profile to it.
 func (s *restartableServer) measureCPU(ctx context.Context, profile string) (func() (server, bridges time.Duration, err error), error) {
 	var before Use
 	if err := s.part.call(ctx, "Usage", None{}, &before); err != nil {
@@ -157,7 +157,7 @@ func ownCPU() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// measureMemory connects every bridge once and returns the server's memory per bridge in kilobytes.
+// measureMemory connects every bridge once and returns the server's memory per bridge in kilobytes. Then it disconnects the bridges.
 func (b Restart) measureMemory(ctx context.Context, s *restartableServer, tickets []ticket) (float64, error) {
 	for i := range tickets {
 		tickets[i].Address = *s.bridge.Load()
@@ -238,7 +238,8 @@ const (
 	maxRetry   = 10 * time.Second
 )
 
-// keepConnected keeps bridge n connected until ctx ends, also to a restarted server. t has its credentials.
+// keepConnected keeps bridge n connected until ctx ends, also to a restarted server. t has its credentials. It waits as long as a stopping
+// server requests, and otherwise backs off.
 func (f *returningBridges) keepConnected(ctx context.Context, n int, t ticket) {
 	for wait := firstRetry; ctx.Err() == nil; wait = min(2*wait, maxRetry) {
 		t.Address = *f.served.bridge.Load()
@@ -279,7 +280,8 @@ func keepAlive(ctx context.Context, r *simBridge) {
 	}
 }
 
-// awaitAll waits until all bridges are connected to the running server, at most until the given time. It returns when each one connected.
+// awaitAll waits until all bridges are connected to the running server, and returns when each one connected. It fails if that takes longer
+// than the time until.
 func (f *returningBridges) awaitAll(ctx context.Context, until time.Time) ([]time.Time, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -311,8 +313,8 @@ type callResults struct {
 	failed int
 }
 
-// callSteadily calls the API of the running server at a fixed rate until ctx ends, even if earlier calls are still running. It returns
-// the durations and the number of failures.
+// callSteadily calls the API of the running server at a fixed rate until ctx ends, even if earlier calls are still running. With 200
+// running calls it skips the next. It returns the durations and the number of failures.
 func callSteadily(ctx context.Context, s *restartableServer, o *owner) (out callResults) {
 	const pace = 50 * time.Millisecond
 	var mu sync.Mutex

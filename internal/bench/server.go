@@ -71,7 +71,7 @@ func (p *serverPart) start(dir string, c config.Config, out *Addresses) error {
 	return nil
 }
 
-// Close implements role: it stops the server if it still runs.
+// Close implements role: it stops the server and closes its log.
 func (p *serverPart) Close() (err error) {
 	if p.stop != nil {
 		p.stop()

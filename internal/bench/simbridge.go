@@ -63,7 +63,8 @@ type simBridge struct {
 	epoch uint64
 }
 
-// connectBridge opens the stream of a bridge and waits for Welcome. If the server is stopping, the error is a *reconnectLater.
+// connectBridge opens the stream of a bridge and waits for Welcome. ctx limits only this: the bridge then stays connected until close. If
+// the server is stopping, the error wraps a *reconnectLater.
 func connectBridge(ctx context.Context, t ticket) (_ *simBridge, err error) {
 	r := &simBridge{ended: make(chan struct{})}
 	r.conn, err = grpc.NewClient(t.Address, grpc.WithTransportCredentials(credentials.NewTLS(t.tls)),
@@ -200,7 +201,8 @@ func (h *simFleet) sendHeartbeats(ctx context.Context) {
 	}
 }
 
-// connectAll connects bridges, several at the same time.
+// connectAll connects bridges, several at the same time, and adds them to the fleet. After an error, those that connected remain in the
+// fleet.
 func (h *simFleet) connectAll(ctx context.Context, tickets []ticket) error {
 	got := make([]*simBridge, len(tickets))
 	err := inParallel(ctx, len(tickets), func(ctx context.Context, n int) (err error) {
@@ -227,8 +229,8 @@ func (h *simFleet) close() (err error) {
 // maxParallel is the number of concurrent calls during set-up.
 const maxParallel = 32
 
-// inParallel calls do with each number below times, up to maxParallel calls at the same time. After the first error it starts no more
-// calls.
+// inParallel calls do with each number below times, up to maxParallel calls at the same time, and waits for them. The first error cancels
+// the context of the others, starts no more calls, and is returned.
 func inParallel(ctx context.Context, times int, do func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

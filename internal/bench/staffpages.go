@@ -39,7 +39,7 @@ type staffPage struct {
 	took          []float64
 }
 
-// load loads a page and returns its HTML.
+// load opens a page, or posts its form, and returns its HTML.
 func (w *staffWorld) load(ctx context.Context, p *staffPage) (html string, err error) {
 	if p.form != nil {
 		return w.owner.Post(ctx, p.path, p.form)
@@ -47,7 +47,8 @@ func (w *staffWorld) load(ctx context.Context, p *staffPage) (html string, err e
 	return w.owner.Open(ctx, p.path)
 }
 
-// Run measures the time of each page, from the request until its last byte. The baseline is a static page of the median size.
+// Run measures the time of each page, from the request until its last byte, and then how a live page follows changes. The baseline is a
+// static page of the median size.
 func (b StaffPages) Run(ctx context.Context) (_ *Result, err error) {
 	if b.Rooms < 4*staffNights || b.Reservations < b.Rooms || b.Bridges < 1 || b.Samples < 1 || b.Rounds < 1 || b.Span < time.Second {
 		return nil, errors.New("pages --staff: want at least twelve rooms, a reservation for each, one bridge, one sample, one round and one second")
@@ -154,14 +155,15 @@ func (b StaffPages) open(ctx context.Context, w *staffWorld, baseline *static, p
 	return least, nil
 }
 
-// chooseRows chooses the number of rows on the pages of lists.
+// chooseRows sets the number of rows that the pages of lists show to the owner.
 func (w *staffWorld) chooseRows(ctx context.Context, rows string) error {
 	_, err := w.owner.Post(ctx, "/app/locks?look", url.Values{"rows": {rows}})
 	return err
 }
 
-// pages opens every page of the dashboard once and returns them with their sizes. It adds the guest register with the forms of today and
-// the days before. If a path needs an id, it uses the first link on the parent page.
+// pages opens every page of the dashboard once and returns them with their sizes. It leaves out public pages, the stream /app/live, and
+// pages that redirect. It adds the guest register of the last days. If a path needs an id, it uses the first link on the parent page, and
+// leaves the page out if there is none.
 func (w *staffWorld) pages(ctx context.Context) (pages []*staffPage, err error) {
 	for _, r := range staff.Routes() {
 		pattern, ok := strings.CutPrefix(r.Pattern, "GET ")

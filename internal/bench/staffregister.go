@@ -51,7 +51,7 @@ func (w *staffWorld) fillRegister(ctx context.Context, rooms int) error {
 	})
 }
 
-// registerPage returns the register of the guests who arrived in the last days.
+// registerPage returns the page with the guest register of the guests who arrived in the last days. It is a form that is posted.
 func registerPage() *staffPage {
 	today := time.Now()
 	first, last := today.AddDate(0, 0, -staffNights).Format(time.DateOnly), today.Format(time.DateOnly)

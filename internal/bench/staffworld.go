@@ -120,8 +120,8 @@ func stayFields(number, rooms int) map[string]any {
 // stayID returns the PMS's id of a reservation.
 func stayID(number int) string { return fmt.Sprintf("stay-%d", number) }
 
-// push sends a reservation to the service as the PMS, but does not store it in the sandbox's PMS, which would be slow. It returns the
-// service's id.
+// push sends a reservation to the service as the PMS, and returns the service's id. It does not store it in the sandbox's PMS, which would
+// be slow.
 func (w *staffWorld) push(ctx context.Context, fields map[string]any) (id string, err error) {
 	a, err := w.PMS.Do(ctx, http.MethodPatch, "/v1/reservations", fields)
 	if err != nil {
@@ -169,7 +169,7 @@ var behind = regexp.MustCompile(`(?m)^latchkey_installation_(?:events_waiting|jo
 const mostSettling = 5 * time.Minute
 
 // settle waits until the server has done what follows from filling the hotel, such as the mails to the hundreds of guests who check in at
-// once: in a hotel they arrive one by one.
+// once: in a hotel they arrive one by one. It fails after mostSettling.
 func (w *staffWorld) settle(ctx context.Context) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, mostSettling, errors.New("the server has events, jobs or mails that wait"))
 	defer cancel()

@@ -56,7 +56,8 @@ func (k *unlockLoad) sendSteadily(ctx context.Context, every time.Duration) {
 	}
 }
 
-// sendUnlock sends an unlock command for a random lock to a server, 0 or 1, and records its outcome.
+// sendUnlock sends an unlock command for a random lock to a server, 0 or 1, and records its outcome: the duration if the door opened,
+// otherwise a failure. An error is also printed.
 func (k *unlockLoad) sendUnlock(ctx context.Context, server int) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
@@ -80,7 +81,7 @@ func (k *unlockLoad) sendUnlock(ctx context.Context, server int) {
 	}
 }
 
-// result summarizes the outcomes of all commands.
+// result summarizes the outcomes of all commands. The caller sets its value. No command should fail.
 func (k *unlockLoad) result() *Result {
 	r := &Result{Name: "fleet --drain", Unit: "s", Rounds: 1}
 	r.P50, r.P99 = quantile(k.took[during], 0.5), quantile(k.took[during], 0.99)

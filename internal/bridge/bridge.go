@@ -34,8 +34,8 @@ const (
 // Row is a row of the table of bridges.
 type Row = ent.Bridge
 
-// Create creates a bridge of a property and its first join code, with which a machine can be enrolled as this bridge. The code is returned
-// only here, because the database stores a hash of it.
+// Create creates a bridge of a property and its first join code, with which a machine can be enrolled as this bridge. The code is valid for
+// an hour. It is returned only here, because the database stores a hash of it.
 func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*ent.Bridge, string, error) {
 	code, mac, err := newJoinCode(keys, ca)
 	if err != nil {
@@ -47,8 +47,8 @@ func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*en
 	return br, code, err
 }
 
-// ReplaceJoinCode returns a new join code, with which a machine can be enrolled as the bridge again, even if the bridge is revoked. The
-// previous join code becomes invalid. The bridge itself does not change until the new code is used.
+// ReplaceJoinCode returns a new join code, valid for an hour, with which a machine can be enrolled as the bridge again, even if the bridge
+// is revoked. The previous join code becomes invalid. The bridge itself does not change until the new code is used.
 func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, bridgeID string) (*ent.Bridge, string, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil {
@@ -102,8 +102,8 @@ func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, erro
 // package lock.
 type OnLinkLost func(tx *db.Tx, bridgeID, reason string) error
 
-// Revoke revokes a bridge and ends its session. It does nothing if the bridge is already revoked. The codes remain on its locks, because no
-// bridge can remove them any more.
+// Revoke revokes a bridge and its join code, and ends its session. It does nothing if the bridge is already revoked. The codes remain on
+// its locks, because no bridge can remove them any more.
 func Revoke(tx *db.Tx, propertyID, bridgeID string, lost OnLinkLost) (*ent.Bridge, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil || br.RevokedAt != nil {
@@ -112,7 +112,7 @@ func Revoke(tx *db.Tx, propertyID, bridgeID string, lost OnLinkLost) (*ent.Bridg
 	return markOffline(tx, br, Revoked, lost, tx.Bridge.UpdateOne(br).SetRevokedAt(tx.Now()).ClearJoinMAC().ClearJoinExpiresAt())
 }
 
-// RevokeAll revokes the bridges of a property that will be deleted, and ends their sessions.
+// RevokeAll revokes the bridges of a property that will be deleted, and ends their sessions. Unlike [Revoke] it does not call OnLinkLost.
 func RevokeAll(tx *db.Tx, propertyID string) error {
 	valid := []predicate.Bridge{entbridge.PropertyID(propertyID), entbridge.RevokedAtIsNil()}
 	ids, err := tx.Bridge.Query().Where(valid...).IDs(tx.Context())

@@ -241,7 +241,7 @@ func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 	return nil, bad("want a key on P-256 or Ed25519")
 }
 
-// checkHPKEKey checks the public key for which PINs are encrypted to a bridge. The error names the field of the request.
+// checkHPKEKey checks the public key with which PINs are encrypted for a bridge. The error names the request's field.
 func checkHPKEKey(key []byte) error {
 	if err := pinseal.CheckPublicKey(key); err != nil {
 		return fault.Fields(fault.Field{Path: "hpkePublicKey", Reason: fault.BadFormat, Message: "want an X25519 public key of 32 bytes"})

@@ -33,9 +33,9 @@ type EnrolmentRequest struct {
 // errJoinCode does not name the exact cause, because a join code is a secret and must not be guessable step by step.
 var errJoinCode = fault.New(fault.Invalid, fault.JoinCodeInvalid, "the join code is not valid: mistyped, used, replaced, or older than an hour; ask for a new one")
 
-// Enrol makes the caller, who shows a join code, the bridge that the code was created for, and returns its certificate. The bridge's
-// previous certificate and session become invalid, and its event sequence starts again. Its locks stay. lost is called if the bridge
-// had a session or was moving to another node.
+// Enrol makes the caller, who shows a join code, the bridge that the code was created for, and returns its certificate. The code cannot be
+// used again. The bridge's previous certificate and session become invalid, its event sequence starts again, and it is no longer revoked.
+// Its locks stay. lost is called if the bridge had a session or was moving to another node.
 func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost OnLinkLost) (*Enrolment, error) {
 	csr, err := parseRequest(a.CertificateRequest)
 	if err != nil {
@@ -143,7 +143,8 @@ func joinCode(secret string, fingerprint [32]byte) string {
 	return secret + "." + base64.RawURLEncoding.EncodeToString(fingerprint[:])
 }
 
-// parseJoinCode returns the secret part of a join code. The fingerprint part is checked by the bridge.
+// parseJoinCode returns the secret part of a join code; ok is false if the code is malformed. The fingerprint part is checked by the
+// bridge.
 func parseJoinCode(code string) (secret string, ok bool) {
 	secret, print, ok := strings.Cut(strings.TrimSpace(code), ".")
 	if !ok || !keyring.IsToken(secret, keyring.JoinCode) {
@@ -153,7 +154,8 @@ func parseJoinCode(code string) (secret string, ok bool) {
 	return secret, err == nil && len(raw) == 32
 }
 
-// EnrolmentID returns an id that changes with each enrolment of a bridge. A bridge that was enrolled again may have lost its stored data.
+// EnrolmentID returns an id that changes with each enrolment of a bridge, or "" if it was never enrolled. A bridge that was enrolled again
+// may have lost its stored data.
 func EnrolmentID(br *ent.Bridge) string {
 	if br.EnrolledAt == nil {
 		return ""

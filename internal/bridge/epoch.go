@@ -26,9 +26,9 @@ type Hello struct {
 // ErrSuperseded is returned for every write of a session whose epoch is no longer the bridge's current epoch. The write had no effect.
 var ErrSuperseded = errors.New("another session of this bridge has begun, or the bridge was revoked")
 
-// Advance authenticates a bridge by its certificate at the start of a session and gives it the next epoch, by compare-and-set. who and shown
-// are the identity and the key hash in the certificate. It returns the bridge's row before and after. After the commit, writes of older
-// sessions of the bridge fail with ErrSuperseded.
+// Advance authenticates a bridge by its certificate at the start of a session, gives it the next epoch by compare-and-set, and marks it
+// online. It notifies staff if two machines use the bridge's identity. who and shown are the identity and the key hash in the certificate.
+// It returns the bridge's row before and after. After the commit, writes of older sessions of the bridge fail with ErrSuperseded.
 func Advance(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.Bridge, err error) {
 	ctx := tx.Context()
 	br, err := authenticate(tx, who, shown)
@@ -86,7 +86,8 @@ func Missing(tx *db.Tx, bridgeIDs []string) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(bridgeIDs), func(id string) bool { return slices.Contains(found, id) }), err
 }
 
-// CurrentEpoch returns the epoch of a bridge's current session. revoked is also true for a bridge that was deleted with its property.
+// CurrentEpoch returns the epoch of a bridge's current or last session. revoked is also true for a bridge that was deleted with its
+// property.
 func CurrentEpoch(tx *db.Tx, bridgeID string) (epoch int64, revoked bool, err error) {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if ent.IsNotFound(err) {
@@ -116,8 +117,9 @@ func updateBootHistory(record, boot string) (next string, returned bool) {
 	return strings.TrimSpace(boot + " " + present), boot == before
 }
 
-// detectClonedBridge notifies staff if two machines use the same bridge identity, and clears the notice when a third boot id appears. before
-// is the bridge's row before this session; record and returned are the results of updateBootHistory.
+// detectClonedBridge notifies staff if an old boot id comes back while the bridge is online, because two machines then use the same bridge
+// identity. It clears the notice when a third boot id appears. before is the bridge's row before this session; record and returned are the
+// results of updateBootHistory.
 func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, returned bool) error {
 	key := notice.BridgeDoubled.Key(before.ID)
 	switch {

@@ -19,8 +19,8 @@ var errBusy = fault.New(fault.Exhausted, fault.UnavailableReason, "the bridge is
 // errLeaving refuses an unlock command because the bridge was asked to move to another node.
 var errLeaving = errors.New("the bridge was asked to move to another node")
 
-// dispatchCommands claims the waiting unlock commands and queues them for sending. It stores each claim before the command is sent, so
-// that a crash never leads to a second send. It returns a cause if the session must end.
+// dispatchCommands claims the waiting unlock commands and queues them for sending. It stores each claim before the command is sent, so that
+// a crash never leads to a second send. It refuses commands that are late or too many. It returns a cause if the session must end.
 func (s *session) dispatchCommands() cause {
 	for _, c := range s.mailbox.takeCommands() {
 		if s.outbox.isFull() || len(s.pending) >= maxCommands {
@@ -84,7 +84,8 @@ func (s *session) refuse(c *command, err error, reason string) {
 	c.reply(lock.Outcome{ActID: c.id}, err)
 }
 
-// onCommandResult stores the bridge's report about an unlock command and passes it to the caller, if the caller still waits.
+// onCommandResult stores the bridge's report about an unlock command, with the result of its SmartKey if it has one, and passes it to the
+// caller, if the caller still waits. An unknown outcome is stored as CommandUnknown.
 func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 	outcome := enumOr(r.Outcome, lock.CommandUnknown, lock.CommandDone, lock.CommandFailed, lock.CommandExpired)
 	c := s.pending[r.Id]

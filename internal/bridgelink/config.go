@@ -30,7 +30,7 @@ const (
 	maxMessage  = 1 << 20 // bytes of one message
 )
 
-// Config is what a Node needs. OnEvidence may be nil.
+// Config is what a Node needs. Logger, OnEvidence, Metrics, Name and Clock may be zero.
 type Config struct {
 	DB     *db.DB
 	Keys   *keyring.Ring
@@ -118,6 +118,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
+// counters are the metrics of a node.
 type counters struct {
 	sessions        prometheus.Gauge
 	ended           *prometheus.CounterVec // sessions that ended, by cause

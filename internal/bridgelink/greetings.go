@@ -105,6 +105,7 @@ type greetingRequest struct {
 	reply    chan<- greetingResult
 }
 
+// greetingResult is a greeting, or the error why there is none.
 type greetingResult struct {
 	greeting []byte
 	err      error

@@ -54,7 +54,8 @@ func (n *Node) now() *timestamppb.Timestamp { return timestamppb.New(n.cfg.Clock
 func (n *Node) Self() lock.Node { return lock.Node{Name: n.cfg.Name, Reaches: n.cfg.Bus.Connected} }
 
 // openSession stores a new session of the bridge with the reports in its Hello, and returns it. keyHash is the hash of the public key of
-// the bridge's certificate. It waits while many sessions are being opened.
+// the bridge's certificate. It waits while many sessions are being opened, and returns errCrowded if that takes too long. It returns
+// errHello for an invalid Hello.
 func (n *Node) openSession(ctx context.Context, identity bridge.Identity, keyHash []byte, hello *lockv1.Hello) (*lock.Session, error) {
 	reports, ok := helloReports(hello)
 	if !ok {
@@ -138,8 +139,8 @@ func (n *Node) isDraining() bool {
 	return n.draining
 }
 
-// Drain asks every bridge to connect to another node. The requests are spread over window, so that the bridges do not all reconnect at
-// once. Drain returns when all have disconnected or ctx ends.
+// Drain makes the node refuse new sessions and asks every bridge to connect to another node. The requests are spread over window, so that
+// the bridges do not all reconnect at once. Drain returns when all have disconnected or ctx ends.
 func (n *Node) Drain(ctx context.Context, window time.Duration) {
 	n.mu.Lock()
 	n.draining = true
@@ -259,7 +260,8 @@ func (n *Node) whileSteady(ctx context.Context, what string, fn func(*db.Tx) err
 	})
 }
 
-// writeOrLog stores a change. If that fails, it only logs the error, as "<what> failed", because a later run repeats the work.
+// writeOrLog stores a change, and records in uptime that the database answered. A failure is only logged, as "<what> failed", because a
+// later run repeats the work.
 func (n *Node) writeOrLog(ctx context.Context, what string, fn func(*db.Tx) error) {
 	err := n.cfg.DB.Write(ctx, fn)
 	switch {

@@ -129,8 +129,9 @@ func (n *Node) handleRequest(ctx context.Context, m bus.Message) ([]byte, error)
 	return nil, errors.New("unknown request")
 }
 
-// deliverCommand gives an unlock command to the bridge's session on this node and waits for the result. claimed is the command if it was
-// already reserved for that session, otherwise nil.
+// deliverCommand gives an unlock command to the bridge's session on this node and waits for the result. If ctx ends first, it responds
+// refused; unsent is then true if the session had not taken the command. claimed is the command if it was already reserved for that
+// session, otherwise nil.
 func (n *Node) deliverCommand(ctx context.Context, r nodeRequest, claimed *lock.UnlockCommand) nodeResponse {
 	s := n.awaitSession(ctx, r.BridgeID)
 	switch {
@@ -174,8 +175,8 @@ func responseOf(out lock.Outcome, err error) nodeResponse {
 	return nodeResponse{Why: refused}
 }
 
-// awaitSession returns the open session with the highest epoch on this node, or nil. The database names this node a moment before the session
-// takes commands. So if no session is open, awaitSession waits for those that are opening.
+// awaitSession returns the open session with the highest epoch on this node, or nil. The database names this node a moment before the
+// session takes commands. So if no session is open, awaitSession waits for those that are opening, at most timings.move.
 func (n *Node) awaitSession(ctx context.Context, bridgeID string) *session {
 	if s := n.currentSession(bridgeID); s != nil {
 		return s
@@ -204,7 +205,8 @@ func (n *Node) currentSession(bridgeID string) *session {
 	return best
 }
 
-// request sends a request to another node and waits for its response.
+// request sends a request to another node and waits for its response. The error is bus.ErrNoResponder if that node does not run, and
+// bus.ErrNotConnected if this node has no connection to the bus.
 func (n *Node) request(ctx context.Context, node string, r nodeRequest) (a nodeResponse, err error) {
 	raw, err := json.Marshal(r)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 )
 
 // handle processes a message from the bridge, and returns a cause if the session must end. It ignores messages with the epoch of another
-// session and messages of an unknown kind.
+// session, with a malformed address or id, or of an unknown kind.
 func (s *session) handle(r received) cause {
 	if r.err != nil {
 		return disconnected
@@ -55,7 +55,7 @@ func (s *session) handle(r received) cause {
 	return ""
 }
 
-// hasValidName reports whether the lock address or id in a message is well-formed.
+// hasValidName reports whether the lock address or id in a message is well-formed. It returns true for a message without one.
 func hasValidName(m *lockv1.ConnectRequest) bool {
 	switch k := m.Kind.(type) {
 	case *lockv1.ConnectRequest_SlotReport:
@@ -114,7 +114,8 @@ func (s *session) onLockReport(r *lockv1.LockReport) cause {
 	return why
 }
 
-// onEvents stores the events that happened at the bridge's locks, and then acknowledges them.
+// onEvents stores the events that happened at the bridge's locks with the uses of codes and phones, and then acknowledges them. More than
+// maxBatch events end the session.
 func (s *session) onEvents(b *lockv1.EventBatch) cause {
 	if len(b.Events) > maxBatch {
 		return outOfOrder

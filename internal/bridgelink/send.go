@@ -62,8 +62,8 @@ func isUndelivered(a nodeResponse, err error) bool {
 	return !a.Done && (a.Why == notHere || a.Why == leaving)
 }
 
-// awaitNode waits until a bridge that was asked to leave its node is connected again, and returns the new node. It returns "" if the bridge
-// does not reconnect in time.
+// awaitNode waits until a bridge that was asked to leave its node is connected again, and returns the new node. a is the response of the
+// former node. It returns "" if the bridge is offline or does not reconnect in time.
 func (n *Node) awaitNode(ctx context.Context, o lock.UnlockCommand, a nodeResponse) string {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.timings.move)
 	defer cancel()
@@ -87,7 +87,8 @@ func (n *Node) awaitNode(ctx context.Context, o lock.UnlockCommand, a nodeRespon
 	}
 }
 
-// releaseClaim releases a command that was claimed but not sent, so that another session can claim it.
+// releaseClaim releases a command that was claimed but not sent, so that another session can claim it, and resets o.Epoch. It does nothing
+// if o.Epoch is 0: the command was not claimed when it was stored.
 func (n *Node) releaseClaim(ctx context.Context, o *lock.UnlockCommand) error {
 	if o.Epoch == 0 {
 		return nil
@@ -96,7 +97,8 @@ func (n *Node) releaseClaim(ctx context.Context, o *lock.UnlockCommand) error {
 	return n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, o.PropertyID, o.ActID) })
 }
 
-// sendTo sends an unlock command to the node that has the bridge's session. It uses the message bus only if that is another node.
+// sendTo sends an unlock command to the node that has the bridge's session, and waits for the result. It uses the message bus only if that
+// is another node. Without a node it responds leaving, so that the caller waits for one.
 func (n *Node) sendTo(ctx context.Context, o lock.UnlockCommand) (nodeResponse, error) {
 	c := nodeRequest{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation}
 	switch o.Node {
@@ -134,7 +136,7 @@ func (n *Node) abandon(ctx context.Context, propertyID, actID string, a nodeResp
 }
 
 // CountUnsent counts, in the metrics, an unlock command that was refused with err because its bridge is offline or its node cannot be
-// reached. API handlers call it for commands that were refused before they were stored.
+// reached. It ignores other errors. API handlers call it for commands that were refused before they were stored.
 func (n *Node) CountUnsent(err error) {
 	switch {
 	case errors.Is(err, lock.ErrBridgeOffline):
@@ -144,7 +146,8 @@ func (n *Node) CountUnsent(err error) {
 	}
 }
 
-// finalize marks a command as expired if no session has claimed it or if it is known to be unsent. It returns the stored outcome.
+// finalize marks a command as expired if no session has claimed it or if it is known to be unsent. It returns the stored outcome; a command
+// that is still claimed counts as unknown.
 func (n *Node) finalize(ctx context.Context, propertyID, actID string, unsent bool) (lock.Outcome, error) {
 	var done lock.Outcome
 	err := n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) (err error) {

@@ -28,7 +28,8 @@ type service struct {
 // Register adds BridgeService to a gRPC server. Only the listener for bridges may serve it.
 func (n *Node) Register(s *grpc.Server) { lockv1.RegisterBridgeServiceServer(s, &service{node: n}) }
 
-// Connect runs a session from the bridge's Hello message to the end of the stream.
+// Connect runs a session from the bridge's Hello message to the end of the stream. It refuses an expired certificate, and all bridges while
+// the node drains.
 func (s *service) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]) error {
 	cert, who, err := peerIdentity(st.Context())
 	if err != nil {

@@ -183,8 +183,9 @@ func (s *session) awaitHello() (*lockv1.Hello, cause) {
 	}
 }
 
-// openSession opens the session in the database and queues Welcome for the bridge. Its caller has registered the session before, so that
-// no notification is missed between the read of the database and the registration.
+// openSession opens the session in the database and queues Welcome for the bridge. It returns a cause if that fails or the bridge is
+// refused. Its caller has registered the session before, so that no notification is missed between the read of the database and the
+// registration.
 func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1.Hello) cause {
 	n := s.node
 	opened, err := n.openSession(s.stream.Context(), who, keyHash, hello)
@@ -306,7 +307,8 @@ func (s *session) nextDue() time.Time {
 	return at
 }
 
-// sweep queues the locks whose desired slots the bridge has not confirmed, in case a notification or a message was lost.
+// sweep queues all slots of the locks for which the bridge has not reported the latest desired slots, in case a notification or a message
+// was lost. A database error is only logged.
 func (s *session) sweep() {
 	ids := make([]string, 0, len(s.cursors))
 	for id := range s.cursors {

@@ -16,8 +16,9 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// sendChanges queues messages with the slots of the locks that are marked dirty, and the SmartKey data if it changed. It reads the
-// desired slots only now, so that several changes become one message. It returns a cause if the session must end.
+// sendChanges queues messages with the slots of the locks that are marked dirty, and the SmartKey data if it changed, as far as the outbox
+// has room. It reads the desired slots only now, so that several changes become one message. After a database error it retries later. It
+// returns a cause if the session must end.
 func (s *session) sendChanges(now time.Time) cause {
 	ids := s.mailbox.takeDirty(s.outbox.room())
 	if len(ids) == 0 {
@@ -96,8 +97,8 @@ func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.Desired
 	}
 }
 
-// enqueueLock queues the message with the slots of a lock. If all is true, it is a snapshot that replaces all slots on the bridge;
-// otherwise it has the changes.
+// enqueueLock queues the message with the slots of a lock, moves the lock's cursor and starts the sender. If all is true, the message is a
+// snapshot that replaces all slots on the bridge; otherwise it has the changes, and is left out if there are none.
 func (s *session) enqueueLock(id string, all bool, desired []lock.DesiredSlot) {
 	c := s.cursors[id]
 	slots := make([]*lockv1.DesiredSlot, 0, len(desired))

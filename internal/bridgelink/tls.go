@@ -102,7 +102,7 @@ func ServerOptions(config *tls.Config) []grpc.ServerOption {
 	}
 }
 
-// peerIdentity returns the client certificate of a call and the bridge it identifies.
+// peerIdentity returns the client certificate of a call and the bridge that it names. The TLS handshake has verified the certificate.
 func peerIdentity(ctx context.Context) (*x509.Certificate, bridge.Identity, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {

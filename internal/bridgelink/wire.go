@@ -56,8 +56,8 @@ func enumOr[T ~string](s string, fallback T, words ...T) T {
 	return fallback
 }
 
-// observations converts a slot report to observations. It skips those with an unknown kind of evidence or a number out of
-// range, and all beyond the bound of one report.
+// observations converts a slot report to observations. It skips those with an unknown kind of evidence or a number out of range, and all
+// after the first 4*maxBatch.
 func observations(r *lockv1.SlotReport) []lock.Observation {
 	out := make([]lock.Observation, 0, len(r.Slots))
 	for _, o := range r.Slots {
@@ -77,6 +77,7 @@ func observations(r *lockv1.SlotReport) []lock.Observation {
 }
 
 // unmanagedSlots converts a report on slots that the service does not use. The result has, by slot number, whether the slot holds a code.
+// It takes the first maxBatch occupied and the first maxBatch empty slots.
 func unmanagedSlots(m *lockv1.UnmanagedSlots) map[int]bool {
 	out := map[int]bool{}
 	for occupied, slots := range map[bool][]uint32{true: m.Occupied, false: m.Empty} {

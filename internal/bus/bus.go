@@ -176,8 +176,8 @@ func (b *Bus) onConnected() {
 	}
 }
 
-// OnConnect registers f, which is called after each connect and reconnect. By then, messages of other nodes may have been lost. f must
-// not block.
+// OnConnect registers f, which is called after each later connect and reconnect, but not for a connection that [Open] made. By then,
+// messages of other nodes may have been lost. f must not block.
 func (b *Bus) OnConnect(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -215,7 +215,8 @@ func (b *Bus) logError(sub *nats.Subscription, err error) {
 	b.log.Warn("bus: messages dropped or refused", "subject", subject, "error", err)
 }
 
-// Publish sends a message to the current subscribers.
+// Publish sends a message to the current subscribers, without waiting. While no server is connected, it buffers up to 1 MiB and then fails.
+// It refuses a payload over MaxPayload, and a subject with a wildcard or a blank.
 func (b *Bus) Publish(subject string, payload []byte) error {
 	if err := checkMessage(subject, payload); err != nil {
 		return err
@@ -249,7 +250,8 @@ func (b *Bus) Respond(subject string, f func(ctx context.Context, m Message) ([]
 	})
 }
 
-// reply sends the answer to a request: payload, or err as a header, from which the requester makes a [RemoteError].
+// reply sends the answer to a request: payload, or err as a header, from which the requester makes a [RemoteError]. It does nothing for a
+// message that asks for no reply. A payload over MaxPayload becomes an error.
 func (b *Bus) reply(to *nats.Msg, payload []byte, err error) {
 	if to.Reply == "" {
 		return
@@ -300,7 +302,7 @@ func (b *Bus) subscribe(subject string, f nats.MsgHandler) (func(), error) {
 }
 
 // Request sends a request to the responder on the subject and waits for its answer until ctx ends, at most 10 s. It returns
-// [ErrNoResponder] and [ErrNotConnected] at once.
+// [ErrNoResponder] and [ErrNotConnected] at once. The responder's own error is a [RemoteError].
 func (b *Bus) Request(ctx context.Context, subject string, payload []byte) ([]byte, error) {
 	if err := checkMessage(subject, payload); err != nil {
 		return nil, err
@@ -361,7 +363,8 @@ func (b *Bus) Close() error {
 	return nil
 }
 
-// Signal sends to a channel with a buffer of one. It never blocks, so handlers may call it: if a signal is pending already, one is enough.
+// Signal sends to the channel c, which must have a buffer of one. It never blocks, so handlers may call it. It drops the signal if one is
+// pending already.
 func Signal(c chan<- struct{}) {
 	select {
 	case c <- struct{}{}:

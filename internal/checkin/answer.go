@@ -32,8 +32,8 @@ func answerOf(a schema.StatusAnswer) *Answer {
 	return out
 }
 
-// storedAnswer returns the result of getCheckInStatus in the form that is stored. at is the time of the call, and about the version of the
-// reservation then. sealed is the encrypted text of err.
+// storedAnswer returns the result of getCheckInStatus in the form that is stored. at is the time of the call, and about is when the PMS had
+// last changed the reservation then. sealed is the encrypted text of err.
 func storedAnswer(at, about time.Time, status Status, err error, sealed []byte) schema.StatusAnswer {
 	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Reservation: about.UTC().Format(time.RFC3339Nano), Source: fromPMS}
 	switch {
@@ -51,14 +51,15 @@ func storedAnswer(at, about time.Time, status Status, err error, sealed []byte) 
 	return a
 }
 
-// isAfter reports whether an answer is from after a time.
+// isAfter reports whether an answer is later than a time. It is false if the PMS was not asked yet.
 func isAfter(a schema.StatusAnswer, t time.Time) bool {
 	at, err := time.Parse(time.RFC3339Nano, a.At)
 	return err == nil && at.After(t)
 }
 
-// outcomeOf returns the state of an attempt after a checkIn call that returned err. Without a usable answer the attempt stays
-// AttemptCalling, because its effect is not known: the call is repeated under the same key.
+// outcomeOf returns the state of an attempt after a checkIn call that returned err. Without a definite answer (none, one that cannot be
+// read, or a status 408, 409, 425, 429 or 5xx) the attempt stays AttemptCalling, because its effect is not known: the call is repeated
+// under the same key.
 func outcomeOf(err error) AttemptState {
 	switch {
 	case err == nil:
@@ -77,8 +78,8 @@ func outcomeOf(err error) AttemptState {
 	return AttemptRefused
 }
 
-// refusalOf returns why a checkIn call did not succeed, in the form that is stored. state is the result of outcomeOf, and sealed the encrypted
-// text of err.
+// refusalOf returns why a checkIn call did not succeed, in the form that is stored. state is the result of outcomeOf, and sealed the
+// encrypted text of err.
 func refusalOf(at time.Time, state AttemptState, err error, sealed []byte) schema.StatusAnswer {
 	a := schema.StatusAnswer{At: at.UTC().Format(time.RFC3339Nano), Source: fromPMS, Reason: string(StopCheckInRefused), Status: statusOf(err), Call: callOf(err), ErrorText: sealed}
 	if state == AttemptCalling {
@@ -97,7 +98,7 @@ func statusOf(err error) int {
 	return status
 }
 
-// callOf returns the webhook-id of a call that failed, or "".
+// callOf returns the webhook-id of a call that failed, cut to maxCallID bytes, or "".
 func callOf(err error) string {
 	f, ok := fault.Of(err)
 	if !ok {

@@ -13,12 +13,13 @@ import (
 	"latchkey.dev/internal/partner"
 )
 
-// callLimit bounds a call with the transaction that stores its result. It is shorter than callTimeout, after which another
-// process takes the call for interrupted.
+// callLimit is the time limit of a call with the transaction that stores its result. It is shorter than callTimeout, after which another
+// process assumes that the call was interrupted.
 const callLimit = 25 * time.Second
 
-// ask calls getCheckInStatus and stores the answer. before is the check-in that the caller read. If a guest pressed "check in now" in the
-// session pressedBy, the same transaction begins the checkIn call if the answer allows it, see record.claimed.
+// ask calls getCheckInStatus and stores the answer, unless the check-in has changed meanwhile so that it does not count. before is the
+// check-in that the caller read. If a guest pressed "check in now" in the session pressedBy, the same transaction begins the checkIn call
+// if the answer allows it, see record.claimed.
 func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string) (View, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
@@ -54,7 +55,8 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 	})
 }
 
-// retry calls checkIn again under the key of the attempt. by is the guest who pressed, or its zero value if staff asked for it.
+// retry calls checkIn again under the key of the attempt, if its effect is not known. by is the guest who pressed, or its zero value if
+// staff asked for it. The guest may get the right to see the code, see passesTo.
 func (s *Service) retry(ctx context.Context, k Key, by actor.Actor) (View, error) {
 	v, err := s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		if r.claimRetry(tx.Now(), true); !r.claimed || by.ID == "" {
@@ -135,8 +137,8 @@ func (r *record) storeOutcome(a Attempt, now time.Time, failure error, sealed []
 	r.stay.Refusal = refusalOf(now, state, failure, sealed)
 }
 
-// writeCall is like write, for the result of a call to the endpoint action. It also records whether the endpoint works. failure is the
-// error of the call.
+// writeCall is like write, for the result of a call to the endpoint action. It also records whether the endpoint works, unless the endpoint
+// is not registered or the call was canceled. failure is the error of the call.
 func (s *Service) writeCall(ctx context.Context, k Key, action string, failure error, change func(r *record, now time.Time)) (View, error) {
 	return s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		change(r, tx.Now())
@@ -147,8 +149,8 @@ func (s *Service) writeCall(ctx context.Context, k Key, action string, failure e
 	})
 }
 
-// healthOf returns the failure of an endpoint, or zero if it works. An error about one guest is no failure of the endpoint: the sweep asks about
-// that guest again and again, and the tablets would close for all others.
+// healthOf returns the failure of an endpoint, or zero if it works or was not called. An error about one guest is no failure of the
+// endpoint: the sweep asks about that guest again and again, and the tablets would close for all others.
 func healthOf(failure error) partner.Failure {
 	f, ok := fault.Of(failure)
 	if failure == nil || !ok || f.Meta[MetaNotCalled] != "" || isAboutOneGuest(f, statusOf(failure)) {
@@ -157,8 +159,8 @@ func healthOf(failure error) partner.Failure {
 	return partner.FailureOf(failure, f.Message, "")
 }
 
-// isAboutOneGuest reports whether the PMS refuses only this guest: with a status 4xx except 401 and 403, or with a readable error in an
-// answer 2xx.
+// isAboutOneGuest reports whether the PMS refuses only this guest: with a status 4xx except 401 and 403, or with a status 2xx whose body is
+// a readable error.
 func isAboutOneGuest(f *fault.Fault, status int) bool {
 	switch status / 100 {
 	case 2:

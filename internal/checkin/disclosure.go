@@ -35,11 +35,12 @@ func (r *record) disclosure() (Disclosure, []guest.Disclosed) {
 	return d, disclosed
 }
 
-// bodyPurpose returns the purpose with which the body of a checkIn call is sealed.
+// bodyPurpose returns the purpose of [keyring.Ring.Seal] for the body of a checkIn call.
 func bodyPurpose(stayID string) string { return "checkIn/" + stayID }
 
 // sealBody stores the encrypted body of a claimed call and records what it discloses. It does so in the transaction that claims the call,
-// because a call without an answer may have arrived. Later calls under the same key send this body, even if guests changed their answers.
+// because the PMS may get a call that then fails without an answer. Later calls under the same key send this body, even if guests changed
+// their answers.
 func (s *Service) sealBody(tx *db.Tx, r *record) error {
 	body, disclosed := r.disclosure()
 	raw, err := json.Marshal(body)
@@ -82,7 +83,7 @@ func PersonOf(a rule.Answers) Person {
 	return p
 }
 
-// addDocument adds the identity document of a guest in the field for its kind.
+// addDocument adds the identity document of a guest in the field for its kind, if any answer is about one.
 func (p *Person) addDocument(a rule.Answers) {
 	number := &Document{Number: a[rule.DocumentNumber]}
 	details := DocumentDetails{

@@ -16,13 +16,13 @@ type errorText struct {
 	Message string `json:"message,omitempty"`
 }
 
-// Limits of the PMS's texts, in bytes.
+// Limits of the PMS's texts, in bytes. Longer ones are cut.
 const (
 	maxErrorReason  = 100
 	maxErrorMessage = 500
 )
 
-// errorTextPurpose returns the purpose with which the text of a PMS's error is sealed.
+// errorTextPurpose returns the purpose of [keyring.Ring.Seal] for the text of a PMS's error.
 func errorTextPurpose(reservationID string) string { return "checkIn.errorText/" + reservationID }
 
 // sealErrorText encrypts the PMS's text of an error, because it may name the guest. Without a text it returns nil.
@@ -45,7 +45,7 @@ func (s *Service) sealErrorText(ctx context.Context, k Key, failure error) ([]by
 	return raw, nil
 }
 
-// openErrorText decrypts the text of a PMS's error.
+// openErrorText decrypts the text of a PMS's error. For an empty sealed it returns an empty text.
 func (s *Service) openErrorText(ctx context.Context, stay *ent.Stay, sealed []byte) (words errorText, err error) {
 	if len(sealed) == 0 {
 		return errorText{}, nil

@@ -9,11 +9,12 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// foundOften is how many searches within a day may find a checked-in stay before staff are notified. After the first one, the guest is sent to
-// the mail with the code. Another search means that the guest did not get in, or that a stranger searches.
+// foundOften is the number of searches within a day that find a checked-in stay before staff are notified: the second one notifies them.
+// After the first one, the guest is sent to the mail with the code. Another search means that the guest did not get in, or that a stranger
+// searches.
 const foundOften = 2
 
-// Find is [guest.Find]. It also notifies staff of a stay that is found again and again after the PMS checked the guest in.
+// Find is [guest.Find], and also notifies staff if searches find a stay foundOften times in a day after the PMS checked the guest in.
 func (s *Service) Find(tx *db.Tx, q guest.Search, m guest.Matches) (found guest.Found, refused, err error) {
 	if found, refused, err = guest.Find(tx, s.Keys, q, m); err != nil || refused != nil || !found.CheckedIn {
 		return found, refused, err
@@ -21,8 +22,8 @@ func (s *Service) Find(tx *db.Tx, q guest.Search, m guest.Matches) (found guest.
 	return found, nil, s.countFound(tx, Key{PropertyID: q.PropertyID, ReservationID: found.Session.ReservationID}, q.Place)
 }
 
-// countFound counts one more search that found a checked-in stay, and notifies staff if there are too many in a day. place names the kiosk or
-// the QR code.
+// countFound counts one more search that found a checked-in stay. From foundOften in a day it adds or updates a notice, and mails staff
+// about a new one at most once per mailInterval. place names the kiosk or the QR code.
 func (s *Service) countFound(tx *db.Tx, k Key, place string) error {
 	times, err := guest.CountFound(tx, s.Keys, k.PropertyID, k.ReservationID)
 	if err != nil || times < foundOften {

@@ -32,7 +32,7 @@ type record struct {
 	roomBecameReady bool // roomBecameReady means that the room is ready, and was not when the PMS was last asked
 }
 
-// load reads a check-in.
+// load reads a check-in and stores nothing.
 func (s *Service) load(view *db.Tx, k Key) (*record, error) {
 	party, complete, err := guest.ViewParty(view, s.Keys, k.PropertyID, k.ReservationID)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Service) load(view *db.Tx, k Key) (*record, error) {
 	return newRecord(party, complete)
 }
 
-// loadForChange is like load, for a transaction that changes the check-in. It stores the stay and its guests if they are missing.
+// loadForChange is like load, for a transaction that changes the check-in. It stores the stay and missing guests, see [guest.LoadParty].
 func (s *Service) loadForChange(tx *db.Tx, k Key) (*record, error) {
 	party, err := guest.LoadParty(tx, s.Keys, k.PropertyID, k.ReservationID)
 	if err != nil {
@@ -50,7 +50,8 @@ func (s *Service) loadForChange(tx *db.Tx, k Key) (*record, error) {
 	return newRecord(party, true)
 }
 
-// newRecord returns the check-in of a party. complete means that each guest of the party has a row.
+// newRecord returns the check-in of a party. If the PMS took back the end of the check-in, the record is open again. complete means that
+// each guest of the party has a row.
 func newRecord(party *guest.Party, complete bool) (*record, error) {
 	r := &record{Party: party, reservation: party.Reservation, stay: party.Stay, complete: complete}
 	if r.stay == nil {

@@ -47,7 +47,7 @@ type Step struct {
 	CanComplete bool
 }
 
-// Next decides which stage a check-in is in, what stops it, and what happens next.
+// Next decides which stage a check-in is in, what stops it, and what happens next. It is a pure function of the facts.
 func Next(f Facts) Step {
 	if stage := f.beforeOrAfter(); stage != "" {
 		if stage == AtDesk {
@@ -91,8 +91,8 @@ func (f Facts) beforeOrAfter() Stage {
 	return ""
 }
 
-// nextDuringCall decides about a checkIn call whose effect is not known. It waits while the call runs (stage Calling), or until the retry after
-// a failed call is due (stage Stopped). Then it repeats the call under the same key.
+// nextDuringCall decides about a checkIn call whose effect is not known. It waits while the call runs (stage Calling), or until the retry
+// after a failed call is due (stage Stopped). Then it repeats the call under the same key.
 func (f Facts) nextDuringCall() Step {
 	s := Step{Stage: Calling, At: f.Attempt.At.Add(callTimeout)}
 	if f.Attempt.Failed {
@@ -107,7 +107,8 @@ func (f Facts) nextDuringCall() Step {
 	return s
 }
 
-// retryDelay returns the wait between the latest checkIn call and its retry under the same key.
+// retryDelay returns the wait between the latest checkIn call and its retry under the same key: firstRetry, doubled by each call up to
+// maxRetry, or rareRetry once the guest began askOften ago.
 func (f Facts) retryDelay() time.Duration {
 	if f.Attempt.At.After(f.BeganAt.Add(askOften)) {
 		return rareRetry
@@ -119,7 +120,7 @@ func (f Facts) retryDelay() time.Duration {
 	return min(d, maxRetry)
 }
 
-// askDelay returns the wait between the latest answer to getCheckInStatus and the next question.
+// askDelay returns the wait between the latest answer to getCheckInStatus and the next question: askInterval, or later rareRetry.
 func (f Facts) askDelay() time.Duration {
 	if f.Answer.At.After(f.BeganAt.Add(askOften)) {
 		return rareRetry
@@ -178,7 +179,7 @@ func (f Facts) guestStage() Stage {
 	return Ready
 }
 
-// wants reports whether the settings need a stage of the law for this party: the signature or the identity check.
+// wants reports whether the settings require a stage of the law (the signature or the identity check) for this party.
 func (f Facts) wants(stage Stage) bool {
 	if stage == Signature {
 		return f.Rules.Signature != "none" && f.Party.Signs
@@ -186,12 +187,13 @@ func (f Facts) wants(stage Stage) bool {
 	return f.Rules.IdentityCheck != "none"
 }
 
-// isOpen reports whether a stage of the law is not done: it waits for staff, or for a signature on a screen.
+// isOpen reports whether a stage of the law is not done: it waits for staff, or for a signature on a screen. A stage that staff refused is
+// not open.
 func (f Facts) isOpen(stage Stage) bool {
 	return f.wants(stage) && f.clearance(stage) == nil && !(stage == Signature && f.Rules.Signature == guest.Drawn && len(f.Party.Unsigned) == 0)
 }
 
-// ToSign returns the guests who still have to sign on a screen. After staff have decided about the signature it returns none.
+// ToSign returns the ids of the guests who still have to sign on a screen. After staff have decided about the signature it returns none.
 func (f Facts) ToSign() []string {
 	if !f.isOpen(Signature) {
 		return nil
@@ -215,7 +217,8 @@ func (f Facts) waives(owing money.Amount) bool {
 	return c != nil && c.Waived.Currency == owing.Currency && owing.Minor <= c.Waived.Minor
 }
 
-// stops returns what stops the check-in before checkIn may be called.
+// stops returns what stops the check-in before checkIn may be called, in order of importance. Steps that the guest still has to take are
+// not among them.
 func (f Facts) stops() []Stop {
 	var out []Stop
 	switch a := f.Answer; {
@@ -253,7 +256,8 @@ func (f Facts) stops() []Stop {
 
 // nextAsk decides whether and when to ask the PMS again without an action of the guest. If the last answer stops the check-in and the PMS
 // has changed the reservation since, it asks at once. It compares the versions of the reservation and not times, because the clock may have
-// been set back. While the room is not ready or the PMS does not answer, it asks every askInterval, and after a day less often.
+// been set back. While the room is not ready or the PMS does not answer, it asks every askInterval, and after a day less often. Money owed
+// alone causes no questions at intervals.
 func (f Facts) nextAsk(stops []Stop) (Action, time.Time) {
 	held := slices.ContainsFunc(stops, func(s Stop) bool { return s.Reason.isOfAnswer() })
 	if held && !f.Answer.NotRegistered && !f.Reservation.ChangedAt.Equal(f.Answer.About) {

@@ -26,8 +26,8 @@ var stopNotices = map[StopReason]notice.Kind{
 // mailInterval is the time in which staff get at most one mail about a kind of stop of a stay, even if the stop comes and goes.
 const mailInterval = time.Hour
 
-// notify adds notices and events about new stops, and resolves the notices of stops that are over. open has the kinds of notices that are open
-// now.
+// notify adds notices and events about new stops, mails the notices to staff, and resolves the notices of stops that are over. open has the
+// kinds of notices that are open now.
 func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (err error) {
 	want := r.neededNotices(step)
 	for _, kind := range open {
@@ -67,7 +67,7 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (e
 	return nil
 }
 
-// neededNotices returns the kinds of notices that follow from a decision, with their parameters.
+// neededNotices returns the kinds of notices that follow from a decision, with their parameters. Before the guest begins there are none.
 func (r *record) neededNotices(step Step) map[notice.Kind]message.Params {
 	want := map[notice.Kind]message.Params{}
 	if r.stay.BeganAt == nil {
@@ -158,14 +158,14 @@ func (stop Stop) Message() message.Message {
 	return m
 }
 
-// MailsWhenReady reports whether the guest will get a mail when the room is ready. Each time a guest begins the check-in, one such mail is
-// sent.
+// MailsWhenReady reports whether the guest still gets a mail when the room is ready. There is one such mail each time a guest begins the
+// check-in.
 func (v View) MailsWhenReady() bool { return v.Row.RoomReadyMailedAt == nil }
 
 // helpInterval is the time in which repeated requests for help make one notice.
 const helpInterval = 5 * time.Minute
 
-// RequestHelp notifies staff that a guest asks for help.
+// RequestHelp adds a notice that a guest asks for help, and mails it to staff. It does nothing within helpInterval after the last request.
 func (s *Service) RequestHelp(ctx context.Context, k Key) error {
 	return s.DB.Write(ctx, func(tx *db.Tx) error {
 		r, err := s.load(tx, k)

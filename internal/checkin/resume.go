@@ -8,8 +8,9 @@ import (
 	"latchkey.dev/internal/guest"
 )
 
-// Evaluate decides about a check-in again and stores the result, without calling the PMS. It returns the integration whose PMS must be called
-// next, or "".
+// Evaluate is a step of the background sweep. If a call to the PMS is due, it returns the integration of the call and stores nothing.
+// Otherwise it decides about the check-in again and stores the result; a call may be due then. It calls no PMS, and returns "" if no call
+// is due.
 func (s *Service) Evaluate(ctx context.Context, k Key) (integrationID string, err error) {
 	v, err := s.Read(ctx, k)
 	if err == nil && !v.callIsDue() {
@@ -35,7 +36,7 @@ func (s *Service) EvaluateChange(tx *db.Tx, k Key) error {
 // callIsDue reports whether the next step is a call to the PMS, getCheckInStatus or checkIn.
 func (v View) callIsDue() bool { return v.Do == DoAsk || v.Do == DoCall }
 
-// Resume evaluates a check-in without the guest, and makes the call that is due.
+// Resume is a step of the background sweep: it evaluates a check-in without the guest, and makes the call to the PMS that is due.
 func (s *Service) Resume(ctx context.Context, k Key) error {
 	v, err := s.Read(ctx, k)
 	if err != nil {

@@ -29,8 +29,8 @@ type Service struct {
 	interrupt func(point string) error // interrupt simulates a crash between two steps, in tests
 }
 
-// WithDB returns a copy of the service that uses another database handle, such as that of a lease. It has its own limits of presses: only
-// guests press, not sweeps.
+// WithDB returns a copy of the service that uses another database handle, such as that of a lease. The copy counts presses of buttons on
+// its own, which does not matter: sweeps use it, and only guests press.
 func (s *Service) WithDB(d *db.DB) *Service {
 	return &Service{DB: d, Keys: s.Keys, PMS: s.PMS, Queue: s.Queue, Log: s.Log, Starts: s.Starts, interrupt: s.interrupt}
 }
@@ -89,7 +89,8 @@ func Of(p *guest.Party, now time.Time) (View, error) {
 	return r.view(now), nil
 }
 
-// mainGuest returns the key of the check-in whose steps the session a may take. It refuses any actor but the main guest, such as a companion.
+// mainGuest returns the key of the check-in whose steps the session a may take. It refuses any actor but the main guest, such as a
+// companion.
 func mainGuest(a actor.Actor) (Key, error) {
 	if a.Kind != actor.Guest || a.GuestID != "" {
 		return Key{}, guest.ErrMainGuestOnly
@@ -97,7 +98,8 @@ func mainGuest(a actor.Actor) (Key, error) {
 	return Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID}, nil
 }
 
-// Start records that the guest is at the property, and asks the PMS.
+// Start records that the guest is at the property, and asks the PMS. It records nothing if the check-in has begun or cannot begin now. It
+// returns an error for a companion, and after too many presses: see inTurn.
 func (s *Service) Start(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {
@@ -140,8 +142,9 @@ func (v View) mayAsk() bool {
 	return v.Reservation.State == "confirmed"
 }
 
-// AskAgain asks the PMS at once whether the guest may check in (getCheckInStatus). If the effect of a checkIn call is not known, AskAgain repeats
-// that call under its key instead. If the PMS refused the call, AskAgain is a new press: it asks, and calls checkIn under a new key.
+// AskAgain asks the PMS at once whether the guest may check in (getCheckInStatus). If the effect of a checkIn call is not known, it repeats
+// that call under its key instead. If the PMS refused the call, it is like a new press of "check in now": it asks, and calls checkIn under
+// a new key.
 func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {
@@ -151,7 +154,7 @@ func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 	return s.inTurn(ctx, k, a, func() (View, error) { return s.askAgain(ctx, k, a) })
 }
 
-// askAgain is AskAgain without the wait for other calls about the same stay.
+// askAgain is AskAgain without the limits of inTurn. by is the zero value if staff ask: then it makes no new press.
 func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, error) {
 	v, err := s.Read(ctx, k)
 	switch {
@@ -167,7 +170,7 @@ func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, er
 	return s.ask(ctx, k, v, "")
 }
 
-// ConfirmDetails records that the data of all guests is still right. It does nothing if an answer is missing or the check-in has ended.
+// ConfirmDetails records that the data of all guests are still right. It does nothing if an answer is missing or the check-in has ended.
 func (s *Service) ConfirmDetails(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {
@@ -180,7 +183,9 @@ func (s *Service) ConfirmDetails(ctx context.Context, a actor.Actor) (View, erro
 	})
 }
 
-// Complete asks the PMS once more, and then to check the guest in. If something else is open, it changes nothing.
+// Complete is the guest's press of "check in now". It asks the PMS once more (getCheckInStatus), and then to check the guest in (checkIn).
+// If the effect of an earlier checkIn call is not known, it only repeats that call. If something else is open, it changes nothing. With
+// Starts it then waits for the PMS to start the stay.
 func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {
@@ -197,7 +202,7 @@ func (s *Service) complete(ctx context.Context, k Key, a actor.Actor) (View, err
 	return s.inTurn(ctx, k, a, func() (View, error) { return s.completeInTurn(ctx, k, a) })
 }
 
-// completeInTurn asks the PMS, and then to check the guest in. The caller has made sure that no other call about the stay runs.
+// completeInTurn is complete for a caller who has made sure that no other call about the stay runs.
 func (s *Service) completeInTurn(ctx context.Context, k Key, a actor.Actor) (View, error) {
 	v, err := s.Read(ctx, k)
 	switch {
@@ -211,7 +216,7 @@ func (s *Service) completeInTurn(ctx context.Context, k Key, a actor.Actor) (Vie
 	return s.press(ctx, k, v, a.ID)
 }
 
-// press is a guest's press of "check in now": it asks the PMS, and then to check the guest in. session is the guest's.
+// press calls getCheckInStatus, and then checkIn if nothing stops the check-in. session is that of the guest who pressed.
 func (s *Service) press(ctx context.Context, k Key, v View, session string) (View, error) {
 	v, err := s.ask(ctx, k, v, session)
 	if err != nil || !v.record.claimed {
@@ -220,8 +225,8 @@ func (s *Service) press(ctx context.Context, k Key, v View, session string) (Vie
 	return s.call(ctx, k, v)
 }
 
-// claim begins a new attempt to call checkIn if nothing else is open. It decides on the reservation that its own transaction reads, so
-// checkIn is never called for a started reservation.
+// claim begins a new attempt to call checkIn if nothing else is open, and sets r.claimed. It decides on the reservation that its own
+// transaction reads, so checkIn is never called for a started reservation.
 func (r *record) claim(now time.Time, session string) {
 	f := r.facts(now)
 	if f.Attempt.State == AttemptCalling || f.Attempt.State == AttemptAccepted {
@@ -236,8 +241,8 @@ func (r *record) claim(now time.Time, session string) {
 	r.stay.AttemptSession = session
 }
 
-// claimRetry begins another call under the key of an attempt whose effect is not known, if the retry is due. If a person pressed, it does
-// not wait until then.
+// claimRetry begins another call under the key of an attempt whose effect is not known, if the retry is due, and sets r.claimed. If a
+// person pressed, it does not wait until the retry is due.
 func (r *record) claimRetry(now time.Time, pressed bool) {
 	f := r.facts(now)
 	step := Next(f)

@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/partner"
 )
 
-// StopFacts are what staff see of a stop.
+// StopFacts are what staff see of a stop. Since is when the stop began.
 type StopFacts struct {
 	Text                          message.Message // Text says what to do
 	PartnerReason, PartnerMessage string          // of the PMS's error
@@ -61,8 +61,9 @@ func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, er
 	return f, err
 }
 
-// ClearStage records that a member of staff cleared a stage of the law, or refused it: refused is the reason, or "". It returns an error if
-// the stage is cleared before the day of arrival, because that would not count.
+// ClearStage records that a member of staff cleared a stage of the law, or refused it: refused is the reason, or "". It appends an event.
+// It returns an error if the check-in has ended or does not want the stage, or if the stage is cleared before the day of arrival, because
+// that would not count.
 func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		f := r.facts(tx.Now())
@@ -117,8 +118,8 @@ func (s *Service) AskAgainAsStaff(ctx context.Context, k Key) (View, error) {
 	return s.askAgain(context.WithoutCancel(ctx), k, actor.Actor{})
 }
 
-// EndCall ends a checkIn call whose effect is not known, because a member of staff saw in the PMS that the guest is not checked in. The
-// guest's next press calls checkIn under a new key.
+// EndCall forgets a checkIn call whose effect is not known, because a member of staff saw in the PMS that the guest is not checked in. The
+// guest's next press calls checkIn under a new key. If there is no such call, it returns an error.
 func (s *Service) EndCall(tx *db.Tx, k Key, by string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		unanswered := func(stop Stop) bool { return stop.Reason == StopNoAnswer }
@@ -132,7 +133,7 @@ func (s *Service) EndCall(tx *db.Tx, k Key, by string) (View, error) {
 	})
 }
 
-// ReadGuests returns a check-in with the data of its guests, and records who read them.
+// ReadGuests returns a check-in with the data of its guests, and appends an event with who reads them (by).
 func (s *Service) ReadGuests(tx *db.Tx, k Key, by string) (View, error) {
 	r, err := s.load(tx, k)
 	if err != nil {

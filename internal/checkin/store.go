@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// write changes a check-in in one transaction, evaluates it again, and stores the result of both.
+// write changes a check-in in one transaction, evaluates it again, and stores what follows: see applyChange.
 func (s *Service) write(ctx context.Context, k Key, change func(r *record, now time.Time)) (View, error) {
 	return s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		change(r, tx.Now())
@@ -35,7 +35,8 @@ func (s *Service) writeTx(ctx context.Context, k Key, change func(tx *db.Tx, r *
 	return v, err
 }
 
-// applyChange changes a check-in in the caller's transaction, evaluates it again, and stores the result of both.
+// applyChange changes a check-in in the caller's transaction, evaluates it again, and stores both with the events, notices and mails that
+// follow. If change returns an error, it returns that and stores no change.
 func (s *Service) applyChange(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) error) (View, error) {
 	r, err := s.loadForChange(tx, k)
 	if err != nil {
@@ -104,8 +105,8 @@ const (
 // clearedByPMS is who cleared the stages that were open when the PMS started the stay.
 const clearedByPMS = "pms"
 
-// storeDecision evaluates the check-in and stores what follows: its end, the stages that the PMS cleared, the next evaluation, events and
-// notices.
+// storeDecision evaluates the check-in and stores what follows: its end, the stages that the PMS cleared, the next evaluation, events,
+// notices and mails. It prolongs links and sessions when the stay starts, and ends them when it is canceled.
 func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	now := tx.Now()
 	f := r.facts(now)
@@ -300,7 +301,7 @@ const (
 			WHERE (i.mail_id = m.id OR i.reminder_id = m.id) AND o.canceled_at IS NULL) LIMIT $2`
 )
 
-// findCanceledStays returns the reservations that were canceled before a time and have guests or a check-in.
+// findCanceledStays returns the reservations that were canceled before a time and have guests or a check-in: see selectCanceledStays.
 func findCanceledStays(view *db.Tx, before time.Time, limit int) ([]Key, error) {
 	ids, err := db.ReadList(view, func(k *Key) []any { return []any{&k.PropertyID, &k.ReservationID} }, selectCanceledStays, before, limit)
 	if err != nil {
@@ -309,7 +310,7 @@ func findCanceledStays(view *db.Tx, before time.Time, limit int) ([]Key, error) 
 	return ids, nil
 }
 
-// findCanceledMails returns the ids of mails of stays that were canceled before a time.
+// findCanceledMails returns the ids of mails of stays that were canceled before a time: see selectCanceledMails.
 func findCanceledMails(view *db.Tx, before time.Time, limit int) ([]string, error) {
 	ids, err := view.ReadIDs(selectCanceledMails, before, limit)
 	if err != nil {

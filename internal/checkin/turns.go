@@ -14,12 +14,13 @@ import (
 )
 
 // Limits of presses (requests from a guest's button that call the PMS). Only a few calls to a PMS run at once for all guests of a property.
-// Without limits, one person with a booking number and a name could hold up all other guests.
+// Without limits, one person with a booking number and a name could hold up all other guests. A budget allows pressBurst presses at once,
+// and then one every pressEvery.
 const (
 	pressBurst  = 10
 	pressEvery  = 6 * time.Second
 	turnWait    = time.Second // how long a press waits for another one of the same stay
-	keptBudgets = 1000        // how many budgets are kept before the full ones are forgotten
+	keptBudgets = 1000        // with so many budgets in memory, those without recent presses are forgotten
 )
 
 // turns lets one press of a stay at a time call the PMS, and limits how many presses there are. It is safe for concurrent use.
@@ -94,8 +95,8 @@ func (t *turns) leave(reservationID string, own *turn) {
 	}
 }
 
-// inTurn runs do, a press's calls to the PMS, when no other press of the stay runs. If another one runs for longer than turnWait, it
-// returns the check-in unchanged: the page follows that press. It returns an error if the budget is spent.
+// inTurn runs do, the calls to the PMS after a press, when no other press of the stay runs. If another one runs for longer than turnWait,
+// it returns the check-in unchanged: the page follows that press. It returns an error if the budget of the session is spent.
 func (s *Service) inTurn(ctx context.Context, k Key, a actor.Actor, do func() (View, error)) (View, error) {
 	if !s.turns.spend(a, s.DB.Clock().Now()) {
 		return View{}, fault.New(fault.Exhausted, fault.TooManyAttempts, "the PMS was asked too often about this stay; try again in a few seconds").Retry(pressEvery)

@@ -152,7 +152,8 @@ func (c Config) DatabaseURL() string {
 // defaultGrace is longer than the interval of load balancers that check every second or two.
 const defaultGrace = 5 * time.Second
 
-// Grace returns how long a stopping server still answers calls while it reports that it is not ready, so that load balancers send no new ones.
+// Grace returns how long a stopping server still answers calls while it reports that it is not ready, so that load balancers send no new
+// ones. The default is 0 if the listeners for calls and bridges are on loopback, else defaultGrace.
 func (c Config) Grace() time.Duration {
 	if c.DrainGrace != nil {
 		return *c.DrainGrace
@@ -177,7 +178,7 @@ func (c Config) KeyPath() string {
 // SocketPath returns the path of the operators' Unix socket.
 func (c Config) SocketPath() string { return filepath.Join(c.DataDir, "operator.sock") }
 
-// Validate returns all errors of the configuration.
+// Validate returns all errors of the configuration, joined. It opens no file and no connection.
 func (c Config) Validate() error {
 	var wrong []error
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
@@ -252,7 +253,7 @@ func (t TLS) On() bool { return t.Cert != "" || len(t.Domains) > 0 }
 // On reports whether staff can sign in at an identity provider.
 func (o OIDC) On() bool { return o.Issuer != "" }
 
-// Name returns the identity provider's name for people, which is on the button for signing in.
+// Name returns the identity provider's name on the button for signing in: the label, or the host of the issuer.
 func (o OIDC) Name() string {
 	if o.Label != "" {
 		return o.Label

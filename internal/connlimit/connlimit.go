@@ -24,8 +24,8 @@ type Config struct {
 	Refused func(from netip.Addr)
 }
 
-// New returns a listener that accepts connections within the limits and closes others at once. Connections without an IP
-// address, such as those of Unix sockets, count only towards Total.
+// New returns a listener that accepts connections within the limits and closes others at once, without an error from Accept. Connections
+// without an IP address, such as those of Unix sockets, count only towards Total.
 func New(l net.Listener, cfg Config) net.Listener {
 	return &listener{Listener: l, cfg: cfg, by: map[netip.Prefix]int{}}
 }
@@ -45,7 +45,7 @@ func Network(a netip.Addr) netip.Prefix {
 	return p
 }
 
-// AddrOf returns the IP address of a; the zero Addr if it has none.
+// AddrOf returns the IP address of a; the zero Addr if a is not a TCP address.
 func AddrOf(a net.Addr) netip.Addr {
 	if tcp, ok := a.(*net.TCPAddr); ok {
 		return tcp.AddrPort().Addr().Unmap()

@@ -62,7 +62,7 @@ func notifyChanged(tx *db.Tx, k Key) {
 	watch.Notify(tx, k.PropertyID, watch.Messages, k.GuestID)
 }
 
-// ParseTopic returns the conversation of a key from [Key.Topic], and false for any other text.
+// ParseTopic returns the conversation of a key from [Key.Topic], and false for a text that has not three parts.
 func ParseTopic(key string) (k Key, ok bool) {
 	parts := strings.Split(key, " ")
 	if len(parts) != 3 {
@@ -78,7 +78,7 @@ const (
 )
 
 // Send stores a message, and marks all earlier messages that the sender received as read. The result has the number and the time of the
-// message.
+// message. It refuses an empty text, and messages beyond the limits: see checkBounds.
 func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	if m.Text = strings.TrimSpace(m.Text); m.Text == "" {
 		return Message{}, fault.Fields(fault.Field{Path: "text", Reason: fault.Required, Message: "write a text"})
@@ -122,7 +122,7 @@ func checkBounds(tx *db.Tx, m Message) error {
 	return nil
 }
 
-// Read marks the messages to one side (by) as read, up to a number.
+// Read marks the messages to one side (by) as read, up to a number. If the property read some, it resolves the notice about them.
 func Read(tx *db.Tx, k Key, by Side, number int) error {
 	n, err := tx.Message.Update().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())),
 		entmessage.NumberLTE(number), entmessage.ReadAtIsNil()).SetReadAt(tx.Now()).Save(tx.Context())
@@ -163,7 +163,7 @@ func open(ctx context.Context, keys *keyring.Ring, row *ent.Message) (Message, e
 // purpose returns the purpose with which a message is sealed: it binds the sealed text to the message's id.
 func purpose(messageID string) string { return "message/" + messageID }
 
-// NoticeKey identifies the notice about a conversation.
+// NoticeKey returns the OnceKey of the notice about unread messages of a conversation.
 func NoticeKey(k Key) string { return notice.MessageUnread.Key(k.GuestID) }
 
 // UnreadMessages are messages of one side of a conversation that the other side has not read and no mail has announced.
@@ -184,5 +184,5 @@ func MarkMailed(tx *db.Tx, u UnreadMessages) error {
 	return nil
 }
 
-// resolveNotice closes the notice about unread messages of a guest, because staff have read them.
+// resolveNotice closes the notice about unread messages of a guest, because staff have read them or they were deleted.
 func resolveNotice(tx *db.Tx, k Key) error { return notice.Resolve(tx, k.PropertyID, NoticeKey(k)) }

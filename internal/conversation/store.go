@@ -35,8 +35,8 @@ const insertMessage = `INSERT INTO messages (id, property_id, reservation_id, gu
 const findUnread = `SELECT property_id, reservation_id, guest_id, sender, MIN(id), MAX(number) FROM messages
 	WHERE read_at IS NULL AND NOT mailed AND created_at <= $1 GROUP BY property_id, reservation_id, guest_id, sender HAVING MIN(id) > $2 ORDER BY MIN(id) LIMIT $3`
 
-// ListUnread returns the conversations of all properties with a message from before a time that was neither read nor mailed. after is the
-// last result of the previous page, or zero.
+// ListUnread returns the conversations of all properties with a message that was sent before a time, and was neither read nor announced by
+// a mail. after is the last result of the previous page, or zero.
 func ListUnread(view *db.Tx, before time.Time, after UnreadMessages, limit int) ([]UnreadMessages, error) {
 	out, err := db.ReadList(view, func(u *UnreadMessages) []any {
 		return []any{&u.PropertyID, &u.ReservationID, &u.GuestID, &u.Sender, &u.First, &u.Number}
@@ -61,7 +61,8 @@ func selectLatest(s Search) string {
 	AND ($3 = '' OR m.id < $4) ORDER BY m.id DESC LIMIT $5`
 }
 
-// selectEnded selects the last message of each conversation of a property whose stay ended, and whose last message was written, before a time.
+// selectEnded selects the last message of each conversation of a property whose stay ended, and whose last message was written, before a
+// time.
 const selectEnded = `SELECT m.property_id, m.reservation_id, m.guest_id, m.number FROM messages AS m JOIN reservations AS r ON r.id = m.reservation_id
 	WHERE m.property_id = $1 AND m.created_at < $2 AND r.property_id = $3 AND r.to_at < $4 AND NOT EXISTS
 	(SELECT 1 FROM messages AS later WHERE later.guest_id = m.guest_id AND later.number > m.number AND later.property_id = m.property_id)`
@@ -88,8 +89,8 @@ func (k *Key) columns(last *int) []any {
 	return []any{&k.PropertyID, &k.ReservationID, &k.GuestID, last}
 }
 
-// DeleteEnded deletes a conversation that [ListEnded] returned for the same time, unless it has a new message or its stay was prolonged
-// meanwhile. The last number is stored with the guest, so that numbers, which clients use as cursors, never go back.
+// DeleteEnded deletes a conversation that [ListEnded] returned for the same time, and resolves its notice, unless it has a new message or
+// its stay was prolonged meanwhile. The last number is stored with the guest, so that numbers, which clients use as cursors, never go back.
 func DeleteEnded(tx *db.Tx, k Key, before time.Time) error {
 	var last int
 	still, err := tx.ReadOne(selectOneEnded, []any{k.PropertyID, before, k.PropertyID, before, k.GuestID}, k.columns(&last)...)

@@ -34,7 +34,7 @@ type Search struct {
 }
 
 // Find returns the conversations of a property that a search selects, the latest message first. next is the Before of the next page, or ""
-// if there is none.
+// if there is none. A page of a search by words may be short, or even empty, although a next one exists: see searched.
 func Find(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (out []Summary, next string, err error) {
 	s.Query = strings.Join(text.Words(s.Query), " ")
 	var guests []string

@@ -95,7 +95,8 @@ func isValid(now time.Time) predicate.Token {
 // Row is a credential as stored.
 type Row = ent.Token
 
-// Mint creates a token, and returns its row and its secret; only a hash of the secret is stored.
+// Mint creates a token, and returns its row and its secret; only a hash of the secret is stored. It fails if the owner has too many valid
+// tokens of the kind.
 func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	ctx := tx.Context()
 	held, err := tx.Token.Query().Where(s.sameOwner(), isValid(tx.Now())).Count(ctx)
@@ -175,7 +176,7 @@ func Revoke(tx *db.Tx, tokenID string, which ...predicate.Token) (*ent.Token, er
 	return row, nil
 }
 
-// List returns the valid tokens that match which, oldest first.
+// List returns the valid tokens that match which, oldest first, at most 2000.
 func List(tx *db.Tx, now time.Time, which ...predicate.Token) ([]*ent.Token, error) {
 	return tx.Token.Query().Where(which...).Where(isValid(now)).Order(token.ByCreatedAt(), token.ByID()).Limit(2000).All(tx.Context())
 }

@@ -63,7 +63,7 @@ func AuthenticateSession(view *db.Tx, keys *keyring.Ring, secret string) (actor.
 // new one.
 func NeedsUsed(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
-// MarkUsed stores that the operator's session of a call was used now. This extends the session.
+// MarkUsed stores that the operator's session of a call was used now. This extends the session by sessionIdle.
 func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	if _, err := tx.Token.Update().Where(session(a), isValid(tx.Now())).SetExpiresAt(tx.Now().Add(sessionIdle)).Save(tx.Context()); err != nil {
 		return fmt.Errorf("store the last use of a session: %w", err)
@@ -90,7 +90,7 @@ func LoadSession(view *db.Tx, a actor.Actor) (opened, with *ent.Token, err error
 // SessionEnd returns when a session ends at the latest, however often it is used.
 func SessionEnd(opened *ent.Token) time.Time { return opened.CreatedAt.Add(sessionLife) }
 
-// EndSession ends the session of a call.
+// EndSession ends the session of a call, or returns a fault if the call was made with a token.
 func EndSession(tx *db.Tx, a actor.Actor) error {
 	n, err := End(tx, 0, session(a))
 	if err == nil && n == 0 {

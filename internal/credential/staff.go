@@ -25,14 +25,14 @@ const (
 
 var roles = []string{RoleViewer, RoleOperator, RoleOwner}
 
-// Suffices reports whether a role includes the rights of the needed role.
+// Suffices reports whether a role includes the rights of the needed role. It is false for unknown roles.
 func Suffices(role, needed string) bool {
 	at := slices.Index(roles, needed)
 	return at >= 0 && slices.Index(roles, role) >= at
 }
 
-// CreateStaffToken creates a token for the staff or a script of a property (lkp_), which is shown once. A ttl of zero means
-// that it never expires.
+// CreateStaffToken creates a token for the staff or a script of a property (lkp_), which is shown once. It refuses names with
+// sessionPrefix. A ttl of zero means that it never expires.
 func CreateStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if strings.HasPrefix(name, sessionPrefix) {
 		return nil, "", fault.Fields(fault.Field{Path: "name", Reason: fault.WrongValue, Message: fmt.Sprintf("must not begin with %q: the service uses such names itself", sessionPrefix)})
@@ -54,11 +54,11 @@ func createStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role stri
 // sessionPrefix is the prefix of the stored name of a token of [CreateCommandToken]; the operator's id follows.
 const sessionPrefix = actor.SessionName + " of "
 
-// maxSession is the maximum lifetime of a session token.
+// maxSession is the maximum lifetime of a token of [CreateCommandToken].
 const maxSession = time.Hour
 
-// CreateCommandToken creates a short-lived staff token for one command of an operator. Changes made with it are attributed
-// to the operator, because the token itself soon disappears from lists.
+// CreateCommandToken creates a staff token for one command of an operator, for at most maxSession. Changes made with it are attributed to
+// the operator, because the token itself soon disappears from lists.
 func CreateCommandToken(tx *db.Tx, keys *keyring.Ring, propertyID, operator, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if ttl <= 0 || ttl > maxSession {
 		return nil, "", fault.Fields(fault.Field{Path: "ttlMinutes", Reason: fault.OutOfRange, Message: fmt.Sprintf("must be 1 to %.0f for a token with the name %q; use another name for a longer one", maxSession.Minutes(), actor.SessionName)})

@@ -57,6 +57,7 @@ type tableVersion struct{ undone, rows uint64 }
 // maxCached bounds the cache; a full cache is cleared.
 const maxCached = 1 << 14
 
+// newChanges returns an empty cache. Call watch for each connection of the writer.
 func newChanges() *changes {
 	return &changes{rows: map[string]uint64{}, known: map[any]cachedValue{}, changed: make(chan struct{}, 1)}
 }
@@ -130,7 +131,7 @@ func (c *changes) find(key any, now tableVersion) (any, bool) {
 	return r.value, ok && r.version == now
 }
 
-// keep caches a value that was read while its tables had the version now.
+// keep caches a value that was read while its tables had the version now. It first clears a full cache.
 func (c *changes) keep(key any, now tableVersion, value any) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -61,7 +61,7 @@ func (t *storageState) check(probe func() error) error {
 	return fault.Err(t.fault.Load())
 }
 
-// probe writes 64 KiB, which fails on a full disk, and deletes them. Each process has its own row.
+// probe writes a row of 64 KiB, which fails on a full disk, and deletes it. Each process has its own row.
 func (d *DB) probe(ctx context.Context) error {
 	filler := make([]byte, 64<<10)
 	_, _ = rand.Read(filler) // the bytes are random, because PostgreSQL compresses values

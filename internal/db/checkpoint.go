@@ -78,7 +78,8 @@ func (c *checkpointer) loop(ctx context.Context) {
 	}
 }
 
-// checkpointIfLong copies the write-ahead log into the database file if the log has at least logPages pages that are not copied yet.
+// checkpointIfLong copies the write-ahead log into the database file if at least logPages of its pages are not copied yet. It copies the
+// last few on the writer's connection.
 func (c *checkpointer) checkpointIfLong(ctx context.Context) error {
 	left, err := c.pagesLeft(ctx)
 	if err != nil || int64(left) < c.pages.Load() {

@@ -29,8 +29,9 @@ func newFollower(cfg Config) *clock.Follower {
 // Clock returns the clock that stamps every change.
 func (d *DB) Clock() clock.Clock { return d.cfg.Clock }
 
-// SyncClock measures the clock of the database, corrected by half of the round trip, and returns how far the clock of this
-// machine is ahead. It returns 0 if this process follows no clock.
+// SyncClock measures the clock of the database, corrected by half of the round trip, and sets [DB.Clock] by it. ahead is how far the clock
+// of this machine is ahead; negative: behind. An answer after more than a second is an error. If this process follows no clock, SyncClock
+// does nothing.
 func (d *DB) SyncClock(ctx context.Context) (ahead time.Duration, err error) {
 	if d.follower == nil {
 		return 0, nil
@@ -51,8 +52,8 @@ func (d *DB) SyncClock(ctx context.Context) (ahead time.Duration, err error) {
 var errSlowAnswer = errors.New("the database answered too slowly to tell its time")
 
 // DatabaseNow asks the database for its time. Use it to record that this process is alive, and to decide whether others are: a
-// [clock.Follower] may be wrong for a while after its machine was suspended. Use [Tx.Now] for everything else. In a View, DatabaseNow
-// returns Now.
+// [clock.Follower] may be wrong for a while after its machine was suspended. Use [Tx.Now] for everything else. In a View, and without a
+// Follower, it returns Now.
 func (t *Tx) DatabaseNow() (now time.Time, err error) {
 	if !t.follows {
 		return t.now, nil

@@ -28,11 +28,12 @@ func LimitComputing(limit time.Duration, report func(error)) {
 type computing struct {
 	limit  time.Duration
 	since  time.Duration // since is the CPU time of the thread after the last statement
-	most   time.Duration
-	before string // before is the statement after the longest computation; empty for the end of the closure
+	most   time.Duration // most is the longest computation so far
+	before string        // before is the statement after the longest computation; empty for the end of the closure
 }
 
-// startComputing starts to measure the closure that the calling goroutine is about to run. Call stop after it.
+// startComputing starts to measure the closure that the calling goroutine is about to run, and locks the goroutine to its thread. Call
+// stop after it. It returns nil if no limit is set.
 func startComputing() *computing {
 	limit := time.Duration(computingLimit.Load())
 	if limit == 0 {

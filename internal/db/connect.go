@@ -23,7 +23,8 @@ const connectTimeout = 3 * time.Second
 // keepAlive detects a host that vanished silently within about 15 seconds; the system's default is 2 hours.
 var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 6 * time.Second, Interval: 3 * time.Second, Count: 3}
 
-// applyDefaults sets the connection options that the URL does not set.
+// applyDefaults sets TCP keepalives, and the connection options that the URL does not set: the timeout and, for several hosts, that a host
+// accepts writes.
 func applyDefaults(c *pgx.ConnConfig) {
 	if c.ConnectTimeout <= 0 {
 		c.ConnectTimeout = connectTimeout
@@ -35,7 +36,7 @@ func applyDefaults(c *pgx.ConnConfig) {
 }
 
 // afterConnect prepares a new session, so that times are read in UTC. The server ends the session if the client vanishes, or if a
-// transaction is idle for longer than inTransaction: the row locks of the transaction would block other nodes.
+// transaction is idle for longer than inTransaction, unless the URL sets another limit: its row locks would block other nodes.
 func afterConnect(ctx context.Context, c *pgx.Conn, inTransaction time.Duration) error {
 	c.TypeMap().RegisterType(&pgtype.Type{
 		Name: "timestamptz", OID: pgtype.TimestamptzOID, Codec: &pgtype.TimestamptzCodec{ScanLocation: time.UTC},
@@ -77,6 +78,7 @@ type host struct {
 	tls  []*tls.Config
 }
 
+// isSame compares name and port, not the TLS configurations.
 func (h host) isSame(other host) bool { return h.name == other.name && h.port == other.port }
 
 // hostsOf lists the servers of a URL.

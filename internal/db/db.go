@@ -60,6 +60,7 @@ type DB struct {
 type engine interface {
 	// dialect returns ent's name of the engine.
 	dialect() string
+	// write runs fn in a transaction, for [DB.Write]. It may run fn more than once.
 	write(ctx context.Context, fn func(*Tx) error) error
 	// reader returns the connections for reads outside of a change.
 	reader() *sql.DB
@@ -145,7 +146,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Redact returns a database URL without its password, for logs.
+// Redact returns a database URL without its passwords, for logs. For a URL that it cannot parse it returns a fixed text.
 func Redact(openRaw string) string {
 	if strings.HasPrefix(openRaw, "sqlite:") {
 		return openRaw
@@ -193,8 +194,8 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	return d.cfg.Around(ctx, func(ctx context.Context) error { return d.writeOnce(ctx, fn) })
 }
 
-// writeOnce is Write without the wrapper [Config].Around. It converts storage errors to faults and records them for [DB.Check]. After the
-// commit it notifies the subscribers.
+// writeOnce is Write without the wrapper [Config].Around. It converts storage errors to faults and records them for [DB.Check]. It
+// notifies the subscribers after the commit, and also if it is unknown whether the change is stored.
 func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 	var last *Tx // last is the committed transaction, if Write succeeds
 	err := Explain(d.engine.write(ctx, func(tx *Tx) error {

@@ -41,9 +41,9 @@ func closeWithTimeout(ctx context.Context, conn *pgx.Conn) {
 	_ = conn.Close(ctx)
 }
 
-// watch pings the server until ctx ends, because a host that hangs or vanishes sends no error. conn is its connection, and at the host of
-// conn. After a failure it connects again. If the database has moved or hangs, it closes the pool's connections, on which queries would
-// wait.
+// watch pings the server until ctx ends, because a host that hangs or vanishes sends no error. conn is its own connection, to the host at.
+// After a failure it connects again. If the same host answers after a timeout, it replaces the pool's idle connections. If the database
+// has moved or hangs, it closes the pool's connections to any other host, on which queries would wait.
 func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 	defer close(p.watchDone)
 	for clock.Sleep(ctx, p.every) {
@@ -84,12 +84,13 @@ func (p *postgres) ping(ctx context.Context, conn *pgx.Conn) error {
 	return conn.Ping(ctx)
 }
 
+// isTimeout reports whether a deadline or a timeout of the network ended a call; nil is none.
 func isTimeout(err error) bool {
 	return pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// Connect opens a PostgreSQL connection outside of the pool, for state that lasts as long as a session, such as an
-// advisory lock. The caller closes it.
+// Connect opens a PostgreSQL connection outside of the pool, for state that lasts as long as a session, such as an advisory lock. The
+// caller closes it. On SQLite it returns an error.
 func (d *DB) Connect(ctx context.Context) (*pgx.Conn, error) {
 	p, ok := d.engine.(*postgres)
 	if !ok {

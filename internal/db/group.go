@@ -97,7 +97,8 @@ func newGroup(pool *sql.DB, changes *changes, cfg Config) *group {
 	return g
 }
 
-// write queues a change and waits for its outcome. It runs fn on the caller's goroutine each time the writer gives the change its turn.
+// write queues a change and waits for its outcome. It runs fn on the caller's goroutine each time the writer gives the change its turn. It
+// gives up if ctx ends before the first turn.
 func (g *group) write(ctx context.Context, fn func(*Tx) error) error {
 	t := &ticket{ctx: ctx, fn: fn, turn: make(chan transaction, 1), ran: make(chan struct{}, 1), final: make(chan error, 1)}
 	if err := g.enqueue(t); err != nil {
@@ -119,7 +120,7 @@ func (g *group) write(ctx context.Context, fn func(*Tx) error) error {
 	}
 }
 
-// enqueue adds a change to the queue of the writer, or refuses it if the queue is full.
+// enqueue adds a change to the queue of the writer. It returns errBusy if the queue is full, and ErrClosed after close.
 func (g *group) enqueue(t *ticket) error {
 	g.mu.RLock()
 	defer g.mu.RUnlock()
@@ -134,7 +135,8 @@ func (g *group) enqueue(t *ticket) error {
 	}
 }
 
-// run calls the closure of t in the transaction tx. It runs on the goroutine of Write's caller, while the writer waits for t.ran.
+// run calls the closure of t in the transaction tx, and stores its error in t.err. A panic marks t as gone and continues. run is on the
+// goroutine of Write's caller, while the writer waits for t.ran.
 func (g *group) run(t *ticket, tx transaction) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
 	defer cancel()
@@ -158,7 +160,8 @@ func (g *group) loop() {
 	}
 }
 
-// commitBatch runs first and the queued tickets in one transaction, and sends each caller its outcome.
+// commitBatch runs first and the queued tickets in one transaction, and sends each caller its outcome. If the commit fails, it runs each
+// in a transaction of its own. It does nothing if the caller of first is gone.
 func (g *group) commitBatch(first *ticket) {
 	if !first.state.CompareAndSwap(waiting, started) {
 		return
@@ -229,7 +232,7 @@ func (g *group) rerunSingly(members []*ticket) ([]*ticket, error) {
 	return members, tx.commit()
 }
 
-// turn makes the caller of t run its closure in tx, waits for the closure, and reports whether it failed.
+// turn makes the caller of t run its closure in tx, waits for the closure, and reports whether it failed or panicked.
 func (g *group) turn(tx transaction, t *ticket) (failed bool) {
 	t.err = nil
 	t.turn <- tx
@@ -238,8 +241,8 @@ func (g *group) turn(tx transaction, t *ticket) (failed bool) {
 }
 
 // next returns the next ticket whose caller still waits, or nil if the queue is empty or the transaction is full. The transaction began at
-// begun and has have changes so far. It does not block, but yields the processor once, so that more callers can join: a shared commit costs
-// less per change.
+// begun, and have counts its tickets. next does not block, but yields the processor once, so that more callers can join: a shared commit
+// costs less per change.
 func (g *group) next(have int, begun time.Time) *ticket {
 	yielded := false
 	for have < groupMax && time.Since(begun) < groupSpan {
@@ -277,7 +280,7 @@ func (g *group) withSavepoint(tx transaction, t *ticket) error {
 	return tx.exec("RELEASE change")
 }
 
-// runSolo runs t in its own transaction, after the shared transaction failed with reason.
+// runSolo runs t in its own transaction, after the shared transaction failed with reason, and sends its caller the outcome.
 func (g *group) runSolo(t *ticket, reason error) {
 	if t.state.Load() == gone {
 		return
@@ -310,7 +313,7 @@ func rollback(tx *sql.Tx) error {
 	return err
 }
 
-// close runs the queued changes and stops the writer.
+// close refuses new changes, runs the queued ones and stops the writer.
 func (g *group) close() {
 	g.mu.Lock()
 	if !g.closed {

@@ -31,9 +31,10 @@ type migration struct {
 	checksum string // checksum is the SHA-256 of the file in hex
 }
 
-// Migrate brings the schema to the version of this program and returns the names of the migrations it applied, none if the
-// schema was current. It applies all of them or none. It fails if a newer program has changed the database, or if a migration
-// was edited after it was applied. Several programs may call it at once.
+// Migrate brings the schema to the version of this program and returns the names of the migrations it applied, none if the schema was
+// current. It applies all of them or none. It fails if a newer program has changed the database, or if a migration was edited after it was
+// applied. Then it migrates the job queue's tables; if that fails, it returns the names with the error. Several programs may call it at
+// once.
 func (d *DB) Migrate(ctx context.Context) ([]string, error) {
 	available, err := migrations(migrate.Files, folder(d.Dialect()))
 	if err != nil {
@@ -120,7 +121,7 @@ func (d *DB) Pending(ctx context.Context) ([]string, error) {
 	return names, nil
 }
 
-// migrations reads the migration files in the directory name of files, in order of their numbers.
+// migrations reads the migration files in the directory name of files, in order of their numbers. A gap in the numbers is an error.
 func migrations(files fs.FS, name string) ([]migration, error) {
 	entries, err := fs.ReadDir(files, name)
 	if err != nil {
@@ -221,8 +222,8 @@ func appliedChecksums(ctx context.Context, from interface {
 	return sums, rows.Err()
 }
 
-// alter runs fn on a connection that does not enforce foreign keys: SQLite changes a table by copying it and dropping the old
-// one, which would delete the rows that refer to it. It checks all references before the commit.
+// alter runs fn on a connection that does not enforce foreign keys: SQLite changes a table by copying it and dropping the old one, which
+// would delete the rows that refer to it. Before the commit it replaces the planner's statistics and checks all references.
 func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 	pool, err := openPool(ctx, s.path, 1, map[string][]string{"_txlock": {"immediate"}, "_foreign_keys": {"0"}, "_secure_delete": {"true"}}, nil)
 	if err != nil {
@@ -251,7 +252,7 @@ func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 // migrationLock is the advisory lock with which one program at a time migrates PostgreSQL.
 const migrationLock = 0x6c6174636b // "latck"
 
-// alter runs fn, which changes the schema, in a transaction, while no other program migrates.
+// alter runs fn, which changes the schema, in a transaction. It first waits until no other program migrates.
 func (p *postgres) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 	return inTx(ctx, p.sql, func(tx *sql.Tx) error {
 		if _, err := tx.ExecContext(ctx, "SELECT pg_advisory_xact_lock($1)", migrationLock); err != nil {

@@ -36,8 +36,8 @@ type postgres struct {
 	clock   clock.Clock
 	log     *slog.Logger
 
-	limit   int64
-	waiting atomic.Int64
+	limit   int64        // limit bounds waiting
+	waiting atomic.Int64 // waiting counts the changes that run or wait
 	reruns  atomic.Int64
 	turn    chan struct{} // turn is held by the one change that makes an attempt from retryTurn on
 	slots   chan struct{} // slots limits running changes to fewer than connections, so that reads find a free one
@@ -55,6 +55,7 @@ type postgres struct {
 	active sync.WaitGroup
 }
 
+// openPostgres connects to the first host of the URL that answers, checks its version, and starts to watch the connection.
 func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 	pc, err := pgxpool.ParseConfig(cfg.URL)
 	if err != nil {
@@ -125,8 +126,8 @@ func (p *postgres) check(ctx context.Context) error {
 
 func (p *postgres) jobPools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
 
-// write runs fn in a serializable transaction, so that a closure behaves as on SQLite, where changes run one after
-// the other. It retries serialization conflicts.
+// write runs fn in a serializable transaction, so that a closure behaves as on SQLite, where changes run one after the other. It retries
+// conflicts with other changes, at most retryMax attempts within the timeout. If no connection gets free in time, it returns errBusy.
 func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := p.enter(); err != nil {
 		return err
@@ -222,7 +223,7 @@ func isHidden(err error) bool {
 	return errors.Is(err, pgx.ErrTxCommitRollback) || errors.As(err, &e) && e.Code == "25P02"
 }
 
-// isSerialization recognises serialization_failure and deadlock_detected.
+// isSerialization recognises serialization_failure and deadlock_detected, after which a transaction can be retried.
 func isSerialization(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
@@ -239,7 +240,7 @@ func isUnique(err error) bool {
 	return errors.As(err, &e) && (e.Code == "23505" || e.Code == "23503")
 }
 
-// enter counts a change that begins. It returns an error if the database is closed or too many changes wait.
+// enter counts a change that begins or waits. It returns an error if the database is closed or too many changes wait.
 func (p *postgres) enter() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

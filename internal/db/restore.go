@@ -22,7 +22,7 @@ import (
 type Copy struct {
 	path   string
 	conn   *sql.DB
-	rename func(from, to string) error
+	rename func(from, to string) error // rename is os.Rename, except in tests
 }
 
 // SQLitePath returns the file of an SQLite database, with symbolic links resolved. ok is false for the URL of another engine.
@@ -37,8 +37,8 @@ func SQLitePath(databaseURL string) (path string, ok bool) {
 	return path, true
 }
 
-// Stage copies a backup file into a directory under a temporary name, and opens the copy. The copy is owned by the
-// owner of the directory and synced. Discard removes it.
+// Stage copies a backup file into a directory under a temporary name, and opens the copy. The copy is owned by the owner of the directory
+// and synced. Discard removes it. Stage fails if a write-ahead log next to the file holds changes.
 func Stage(ctx context.Context, file, dir string) (_ *Copy, err error) {
 	from, err := os.Open(file)
 	if err != nil {

@@ -37,6 +37,7 @@ type sqlite struct {
 	checkpointer *checkpointer
 }
 
+// openSQLite creates the file and its directory if they are missing, opens all pools, and starts the writer and the checkpointer.
 func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
 	path = strings.TrimPrefix(path, "//")
 	if path == "" || strings.HasPrefix(path, ":memory:") {
@@ -76,7 +77,7 @@ func openSQLite(ctx context.Context, path string, cfg Config) (*sqlite, error) {
 	}, nil
 }
 
-// createPrivate creates the file with permissions for its owner only; the driver would follow the umask.
+// createPrivate creates the file, if missing, with permissions for its owner only; the driver would follow the umask.
 func createPrivate(path string) error {
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -120,6 +121,7 @@ func (s *sqlite) jobPools() (*sql.DB, *pgxpool.Pool) { return s.writer, nil }
 
 func (s *sqlite) write(ctx context.Context, fn func(*Tx) error) error { return s.group.write(ctx, fn) }
 
+// close runs the queued changes, then stops the checkpointer and closes all connections.
 func (s *sqlite) close() error {
 	s.group.close()
 	err := errors.Join(s.checkpointer.close(), s.shared.Close(), s.readers.Close(), s.writer.Close())
@@ -135,8 +137,8 @@ func isNoTransaction(err error) bool {
 	return errors.As(err, &e) && e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no transaction is active")
 }
 
-// Backup writes a consistent snapshot of the database to path, which must not exist, and syncs it to disk. Changes do not
-// wait for it. On PostgreSQL, use PostgreSQL's own tools.
+// Backup writes a consistent snapshot of the database to path, which must not exist, syncs it to disk, and records it for [DB.LastCopy].
+// Changes do not wait for it. On PostgreSQL, it fails: use PostgreSQL's own tools.
 func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	s, ok := d.engine.(*sqlite)
 	if !ok {

@@ -111,7 +111,8 @@ func postgresFault(code string) *fault.Fault {
 	return nil
 }
 
-// sqliteFault returns the fault for a result code of SQLite that concerns its file, and nil for a code that concerns the statement.
+// sqliteFault returns the fault for a result code of SQLite about its file: full, not readable or writable, or locked too long. It returns
+// nil for a code about the statement.
 func sqliteFault(code sqlite3.ErrNo, errno syscall.Errno) *fault.Fault {
 	switch {
 	case code == sqlite3.ErrFull, errno == syscall.ENOSPC, errno == syscall.EDQUOT:
@@ -124,7 +125,8 @@ func sqliteFault(code sqlite3.ErrNo, errno syscall.Errno) *fault.Fault {
 	return nil
 }
 
-// isDisconnected recognises a PostgreSQL connection that failed or was lost without an error from the server.
+// isDisconnected recognises a PostgreSQL connection that failed or was lost without an error from the server. It is false for a query
+// whose context has ended.
 func isDisconnected(err error) bool {
 	if errors.Is(err, context.Canceled) {
 		return false
@@ -141,7 +143,7 @@ func isDisconnected(err error) bool {
 // errLogInUse means that the write-ahead log was not emptied, because a reader still needs it.
 var errLogInUse = errors.New("a reader holds the write-ahead log")
 
-// scrubbed are the tables of which PostgreSQL keeps deleted and former rows until a VACUUM.
+// scrubbed lists the tables with data of people, which Scrub vacuums. PostgreSQL keeps deleted and former rows until a VACUUM.
 const scrubbed = `guests, stays, messages, disclosures, mails, guest_links, guest_sessions, guest_profiles, profile_links, invitations, reservations, reservation_names, phones, notices`
 
 // Scrub removes the content of deleted rows from the files of the database. On SQLite it empties the write-ahead log, because SQLite

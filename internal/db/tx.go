@@ -61,9 +61,8 @@ func (t *Tx) SQL() *sql.Tx {
 // Now returns the time of the transaction in UTC with microseconds. It does not change during the transaction.
 func (t *Tx) Now() time.Time { return t.now }
 
-// ReadOne scans the first row that a statement returns, and reports whether there is one. Use it for the few
-// statements on the critical path of a request: ent reads whole rows and takes several times as long and as much
-// memory.
+// ReadOne scans the row that a statement returns, and reports whether there is one; of several rows, the last remains. Use it for the few
+// statements on the critical path of a request: ent reads whole rows and takes several times as long and as much memory.
 func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err error) {
 	if err := t.ctx.Err(); err != nil {
 		return false, err
@@ -164,7 +163,7 @@ func (t *Tx) Savepoint(f func() error) (err error) {
 func (t *Tx) wrote() bool { return t.conn.wrote.Load() || t.changes.rolledBack() }
 
 // run calls fn once. Afterwards the transaction refuses statements, also after a panic. If the database has rolled the transaction back,
-// run returns an error even if fn returned nil.
+// or it must be retried, run returns an error even if fn returned nil.
 func (t *Tx) run(fn func(*Tx) error) error {
 	defer t.conn.ended.Store(true)
 	t.conn.computing = startComputing()
@@ -273,7 +272,7 @@ func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*
 	return rows, err
 }
 
-// note records the error of a statement, so that the transaction does not commit.
+// note records that a statement failed. A serialization conflict makes the transaction fail, so that it is retried.
 func (c *txConn) note(err error) {
 	if err == nil {
 		return
@@ -286,7 +285,7 @@ func (c *txConn) note(err error) {
 	}
 }
 
-// txDriver runs ent inside a transaction that its owner begins and ends.
+// txDriver runs ent inside a transaction that its owner begins and ends. Transactions that ent begins join it.
 type txDriver struct {
 	entsql.Conn
 	name string

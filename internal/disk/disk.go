@@ -24,8 +24,8 @@ func OwnAs(f *os.File, like string) error {
 	return f.Chown(int(owner.Uid), int(owner.Gid))
 }
 
-// InheritOwner gives the open file f, if root runs this process, the owner of the directory or file at the path like. The server, which
-// runs as that owner, must be able to open it. If another user runs this process, the file keeps its owner.
+// InheritOwner gives the open file f the owner of the directory or file at the path like, if root runs this process: the server, which runs
+// as that owner, must be able to open f. Otherwise f keeps its owner.
 func InheritOwner(f *os.File, like string) error {
 	if os.Geteuid() != 0 {
 		return nil
@@ -63,7 +63,7 @@ func SyncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// ListenSocket listens on a Unix socket that only the user of this process can connect to.
+// ListenSocket listens on a Unix socket that only the user of this process can connect to. It fails if a file exists at path.
 func ListenSocket(ctx context.Context, path string) (net.Listener, error) {
 	l := net.ListenConfig{Control: func(_, _ string, conn syscall.RawConn) error {
 		var modeErr error

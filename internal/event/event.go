@@ -27,8 +27,9 @@ type Event struct {
 // Appended is the topic of new events for subscribers, all except [Kind.Internal] ones. Its key is empty.
 const Appended db.Topic = "event.appended"
 
-// Append stores an event in the transaction of the change that it reports. After the commit it notifies two readers: the
-// dispatcher, which delivers events to subscribers, and the open streams of staff.
+// Append stores an event in the transaction of the change that it reports. After the commit it notifies the dispatcher, which delivers
+// events to subscribers, unless the kind is internal. It also notifies the open streams of staff, unless the event only records that a
+// person read something.
 func Append(tx *db.Tx, e Event) error {
 	if e.OccurredAt.IsZero() {
 		e.OccurredAt = tx.Now()

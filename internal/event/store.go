@@ -107,8 +107,8 @@ type Cursor struct {
 	PropertyID string    // PropertyID, if not empty, is the only property whose events the subscriber receives
 }
 
-// Cursors returns the cursors of a subscriber: first the main cursor, then those of failing subjects by the time of
-// their retry.
+// Cursors returns the cursors of a subscriber: first the main cursor, then those of failing subjects by the time of their retry. It returns
+// none before [Subscribe].
 func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
 	type row struct {
 		Cursor
@@ -209,7 +209,8 @@ func HoldBack(tx *db.Tx, main *Cursor, f Failure) error {
 	return execExactly(tx, 1, "hold back a subject", insertHeldBack, main.Subscriber, f.Subject, f.After, f.RetryAt, f.reason(), main.WebhookID, tx.Now())
 }
 
-// Postpone records that the retry of a failing subject failed again, and when to retry it next.
+// Postpone records that the retry of a failing subject failed again, and when to retry it next. It returns ErrMoved if another dispatcher
+// retried it meanwhile.
 func Postpone(tx *db.Tx, c *Cursor, f Failure) error {
 	return execExactly(tx, 1, "postpone a subject", postponeCursor, f.RetryAt, f.reason(), c.ID, c.Attempts)
 }

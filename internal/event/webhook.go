@@ -8,11 +8,11 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// SubscribeWebhook stores the cursor of a webhook, which receives the events that get a position from now on. Its name
-// as a subscriber is its id.
+// SubscribeWebhook stores the cursor of a webhook, which receives the events that get a position from now on. Its name as a subscriber is
+// its id. It does nothing if the webhook has a cursor.
 func SubscribeWebhook(tx *db.Tx, webhookID string) error { return subscribe(tx, webhookID, webhookID) }
 
-// UnsubscribeWebhook deletes the cursors of a webhook.
+// UnsubscribeWebhook deletes the cursors of a webhook. The webhook does not receive the events that it has not received yet.
 func UnsubscribeWebhook(tx *db.Tx, webhookID string) error {
 	if _, err := tx.ExecContext(tx.Context(), deleteWebhookCursors, webhookID); err != nil {
 		return fmt.Errorf("delete the cursors of a webhook: %w", err)
@@ -20,7 +20,7 @@ func UnsubscribeWebhook(tx *db.Tx, webhookID string) error {
 	return nil
 }
 
-// RetryWebhookNow makes all retries of a webhook due at once, for example after a successful test.
+// RetryWebhookNow makes all retries of a webhook due, for example after a successful test. A sweep of the worker then starts them.
 func RetryWebhookNow(tx *db.Tx, webhookID string) error {
 	if _, err := tx.ExecContext(tx.Context(), retryNow, tx.Now(), webhookID, tx.Now()); err != nil {
 		return fmt.Errorf("make the retries of a webhook due: %w", err)

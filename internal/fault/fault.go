@@ -73,8 +73,8 @@ func New(kind Kind, reason Reason, message string, args ...any) *Fault {
 	return &Fault{Kind: kind, Reason: reason, Message: message}
 }
 
-// Fields makes the fault of a request with wrong fields. It returns nil for no fields, so that a validation can collect
-// fields and return Err(Fields(...)).
+// Fields makes the fault of a request with wrong fields. The message names the first three. It returns nil for no fields, so that a
+// validation can collect fields and return Err(Fields(...)).
 func Fields(fields ...Field) *Fault {
 	if len(fields) == 0 {
 		return nil
@@ -102,6 +102,7 @@ func Err(f *Fault) error {
 	return f
 }
 
+// Error returns the text for logs. It contains the cause, so it must not reach the caller.
 func (f *Fault) Error() string {
 	text := f.Kind.String()
 	if f.Reason != "" {
@@ -123,6 +124,7 @@ func (f *Fault) Is(target error) bool {
 	return ok && t.Kind == f.Kind && (t.Reason == "" || t.Reason == f.Reason)
 }
 
+// clone returns a copy with a Meta of its own. The copy shares Fields.
 func (f *Fault) clone() *Fault {
 	c := *f
 	c.Meta = maps.Clone(f.Meta)
@@ -153,7 +155,7 @@ func (f *Fault) Put(key, value string) *Fault {
 	return c
 }
 
-// Of returns the first fault in an error's chain.
+// Of returns the first fault in an error's chain, or false if there is none.
 func Of(err error) (*Fault, bool) {
 	var f *Fault
 	if errors.As(err, &f) && f != nil {
@@ -162,7 +164,7 @@ func Of(err error) (*Fault, bool) {
 	return nil, false
 }
 
-// Has reports whether an error's chain contains a fault with this reason.
+// Has reports whether the first fault in an error's chain has this reason. It returns false for nil.
 func Has(err error, reason Reason) bool {
 	f, ok := Of(err)
 	return ok && f.Reason == reason

@@ -24,8 +24,9 @@ func newCounter(keys *keyring.Ring, l throttle.Limit, what ...string) throttle.C
 	return throttle.Counter{Limit: l, ID: hex.EncodeToString(keys.MAC("attempts", what...))}
 }
 
-// countersOf returns the stored counters of failed searches that slow this search: those of its source, of the property and of the searched
-// booking. numbers are the booking's numbers. [Search.refund] relies on the order: the source comes first, then what the source gets back.
+// countersOf returns the stored counters of failed searches that slow this search: those of its source (the kiosk, or the client's
+// network), of the property and of the searched booking. numbers are the booking's numbers. [Search.refund] relies on the order: the source
+// comes first, then what the source gets back.
 func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]throttle.Counter, error) {
 	source, origin := q.KioskID, "kiosk"
 	if q.KioskID == "" {
@@ -57,7 +58,7 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]t
 	return all, loadCounters(tx, q.PropertyID, all)
 }
 
-// foundIn counts the searches that found a stay whose guest is checked in. It delays nothing.
+// foundIn counts the searches that found a stay whose guest is checked in. It delays no search.
 var foundIn = throttle.Within("foundIn", 24*time.Hour)
 
 // CountFound counts one more search that found a checked-in stay. It returns how many such searches the stay had in the 24 hours that began
@@ -91,7 +92,7 @@ func (q Search) numbers(rows []*ent.Reservation) []string {
 	return out
 }
 
-// loadCounters sets each counter to what is stored for its present period.
+// loadCounters sets each counter to what is stored for its present period, or to zero if nothing is.
 func loadCounters(tx *db.Tx, propertyID string, counters []throttle.Counter) error {
 	rows, err := tx.Attempts.Query().Where(entattempts.PropertyID(propertyID), entattempts.IDIn(throttle.IDs(counters)...)).All(tx.Context())
 	if err != nil {
@@ -134,7 +135,7 @@ func (q Search) refund(tx *db.Tx, counters []throttle.Counter) error {
 	return storeCounters(tx, q.PropertyID, slices.DeleteFunc(counters[:2:2], func(c throttle.Counter) bool { return c.Began.IsZero() }))
 }
 
-// storeCounters stores the counts of failed searches.
+// storeCounters inserts or replaces counters, of failed searches and of other limited requests.
 func storeCounters(tx *db.Tx, propertyID string, counters []throttle.Counter) error {
 	insert := entsql.Insert(entattempts.Table).
 		Columns(entattempts.FieldID, entattempts.FieldPropertyID, entattempts.FieldBeganAt, entattempts.FieldLastAt, entattempts.FieldCount).
@@ -148,12 +149,12 @@ func storeCounters(tx *db.Tx, propertyID string, counters []throttle.Counter) er
 	return nil
 }
 
-// tooManyAttempts returns the error of a search that must wait. It has the wait in words and as the time after which to retry.
+// tooManyAttempts returns the error of a search that must wait: with the wait in words, and as the time after which to retry.
 func tooManyAttempts(wait time.Duration) error {
 	return fault.New(fault.Exhausted, fault.TooManyAttempts, "too many searches failed; try again in %s, or go to the desk", roughly(wait)).Retry(wait)
 }
 
-// roughly returns a time to wait, rounded up to minutes or to hours.
+// roughly returns a time to wait as English text, rounded up to minutes, or above two hours to hours.
 func roughly(wait time.Duration) string {
 	switch {
 	case wait <= time.Minute:

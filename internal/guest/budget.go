@@ -36,7 +36,8 @@ import (
 //     three are those of 45 % in Korea. A limit that resisted there would refuse guests who mistype.
 //   - A guesser who knows 21 numbers, because a PMS counts up, finds one of the 21 stays with a chance of 21 / 120, below 1 in 5.
 //
-// So two facts prove little. They show no answers of others, and no PIN of a guest who is checked in: see [Party.MayAccess] and [RevealPINs].
+// So two facts prove little. They show no answers of others, and no PIN of a guest who is checked in: see [Party.MayAccess] and
+// [RevealPINs].
 //
 // How long a guesser delays the real guest, who knows both facts:
 //   - At a kiosk, at most 5 minutes after the last guess for other bookings, and 10 minutes after the last for this one; 30 minutes if these
@@ -51,6 +52,6 @@ var (
 	bookingAtSite    = throttle.Within("bookingAtSite", 24*time.Hour).After(10, 15*time.Minute).After(15, 2*time.Hour)
 	bookingAtDoors   = throttle.Within("bookingAtDoors", 24*time.Hour).After(30, time.Hour)
 	atProperty       = throttle.Within("property", time.Hour).After(50, time.Minute)
-	// givenBack counts the failures that a source gets back when its search finds the stay. It delays nothing.
+	// givenBack counts the failures that a source gets back when its search finds the stay. It delays no search.
 	givenBack = throttle.Within("givenBack", atSource.Period)
 )

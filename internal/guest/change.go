@@ -57,9 +57,9 @@ func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, err
 	return p, err
 }
 
-// MayAccess reports whether a session may see and change the stay. A session that found the stay by two facts may do so until the PMS has checked the
-// guest in. Afterwards it may do so only if the guest checked in with this session, or if it is the phone that took the stay from the session of
-// the check-in: a person who knows a number and a name is not yet the guest.
+// MayAccess reports whether a session may see and change the stay. A session of two facts (booking number and name) may do so until the PMS
+// has checked the guest in. Afterwards it may do so only if the guest checked in with it, or if it is on the phone that took the stay from
+// the session of the check-in: a person who knows the two facts is not yet the guest.
 func (p *Party) MayAccess(a actor.Actor) bool {
 	state := access.State(p.Reservation.State)
 	return a.Origin == OriginMail || state != access.Started && state != access.Processed || isPressedBy(a, p.Stay)
@@ -79,13 +79,15 @@ const (
 	allowedMore   = 4
 )
 
-// maxParty returns the largest party that a session of two facts may enter. The present size is always allowed.
+// maxParty returns the largest number of people that a session of two facts (booking number and name) may enter. The present number is
+// always allowed.
 func (p *Party) maxParty() int {
 	adults, children := PartySize(nil, p.Reservation)
 	return max(alwaysAllowed, adults+children+allowedMore, p.Adults+p.Children)
 }
 
-// SetParty stores how many people stay, as the guest says, and adds or removes companions.
+// SetParty stores how many people stay, as the main guest says, and adds or removes companions. Companions with answers or a link are kept
+// even if they are too many. A session of two facts (booking number and name) gets an error above [Party.maxParty].
 func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int) error {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {
@@ -103,9 +105,9 @@ func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int
 	return recordCompletion(tx, keys, a)
 }
 
-// RemoveCompanion deletes a companion with all answers, and the addresses of the mails to the companion. The size of the party becomes
-// smaller by one. After the check-in it returns errAnswered for a companion who has answered on a link of their own: that guest may be in
-// the room.
+// RemoveCompanion deletes a companion with all answers, links and sessions, and the addresses of the mails to the companion. The size of
+// the party becomes smaller by one. It needs a session of a mailed link. After the check-in it returns errAnswered for a companion who has
+// answered on a link of their own: that guest could be in the room.
 func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -130,7 +132,7 @@ func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID strin
 }
 
 // loadCompanion loads the party and one companion for a change by the main guest. It needs a session of a mailed link: a companion's link
-// leads to the PIN, so two facts are not enough.
+// leads to the PIN, so a booking number and a name are not enough. It returns errStayEnded after the stay.
 func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) (*Party, Member, error) {
 	if a.Origin != OriginMail {
 		return nil, Member{}, errMailOnly
@@ -149,7 +151,7 @@ func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string)
 	return p, m, err
 }
 
-// deleteGuest deletes a guest and ends the guest's links and sessions.
+// deleteGuest deletes a guest and ends the guest's links and sessions, with the SmartKeys of these.
 func deleteGuest(tx *db.Tx, m Member) error {
 	if err := RevokeLinks(tx, m.Row.PropertyID, m.Row.ReservationID, m.Row.ID, false); err != nil {
 		return err
@@ -161,8 +163,9 @@ func deleteGuest(tx *db.Tx, m Member) error {
 }
 
 // InviteCompanion stores the address to which the caller mails a companion's link. address is "" if the main guest passes the link on: see
-// [CreateCompanionLink]. The companion's former link ends. The devices that opened it lose access, unless the address is the same. A minor
-// can be invited only if the main guest is an adult whose date of birth is known.
+// [CreateCompanionLink]. The companion's former link ends. The devices that opened it lose access, unless the address is the same. If the
+// companion has answered on that link, any other address is refused. A minor can be invited only if the main guest is an adult whose date
+// of birth is known.
 func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, address string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -195,7 +198,8 @@ func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, addr
 	return nil
 }
 
-// CreateCompanionLink makes the link of a companion that the main guest passes on. It works as long as a mailed one.
+// CreateCompanionLink makes the link of a companion that the main guest passes on. It works as long as a mailed one, and ends the
+// companion's former link: see [InviteCompanion].
 func CreateCompanionLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) (NewLink, error) {
 	if err := InviteCompanion(tx, keys, a, guestID, ""); err != nil {
 		return NewLink{}, err
@@ -207,7 +211,7 @@ func CreateCompanionLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID s
 	return createLink(tx, keys, a, guestID, "", LinksEndAt(reserved))
 }
 
-// SetArrival stores the hour of arrival, HH:MM; empty: not known.
+// SetArrival stores the hour of arrival that the main guest expects, HH:MM; empty: not known.
 func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {
@@ -221,8 +225,8 @@ func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error
 	return nil
 }
 
-// AcceptHouseRules stores that the guest accepted the house rules. It is a step of the check-in, so a session that rests on two facts
-// may take it too.
+// AcceptHouseRules stores that the main guest accepts the house rules now, and returns the time. It is a step of the check-in, so a session
+// of two facts (booking number and name) can do it too.
 func AcceptHouseRules(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (time.Time, error) {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// RecordCompletion records, once, that the party has given every required answer. If an answer becomes missing, the next completion is
-// recorded again. For a party whose data were erased it does nothing.
+// RecordCompletion stores when the party has given every required answer, and appends an event. If an answer becomes missing, it clears the
+// time, so that the next completion is recorded again. It does nothing if neither changed, or if the party's data were erased.
 func (p *Party) RecordCompletion(tx *db.Tx) error {
 	if p.Reservation.ErasedAt != nil {
 		return nil

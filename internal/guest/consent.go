@@ -35,7 +35,7 @@ var (
 //	the main guest's, an adult   a minor, see [age.isWard]     yes
 //	the main guest's, a minor    a minor                       no
 //	the main guest's             another companion             no
-//	of two facts                 as above, if all answers of the guest are from this session: it may be a stranger's
+//	of two facts                 as above, but only if all answers and the last decision are from this session
 func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
 	if a.Origin != OriginMail {
 		if m.Row.SharingSetAt != nil && m.Row.SharingSession != a.ID || len(m.answersOf(a.ID)) < len(m.Answers) {
@@ -56,7 +56,7 @@ func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
 	return nil
 }
 
-// MayShare reports whether a session may decide that data of a guest are shared.
+// MayShare reports whether a session may share data of a guest with the PMS. A session that may only decide to share nothing gets false.
 func (p *Party) MayShare(a actor.Actor, m Member) bool {
 	return p.MayAccess(a) && p.mayShare(a, m, false) == nil
 }
@@ -72,7 +72,7 @@ func (m Member) answersOf(session string) rule.Answers {
 	return out
 }
 
-// callerMember returns the guest who uses a session: the companion, or else the main guest.
+// callerMember returns the guest who uses a session: the companion, or else the main guest. It panics for a companion who was removed.
 func (p *Party) callerMember(a actor.Actor) Member { return p.Visible(a)[0] }
 
 // SharingChoice is a guest's choice of the groups of fields that the PMS may get. An empty GuestID means the caller.
@@ -81,9 +81,9 @@ type SharingChoice struct {
 	Groups  []string
 }
 
-// SetSharing stores what the PMS may get of guests. If the first choice is the main guest's, it also stores whether to keep a profile: the
-// main guest's answers, for the next stay. Only a session from a mail to the booker changes that, because it has proved that the booker's
-// address is the guest's. If one choice is refused, none is stored.
+// SetSharing stores what the PMS may get of guests; there must be at least one choice. If the first choice is the main guest's, keep
+// decides whether the property keeps a profile: the main guest's answers, for the next stay. Only a session from a mail to the booker
+// changes that, because it has proved that the booker's address is the guest's. If one choice is refused, none is stored.
 func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices ...SharingChoice) error {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {

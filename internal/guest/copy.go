@@ -31,7 +31,7 @@ func (p *Party) VisibleAnswers(a actor.Actor, m Member) (rule.Answers, error) {
 	return out, nil
 }
 
-// MayExport returns why a session gets no copy of its guest's data, or nil. The rule is the same as for an erasure.
+// MayExport returns the error for a session that gets no copy of its guest's data, or nil. The rule is the same as for an erasure.
 func MayExport(a actor.Actor) error {
 	_, err := mayErase(a)
 	return err

@@ -24,10 +24,11 @@ var errDeviceNotFound = fault.New(fault.NotFound, fault.DeviceNotFound, "no such
 // Device is a session as stored.
 type Device = ent.GuestSession
 
-// NeedsUse reports whether a call should store a new time of use for its session: the stored one is old enough.
+// NeedsUse reports whether a call should store a new time of use for its session: the stored one is at least usedInterval old.
 func NeedsUse(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
-// MarkUsed stores that a session is used now. It also prolongs a session on a tablet, up to longestKioskSession.
+// MarkUsed stores that a session is used now. On a tablet it also prolongs the session, up to longestKioskSession. It does nothing if the
+// session was deleted.
 func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	row, err := tx.GuestSession.Query().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -89,7 +90,7 @@ func active(view *db.Tx, propertyID string, which []predicate.GuestSession) []pr
 	return append(slices.Clone(which), guestsession.PropertyID(propertyID), guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(view.Now()))
 }
 
-// EndOwnDevice ends one of the sessions that a caller may end.
+// EndOwnDevice ends one of the sessions that a caller may end, also the caller's own, or returns errDeviceNotFound.
 func EndOwnDevice(tx *db.Tx, a actor.Actor, sessionID string) error {
 	return endDevice(tx, a.PropertyID, append(ownDevices(a), guestsession.ID(sessionID))...)
 }
@@ -99,7 +100,7 @@ func EndOtherDevices(tx *db.Tx, a actor.Actor) error {
 	return endSessions(tx, a.PropertyID, append(ownDevices(a), guestsession.IDNEQ(a.ID))...)
 }
 
-// EndDevice ends one session of a reservation.
+// EndDevice ends one session of a reservation, for staff, or returns errDeviceNotFound.
 func EndDevice(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	return endDevice(tx, propertyID, guestsession.ReservationID(reservationID), guestsession.ID(sessionID))
 }

@@ -28,7 +28,8 @@ func (s Sharing) Groups() []rule.Group {
 	})
 }
 
-// SharingOf returns the facts that decide which answers of a guest the PMS may get. The caller adds whether the party checks in or stays now.
+// SharingOf returns the facts that decide which answers of a guest the PMS may get. The caller adds whether the party checks in or stays
+// now.
 func (p *Party) SharingOf(m Member) Sharing {
 	s := Sharing{Decided: p.HasDecided(m), Shared: m.Row.SharedGroups, Mandatory: p.Settings.MandatoryGroups, Answers: m.Answers}
 	if m.Row.SharingSession != "" {

@@ -30,7 +30,7 @@ func PropertyOfCanceledLink(view *db.Tx, keys *keyring.Ring, secret string) (pro
 }
 
 // PropertyOfEndedSession returns the property of a session that was ended early, and by what. For a session that is active or has expired
-// it returns errNotEnded.
+// it returns errNotEnded. Of a kiosk's sessions it finds only those that a cancelation ended.
 func PropertyOfEndedSession(view *db.Tx, keys *keyring.Ring, token string) (propertyID string, by Ending, err error) {
 	if !keyring.IsToken(token, keyring.SessionToken) {
 		return "", "", errNotEnded

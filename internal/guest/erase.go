@@ -20,7 +20,7 @@ import (
 
 // Erase erases the data of a request whose time has come, all in this transaction: a server that is killed has erased everything or
 // nothing. The official forms of guests who arrived go to the guest register first. done is false if the time has not come: the stay may
-// have been prolonged.
+// have been prolonged. It is true if the reservation was removed.
 func Erase(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) (done bool, err error) {
 	p, _, err := ViewParty(tx, keys, row.PropertyID, row.ReservationID)
 	if fault.Has(err, fault.ReservationNotFound) { // it was removed with all its data
@@ -57,8 +57,8 @@ func Erase(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) (done bool, err error
 	return true, finishErasure(tx, row, kept.Law, new(kept.KeptUntil.UTC()))
 }
 
-// finishErasure records that an erasure is done. law and keptUntil name the country rule that keeps official forms, and until when; empty and
-// nil: none.
+// finishErasure records that an erasure is done. law and keptUntil name the country rule that keeps official forms, and until when; empty
+// and nil: none.
 func finishErasure(tx *db.Tx, row *ErasureRow, law string, keptUntil *time.Time) error {
 	err := tx.Erasure.Update().Where(enterasure.PropertyID(row.PropertyID), enterasure.ID(row.ID)).
 		SetFinishedAt(tx.Now()).SetMailID("").SetKeepProfile(row.KeepProfile).SetLaw(law).SetNillableKeptUntil(keptUntil).Exec(tx.Context())
@@ -79,8 +79,8 @@ func (p *Party) eraseParty(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) error
 	return p.eraseAll(tx, keys, row.KeepProfile)
 }
 
-// eraseAll erases what is stored about a party and its booker, and the profile for the next stay unless keepProfile is set. Of the
-// reservation it leaves the dates, the rooms and the PMS's ids.
+// eraseAll ends all links and sessions, and erases what is stored about a party and its booker, and the profile for the next stay unless
+// keepProfile is set. Of the reservation it leaves the dates, the rooms and the PMS's ids.
 func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring, keepProfile bool) error {
 	if !keepProfile {
 		if err := p.deleteProfile(tx, keys); err != nil {

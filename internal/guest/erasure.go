@@ -22,7 +22,7 @@ import (
 const (
 	// erasureWithin is how long after the request, or after the end of the access, data are erased at the latest.
 	erasureWithin = 24 * time.Hour
-	// erasureAlert is how long after the start of erasureWithin staff are notified of an erasure that is not done.
+	// erasureAlert is how long after the start of these 24 hours staff are notified of an erasure that is not done.
 	erasureAlert = 20 * time.Hour
 	// ErasureRetention is how long the proof of an erasure is kept.
 	ErasureRetention = 3 * 365 * 24 * time.Hour
@@ -92,7 +92,7 @@ func (p *Party) keptForms(guestID string) (law string, until time.Time) {
 }
 
 // mayErase returns whose data a session may erase and export: a companion's own, or "" for the whole party. It refuses a session of two
-// facts, because its user may be a stranger.
+// facts (booking number and name), because its user may be a stranger.
 func mayErase(a actor.Actor) (guestID string, err error) {
 	if a.Origin != OriginMail {
 		return "", errMailLinkOnly
@@ -100,7 +100,7 @@ func mayErase(a actor.Actor) (guestID string, err error) {
 	return a.GuestID, nil
 }
 
-// ErasureOf returns the state of the pending erasure of a session's data, or what a request would do now.
+// ErasureOf returns the state of the pending erasure of a session's data, or with a nil Row what a request would do now.
 func ErasureOf(view *db.Tx, p *Party, a actor.Actor) (Erasure, error) {
 	guestID, err := mayErase(a)
 	if err != nil {
@@ -113,7 +113,8 @@ func ErasureOf(view *db.Tx, p *Party, a actor.Actor) (Erasure, error) {
 	return p.erasure(row, guestID, view.Now()), nil
 }
 
-// erasure describes a request that is not done. If row is nil, it describes what a request would do now. guestID is empty for the whole party.
+// erasure describes a request that is not done. If row is nil, it describes what a request would do now. guestID is empty for the whole
+// party.
 func (p *Party) erasure(row *ErasureRow, guestID string, now time.Time) Erasure {
 	requestedAt := now
 	if row != nil {
@@ -164,8 +165,8 @@ func ErasureOfMail(view *db.Tx, keys *keyring.Ring, propertyID, reservationID, m
 	return &e, err
 }
 
-// RequestErasure requests the erasure of a session's data. A repeated request changes nothing. keepProfile excludes the answers that the
-// property keeps for the main guest's next stay.
+// RequestErasure requests the erasure of a session's data. If a request is pending, it changes nothing and returns that one. keepProfile
+// excludes the answers that the property keeps for the main guest's next stay.
 func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keepProfile bool) (Erasure, error) {
 	guestID, err := mayErase(a)
 	if err != nil {
@@ -181,7 +182,7 @@ func RequestErasureFor(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID,
 	return requestErasure(tx, keys, ErasureRow{PropertyID: propertyID, ReservationID: reservationID, GuestID: guestID, RequestedBy: by})
 }
 
-// requestErasure stores a request, unless the guest has one that is not done.
+// requestErasure stores a request, unless the guest has one that is not done. If the stay uses no profile, the request leaves it out.
 func requestErasure(tx *db.Tx, keys *keyring.Ring, asked ErasureRow) (Erasure, error) {
 	p, _, err := ViewParty(tx, keys, asked.PropertyID, asked.ReservationID)
 	if err != nil {
@@ -220,7 +221,7 @@ func (p *Party) hasCompanion(guestID string) bool {
 	return false
 }
 
-// WithdrawErasure withdraws the request of a session's guest.
+// WithdrawErasure deletes the pending request of a session's guest, or returns errNotPending.
 func WithdrawErasure(tx *db.Tx, a actor.Actor) error {
 	guestID, err := mayErase(a)
 	if err != nil {
@@ -285,7 +286,7 @@ type ErasurePage struct {
 	Limit       int
 }
 
-// ListErasures returns erasures of a property, the latest request first.
+// ListErasures returns a page of the erasures of a property, the latest request first.
 func ListErasures(view *db.Tx, keys *keyring.Ring, propertyID string, page ErasurePage) ([]Erasure, error) {
 	q := view.Erasure.Query().Where(enterasure.PropertyID(propertyID))
 	if page.PendingOnly {

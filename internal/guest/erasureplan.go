@@ -64,8 +64,8 @@ func planErasure(reserved *ent.Reservation, in *ent.Property, stay *ent.Stay, re
 	return PlanErasure(f)
 }
 
-// LateErasure returns by when an erasure must be done, and late if staff must be notified because that is near or over. It decrypts no
-// answers: unreadable ones may be why the erasure fails.
+// LateErasure returns by when an erasure must be done, and late if staff must be notified because that is near or over. For a removed
+// reservation it returns zero and false. It decrypts no answers: unreadable ones may be why the erasure fails.
 func LateErasure(view *db.Tx, row *ErasureRow) (dueAt time.Time, late bool, err error) {
 	reserved, err := loadReservation(view, row.PropertyID, row.ReservationID)
 	if err != nil {

@@ -65,8 +65,8 @@ type Matches struct {
 	choices []Choice
 }
 
-// Match finds the stays that a search matches. It changes nothing. It decrypts and compares many persons, so it runs outside of the write
-// transaction that counts the search: see [Find].
+// Match finds the stays that a search matches, or how long the search has to wait. It changes nothing. It decrypts and compares many
+// persons, so it runs outside of the write transaction that counts the search: see [Find].
 func (q Search) Match(view *db.Tx, keys *keyring.Ring) (Matches, error) {
 	rows, err := q.withNumber(view)
 	if err != nil {
@@ -141,8 +141,9 @@ func forEachAlike(choices []Choice, f func(i int)) {
 	}
 }
 
-// Find counts a search that failed, and creates a session if exactly one stay matches. refused is the error for the guest if nothing was
-// found. The caller must commit the transaction also then, because it counts the attempt.
+// Find creates a session if exactly one stay matches, and returns choices if several do. A search without a match counts as failed. refused
+// is the error for the guest: nothing was found, or the search has to wait. The caller must commit the transaction also then, because it
+// counts the attempt.
 func Find(tx *db.Tx, keys *keyring.Ring, q Search, m Matches) (found Found, refused, err error) {
 	counters, err := q.countersOf(tx, keys, m.numbers)
 	if err != nil {
@@ -169,7 +170,7 @@ func Find(tx *db.Tx, keys *keyring.Ring, q Search, m Matches) (found Found, refu
 	return Found{Choices: m.choices}, nil, nil
 }
 
-// begin creates the session of the guest whose reservation was found.
+// begin stores the missing guests of the reservation that was found, and creates a session. A tablet's other sessions end.
 func (q Search) begin(tx *db.Tx, keys *keyring.Ring, row *ent.Reservation) (Session, error) {
 	if _, err := ensureParty(tx, row); err != nil {
 		return Session{}, err
@@ -185,7 +186,7 @@ func (q Search) begin(tx *db.Tx, keys *keyring.Ring, row *ent.Reservation) (Sess
 	return CreateSession(tx, keys, spec)
 }
 
-// numberSpellings returns how a PMS may write a number that a guest typed.
+// numberSpellings returns the spellings in which a PMS could have sent a typed number: with and without spaces, in upper and lower case.
 func numberSpellings(number string) []string {
 	typed := strings.Join(strings.Fields(number), " ")
 	packed := strings.ReplaceAll(typed, " ", "")
@@ -228,7 +229,8 @@ func initial(name string) string {
 	return string(unicode.ToUpper(first)) + "."
 }
 
-// shownNumber returns how staff see a number that was typed in a failed search. Text without a digit may be a name, so it is not shown.
+// shownNumber returns how staff see a number that was typed in a failed search, cut to 40 bytes. It returns "?" for text without a digit,
+// which may be a name.
 func shownNumber(number string) string {
 	if !strings.ContainsFunc(number, unicode.IsDigit) {
 		return "?"

@@ -31,7 +31,7 @@ type Form struct {
 	names  bool // the session may read the names
 }
 
-// FormOf returns the form of a guest.
+// FormOf returns the form of a guest as a session sees it, or errGuestNotFound for a guest whom it must not see.
 func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
 	m, err := p.Member(a, guestID)
 	if err != nil {
@@ -75,8 +75,9 @@ var problemReasons = map[rule.Problem]fault.Reason{
 	rule.NotAnOption: fault.NotAnOption, rule.NotAnAddress: fault.NotAnAddress, rule.NotAPhone: fault.NotAPhone, rule.BadCharacter: fault.BadCharacter,
 }
 
-// SaveStep stores the answers of one step of a form. If an answer is wrong it stores none, and the error names every wrong field. After the
-// stay it returns errStayEnded: the official form is complete, and the answers only wait for their deletion.
+// SaveStep stores the answers of one step of a form, and returns the party with them. Fields that are not in answers keep theirs. If an
+// answer is wrong it stores none, and the error names every wrong field. It removes answers to questions that are no longer asked. After
+// the stay it returns errStayEnded: the official form is complete, and the answers only wait for their deletion.
 func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step rule.Step, answers map[string]string) (*Party, error) {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
@@ -122,7 +123,7 @@ var lockedTexts = map[AnsweredBy]string{
 	ByMailLink: "was answered with the link of the mail: open that link to change it, or ask staff",
 }
 
-// applyAnswers returns a copy of the form's guest with the answers of a step, or an error that names all wrong fields.
+// applyAnswers returns a copy of the form's guest with the answers of a step, or an error that names all wrong fields. It stores nothing.
 func (p *Party) applyAnswers(tx *db.Tx, form Form, step rule.Step, answers map[string]string) (Member, error) {
 	m := form.Member
 	m.Answers, m.by, m.own, m.mailed = maps.Clone(m.Answers), maps.Clone(m.by), maps.Clone(m.own), maps.Clone(m.mailed)
@@ -222,7 +223,8 @@ func hasField(wrong []fault.Field, f rule.Field) bool {
 	return slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == answerPath(f) })
 }
 
-// save stores the answers of a guest. It erases a signature of other answers.
+// save stores the answers of m, and replaces the member in p. It erases a signature of other answers, and opens a closed official form
+// again. It updates the kept profile if the main guest keeps one and uses the link of the mail.
 func (p *Party) save(tx *db.Tx, keys *keyring.Ring, a actor.Actor, m Member) error {
 	if m.SignedAt = p.signedAt(m); m.SignedAt.IsZero() {
 		m.signature = nil

@@ -24,7 +24,7 @@ const (
 	maxGroupRead  = 1000
 )
 
-// RoomState is how far the check-in of one room of a group is.
+// RoomState is how far the check-in of one room of a group is. RoomReady means that all forms are complete.
 type RoomState string
 
 const (
@@ -34,7 +34,8 @@ const (
 	RoomEnded     RoomState = "ended"
 )
 
-// GroupRoom is one room of a group. Of its guests it has only how many there are, and how many have completed their form.
+// GroupRoom is one room of a group. Of its guests it has only how many there are, and how many have completed their form. Own is set for
+// the room of the session.
 type GroupRoom struct {
 	SpaceName, ParentName string
 	FromDate              string
@@ -62,13 +63,14 @@ func (b booking) isTogether(other booking) bool {
 		len(b.Address) > 0 && bytes.Equal(b.Address, other.Address) && other.Shown
 }
 
-// mayReadGroup decides whether a session reads the group. Only the main guest with a mailed link may: two facts may be known to others, and
-// a companion is a guest of one room.
+// mayReadGroup decides whether a session reads the group. Only the main guest with a mailed link may: others may know the booking number
+// and the name, and a companion is a guest of one room.
 func mayReadGroup(a actor.Actor) bool {
 	return a.Kind == actor.Guest && a.GuestID == "" && a.Origin == OriginMail
 }
 
-// bookingOf returns what identifies the booker's group of a reservation: property, PMS, group and the booker's address.
+// bookingOf returns what identifies the booker's group of a reservation. It decrypts the booker's address only if the reservation is shown
+// and in a group.
 func bookingOf(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) (booking, error) {
 	b := booking{PropertyID: r.PropertyID, IntegrationID: r.IntegrationID, Shown: r.State != string(access.Canceled) && r.ErasedAt == nil}
 	if r.PmsGroupID != nil {
@@ -96,9 +98,10 @@ func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
 	return *p.usesProfile, nil
 }
 
-// findUsesProfile returns false if another room of the booking may have the same booker. The rooms of a booking share the PMS's group or,
-// because some PMSs send none, the agency's number. Some PMSs send the same number for every booking without an agency, so only stays at
-// the same time count by the number. Earlier stays of the guest, and stays of others without an address, then do not matter.
+// findUsesProfile returns false if another room of the booking may have the same booker, or if the booking has maxGroupRead rooms. The
+// rooms of a booking share the PMS's group or, because some PMSs send none, the agency's number. Some PMSs send the same number for every
+// booking without an agency, so only stays at the same time count by the number. Earlier stays of the guest, and stays of others without an
+// address, then do not matter.
 func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 	inProperty, ofPMS := entreservation.PropertyID(p.Reservation.PropertyID), entreservation.IntegrationID(p.Reservation.IntegrationID)
 	var common []predicate.Reservation // each term has exactly the columns of an index, so that SQLite uses it
@@ -163,7 +166,8 @@ func bookerMAC(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) ([]byte, err
 	return AddressMAC(keys, r.PropertyID, *booker.Email), nil
 }
 
-// groupOf returns the reservations that the booker of a reservation booked together, by arrival. The reservation itself is always among them.
+// groupOf returns the reservations that the booker of a reservation booked together, by arrival. The reservation itself is always among
+// them. It reads at most maxGroupRead reservations of the group.
 func groupOf(view *db.Tx, keys *keyring.Ring, own *ent.Reservation) ([]*ent.Reservation, error) {
 	booked, err := bookingOf(view, keys, own)
 	if err != nil || len(booked.Address) == 0 {
@@ -204,7 +208,8 @@ func (p *Party) CountGroup(view *db.Tx, a actor.Actor) (int, error) {
 	return len(rooms), err
 }
 
-// ListGroup returns how far the check-in of each room of a session's group is, at most maxGroupRooms, and whether there are more rooms.
+// ListGroup returns how far the check-in of each room of a session's group is, at most maxGroupRooms, and whether there are more rooms. It
+// refuses a session that [mayReadGroup] refuses.
 func ListGroup(view *db.Tx, keys *keyring.Ring, a actor.Actor) (rooms []GroupRoom, more bool, err error) {
 	switch {
 	case a.GuestID != "":

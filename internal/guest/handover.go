@@ -52,8 +52,9 @@ func deleteUnboundLinks(tx *db.Tx, a actor.Actor) error {
 	return nil
 }
 
-// CreateDeviceLink creates the link with which a guest opens the stay on a further device. It replaces the former link of the session. The
-// new session is listed among the guest's devices, and ends like them if the booker's address changes.
+// CreateDeviceLink creates the link with which a guest opens the stay on a further device. It needs a session of a mailed link, and
+// replaces the session's former link. The new session is listed among the guest's devices, and ends like them if the booker's address
+// changes.
 func CreateDeviceLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, error) {
 	if a.Origin != OriginMail {
 		return NewLink{}, errMailLinkOnly
@@ -64,8 +65,9 @@ func CreateDeviceLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, er
 	return createLink(tx, keys, a, a.GuestID, a.ID, tx.Now().Add(deviceLinkTTL))
 }
 
-// CreateHandOver creates the link with which a guest at a kiosk continues on a phone. It replaces the former link of the session. A session
-// hands its stay to one phone, and only before it has shown the PIN. So a copied cookie of a kiosk is worth nothing after that.
+// CreateHandOver creates the link with which a guest at a kiosk continues on a phone, which scans it as a QR code. It replaces the former
+// link of the session. A session hands its stay to one phone, and only before it has shown the PIN. So a copied cookie of a kiosk is worth
+// nothing after that.
 func CreateHandOver(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, error) {
 	if a.Origin == OriginMail || a.Origin == OriginDoor {
 		return NewLink{}, errKioskOnly
@@ -95,8 +97,8 @@ func CreateHandOver(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, erro
 }
 
 // session describes the session that a device gets when it binds the link. A phone that took the stay from a kiosk knows no more than two
-// facts, so its session is like one from a QR code at the door. It may see the PIN if the kiosk's session may. A further device of a guest
-// has the guest's rights.
+// facts (booking number and name), so its session is like one from a QR code at the door. It may see the PIN if the kiosk's session may. A
+// further device of a guest has the guest's rights.
 func (l Link) session(now time.Time, device string) SessionSpec {
 	s := SessionSpec{PropertyID: l.Row.PropertyID, ReservationID: l.Row.ReservationID, GuestID: l.Row.GuestID, Origin: OriginMail, Device: device,
 		HandedBy: l.Row.HandedBy, TTL: LinksEndAt(l.Reservation).Sub(now)}

@@ -26,7 +26,8 @@ const (
 	Departed = "departed"
 )
 
-// Entry is the official form of one guest: a closed one from the guest register, or an open one from the stay.
+// Entry is the official form of one guest: a closed one from the guest register, or an open one from the stay. The ID of an open one is the
+// guest's.
 type Entry struct {
 	ID, Law, Number, Role  string
 	ArrivalOn, DepartureOn string   // YYYY-MM-DD in the property's zone
@@ -64,7 +65,8 @@ func (k registerKey) compare(o registerKey) int {
 	return cmp.Or(cmp.Compare(k.on, o.on), cmp.Compare(k.id, o.id))
 }
 
-// ReadRegister returns the official forms of guests in the order of arrival, and records who reads them and why.
+// ReadRegister returns a page of the official forms of guests in the order of arrival. It appends an event with who reads them (by) and
+// why.
 func ReadRegister(tx *db.Tx, keys *keyring.Ring, propertyID string, r RegisterRange, by, reason string) (RegisterPage, error) {
 	all, err := registerKeys(tx, propertyID, r)
 	if err != nil {

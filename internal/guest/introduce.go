@@ -35,7 +35,8 @@ type Introduction struct {
 	Name        string // the guest's, or the booker's as long as the main guest has given none
 }
 
-// Introduce returns a guest's name and reservation. A main guest who has given no name has that of the booker.
+// Introduce returns a guest's name and reservation. A main guest who has given no name has that of the booker, and a companion an empty
+// one.
 func Introduce(view *db.Tx, keys *keyring.Ring, propertyID, guestID string) (Introduction, error) {
 	row, err := Get(view, propertyID, guestID)
 	if err != nil {

@@ -33,7 +33,7 @@ func KeepLanguage(tx *db.Tx, a actor.Actor, language string, ofBrowser bool) err
 }
 
 // SetLanguage stores the language that a guest of a stored party reads: a companion, or the main guest if guestID is empty. Mails to the
-// guest use it. An empty language changes nothing.
+// guest use it. An empty language changes nothing, and one without texts is an error.
 func SetLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string) error {
 	return setLanguage(tx, propertyID, reservationID, guestID, language)
 }

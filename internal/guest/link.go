@@ -68,7 +68,7 @@ const (
 )
 
 // sourceOf returns where a link comes from. A link from another device ends with the session of that device: then it returns
-// errLinkNotFound.
+// errLinkNotFound. If that session's row is deleted, the link counts as a kiosk's.
 func sourceOf(view *db.Tx, row *ent.GuestLink) (Source, error) {
 	switch {
 	case row.HandedBy == "" && row.AddressMAC == nil:
@@ -90,7 +90,8 @@ func sourceOf(view *db.Tx, row *ent.GuestLink) (Source, error) {
 	return FromDevice, nil
 }
 
-// LookUpLink returns the valid link with a secret, or errLinkNotFound. It changes nothing, because mail scanners open links.
+// LookUpLink returns the valid link with a secret, bound to a device or not, or errLinkNotFound. It changes nothing, because mail scanners
+// open links.
 func LookUpLink(view *db.Tx, keys *keyring.Ring, secret string) (Link, error) {
 	if !keyring.IsToken(secret, keyring.GuestLink) {
 		return Link{}, errLinkNotFound
@@ -123,7 +124,7 @@ func LookUpLink(view *db.Tx, keys *keyring.Ring, secret string) (Link, error) {
 }
 
 // BindLink binds a link to the caller's device and returns the device's session. device is what the device says it is. A link can be bound
-// once.
+// once. BindLink also stores missing guests, and copies a kept profile to the main guest's form: see offerProfile.
 func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, error) {
 	l, err := LookUpLink(tx, keys, secret)
 	if err != nil {
@@ -159,8 +160,8 @@ func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, er
 	return CreateSession(tx, keys, spec)
 }
 
-// IsCoveredBy reports whether one of the session tokens of a device already gives what the link would give: an active session of the same guest
-// and origin.
+// IsCoveredBy reports whether one of the session tokens of a device already gives what the link would give: an active session of the same
+// guest and origin.
 func (l Link) IsCoveredBy(view *db.Tx, keys *keyring.Ring, tokens []string) (bool, error) {
 	var hashes [][]byte
 	for _, token := range tokens {
@@ -181,8 +182,8 @@ func (l Link) IsCoveredBy(view *db.Tx, keys *keyring.Ring, tokens []string) (boo
 	return found, nil
 }
 
-// RevokeLinks revokes the links of one companion, or of the booker if guestID is empty. With unboundOnly it keeps the links that a device
-// has opened.
+// RevokeLinks revokes the links of one companion, or of the booker if guestID is empty. Sessions go on. With unboundOnly it keeps the links
+// that a device has opened.
 func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOnly bool) error {
 	update := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID),
 		guestlink.GuestID(guestID), guestlink.RevokedAtIsNil())
@@ -198,8 +199,8 @@ func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOn
 // Renewal says to whom a new link is mailed, and which link it replaces. A link is replaced once.
 type Renewal struct{ PropertyID, ReservationID, GuestID, Address, LinkID string }
 
-// RenewLink ends a link and returns to whom a new one is mailed. It returns nil if none is: the link is not valid, or its address is no
-// longer the guest's. In the second case the new address has got a link of its own.
+// RenewLink ends a link and returns to whom a new one is mailed. It returns nil and changes nothing if the link is not valid, or if its
+// address is no longer the guest's: then the new address has got a link of its own.
 func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	l, err := LookUpLink(tx, keys, secret)
 	if fault.Has(err, fault.LinkNotFound) {

@@ -21,7 +21,8 @@ type mailTo struct {
 }
 
 // SetMailAddress stores the address to which the mails of a stay go while the PMS has none that reaches the guest (it has none, or an
-// agency's). A session of two facts does not replace an address that was given with the link of the mail.
+// agency's). Links that were mailed to a replaced address end: see endGivenAddress. It returns an error if a session of two facts (booking
+// number and name) would replace an address that was given with the link of the mail.
 func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string) error {
 	p, err := loadOwnParty(tx, keys, a)
 	if err != nil {
@@ -53,7 +54,8 @@ func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string
 	return nil
 }
 
-// MayGiveAddress reports whether a session may set or replace the address for the mails about the stay.
+// MayGiveAddress reports whether a session may set or replace the address for the mails about the stay. Only a session of a mailed link may
+// replace an address that was given with one.
 func (p *Party) MayGiveAddress(view *db.Tx, a actor.Actor) (bool, error) {
 	if a.Origin == OriginMail || len(p.Members) == 0 || p.Members[0].mailTo == nil {
 		return true, nil
@@ -65,8 +67,8 @@ func (p *Party) MayGiveAddress(view *db.Tx, a actor.Actor) (bool, error) {
 	return !mailed, nil
 }
 
-// endGivenAddress ends the links that were mailed to an address which a guest gave and has now replaced: it may have been mistyped. It also
-// ends the sessions of mailed links, except the caller's.
+// endGivenAddress ends the links that were mailed to an address which a guest gave and has now replaced: it may have been mistyped. If
+// there was such a link, it also ends the main guest's sessions of mailed links, except the caller's.
 func endGivenAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, former string) error {
 	n, err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(a.PropertyID), guestlink.ReservationID(a.ReservationID),
 		guestlink.GuestID(""), guestlink.AddressMAC(AddressMAC(keys, a.PropertyID, former)), guestlink.RevokedAtIsNil()).Save(tx.Context())
@@ -87,7 +89,7 @@ func (m Member) MailAddress() string {
 	return m.mailTo.Address
 }
 
-// GivenAddresses returns the addresses that the guests of the party gave, the most important first.
+// GivenAddresses returns the addresses that the main guest gave: that of [SetMailAddress], then that of the form.
 func (p *Party) GivenAddresses() []string { return addressesOf(givenAddresses(p.Members[0].person())) }
 
 // addressesOf returns the addresses without the sessions in which they were given.
@@ -110,7 +112,7 @@ func givenAddresses(p person) (all []mailTo) {
 	return all
 }
 
-// GivenAddresses returns the addresses that the main guest of a stay gave, the most important first.
+// GivenAddresses returns the addresses that the main guest of a stay gave: that of [SetMailAddress], then that of the form.
 func GivenAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) ([]string, error) {
 	answered, err := openMain(view, keys, propertyID, reservationID)
 	return addressesOf(givenAddresses(answered)), err
@@ -125,9 +127,8 @@ func openMain(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	return openPerson(view.Context(), keys, guests[0])
 }
 
-// TrustedAddresses returns the addresses that the main guest gave and to which a code may be mailed, the most important first. A stranger
-// who knows a number and a name can give an address at a kiosk. So an address counts only if the same session pressed check-in, or came
-// from a mailed link.
+// TrustedAddresses returns the [GivenAddresses] to which a code may be mailed. A stranger who knows a number and a name can give an address
+// at a kiosk. So an address counts only if the same session pressed check-in, or came from a mailed link.
 func TrustedAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) ([]string, error) {
 	answered, err := openMain(view, keys, propertyID, reservationID)
 	if err != nil {
@@ -140,7 +141,8 @@ func TrustedAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID
 	return trustedAddresses(view, propertyID, stay, answered)
 }
 
-// TrustedAddresses returns the addresses that the party's main guest gave and to which a code may be mailed: see the function [TrustedAddresses].
+// TrustedAddresses returns the addresses that the party's main guest gave and to which a code may be mailed: see the function
+// [TrustedAddresses].
 func (p *Party) TrustedAddresses(view *db.Tx) ([]string, error) {
 	if len(p.Members) == 0 || p.Members[0].Row.Role != Main {
 		return nil, nil

@@ -20,13 +20,13 @@ import (
 )
 
 const (
-	// maxSameNumber bounds the stays that a search compares.
+	// maxSameNumber bounds the stays that a search compares. It does not find further ones.
 	maxSameNumber = 100
 	// workUnit is what the work of a search is rounded up to, in persons who are decrypted and compared. So the time of an answer does not
 	// tell whether a number is known, nor how many guests its stay has.
 	workUnit = 16
-	// maxBookers is how many different bookers can have one number of a channel. Some PMSs send the same text, such as "0" or "none", for
-	// every booking without a channel: with it, a name alone would find a stay.
+	// maxBookers is how many different bookers can have one number of a channel. With more, no stay is found by it. Some PMSs send the same
+	// text, such as "0" or "none", for every booking without a channel: with it, a name alone would find a stay.
 	maxBookers = 5
 )
 
@@ -50,7 +50,7 @@ func (q Search) withNumber(tx *db.Tx) ([]*ent.Reservation, error) {
 	return rows, nil
 }
 
-// findable returns the query for the stays that a search can find.
+// findable returns the query for the stays that a search can find: confirmed or started, not over and not erased.
 func (q Search) findable(tx *db.Tx) *ent.ReservationQuery {
 	return tx.Reservation.Query().Where(entreservation.PropertyID(q.PropertyID),
 		entreservation.StateIn(string(access.Confirmed), string(access.Started)), entreservation.ToAtGT(tx.Now()), entreservation.ErasedAtIsNil())
@@ -68,7 +68,8 @@ func (q Search) reload(tx *db.Tx, matched *ent.Reservation) (*ent.Reservation, e
 	return row, nil
 }
 
-// matches returns the stays whose booker or guest has the searched family name. work is how many persons were decrypted and compared for that.
+// matches returns the stays whose booker or guest has the searched family name. work is how many persons were decrypted and compared for
+// that.
 func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) (out []match, work int, err error) {
 	ctx := tx.Context()
 	guests, err := q.guestsOf(tx, rows)
@@ -107,8 +108,8 @@ func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) 
 	return out, work, nil
 }
 
-// isPlaceholder reports whether the typed number is one that a channel gives to many bookings, such as 0: too many different bookers have it
-// as the number of their channel.
+// isPlaceholder reports whether the typed number is one that a channel gives to many bookings, such as 0: too many different bookers have
+// it as the number of their channel.
 func (q Search) isPlaceholder(rows []*ent.Reservation, bookers []reservation.Booker) bool {
 	names := map[string]bool{}
 	for i, row := range rows {

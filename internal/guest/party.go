@@ -15,7 +15,8 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// Party is a stay with its guests, their answers and the rules for them.
+// Party is a stay with its guests, their answers and the rules for them. Stay is nil if nothing is stored about it and [ViewParty] made the
+// party.
 type Party struct {
 	Reservation *ent.Reservation
 	Property    *ent.Property
@@ -55,7 +56,8 @@ func (m Member) person() person {
 
 var errGuestNotFound = fault.New(fault.NotFound, fault.GuestNotFound, "this stay has no such guest: read the stay again for its guests")
 
-// LoadParty returns the party of a reservation and stores the guests that are missing. If its data were erased, nothing is stored again.
+// LoadParty returns the party of a reservation. It stores the guests that are missing, and removes companions that are too many: see
+// changeParty. If the party's data were erased, it stores nothing.
 func LoadParty(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (*Party, error) {
 	reserved, err := loadReservation(tx, propertyID, reservationID)
 	if err != nil {
@@ -72,7 +74,7 @@ func LoadParty(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) 
 	return partyOf(tx, keys, reserved, stay, guests)
 }
 
-// ViewParty returns the party of a reservation and changes nothing. It returns false if guests are missing: see [LoadParty].
+// ViewParty returns the party of a reservation and changes nothing. It returns false if [LoadParty] would add or remove guests.
 func ViewParty(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (*Party, bool, error) {
 	reserved, err := loadReservation(view, propertyID, reservationID)
 	if err != nil {
@@ -170,7 +172,7 @@ func (p *Party) ruleParty() rule.Party {
 // Law returns the version of the country's rule that is in force on the day of arrival.
 func (p *Party) Law() *rule.Rule { return p.Rules.Rule.On(p.arrival) }
 
-// OftenCountries returns the countries that lists of countries show first.
+// OftenCountries returns the countries that lists of countries show first: those of the settings, or else the country of the rule.
 func (p *Party) OftenCountries() []string {
 	if len(p.Settings.OftenCountries) > 0 {
 		return p.Settings.OftenCountries
@@ -186,7 +188,7 @@ func (p *Party) KeptUntil() (time.Time, bool) {
 	return rule.KeptUntil(p.Law(), p.Reservation.ToAt.In(p.arrival.Location()))
 }
 
-// Visible returns the guests whom a session may see and change: a companion only themselves.
+// Visible returns the guests whom a session may see and change: a companion only themselves, or none if the companion was removed.
 func (p *Party) Visible(a actor.Actor) []Member {
 	if a.GuestID == "" {
 		return p.Members
@@ -195,7 +197,7 @@ func (p *Party) Visible(a actor.Actor) []Member {
 }
 
 // Correspondent returns the guest whose conversation with the property a session reads: a companion's own, or the main guest's. Others may
-// know the two facts, so a session of two facts gets errMailLinkOnly unless it checked the guest in.
+// know the booking number and the name. So a session that these opened gets errMailLinkOnly, unless it checked the guest in.
 func (p *Party) Correspondent(a actor.Actor) (guestID string, err error) {
 	switch {
 	case a.GuestID != "":
@@ -221,7 +223,7 @@ func (p *Party) Member(a actor.Actor, guestID string) (Member, error) {
 // IsMinor reports whether a guest is under 18 on the day of arrival, as far as known.
 func (p *Party) IsMinor(m Member) bool { return rule.IsMinor(ruleGuest(m), p.arrival) }
 
-// Incomplete returns the guests with missing answers.
+// Incomplete returns the ids of the guests with missing answers.
 func (p *Party) Incomplete() []string {
 	var out []string
 	for _, m := range p.Members {

@@ -42,9 +42,9 @@ func (w Withheld) err() error {
 	return fault.New(fault.Precondition, fault.PINNotShown, "%s", withheldTexts[w]).Put(MetaWithheld, string(w))
 }
 
-// WithheldFrom returns why a session does not get the PIN of a stay, or NotWithheld. It does not check whether doors have codes. A session
-// of two facts gets the PIN only after its own check-in, and at a kiosk only once: a person who knows a number and a name must not get the
-// PIN of a guest who is in house.
+// WithheldFrom returns why a session does not get the PIN of a stay, or NotWithheld. shown means that the session got the PIN before. It
+// does not check whether doors have codes. A session of two facts (booking number and name) gets the PIN only after its own check-in, and
+// at a kiosk only once: a person who knows the two facts must not get the PIN of a guest who is in house.
 func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withheld {
 	pressed := stay != nil && isPressedBy(a, stay) && mayBeCheckedIn(stay)
 	switch {
@@ -62,7 +62,7 @@ func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withh
 	return NotWithheld
 }
 
-// mayBeCheckedIn reports whether the PMS accepted the guest's check-in, or may have: a call is under way.
+// mayBeCheckedIn reports whether the PMS accepted the guest's check-in, or could have: a call is under way.
 func mayBeCheckedIn(stay *ent.Stay) bool {
 	return stay.AttemptState == "calling" || stay.AttemptState == "accepted"
 }
@@ -90,7 +90,8 @@ func withheldNow(view *db.Tx, a actor.Actor, state string, stay *ent.Stay) (With
 	return WithheldFrom(a, state, stay, shown), nil
 }
 
-// RevealPINs returns the PINs of a session's stay and records that the guest read them. See [WithheldFrom].
+// RevealPINs returns the PINs of a session's stay and records that the guest read them, because a kiosk's session gets them only once. If
+// it must not get them, the error has the [Withheld] reason: see [WithheldFrom].
 func RevealPINs(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (access.StayPINs, error) {
 	reserved, err := loadReservation(tx, a.PropertyID, a.ReservationID)
 	if err != nil {

@@ -20,12 +20,12 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// profilePurpose returns the purpose with which a profile is sealed.
+// profilePurpose returns the purpose of [keyring.Ring.Seal] for a profile.
 func profilePurpose(profileID string) string { return "guestProfile/" + profileID }
 
 // offerProfile copies a profile, the answers that the property keeps of a guest, to the main guest of a new stay, if the guest answered
 // nothing yet. Only a link to the profile's own address gets it. The answers count like those that the guest saves, so a guest who changes
-// none has an official form, too. What this stay does not ask is left out.
+// none has an official form, too. What this stay does not ask is left out. The stay is then set to keep the profile.
 func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte) error {
 	if len(g.Person) > 0 || len(addressMAC) == 0 {
 		return nil
@@ -73,8 +73,8 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 	return recordProfile(tx, g.PropertyID, g.ReservationID, kept.ID)
 }
 
-// givenByMail marks all answers as given with the link of the mail. A profile is offered only there, so a session of two facts must not replace
-// what it put into the form.
+// givenByMail marks all answers as given with the link of the mail. A profile is offered only there, so a session of two facts (booking
+// number and name) must not replace what it put into the form.
 func givenByMail(answers rule.Answers) map[rule.Field]bool {
 	mailed := make(map[rule.Field]bool, len(answers))
 	for field := range answers {
@@ -137,8 +137,8 @@ func (p *Party) DecidesProfile(view *db.Tx, keys *keyring.Ring, a actor.Actor) (
 	return present != "", err
 }
 
-// saveProfile keeps the answers of the main guest for the next stay, under the present address of the booker. It does nothing if the stay
-// uses no profile.
+// saveProfile replaces the kept profile by the answers of the main guest, under the present address of the booker. Without answers, or an
+// address that reaches the guest, it only deletes the former one. It does nothing if the stay uses no profile.
 func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers) error {
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
 		return err
@@ -175,8 +175,9 @@ func lastingAnswers(answers rule.Answers) rule.Answers {
 	return out
 }
 
-// deleteProfile deletes what the property keeps of the guest: the profile that this stay saved or was offered, and the one of the booker's
-// present address. The PMS may have changed the address since the profile was saved. A stay that uses no profile deletes none.
+// deleteProfile deletes what the property keeps of the guest: the profile that this stay saved or was offered, the one of the booker's
+// present address, and the mails with links to them. The PMS may have changed the address since the profile was saved. A stay that uses no
+// profile deletes none.
 func (p *Party) deleteProfile(tx *db.Tx, keys *keyring.Ring) error {
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
 		return err
@@ -222,7 +223,8 @@ func mayUseProfile(a actor.Actor) error {
 	return err
 }
 
-// ProfileOf returns what the property keeps of the guest of a session for the next stay, and when it was last saved or offered; nil: nothing.
+// ProfileOf returns what the property keeps of the guest of a session for the next stay, and when it was last saved or offered; nil:
+// nothing.
 func ProfileOf(view *db.Tx, keys *keyring.Ring, p *Party, a actor.Actor) (rule.Answers, time.Time, error) {
 	if err := mayUseProfile(a); err != nil {
 		return nil, time.Time{}, err
@@ -230,7 +232,7 @@ func ProfileOf(view *db.Tx, keys *keyring.Ring, p *Party, a actor.Actor) (rule.A
 	return p.KeptProfile(view, keys)
 }
 
-// DeleteProfile deletes what the property keeps of the guest of a session for the next stay.
+// DeleteProfile deletes what the property keeps of the guest of a session for the next stay, and sets the stay to keep nothing.
 func DeleteProfile(tx *db.Tx, keys *keyring.Ring, a actor.Actor) error {
 	if err := mayUseProfile(a); err != nil {
 		return err

@@ -18,8 +18,8 @@ import (
 	"latchkey.dev/internal/throttle"
 )
 
-// A guest without a stay reads and deletes a kept profile with a link that is mailed to the address of the profile. As with other links, a
-// GET only shows it, and it binds one device.
+// A guest without a stay reads and deletes a kept profile with a link that is mailed to the address of the profile. As with other links, an
+// HTTP GET changes nothing, and only one device can use it.
 
 const (
 	// profileLinkTTL is how long a mailed link to a profile works.
@@ -43,8 +43,8 @@ type ProfileRequest struct {
 	Client     string // the network of the caller
 }
 
-// RequestProfileLink counts a request, and reports whether a link is mailed: the property keeps a profile for the address, and the address
-// is below its limit. refused is why the client must wait; the caller must commit the transaction also then.
+// RequestProfileLink counts a request. due reports whether the caller must mail a link: the property keeps a profile for the address, and
+// the address is below its limit. refused is why the client must wait; the caller must commit the transaction also then.
 func RequestProfileLink(tx *db.Tx, keys *keyring.Ring, q ProfileRequest) (due bool, refused, err error) {
 	profileID := ProfileID(keys, q.PropertyID, q.Address)
 	counters := q.countersOf(keys, profileID)
@@ -66,8 +66,8 @@ func RequestProfileLink(tx *db.Tx, keys *keyring.Ring, q ProfileRequest) (due bo
 	return kept && !limited, nil, err
 }
 
-// countersOf returns the counters that limit the requests for links to a profile. The first counts the mails to the address of the profile, and the
-// others count the requests of the client.
+// countersOf returns the counters that limit the requests for links to a profile. The first counts the mails to the address of the profile,
+// and the others count the requests of the client.
 func (q ProfileRequest) countersOf(keys *keyring.Ring, profileID string) []throttle.Counter {
 	counterOf := func(l throttle.Limit, what string) throttle.Counter {
 		return newCounter(keys, l, q.PropertyID, l.Name, what)
@@ -84,6 +84,7 @@ func ProfileID(keys *keyring.Ring, propertyID, address string) string {
 	return hex.EncodeToString(AddressMAC(keys, propertyID, address))
 }
 
+// hasProfile reports whether a property has a profile with an id.
 func hasProfile(view *db.Tx, propertyID, profileID string) (bool, error) {
 	found, err := view.GuestProfile.Query().Where(entprofile.PropertyID(propertyID), entprofile.ID(profileID)).Exist(view.Context())
 	if err != nil {
@@ -100,7 +101,8 @@ func (l MailedProfileLink) IsKept(view *db.Tx) (bool, error) {
 	return hasProfile(view, l.PropertyID, l.ProfileID)
 }
 
-// Store stores the hash of the link's secret, unless the profile was deleted meanwhile. A retried mail has the same secret, which is stored once.
+// Store stores the hash of the link's secret, unless the profile was deleted meanwhile. A retried mail has the same secret, which is stored
+// once.
 func (l MailedProfileLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	kept, err := l.IsKept(tx)
 	if err != nil || !kept {
@@ -121,7 +123,7 @@ func (l MailedProfileLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 // ProfileLinkRow is the link to a profile as stored.
 type ProfileLinkRow = ent.ProfileLink
 
-// FindProfileLink returns the valid link to a profile with a secret. A device has bound it if SessionMAC is set.
+// FindProfileLink returns the valid link to a profile with a secret, or errLinkNotFound. A device has bound it if SessionMAC is set.
 func FindProfileLink(view *db.Tx, keys *keyring.Ring, secret string) (*ProfileLinkRow, error) {
 	if !keyring.IsToken(secret, keyring.GuestLink) {
 		return nil, errLinkNotFound
@@ -136,7 +138,8 @@ func FindProfileLink(view *db.Tx, keys *keyring.Ring, secret string) (*ProfileLi
 	return row, nil
 }
 
-// BindProfileLink binds a link to a profile to the caller's device and returns the device's session. A link binds one device.
+// BindProfileLink binds a link to a profile to the caller's device and returns the device's session. A link binds one device, and then
+// expires with its session.
 func BindProfileLink(tx *db.Tx, keys *keyring.Ring, secret string) (Session, error) {
 	row, err := FindProfileLink(tx, keys, secret)
 	if err != nil {

@@ -65,7 +65,8 @@ func ReadGuests(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID, integr
 	return out, nil
 }
 
-// recordRead adds a read to the ledger of its guest. A partner that polls adds one line an hour.
+// recordRead adds a read to the ledger of its guest. Reads with the same result within readsInterval count on one line, so a partner that
+// polls adds one line an hour.
 func recordRead(tx *db.Tx, of *ent.Reservation, integrationID string, r Reading) error {
 	groups := make([]string, len(r.Groups))
 	for i, g := range r.Groups {

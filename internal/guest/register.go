@@ -17,8 +17,8 @@ import (
 )
 
 // The guest register is what the law wants kept of guests after their stay: their official forms. An entry is made a day after the
-// departure, or after a cancelation that came after the arrival, and outlives the reservation. It is erased on the day that the form named to
-// the guest. On that day the answers that are still stored with the stay are erased too.
+// departure, or after a cancelation that came after the arrival, and outlives the reservation. It is erased on the day that the form named
+// to the guest. On that day the answers that are still stored with the stay are erased too.
 
 // NoShowRetention is how long the official form of a guest who never arrived is kept.
 const NoShowRetention = 30 * 24 * time.Hour
@@ -112,10 +112,11 @@ type registerForm struct {
 	Signature   *signature   `json:"signature,omitempty"`
 }
 
-// registerPurpose returns the purpose with which an entry of the guest register is sealed.
+// registerPurpose returns the purpose of [keyring.Ring.Seal] for an entry of the guest register.
 func registerPurpose(entryID string) string { return "registerEntry/" + entryID }
 
-// CloseForms closes the official forms of a stay: it stores them in the register, and when they are erased.
+// CloseForms closes the official forms of a stay: it stores them in the register, and when they are erased. It does nothing before
+// RegisterDelay after the departure, or if the reservation was removed.
 func CloseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) error {
 	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
 	if err != nil {
@@ -143,7 +144,8 @@ func CloseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	return nil
 }
 
-// storeEntry replaces the register entry of a guest with the present form. If the register must not keep the form, it only deletes the entry.
+// storeEntry replaces the register entry of a guest with the present form. If the register must not keep the form, it only deletes the
+// entry.
 func (p *Party) storeEntry(tx *db.Tx, keys *keyring.Ring, f officialForm) error {
 	row := f.guest.Row
 	_, err := tx.RegisterEntry.Delete().Where(entregister.PropertyID(row.PropertyID), entregister.GuestID(row.ID)).Exec(tx.Context())
@@ -169,7 +171,7 @@ func (p *Party) storeEntry(tx *db.Tx, keys *keyring.Ring, f officialForm) error 
 	return nil
 }
 
-// setEraseAt stores with the guest when the answers of the official form are erased.
+// setEraseAt marks the official form of a guest as closed, and stores when its answers are erased.
 func setEraseAt(tx *db.Tx, f officialForm) error {
 	row := f.guest.Row
 	err := tx.Guest.Update().Where(entguest.PropertyID(row.PropertyID), entguest.ID(row.ID)).SetEraseAt(f.eraseAt.UTC()).Exec(tx.Context())

@@ -11,7 +11,7 @@ type caller string
 // The callers. Staff have no session: they read answers, and change none.
 const (
 	noCaller       caller = ""               // staff, another guest, or another stay
-	theGuest       caller = "theGuest"       // the guest, by a link that was mailed
+	theGuest       caller = "theGuest"       // the guest, by a link of their own
 	theMainGuest   caller = "theMainGuest"   // the main guest of a companion, by the link of the mail
 	withTwoFactsOf caller = "withTwoFactsOf" // a caller who knows the number and a family name
 )
@@ -37,13 +37,13 @@ func callerOf(a actor.Actor, g *Row) caller {
 type AnsweredBy string
 
 const (
-	ByTwoFacts AnsweredBy = ""         // with two facts at a kiosk or a door, or not at all
+	ByTwoFacts AnsweredBy = ""         // by a session of two facts (booking number and name), or not at all
 	ByMailLink AnsweredBy = "mailLink" // with the link of the mail to the main guest
 	ByGuest    AnsweredBy = "guest"    // by a companion on a link of their own
 )
 
-// mayChange reports whether a caller may change an answer. A person who knows two facts cannot read the answers of others, so it must not
-// replace them either.
+// mayChange reports whether a caller may change an answer. A person who knows only two facts (booking number and name) cannot read the
+// answers of others, and so must not replace them either.
 //
 //	caller                     two facts, or none     mail link     companion's own
 //	the guest                  yes                    yes           yes
@@ -102,8 +102,8 @@ func (m Member) hasActed() bool {
 	return m.Row.Role == Companion && (len(m.own) > 0 || m.Row.SharingSetAt != nil && m.Row.SharingBy == m.Row.ID)
 }
 
-// HasDecided reports whether a decision about what is shared of a guest is in force. What the main guest decided for a minor ends when
-// the guest turns out to decide for themselves.
+// HasDecided reports whether a decision about what is shared of a guest is in force. What the main guest decided for a minor counts only
+// while the guest is a ward: see [age.isWard].
 func (p *Party) HasDecided(m Member) bool {
 	return m.Row.SharingSetAt != nil && (m.Row.SharingBy == m.Row.ID || p.isWard(m))
 }

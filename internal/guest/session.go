@@ -28,7 +28,8 @@ type Session struct {
 	ExpiresAt             time.Time
 }
 
-// Origins of sessions. The origin of a session from a kiosk is the kiosk's id.
+// Origins of sessions. OriginMail is a mailed link, or a link that such a session made. OriginDoor is a QR code, or a phone that took the
+// stay from a kiosk. The origin of a kiosk's session is the kiosk's id.
 const (
 	OriginMail = actor.OriginMail
 	OriginDoor = actor.OriginDoor
@@ -44,8 +45,8 @@ type SessionSpec struct {
 	TTL                       time.Duration
 }
 
-// CreateSession creates a session. The caller has verified the link or the two facts of the guest. The oldest sessions beyond maxSessions
-// end.
+// CreateSession creates a session. The caller has verified the link or the two facts (booking number and name) of the guest. The oldest
+// sessions beyond maxSessions end.
 func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error) {
 	out := Session{
 		ID: id.New(id.Session), Token: keyring.NewToken(keyring.SessionToken), PropertyID: s.PropertyID, ReservationID: s.ReservationID, GuestID: s.GuestID,
@@ -131,7 +132,7 @@ func IsSessionActive(view *db.Tx, propertyID, sessionID string) (bool, error) {
 	return found, nil
 }
 
-// EndSessions ends one session of a reservation, or all of them if sessionID is empty.
+// EndSessions ends one session of a reservation, or all of them if sessionID is empty. It does nothing if none is active.
 func EndSessions(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	which := []predicate.GuestSession{guestsession.ReservationID(reservationID)}
 	if sessionID != "" {
@@ -145,7 +146,7 @@ func endSessionsOfGuest(tx *db.Tx, propertyID, guestID string) error {
 	return endSessions(tx, propertyID, guestsession.GuestID(guestID))
 }
 
-// EndKioskSessions ends the sessions that began at a kiosk.
+// EndKioskSessions ends the sessions that began at a kiosk. Those of phones that took a stay from it go on.
 func EndKioskSessions(tx *db.Tx, propertyID, kioskID string) error {
 	return endSessions(tx, propertyID, guestsession.Origin(kioskID))
 }

@@ -48,7 +48,7 @@ var signRefusals = map[SignatureState]string{
 // Signature is the signature of a guest as a session sees it.
 type Signature struct {
 	State  SignatureState
-	Shown  string       // Shown is the version of the answers of an open signature
+	Shown  string       // Shown is the version of the answers to sign, for [Sign]; empty unless State is SignOpen
 	Fields []rule.Field // Fields are signed, in the order of the form
 	At     time.Time    // At is when the guest signed, or zero
 }
@@ -61,7 +61,7 @@ func (p *Party) signs(m Member) bool {
 // NeedsSignature reports whether any guest of the party has to sign if the settings want signatures.
 func (p *Party) NeedsSignature() bool { return slices.ContainsFunc(p.Members, p.signs) }
 
-// Unsigned returns the guests who have to sign on a screen and have not signed the present answers.
+// Unsigned returns the ids of the guests who have to sign on a screen and have not signed the present answers.
 func (p *Party) Unsigned() []string {
 	var out []string
 	for _, m := range p.Members {
@@ -80,8 +80,8 @@ func (p *Party) signedAnswers(m Member) rule.Answers {
 	return rule.OfficialAnswers(p.Rules, ruleGuest(m), p.ruleParty())
 }
 
-// version identifies the answers that a guest signs: a signature counts only for this version. It is a keyed hash, so that nothing about the
-// answers can be guessed from it.
+// version identifies the answers that a guest signs: a signature counts only for this version. It is a keyed hash, so that nothing about
+// the answers can be guessed from it.
 func (p *Party) version(m Member) string {
 	values := []string{p.Property.ID, m.Row.ID}
 	answers := p.signedAnswers(m)
@@ -105,7 +105,7 @@ func (p *Party) signsLater(at time.Time) bool {
 	return p.Law().SignsOnArrival && at.In(p.arrival.Location()).Format(time.DateOnly) < p.arrival.Format(time.DateOnly)
 }
 
-// Signature returns the signature of a guest as a session sees it at a moment.
+// Signature returns the signature of a guest as a session sees it at a moment. It has Fields only if the guest can sign or has signed.
 func (p *Party) Signature(f Form, now time.Time) (Signature, error) {
 	zone, err := clock.Zone(p.Property.TimeZone)
 	if err != nil {
@@ -148,8 +148,8 @@ func (p *Party) signatureState(f Form, now time.Time) SignatureState {
 	return SignOpen
 }
 
-// Sign stores the signature of a guest. shown is the version of the answers that the guest saw: if they changed meanwhile, it returns an
-// error.
+// Sign stores the signature of a guest. drawn is the text of a [drawing.Drawing], and shown the version of the answers that the guest saw:
+// if they changed meanwhile, it returns an error. A guest who has signed already keeps that signature.
 func Sign(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, shown, drawn string) (*Party, error) {
 	picture, err := drawing.Parse(drawn)
 	if err != nil {
@@ -182,7 +182,7 @@ func Sign(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, shown, drawn st
 	return p, p.save(tx, keys, a, m)
 }
 
-// DrawnSignature returns the valid signature of a guest as an SVG image, and when it was drawn.
+// DrawnSignature returns the valid signature of a guest as an SVG image, and when it was drawn, or the error fault.NotSigned.
 func (p *Party) DrawnSignature(guestID string) (svg string, at time.Time, err error) {
 	i := slices.IndexFunc(p.Members, func(m Member) bool { return m.Row.ID == guestID })
 	if i < 0 {

@@ -10,9 +10,9 @@ import (
 // settings, or the PMS changed the stay.
 const notAsked rule.Reason = ""
 
-// StaffSees reports whether a member of staff sees an answer of a guest that is asked for a reason. role is that of a person at the property, or
-// of a staff token. The front desk sees what its work at the check-in needs: what the law or the property asks. Owners and managers see every
-// answer, because they also answer guests who want to know what is stored.
+// StaffSees reports whether a member of staff sees an answer of a guest that is asked for a reason. role is that of a person at the
+// property, or of a staff token. The front desk sees what its work at the check-in needs: what the law or the property asks. Owners and
+// managers see every answer, because they also answer guests who want to know what is stored.
 func StaffSees(role string, why rule.Reason) bool {
 	switch role {
 	case string(staff.Owner), string(staff.Manager): // a token has the role owner too
@@ -37,7 +37,8 @@ func (p *Party) AnswersFor(role string, m Member) (seen rule.Answers, withheld i
 	return seen, withheld
 }
 
-// reasonsOf returns why each field is asked of a guest: by the present settings of the property, or by the law under which the answers were saved.
+// reasonsOf returns why each field is asked of a guest: by the present settings of the property, or by the law under which the answers were
+// saved.
 func (p *Party) reasonsOf(m Member) map[rule.Field]rule.Reason {
 	out := map[rule.Field]rule.Reason{}
 	for _, a := range rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()) {

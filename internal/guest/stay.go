@@ -23,7 +23,7 @@ const (
 	Companion = "companion"
 )
 
-// maxOfKind limits the adults and the children of a party, because a PMS can send any number.
+// maxOfKind is the most adults, and the most children, that a party gets from the PMS, which can send any number.
 const maxOfKind = 30
 
 // Row is a guest as stored.
@@ -80,7 +80,7 @@ func ArrivalTimes(view *db.Tx, propertyID string, reservationIDs []string) (map[
 	return hours, nil
 }
 
-// PartySize returns the adults and children of a stay: as the guest says, else as the PMS says, else one adult.
+// PartySize returns the adults and children of a stay: as the guest says, else as the PMS says (at most maxOfKind each), else one adult.
 func PartySize(stay *ent.Stay, reserved *ent.Reservation) (adults, children int) {
 	if stay != nil && stay.PartySet {
 		return stay.AdultCount, stay.ChildCount
@@ -156,7 +156,7 @@ func indexOfAge(child bool) int {
 	return 0
 }
 
-// ensureParty returns the guests of a reservation and stores those that are missing.
+// ensureParty is ensureGuests for a reservation whose stay is not loaded. It also stores the stay.
 func ensureParty(tx *db.Tx, reserved *ent.Reservation) ([]*ent.Guest, error) {
 	stay, err := LoadOrCreateStay(tx, reserved.PropertyID, reserved.ID)
 	if err != nil {
@@ -165,7 +165,8 @@ func ensureParty(tx *db.Tx, reserved *ent.Reservation) ([]*ent.Guest, error) {
 	return ensureGuests(tx, reserved, stay)
 }
 
-// ensureGuests returns the guests of a stored stay, and stores those that are missing. A stay whose data were erased gets no guests again.
+// ensureGuests returns the guests of a stored stay. It adds those that are missing, and removes companions that are too many. A stay whose
+// data were erased gets no guests again.
 func ensureGuests(tx *db.Tx, reserved *ent.Reservation, stay *ent.Stay) ([]*ent.Guest, error) {
 	guests, err := ListGuests(tx, reserved.PropertyID, reserved.ID)
 	if err != nil {
@@ -182,7 +183,7 @@ func ensureGuests(tx *db.Tx, reserved *ent.Reservation, stay *ent.Stay) ([]*ent.
 	return ListGuests(tx, reserved.PropertyID, reserved.ID)
 }
 
-// store adds the guests that are missing after those that are stored, and deletes those that are too many.
+// store adds the missing guests at the end of the party, and deletes the companions that are too many.
 func (c partyChange) store(tx *db.Tx, reserved *ent.Reservation, guests []*ent.Guest) error {
 	position := 0
 	if len(guests) > 0 {
@@ -214,7 +215,7 @@ func (c partyChange) store(tx *db.Tx, reserved *ent.Reservation, guests []*ent.G
 	return deleteGuests(tx, reserved.PropertyID, c.remove...)
 }
 
-// deleteGuests deletes the rows of guests of a property.
+// deleteGuests deletes the rows of guests of a property. It leaves their links and sessions.
 func deleteGuests(tx *db.Tx, propertyID string, guests ...*ent.Guest) error {
 	if len(guests) == 0 {
 		return nil
@@ -247,7 +248,7 @@ type person struct {
 	Signature *signature `json:"signature,omitempty"`
 }
 
-// personPurpose returns the purpose with which the answers of a guest are sealed.
+// personPurpose returns the purpose of [keyring.Ring.Seal] for the answers of a guest.
 func personPurpose(guestID string) string { return "guest/" + guestID }
 
 // openPerson decrypts what is stored about a guest. For a guest who has answered nothing, it is empty.

@@ -79,7 +79,8 @@ func (SendMail) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, UniqueOpts: unique()}
 }
 
-// DeliverEvents delivers events to a webhook in order. It holds ids only: the messages, and every PIN in them, are created when the job runs.
+// DeliverEvents delivers events to a webhook in order. It holds ids only: the messages, and every PIN in them, are created when the job
+// runs.
 type DeliverEvents struct {
 	PropertyID string `json:"propertyId"`
 	WebhookID  string `json:"webhookId"`

@@ -90,7 +90,8 @@ func (q *Queue) ListFailed(view *db.Tx) ([]Failed, error) {
 	return list, nil
 }
 
-// Retry makes a failed job run at once, whether it is retried anyway or was given up.
+// Retry makes a failed job run at once, whether it is retried anyway or was given up. It returns a fault if the job has not failed, or if
+// an equal newer job waits.
 func (q *Queue) Retry(tx *db.Tx, id int64) error {
 	_, queue, err := failedState(tx, id)
 	if err != nil {
@@ -109,7 +110,7 @@ func (q *Queue) Retry(tx *db.Tx, id int64) error {
 	return nil
 }
 
-// Discard removes a job that was given up.
+// Discard removes a job that was given up. It returns a fault for any other job.
 func (q *Queue) Discard(tx *db.Tx, id int64) error {
 	state, _, err := failedState(tx, id)
 	if err != nil {

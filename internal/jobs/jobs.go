@@ -43,7 +43,7 @@ type inserter interface {
 	JobDeleteTx(ctx context.Context, tx *sql.Tx, id int64) (*rivertype.JobRow, error)
 }
 
-// Open opens the queue of a database whose schema is current.
+// Open opens the queue of a database whose schema is current, to store jobs. Jobs run only while [Queue.Run] runs.
 func Open(d *db.DB, log *slog.Logger) (*Queue, error) {
 	q := &Queue{d: d, log: log, inserted: newSignals(), pollInterval: time.Second, startFaultLimit: startFault, started: make(chan struct{})}
 	// River notifies workers at most once per cooldown; a job that is stored within it waits for the next poll.
@@ -69,10 +69,11 @@ type Repeatable interface {
 	Next() river.JobArgs
 }
 
-// Insert stores a job in the transaction; it can start after the commit. It stores nothing if an equal job (see [unique]) waits already.
+// Insert stores a job in the transaction; it can start after the commit. It stores nothing if an equal job (see [unique]) waits already or,
+// unless it is [Repeatable], runs.
 func (q *Queue) Insert(tx *db.Tx, args river.JobArgs) error { return q.insert(tx, args, nil) }
 
-// InsertAt stores a job that starts at a time, accurate to a few seconds.
+// InsertAt is Insert for a job that starts at a time, accurate to a few seconds. An equal job that waits keeps its own time.
 func (q *Queue) InsertAt(tx *db.Tx, args river.JobArgs, at time.Time) error {
 	return q.insert(tx, args, &river.InsertOpts{ScheduledAt: at})
 }
@@ -133,8 +134,8 @@ func (q *Queue) Started() <-chan struct{} { return q.started }
 // markStarted closes the channel of Started, at the first call only.
 func (q *Queue) markStarted() { q.once.Do(func() { close(q.started) }) }
 
-// Run runs jobs until ctx ends, and returns after the running jobs have ended. An interrupted job runs again later. If the
-// database is not reachable at the start, Run waits for it.
+// Run runs jobs until ctx ends, and returns after the running jobs have ended. An interrupted job runs again later. If the database is not
+// reachable at the start, Run waits for it. It returns an error if starts fail for a minute although the database is reachable.
 func (q *Queue) Run(ctx context.Context, workers *river.Workers) error {
 	settings := &river.Config{
 		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxConcurrent}, webhooksQueue: {MaxWorkers: MaxDeliveries}},

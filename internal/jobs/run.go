@@ -94,7 +94,8 @@ func startClient[T any](ctx context.Context, client *river.Client[T]) error {
 	return nil
 }
 
-// stopClient stops a client. It waits for running jobs, cancels those that take longer than softStopTimeout, and waits for these too.
+// stopClient stops a client. It waits for running jobs, cancels those that take longer than softStopTimeout, and waits for these too. It
+// returns an error if they do not return within hardStopTimeout.
 func stopClient[T any](ctx context.Context, client *river.Client[T]) error {
 	soft, cancel := context.WithTimeout(context.WithoutCancel(ctx), softStopTimeout)
 	defer cancel()

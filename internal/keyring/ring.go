@@ -65,8 +65,8 @@ type Source struct {
 	DataDir string   // DataDir is the data directory, which must not contain File
 }
 
-// Open loads the key-encryption key and every data key, and creates the keys that a first start needs. It creates a missing
-// key file only while no key is stored.
+// Open loads the key-encryption key and every data key, and creates the keys that a first start needs. It creates a missing key file only
+// while no key is stored. It fails if a data key cannot be decrypted.
 func Open(ctx context.Context, src Source, store Store) (*Ring, error) {
 	keks, err := src.loadKEKs(ctx, store)
 	if err != nil {
@@ -85,7 +85,7 @@ func Open(ctx context.Context, src Source, store Store) (*Ring, error) {
 // ErrOtherKey is returned by [Verify] if the key-encryption key can be loaded but does not decrypt the keys in the store.
 var ErrOtherKey = errors.New("the key-encryption key is not the one of this database")
 
-// Verify checks that the key-encryption key decrypts every key in a store. It creates nothing.
+// Verify checks that the key-encryption key decrypts every key in a store. It creates nothing, and fails if the store has no key.
 func Verify(ctx context.Context, src Source, store Reader) error {
 	ids, err := store.KeyIDs(ctx)
 	if err != nil {
@@ -166,8 +166,8 @@ func (r *Ring) EnsureKey(ctx context.Context, propertyID string) error {
 	return err
 }
 
-// Seal encrypts plaintext with the property's data key. Open needs the same purpose: it names the kind of secret and the id of its object,
-// as in "pin/slt_...".
+// Seal encrypts plaintext with the property's data key, which [Ring.EnsureKey] must have created. Open needs the same purpose: it names the
+// kind of secret and the id of its object, as in "pin/slt_...".
 func (r *Ring) Seal(ctx context.Context, propertyID, purpose string, plaintext []byte) ([]byte, error) {
 	a, err := r.cipherFor(ctx, propertyID)
 	if err != nil {
@@ -217,7 +217,8 @@ func associatedData(propertyID, purpose string) []byte {
 	return lengthPrefixed("latchkey/1", propertyID, purpose)
 }
 
-// cipherFor returns the cipher of the data key with an id, which is the property's id or [System]. It loads the key if it is not cached.
+// cipherFor returns the cipher of the data key with an id, which is the property's id or [System]. It loads the key if it is not cached,
+// and fails if none is stored.
 func (r *Ring) cipherFor(ctx context.Context, id string) (tink.AEAD, error) {
 	r.mu.RLock()
 	a, ok := r.open[id]

@@ -31,7 +31,7 @@ func (r *Ring) Rotate(ctx context.Context, kek KEK) (int, error) {
 	return n, nil
 }
 
-// rewrapKey re-encrypts the stored data key with an id with kek. It returns false if the stored key is encrypted with kek already.
+// rewrapKey re-encrypts with kek the stored data key that has this id. It returns false if kek encrypts the stored key already.
 func (r *Ring) rewrapKey(ctx context.Context, id string, kek KEK) (bool, error) {
 	sealed, err := r.store.LoadKey(ctx, id)
 	if err != nil {

@@ -56,6 +56,7 @@ func (r *Ring) DeriveToken(kind Kind, values ...string) string {
 	return formatToken(kind, r.MAC("token/"+string(kind), values...)[:secretBytes])
 }
 
+// formatToken returns the token of a kind with the secret raw, of secretBytes bytes, and its checksum.
 func formatToken(kind Kind, raw []byte) string {
 	body := string(kind) + tokenEncoding.EncodeToString(raw)
 	return body + checksum(body)

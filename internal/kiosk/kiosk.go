@@ -22,7 +22,7 @@ import (
 // tokenMAC returns the keyed hash under which a tablet's token is stored and found.
 func tokenMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("kiosk", token) }
 
-// Authenticate returns the kiosk that has the token.
+// Authenticate returns the kiosk that has the token, or an error if none has.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.KioskToken) {
 		return actor.Actor{}, credential.Refused()
@@ -38,7 +38,7 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 }
 
 // A challenge contains the time of its creation in microseconds, and a MAC over that time and the kiosk's id. So the server stores nothing
-// until a tablet answers the challenge.
+// until a tablet answers the challenge. challengeTime and challengeMAC are the lengths of both in bytes.
 const (
 	challengeLife = 15 * time.Minute
 	// maxSkew is how much the clocks of two nodes may differ. The tablet's clock does not count: the service sets the time of a challenge.
@@ -49,7 +49,7 @@ const (
 
 var errProof = fault.New(fault.Invalid, fault.ProofInvalid, "the challenge has expired or was used, or its signature is not by this tablet's key; get a new challenge, and reset the kiosk if that does not help")
 
-// NewChallenge returns a text that the tablet signs with its key for its next search: see [UseProof].
+// NewChallenge returns a text that the tablet signs with its key for its next search for a stay: see [UseProof].
 func NewChallenge(keys *keyring.Ring, kioskID string, now time.Time) string {
 	body := binary.BigEndian.AppendUint64(nil, uint64(now.UnixMicro())) // verifyChallenge reads it again
 	return base64.RawURLEncoding.EncodeToString(append(body, macOfChallenge(keys, kioskID, body)...))
@@ -78,8 +78,8 @@ func isReplay(at time.Time, lastUse *time.Time, now time.Time) bool {
 	return lastUse != nil && !at.After(*lastUse) && !lastUse.After(now.Add(maxSkew))
 }
 
-// UseProof checks the signature of a challenge by the tablet's key, so that a copied token is of no use without the tablet. A
-// challenge works once, and not after a newer one was used.
+// UseProof checks the signature of a challenge by the tablet's key, so that a copied token is of no use without the tablet. A challenge
+// works once, and not after a newer one was used. If the check fails, it returns errProof.
 func UseProof(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID, challenge string, signature []byte) error {
 	row, err := Get(tx, propertyID, kioskID)
 	if err != nil {

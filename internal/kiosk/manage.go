@@ -44,7 +44,7 @@ type Code struct {
 	Expires time.Time
 }
 
-// Create creates a kiosk and the code that enrols its tablet.
+// Create creates a kiosk and the code that enrols its tablet. It refuses a blank or used name, and a kiosk beyond maxKiosks.
 func Create(tx *db.Tx, keys *keyring.Ring, propertyID, name string) (*ent.Kiosk, Code, error) {
 	name = strings.TrimSpace(name)
 	if name == "" {
@@ -72,7 +72,7 @@ func Create(tx *db.Tx, keys *keyring.Ring, propertyID, name string) (*ent.Kiosk,
 	return row, code, nil
 }
 
-// List returns the kiosks of a property by name.
+// List returns the kiosks of a property in the order of their names.
 func List(view *db.Tx, propertyID string) ([]*ent.Kiosk, error) {
 	all, err := view.Kiosk.Query().Where(entkiosk.PropertyID(propertyID)).Order(entkiosk.ByName()).All(view.Context())
 	if err != nil {
@@ -81,7 +81,7 @@ func List(view *db.Tx, propertyID string) ([]*ent.Kiosk, error) {
 	return all, nil
 }
 
-// Get returns one kiosk.
+// Get returns one kiosk, or errNotFound.
 func Get(view *db.Tx, propertyID, kioskID string) (*ent.Kiosk, error) {
 	row, err := view.Kiosk.Query().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -94,7 +94,7 @@ func Get(view *db.Tx, propertyID, kioskID string) (*ent.Kiosk, error) {
 }
 
 // FindDoor returns the kiosk with a door: the random last part of the address in its QR code. Guests who scan that code check in on their
-// phones.
+// phones. An unknown door is the error fault.DoorNotFound.
 func FindDoor(view *db.Tx, door string) (*ent.Kiosk, error) {
 	row, err := view.Kiosk.Query().Where(entkiosk.Door(door)).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -106,7 +106,8 @@ func FindDoor(view *db.Tx, door string) (*ent.Kiosk, error) {
 	return row, nil
 }
 
-// Reset ends the credential of a kiosk's tablet and creates a new code, with which a tablet is enrolled.
+// Reset ends the credential of a kiosk's tablet and creates a new code, with which a tablet is enrolled. It resolves the notice that the
+// tablet is offline.
 func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kiosk, Code, error) {
 	if _, err := Get(tx, propertyID, kioskID); err != nil {
 		return nil, Code{}, err
@@ -126,7 +127,7 @@ func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kios
 	return row, code, err
 }
 
-// Delete deletes a kiosk. Its tablet's credential ends.
+// Delete deletes a kiosk, or returns errNotFound. The credential of its tablet ends, and the notice that it is offline is resolved.
 func Delete(tx *db.Tx, propertyID, kioskID string) error {
 	n, err := tx.Kiosk.Delete().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).Exec(tx.Context())
 	if err != nil {
@@ -139,7 +140,8 @@ func Delete(tx *db.Tx, propertyID, kioskID string) error {
 	return notice.Resolve(tx, propertyID, offlineKey(kioskID))
 }
 
-// Enrol exchanges a code for the tablet's token. publicKey is the tablet's key, P-256, as SubjectPublicKeyInfo in DER.
+// Enrol exchanges a code for the tablet's token and ends the code. publicKey is the tablet's key, P-256, as SubjectPublicKeyInfo in DER.
+// For a code that is unknown or expired it returns errCode.
 func Enrol(tx *db.Tx, keys *keyring.Ring, code string, publicKey []byte) (token string, row *ent.Kiosk, err error) {
 	if _, err := parseKey(publicKey); err != nil {
 		return "", nil, fault.Fields(fault.Field{Path: "publicKey", Reason: fault.BadFormat, Message: "must be a P-256 key as SubjectPublicKeyInfo in DER"})
@@ -182,7 +184,7 @@ func NeedsSeen(row *ent.Kiosk, now time.Time) bool {
 	return row.SeenAt == nil || now.Sub(*row.SeenAt) >= seenInterval
 }
 
-// MarkSeen stores that a tablet called, and closes the notice that it is offline.
+// MarkSeen stores that a tablet called, and resolves the notice that it is offline.
 func MarkSeen(tx *db.Tx, row *ent.Kiosk) error {
 	err := tx.Kiosk.Update().Where(entkiosk.PropertyID(row.PropertyID), entkiosk.ID(row.ID)).SetSeenAt(tx.Now()).Exec(tx.Context())
 	if err != nil {

@@ -19,7 +19,7 @@ func offlineKey(kioskID string) string { return notice.KioskOffline.Key(kioskID)
 type Key struct{ PropertyID, ID string }
 
 // NotifySilent notifies staff if a tablet has not called for the time in the settings, in the hours in which guests check in. The notice is
-// open until the tablet calls again, or is reset or deleted.
+// open until the tablet calls again, or the kiosk is reset or deleted.
 func NotifySilent(tx *db.Tx, k Key) error {
 	row, err := Get(tx, k.PropertyID, k.ID)
 	if fault.Has(err, fault.KioskNotFound) {
@@ -50,8 +50,9 @@ func NotifySilent(tx *db.Tx, k Key) error {
 	})
 }
 
-// isDue reports whether staff have to be notified of a tablet. after is the time without a call from which they are; 0 means never. Guests
-// check in from checkIn (HH:MM), or early minutes before it, until midnight in the zone of now.
+// isDue reports whether staff have to be notified of a tablet that has not called for the time after, or for offlineAfter if that is
+// longer. They are never notified if after is 0. Guests check in from checkIn (HH:MM), or early minutes before it, until midnight in the
+// zone of now.
 func isDue(row *ent.Kiosk, after time.Duration, now time.Time, checkIn string, early int) bool {
 	if after <= 0 || row.EnrolledAt == nil || row.SeenAt == nil || now.Sub(*row.SeenAt) < max(after, offlineAfter) {
 		return false

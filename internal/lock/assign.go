@@ -21,7 +21,7 @@ import (
 type DesiredCode struct {
 	GrantID      string
 	DoorID       string
-	StaySpaceID  string
+	StaySpaceID  string // StaySpaceID is the space of the stay
 	PIN          string
 	PINID        string // PINID identifies the PIN; package access compares PINs by it
 	NotBefore    time.Time
@@ -35,9 +35,9 @@ var ErrSlotsFull = fault.New(fault.Precondition, SlotsFull, "the lock has no fre
 // errSlotMoved is returned if another transaction changed or reassigned the slot after it was loaded.
 var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot was changed meanwhile; read it again")
 
-// AssignSlot gives the grant of a code a slot of the lock and stores the code there as desired. It takes a slot that
-// was never used, else the slot that has been empty longest, and never a slot that may still hold a credential. It
-// returns ErrSlotsFull if there is none.
+// AssignSlot gives the grant of a code a slot of the lock, stores the code there as desired and notifies the bridge. It
+// takes a slot that was never used, else the slot that has been empty longest, and never a slot that may still hold a
+// credential. It returns ErrSlotsFull if there is none.
 func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*ent.Slot, error) {
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("assign a slot of lock %s: the grant or the PIN is missing", lk.ID)
@@ -70,7 +70,8 @@ func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
 }
 
 // UpdateSlot changes the PIN or the windows of the code in a grant's slot. The slot stays the same and gets a new
-// generation. A slot that is being cleared gets its code again.
+// generation. A slot that is being cleared gets its code again. It returns errSlotMoved if the grant no longer has the
+// slot.
 func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p DesiredCode) (*ent.Slot, error) {
 	if s.LockID != lk.ID || s.GrantID != p.GrantID || isFree(s) {
 		return nil, errSlotMoved

@@ -154,7 +154,8 @@ func GetCommand(tx *db.Tx, propertyID, actID string) (Outcome, error) {
 }
 
 // ClaimCommand claims a command for the session, named by its epoch, that is about to send it. Only the first claim
-// succeeds, only before the deadline and only in the bridge's current session.
+// succeeds, only before the deadline and only in the bridge's current session; otherwise it returns errCommandTaken or
+// bridge.ErrSuperseded.
 func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (UnlockCommand, error) {
 	ctx := tx.Context()
 	br, err := bridge.InSession(tx, bridgeID, epoch)
@@ -178,8 +179,9 @@ func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (Unlock
 
 var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the command was sent before, or its deadline has passed")
 
-// FinishCommand stores the outcome of a claimed command: done, failed, expired or unknown. A late report replaces
-// unknown. The other outcomes are final.
+// FinishCommand stores the outcome of a claimed command: done, failed, expired or unknown, and records the event of an
+// opened door. A late report replaces unknown. The other outcomes are final: FinishCommand then returns the stored one.
+// at is the bridge's time; a zero or future time becomes now.
 func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
 	c, _, door, err := commandOnBridge(tx, bridgeID, actID)
 	if err != nil {
@@ -210,8 +212,8 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 	return Outcome{ActID: c.id, LockID: c.lockID, State: outcome, Result: result, At: at}, err
 }
 
-// CancelCommand ends a command that no session has claimed, so that it is never sent. With unsent it also ends a
-// claimed command: the caller claimed it and did not send it.
+// CancelCommand ends a command that no session has claimed, so that it is never sent. If unsent is true, it also ends a
+// claimed command: the caller claimed it and did not send it. It does nothing to other commands.
 func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
 	from := []string{CommandStored}
 	if unsent {

@@ -76,7 +76,7 @@ func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 
 // MarkSent records that codes are about to be sent to a bridge: afterwards only the lock can prove that a code is gone.
 // It returns the slots to send. It omits a slot that has changed since it was loaded, because that change notifies the
-// bridge again.
+// bridge again. It returns bridge.ErrSuperseded if the session is not current.
 func MarkSent(tx *db.Tx, s *Session, desired []DesiredSlot) ([]DesiredSlot, error) {
 	if _, err := bridge.InSession(tx, s.BridgeID, s.Epoch); err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ func appendOpened(tx *db.Tx, c command, lk doorOf, at time.Time) error {
 	return event.Append(tx, e)
 }
 
-// RemoteUnlocks returns the latest openings of a door by commands of staff, newest first.
+// RemoteUnlocks returns up to limit openings of a door by commands of staff, newest first.
 func RemoteUnlocks(view *db.Tx, propertyID, doorID string, limit int) ([]*ent.Event, error) {
 	return EventsAtDoor(view, propertyID, doorID, limit, entevent.Kind(string(event.DoorOpened)), entevent.GrantIDIsNil(),
 		func(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) })

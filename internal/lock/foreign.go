@@ -13,8 +13,8 @@ import (
 )
 
 // StoreForeignSlots stores which slots hold a credential that Latchkey did not set, as read by the bridge. found has
-// the answer by slot number. Such a slot is not used until it is read empty. A slot that has got a grant meanwhile is
-// skipped. StoreForeignSlots returns the slots that became free.
+// that by slot number. Such a slot is not used until it is read empty. A slot that has got a grant meanwhile is
+// skipped, and so is an unknown lock. StoreForeignSlots returns the slots that became free.
 func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, found map[int]bool) ([]EvidenceChange, error) {
 	numbers := slices.Sorted(maps.Keys(found))
 	lk, by, err := lockForSession(tx, bridgeID, epoch, address, numbers)
@@ -37,8 +37,8 @@ func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, 
 	return learned, nil
 }
 
-// storeForeignSlot stores whether a slot holds a credential that Latchkey did not set. It returns the slot if it
-// became free.
+// storeForeignSlot stores whether a slot holds a credential that Latchkey did not set. row is nil if the slot was never
+// used. It returns the slot if it became free, else nil.
 func storeForeignSlot(tx *db.Tx, lk *ent.Lock, row *ent.Slot, number int, occupied bool) (*ent.Slot, error) {
 	switch {
 	case row == nil && occupied:

@@ -104,8 +104,8 @@ func GapsOf(link []Sample) (gaps []Gap) {
 	return gaps
 }
 
-// History returns the samples of a lock since a time, oldest first, by kind. The first sample of a kind may be older:
-// the last sample before that time was still valid at it.
+// History returns the samples of a lock since a time, oldest first, by kind, at most the latest maxSamples of each. The
+// first sample of a kind may be older: the last sample before that time was still valid at it.
 func History(view *db.Tx, propertyID, lockID string, since time.Time) (map[SampleKind][]Sample, error) {
 	all := map[SampleKind][]Sample{}
 	for _, kind := range sampleKinds {
@@ -125,7 +125,8 @@ func History(view *db.Tx, propertyID, lockID string, since time.Time) (map[Sampl
 	return all, nil
 }
 
-// LastEvents returns the latest events of a lock, newest first.
+// LastEvents returns up to limit of the latest events of a lock, newest first, without changes of the evidence of
+// codes.
 func LastEvents(view *db.Tx, propertyID, lockID string, limit int) ([]*ent.Event, error) {
 	var all []*ent.Event
 	for _, subject := range []string{lockID, event.InternalSubject(lockID)} {

@@ -40,7 +40,8 @@ func Guessable(c slot.Capabilities, s Status) bool {
 	return takesPINs && !c.KeypadPause && LockoutOf(c, s) == LockoutNone
 }
 
-// KeypadPausedUntil returns when the current pause of a lock's keypad ends, or nil if the keypad is not paused.
+// KeypadPausedUntil returns when the current pause of a lock's keypad ends, or nil if the keypad is not paused. It also
+// returns nil for a time that is too far ahead to be right.
 func KeypadPausedUntil(s Status, now time.Time) *time.Time {
 	if s.KeypadPausedUntil == nil || !s.KeypadPausedUntil.After(now) || s.KeypadPausedUntil.Sub(now) > MaxKeypadPause+maxClockLead {
 		return nil

@@ -47,8 +47,9 @@ var eventKinds = map[string]event.Kind{
 	"tampered": event.LockTampered, "jammed": event.LockJammed, "keypadPaused": event.KeypadPaused,
 }
 
-// StoreEvents stores a batch of events from a bridge's journal in order, and skips sequence numbers that are stored
-// already. epoch names the session. It returns the last stored sequence number, and the slots whose codes were used.
+// StoreEvents stores a batch of events from a bridge's journal in order. It skips sequence numbers that are stored
+// already, and events of unknown locks or kinds. epoch names the session. It returns the last stored sequence number,
+// and the slots whose codes were used.
 func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, changes []EvidenceChange, err error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {

@@ -34,6 +34,7 @@ const (
 	statusEpsilon     = time.Minute // a status that differs only in times, and by less than this, is not stored again
 )
 
+// Status is the state of a lock that its bridge reports: bolt, battery, clock and whether the lock is reachable.
 type Status = schema.LockStatus
 
 // LockReport is a bridge's report about one lock. A nil part is unchanged.
@@ -47,7 +48,8 @@ type LockReport struct {
 }
 
 // ApplyReports stores what a bridge reports in a session, named by its epoch, about some of its locks, and returns
-// these locks. A lock that is reported for the first time is created at the bridge's property.
+// these locks. A lock that is reported for the first time is created at the bridge's property. It returns the fault
+// TooMany if the bridge then has more than MaxLocksPerBridge.
 func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport) ([]LockRef, error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -166,8 +168,8 @@ func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	return lk, notifyRefusedPatterns(tx, lk, refused)
 }
 
-// notifyRefusedPatterns notifies staff that some reported PIN patterns of a lock are not checked, so that the lock
-// may refuse PINs. before is the previous number of such patterns.
+// notifyRefusedPatterns notifies staff that some reported PIN patterns of a lock are not checked, so that the lock may
+// refuse PINs. It resolves the notice if all are checked. before is the previous number of such patterns.
 func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	key, refused := notice.PINPatternsRefused.Key(lk.ID), lk.Capabilities.RefusedPatterns
 	switch {

@@ -66,8 +66,9 @@ func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, num
 	return lk, by, nil
 }
 
-// ApplyObservations stores what a bridge observed of the slots of one lock. It ignores observations of an older
-// generation, or of an unknown slot or lock. It returns bridge.ErrSuperseded if the session is not current.
+// ApplyObservations stores what a bridge observed of the slots of one lock, and returns the slots that changed. It
+// ignores observations of an older generation, or of an unknown slot or lock. It returns bridge.ErrSuperseded if the
+// session is not current.
 func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Observation) ([]EvidenceChange, error) {
 	numbers := make([]int, len(seen))
 	for i, s := range seen {
@@ -105,8 +106,8 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 	return changes, nil
 }
 
-// RefreshEvidence recomputes the evidence of a slot with weekly hours, because windows begin and end without a
-// report.
+// RefreshEvidence recomputes and stores the evidence of a slot with weekly hours, because windows begin and end without
+// a report. It returns the new row, or row itself if nothing changed.
 func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) {
 	if row.SeenGeneration != row.Generation || len(row.Later) == 0 {
 		return row, nil
@@ -131,8 +132,9 @@ func WindowAt(s *ent.Slot, now time.Time) slot.Window {
 	return d.WindowAt(now)
 }
 
-// appendEvidenceChange records the event that the evidence of a grant's code changed from before. The event is marked
-// if the lock has been moved to another door since, because the code then no longer concerns the former door.
+// appendEvidenceChange records the event that the evidence of a grant's code changed from before. It does nothing if
+// the evidence is the same or the slot never had a grant. The event is marked if the lock has been moved to another
+// door since, because the code then no longer concerns the former door.
 func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, s *ent.Slot, before slot.Evidence, at time.Time) error {
 	if s.GrantID == "" || string(before) == s.Evidence {
 		return nil

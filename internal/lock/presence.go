@@ -13,7 +13,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// CloseSession marks a bridge offline, unless a newer session has begun.
+// CloseSession marks a bridge offline and its locks disconnected, unless a newer session has begun. If the node shuts
+// down, it leaves the locks alone, because the bridge should soon connect to another node.
 func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason bridge.OfflineReason) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(true)).
 		SetOnline(false).SetOfflineReason(string(reason)).SetLastSeenAt(tx.Now()).SetLinkAt(tx.Now()).Save(tx.Context())
@@ -49,7 +50,8 @@ func setOfflineReason(tx *db.Tx, bridgeID string, epoch int64, reason bridge.Off
 	return notifyLink(tx, bridgeID)
 }
 
-// MarkLinksLost marks a bridge, and the locks on doors that it reached, as disconnected.
+// MarkLinksLost marks a bridge, and the locks on doors that it reached, as disconnected, and records the events. It
+// does not change whether the bridge's row says online.
 func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if err != nil {
@@ -136,8 +138,8 @@ func restoreBridge(tx *db.Tx, was *ent.Bridge, now time.Time) error {
 	return markLocksOnline(tx, was, func(*ent.Lock) bool { return true })
 }
 
-// MarkSilentBridgesOffline marks bridges offline whose node has stored no heartbeat for bridge.MaxSilence. The caller
-// must make sure that the database accepted heartbeats in that time.
+// MarkSilentBridgesOffline marks bridges offline whose node has stored no heartbeat for bridge.MaxSilence, at most
+// chunkSize in one call. The caller must make sure that the database accepted heartbeats in that time.
 func MarkSilentBridgesOffline(tx *db.Tx) error {
 	now, err := tx.DatabaseNow()
 	if err != nil {
@@ -171,8 +173,9 @@ func MarkAllBridgesOffline(tx *db.Tx) error {
 		SetOnline(false).SetOfflineReason(string(bridge.ShuttingDown)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
-// MarkDrainedBridgesLost marks a bridge as disconnected if its node shut down more than bridge.MaxSilence ago and the
-// bridge has not connected to any node since. The wait gives the bridge time to connect to another node.
+// MarkDrainedBridgesLost marks bridges as disconnected whose node shut down more than bridge.MaxSilence ago, if they
+// have not connected to any node since, at most chunkSize in one call. The wait gives them time to connect to another
+// node.
 func MarkDrainedBridgesLost(tx *db.Tx) error {
 	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(bridge.ShuttingDown)), entbridge.RevokedAtIsNil(),
 		entbridge.LinkAtLT(tx.Now().Add(-bridge.MaxSilence))).Limit(chunkSize).All(tx.Context())

@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// isFree reports whether a slot has no grant. The row keeps the id of the former grant until another grant gets the
-// slot.
+// isFree reports whether a slot has no grant. It may hold a foreign code. The row keeps the id of the former grant
+// until another grant gets the slot.
 func isFree(s *ent.Slot) bool { return !s.Present && s.Evidence == string(slot.Removed) }
 
 // MayHoldCode matches the slots whose lock may still hold a code of Latchkey.

@@ -28,9 +28,9 @@ type LockRef struct {
 	Generation int64  // Generation is the lock's latest generation when the session was opened
 }
 
-// OpenSession begins the session of a bridge that has just connected: it gives the bridge its next epoch and applies
-// its reports about all its locks. shown is the hash of the public key in the bridge's client certificate. After the
-// commit, writes of the bridge's older sessions are rejected.
+// OpenSession begins the session of a bridge that has just connected: it gives the bridge its next epoch, marks it
+// online and applies its reports. Locks of the bridge that are not in reports become offline. shown is the hash of the
+// public key in the bridge's client certificate. After the commit, writes of the bridge's older sessions are rejected.
 func OpenSession(tx *db.Tx, who bridge.Identity, shown []byte, h bridge.Hello, reports []LockReport) (*Session, error) {
 	was, br, err := bridge.Advance(tx, who, shown, h)
 	if err != nil {

@@ -24,7 +24,8 @@ type Listing struct {
 	Rooms []string
 }
 
-// Decision says which mails to order for a booking now, and which access to end. Its lists of strings are ids of reservations.
+// Decision says which mails to order for a booking now, and which access to end. Its lists of strings are ids of reservations. Next is when
+// to decide again, or zero.
 type Decision struct {
 	Mails     []Listing
 	Moved     []string // the links and sessions of the former address end

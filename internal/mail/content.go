@@ -140,7 +140,7 @@ func OpenText(ctx context.Context, keys *keyring.Ring, row *Row) (*Text, error) 
 	return t, nil
 }
 
-// textPurpose returns the purpose with which the text of a mail in the mailbox is sealed.
+// textPurpose returns the purpose of [keyring.Ring.Seal] for the text of a mail in the mailbox.
 func textPurpose(mailID string) string { return "mailText/" + mailID }
 
 // NoticesFacts is what a mail about notices says.
@@ -156,7 +156,7 @@ func NoticesParams(personID, after, through string) map[string]string {
 	return map[string]string{"person": personID, "after": after, "through": through}
 }
 
-// NoticesOf is the inverse of [NoticesParams].
+// NoticesOf returns from a stored mail what [NoticesParams] put into its parameters.
 func NoticesOf(row *Row) (personID, after, through string) {
 	return row.Parameters["person"], row.Parameters["after"], row.Parameters["through"]
 }

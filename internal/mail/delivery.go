@@ -16,7 +16,7 @@ import (
 type Delivery string
 
 const (
-	NoMail      Delivery = ""        // no mail was ordered
+	NoMail      Delivery = ""        // no mail was ordered, or it was canceled
 	OnItsWay    Delivery = "waiting" // it will be sent, or it is sent now
 	Delivered   Delivery = "sent"    // the mail server took it, or it is in a mailbox that guests read
 	InMailbox   Delivery = "held"    // it stays in the property's mailbox, which no guest reads
@@ -33,7 +33,7 @@ const (
 	ToOpenMailbox               // to the mailbox, which guests read too: in the demo
 )
 
-// Reaches reports whether guests get the mails.
+// Reaches reports whether guests can read the mails.
 func (o Outlet) Reaches() bool { return o != ToMailbox }
 
 // OutletOf returns where the mails of a property go: to its mail server, or without one to the mailbox that only staff read. If open is
@@ -87,7 +87,8 @@ func Latest(view *db.Tx, propertyID, reservationID, guestID string, kinds ...Kin
 	return row, nil
 }
 
-// HasBounced reports whether the latest mail to an address bounced. addressMAC is the keyed hash of the address.
+// HasBounced reports whether the latest mail to an address bounced; only mails that were sent or bounced count. addressMAC is the keyed
+// hash of the address.
 func HasBounced(view *db.Tx, propertyID string, addressMAC []byte) (bool, error) {
 	row, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.AddressMAC(addressMAC), entmail.StateIn(string(Sent), string(Bounced))).
 		Order(entmail.ByID(sql.OrderDesc())).First(view.Context())
@@ -100,8 +101,8 @@ func HasBounced(view *db.Tx, propertyID string, addressMAC []byte) (bool, error)
 	return row.State == string(Bounced), nil
 }
 
-// FirstWorking returns the first of some addresses that reaches a guest and whose latest mail did not bounce, or "". macOf returns the keyed
-// hash of an address.
+// FirstWorking returns the first of some addresses that reaches a guest and whose latest mail did not bounce, or "". macOf returns the
+// keyed hash of an address.
 func FirstWorking(view *db.Tx, propertyID string, addresses []string, macOf func(address string) []byte) (string, error) {
 	for _, address := range addresses {
 		if !Reaches(address) {

@@ -85,7 +85,8 @@ func daysBefore(at time.Time, days int, zone *time.Location) time.Time {
 	return time.Date(y, m, d-days, 0, 0, 0, 0, zone)
 }
 
-// Counts say how many bookers of an integration would be invited.
+// Counts say how many bookers of an integration would be invited now or later, and how many reservations have no address that reaches the
+// booker.
 type Counts struct {
 	Enabled               bool
 	Now, Later, NoAddress int

@@ -20,7 +20,7 @@ func JoinParams(invitationID string, round int, language string) map[string]stri
 	return map[string]string{"invitation": invitationID, "round": strconv.Itoa(round), "language": language}
 }
 
-// JoinOf returns the parameters of a mail to join a property: the invitation, and how often its link had been replaced.
+// JoinOf returns from a stored mail what [JoinParams] put into its parameters. round is -1, which no invitation has, if it cannot be read.
 func JoinOf(row *Row) (invitationID string, round int) {
 	round, err := strconv.Atoi(row.Parameters["round"])
 	if err != nil {

@@ -69,7 +69,7 @@ const (
 	Sent     State = "sent"
 	InBox    State = "mailbox"  // in the property's mailbox, because it has no mail server
 	Failed   State = "failed"   // given up
-	Bounced  State = "bounced"  // a mail server refused the recipient
+	Bounced  State = "bounced"  // mails to the address do not arrive: see [StateAfter]
 	Canceled State = "canceled" // it was no longer needed before it was sent
 )
 
@@ -104,7 +104,7 @@ func StateAfter(f Failure) State {
 	return Failed
 }
 
-// FailureText returns the message that says why a mail was not sent, and what to do about it. It has no text if nothing failed.
+// FailureText returns the message that says why a mail was not sent, and what to do about it. It is empty if nothing failed.
 func FailureText(f Failure) message.Message {
 	if f == "" {
 		return message.Message{}
@@ -139,8 +139,8 @@ type Mail struct {
 	// OnceKey identifies the occasion of the mail, like an idempotency key: with the same key only one mail is ordered. It begins with an id
 	// of the property. Empty: each call orders a mail.
 	OnceKey string
-	// Params are the parameters of a mail to staff, of which "kind" names the text: see [StaffText]. No PIN and no guest data. Those of a mail to
-	// join a property are from [JoinParams], and those of a link to a profile from [ProfileParams].
+	// Params are the parameters of a mail to staff, of which "kind" names the text: see [StaffText]. No PIN and no guest data. Those of a mail
+	// to join a property are from [JoinParams], and those of a link to a profile from [ProfileParams].
 	Params map[string]string
 	// AddressMAC is the keyed hash of the recipient. Empty: it is stored with the first attempt.
 	AddressMAC []byte
@@ -156,7 +156,7 @@ func IsOrdered(view *db.Tx, propertyID, onceKey string) (bool, error) {
 }
 
 // Order stores a mail and the job that sends it, in the transaction of the change that causes the mail. It returns the mail's id, or "" if
-// it orders none: one with the OnceKey exists, or the mail is for staff and the property has no staffEmail.
+// it orders none: a mail with the same OnceKey exists, or the mail is for staff and the property has no staffEmail.
 func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, error) {
 	if m.Kind == Staff && m.To == "" {
 		settings, err := property.GetCheckInSettings(tx, m.PropertyID)
@@ -194,7 +194,7 @@ func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, er
 	return mailID, queue.Insert(tx, jobs.SendMail{PropertyID: m.PropertyID, MailID: mailID})
 }
 
-// SealAddress encrypts the recipient of a mail.
+// SealAddress encrypts the recipient of a mail. For an empty address it returns no bytes.
 func SealAddress(tx *db.Tx, keys *keyring.Ring, propertyID, mailID, address string) ([]byte, error) {
 	if address == "" {
 		return []byte{}, nil
@@ -242,10 +242,10 @@ func OpenReply(ctx context.Context, keys *keyring.Ring, row *Row) (string, error
 	return string(raw), nil
 }
 
-// replyPurpose returns the purpose with which the answer of a mail server is sealed.
+// replyPurpose returns the purpose of [keyring.Ring.Seal] for the answer of a mail server.
 func replyPurpose(mailID string) string { return "mailReply/" + mailID }
 
-// addressPurpose returns the purpose with which the recipient of a mail is sealed.
+// addressPurpose returns the purpose of [keyring.Ring.Seal] for the recipient of a mail.
 func addressPurpose(mailID string) string { return "mail/" + mailID }
 
 // Get returns a mail of a property.
@@ -286,7 +286,7 @@ func List(view *db.Tx, propertyID string, f Filter) ([]*Row, error) {
 	return rows, nil
 }
 
-// Mask shortens an address so that it may be shown: to its first letter and its domain.
+// Mask shortens an address to its first letter and its domain, so that it may be shown. It returns "" for a text that is no address.
 func Mask(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 1 {

@@ -117,7 +117,7 @@ func (o Occasion) common(name string, params message.Params) string {
 	return o.Reader.Text(message.Message{Kind: "mail." + name, Params: params})
 }
 
-// fact returns a line of the table of facts, or none for an empty value.
+// fact returns a line of the table of facts, or no line for an empty value.
 func (o Occasion) fact(name, value string) []Fact {
 	if value == "" {
 		return nil
@@ -125,7 +125,8 @@ func (o Occasion) fact(name, value string) []Fact {
 	return []Fact{{o.common("fact."+name, nil), value}}
 }
 
-// facts returns the table of facts about a stay.
+// facts returns the table of facts about a stay. It is empty if the mail is Plain, and, for a mail without a PIN, if its stays have
+// different dates.
 func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	switch {
 	case o.Plain:
@@ -142,7 +143,8 @@ func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	return all
 }
 
-// addCodes adds the PINs of a stay, whether they work already, and where the guest gets help. If the room has no lock, it adds where the key is.
+// addCodes adds the PINs of a stay, whether they work already, and where the guest gets help. If the room has no lock, it adds where the
+// key is.
 func (o Occasion) addCodes(content *Content) {
 	if o.AtDesk {
 		content.Paragraphs = append(content.Paragraphs, o.Reader.Text(message.Message{Kind: "web.door.noLock"}))
@@ -185,7 +187,7 @@ func (o Occasion) addErasure(content *Content) {
 	content.Buttons = append(content.Buttons, Button{o.text("button", nil), o.Erasure.Link})
 }
 
-// addButtons adds a link for each stay.
+// addButtons adds a link for each stay, and what the guest must know about links. It adds nothing to kinds of mails without links.
 func (o Occasion) addButtons(content *Content) {
 	if !o.Kind.HasLink() {
 		return
@@ -238,7 +240,8 @@ func (o Occasion) sameDates() bool {
 	return !slices.ContainsFunc(o.Stays, func(s OccasionStay) bool { return !s.From.Equal(o.Stays[0].From) || !s.To.Equal(o.Stays[0].To) })
 }
 
-// addClosing adds the last paragraphs: the page of kept profiles, the address, the directions and the phone number of the property.
+// addClosing adds the last paragraphs: the page of kept profiles, the address, the directions and, unless the codes come with it, the phone
+// number of the property.
 func (o Occasion) addClosing(content *Content) {
 	if o.Plain {
 		content.Closing = append(content.Closing, o.text("plain", nil))

@@ -34,8 +34,8 @@ func SettingsOf(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 	return row, err
 }
 
-// Change changes the mail settings of a property. listed reports whether the operator has listed a mail server as allowed, although it is
-// in a private network.
+// Change changes the mail settings of a property. listed reports whether the operator allows a mail server in a private network. The error
+// names every wrong setting. The password must be sent again if host, port, security or user change, and is deleted without a host.
 func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string, listed func(host string, port int) bool) (*ent.MailSettings, error) {
 	row, err := SettingsOf(tx, propertyID)
 	if err != nil {
@@ -75,7 +75,8 @@ func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string,
 	return row, store(tx, propertyID, row)
 }
 
-// sendsElsewhere reports whether a change sends the stored password to another server or user, or over a connection with other security.
+// sendsElsewhere reports whether a change would send the stored password to another server or user, or over a connection with other
+// security.
 func sendsElsewhere(former, row ent.MailSettings) bool {
 	return former.Host != row.Host || former.Port != row.Port || former.Security != row.Security || former.User != row.User
 }

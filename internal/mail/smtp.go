@@ -87,7 +87,7 @@ type Connection struct {
 	from   string
 }
 
-// Connect connects to the mail server, encrypts as set, and signs in if a user is set.
+// Connect connects to the mail server, encrypts as set, and signs in if a user is set. The error names the step that failed.
 func (s Server) Connect(ctx context.Context) (*Connection, *SendError) {
 	c := &Connection{from: s.FromAddress}
 	auth := &autoAuth{user: s.User, password: s.Password}
@@ -221,7 +221,7 @@ func (c *Connection) Close() {
 	_ = c.conn.Close()
 }
 
-// Raw returns the bytes of a mail. The same mail has the same Message-ID and date at each attempt.
+// Raw returns the bytes of a mail, or an error if an address is not valid. The same mail has the same Message-ID and date at each attempt.
 func (s Server) Raw(mailID string, ordered time.Time, t Text) ([]byte, *SendError) {
 	m := gomail.NewMsg()
 	if err := m.FromFormat(oneLine(s.FromName), s.FromAddress); err != nil {

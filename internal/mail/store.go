@@ -14,7 +14,8 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Move changes the state of a mail if it is still from, and reports whether it was. set, if not nil, changes more columns.
+// Move changes the state of a mail if it is still from, and reports whether it was. set, if not nil, changes more columns. A move to Sent
+// or InBox also stores the time.
 func Move(tx *db.Tx, row *Row, from, to State, set func(*ent.MailUpdate)) (bool, error) {
 	update := tx.Mail.Update().Where(entmail.PropertyID(row.PropertyID), entmail.ID(row.ID), entmail.State(string(from))).SetState(string(to))
 	if to == Sent || to == InBox {
@@ -93,7 +94,8 @@ const latestLinks = `SELECT m.guest_id, m.state FROM mails AS m WHERE m.property
 	SELECT MAX(l.id) FROM mails AS l WHERE l.property_id = $1 AND l.reservation_id = $2 AND l.guest_id <> '' AND l.kind = 'companion' AND l.state <> 'canceled'
 	GROUP BY l.guest_id)`
 
-// LatestLinks returns the state of the latest mail with a link to each companion of a stay, by the companion's id.
+// LatestLinks returns the state of the latest mail with a link to each companion of a stay, by the companion's id. Canceled mails do not
+// count.
 func LatestLinks(view *db.Tx, propertyID, reservationID string) (map[string]State, error) {
 	type link struct{ guestID, state string }
 	links, err := db.ReadList(view, func(l *link) []any { return []any{&l.guestID, &l.state} }, latestLinks, propertyID, reservationID)

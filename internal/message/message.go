@@ -3,9 +3,9 @@
 //
 // Each language has files in catalogue/ that end in its tag, such as guest.en.txt. A line is "kind = text". The text contains parameters in
 // braces: {lock} is the value, {lock:quote} is in quotation marks, {amount:decimal} has the decimal mark of the language, {from:time} is
-// date and time, {from:moment} has seconds, {from:clock} is the time of day with seconds, {from:day} is the day in words, {from:hour} is the
-// time of day, and {minutes|# minute|# minutes} is the plural form for a number, with # for the number. A value may be a message or a list
-// of messages. The texts language.self, language.direction, language.quoted, language.decimal and language.plurals are the name of the
+// date and time, {from:moment} has seconds, {from:clock} is the time of day with seconds, {from:day} is the day in words, {from:hour} is
+// the time of day, and {minutes|# minute|# minutes} is the plural form for a number, with # for the number. A value may be a message or a
+// list of messages. The texts language.self, language.direction, language.quoted, language.decimal and language.plurals are the name of the
 // language, ltr or rtl, a value in quotation marks, the decimal mark, and the plural forms. docs/translating.md has the rest.
 package message
 
@@ -64,7 +64,7 @@ var embedded = sync.OnceValue(func() *set {
 	return new(set).with(catalogue)
 })
 
-// with returns a copy of the set to which the texts of more catalogue files are added.
+// with returns a copy of the set to which the texts of more catalogue files are added. A text replaces a former one of the same kind.
 func (s *set) with(catalogue fs.FS) *set {
 	out := &set{lines: map[string][]Entry{}, texts: map[string]map[string]string{}, plurals: map[string]plurals{}}
 	maps.Copy(out.lines, s.lines)

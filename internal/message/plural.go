@@ -56,8 +56,8 @@ func holds(all []relation, n int) bool {
 
 var relationPattern = regexp.MustCompile(`^n(?: % ([1-9]\d{0,6}))? (=|!=) ([\d.,]+)$`)
 
-// parsePlurals parses the plural rules of a language in the notation of Unicode CLDR for whole numbers, such as "n = 1 | n % 10 = 2..4 and n %
-// 100 != 12..14 | other". The last form must be "other".
+// parsePlurals parses the plural rules of a language in the notation of Unicode CLDR for whole numbers, such as "n = 1 | n % 10 = 2..4 and
+// n % 100 != 12..14 | other". The last form must be "other".
 func parsePlurals(text string) (plurals, error) {
 	parts := strings.Split(text, "|")
 	if last := strings.TrimSpace(parts[len(parts)-1]); last != "other" {

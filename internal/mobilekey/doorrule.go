@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// RestartDoor makes a door refuse all tokens that were issued before now. It returns the floor: the lowest generation of tokens that the
-// door then accepts.
+// RestartDoor makes a door refuse all tokens that were issued before now. It publishes a status list and notifies the bridges. It returns
+// the floor: the lowest generation of tokens that the door then accepts.
 func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int64, error) {
 	if _, err := lock.Get(tx, propertyID, lockID); err != nil {
 		return 0, err
@@ -36,7 +36,8 @@ func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int6
 	return i.row.Generation, bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// SetListAge sets the maximum age of the status list with which a door still opens for SmartKeys.
+// SetListAge sets the maximum age of the status list with which a door still opens for SmartKeys; 0 means the default. It notifies the
+// bridges, and publishes a new list if the new age makes one due.
 func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age time.Duration) error {
 	if _, err := lock.Get(tx, propertyID, lockID); err != nil {
 		return err

@@ -150,7 +150,7 @@ func (i *issuer) openSigner(k smartkey.PublicKey) (*ecdsa.PrivateKey, error) {
 	return ecdsa.ParseRawPrivateKey(elliptic.P256(), raw)
 }
 
-// currentKey returns the current key and its private half.
+// currentKey returns the key that signs now, with its private half, which it decrypts.
 func (i *issuer) currentKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	key, err := i.set.Current()
 	if err != nil {
@@ -201,8 +201,9 @@ type Published struct {
 // maxKeySets limits the key sets in one answer. The next answer contains the rest.
 const maxKeySets = 8
 
-// PublishedSince returns the key sets and the status list that are newer than those of a recipient. version and number are those of its key
-// set and its list. With version 0 it returns only the newest key set. A property without an issuer has published nothing.
+// PublishedSince returns the key sets and the status list that are newer than those of a recipient, at most maxKeySets key sets. version
+// and number are those of its key set and its list. With version 0 it returns only the newest key set. A property without an issuer has
+// published nothing.
 func PublishedSince(tx *db.Tx, propertyID string, version, number uint64) (Published, error) {
 	row, err := tx.Issuer.Query().Where(entissuer.ID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

@@ -46,8 +46,8 @@ type LinkSpec struct {
 	Lifetime                  time.Duration // 0: a day
 }
 
-// CreateLink creates a link with which one phone enrols for a reservation. A new link for a guest's session replaces
-// the session's former unused link.
+// CreateLink creates a link with which one phone enrols for a reservation. A new link for a guest's session replaces the session's former
+// unused link. It returns a fault if the reservation has maxOpenLinks unused links, or does not exist.
 func CreateLink(tx *db.Tx, keys *keyring.Ring, spec LinkSpec) (Link, error) {
 	ctx := tx.Context()
 	if err := requireReservation(tx, spec.PropertyID, spec.ReservationID); err != nil {
@@ -152,8 +152,8 @@ func challengeMACOf(keys *keyring.Ring, subject string, body []byte) []byte {
 	return keys.MAC("smartkey challenge", subject, string(body))[:challengeMAC]
 }
 
-// verifyChallenge checks that the server created a challenge for a subject, a short time ago. It returns when it was
-// created, in microseconds.
+// verifyChallenge checks that the server created a challenge for a subject, less than challengeLife ago. It returns when it was created, in
+// microseconds. It does not check whether the challenge was used before.
 func verifyChallenge(keys *keyring.Ring, subject string, challenge []byte, now time.Time) (int64, error) {
 	if len(challenge) != challengeBody+challengeMAC || !hmac.Equal(challenge[challengeBody:], challengeMACOf(keys, subject, challenge[:challengeBody])) {
 		return 0, errChallenge

@@ -40,7 +40,7 @@ const (
 
 // Reconcile does for a property what [Inspect] found to be due. It revokes those of the suspected status indexes (ids of KeyStatus rows)
 // whose tokens must no longer open their doors. It takes the next step of a key rotation, and publishes the status list if it has changed
-// or is due. It returns true if a key set or list is new; then it also notifies the bridges.
+// or is due. It returns true if a key set or list is new; then it also notifies the bridges. It does nothing if the property has no issuer.
 func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...string) (bool, error) {
 	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i == nil {
@@ -170,10 +170,10 @@ func (i *issuer) publishList(forced bool) (bool, error) {
 // minutes.
 const maxSkippedLists = 1 << 20
 
-// SkipListNumbers publishes a status list with a number above held. That is the number of the list on a bridge, and this database never
-// issued it. This happens after a restore from an older copy: the bridge would refuse every list up to its number. Lists issued since the
-// restore may differ from those on bridges, so tokens that wait for a list wait for the new one. It ignores a number that newer lists have
-// passed, or that is implausibly great.
+// SkipListNumbers publishes a status list with a number above held, the number of the list on a bridge, which this database never issued.
+// This happens after a restore from an older copy: the bridge would refuse every list up to its number. Lists issued since the restore may
+// differ from those on bridges, so tokens that wait for a list wait for the new one. It ignores a number that newer lists have passed, or
+// that is more than maxSkippedLists ahead.
 func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) error {
 	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i == nil || held < i.row.ListNumber || held-i.row.ListNumber > maxSkippedLists {
@@ -228,7 +228,8 @@ func (i *issuer) nextListContent() (smartkey.ListSpec, []byte, error) {
 	return spec, h.Sum(nil), nil
 }
 
-// doorFloors returns the lowest accepted generation of each door that was restarted, for the status list.
+// doorFloors returns the lowest accepted generation of each door that was restarted, for the status list: at most smartkey.MaxFloors, the
+// latest.
 func (i *issuer) doorFloors() ([]smartkey.Floor, error) {
 	rules, err := i.tx.DoorRule.Query().Where(entdoorrule.PropertyID(i.row.ID), entdoorrule.FloorGT(0)).
 		Order(entdoorrule.ByFloor(), entdoorrule.ByID()).All(i.tx.Context())
@@ -256,7 +257,8 @@ func (i *issuer) doorFloors() ([]smartkey.Floor, error) {
 // DoorOf returns the id of a lock's door in tokens.
 func DoorOf(lk *ent.Lock) smartkey.Door { return smartkey.DoorID(lk.BridgeID, lk.Address) }
 
-// renewInterval returns the age at which an unchanged status list is published again: listInterval, or less if a door requires a more recent list.
+// renewInterval returns the age at which an unchanged status list is published again: listInterval, or less if a door requires a more
+// recent list.
 func (i *issuer) renewInterval() (time.Duration, error) {
 	rule, err := i.tx.DoorRule.Query().Where(entdoorrule.PropertyID(i.row.ID), entdoorrule.ListAgeSecondsGT(0)).
 		Order(entdoorrule.ByListAgeSeconds()).First(i.tx.Context())
@@ -275,7 +277,8 @@ func IssuersAfter(tx *db.Tx, after string, most int) ([]string, error) {
 	return tx.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(tx.Context())
 }
 
-// Inspect checks in a view, without writing, whether [Reconcile] has work to do. suspected are the ids of the status indexes to pass to it.
+// Inspect reports in a view, without writing, whether work for [Reconcile] is due. suspected are the ids of the status indexes to pass to
+// it.
 func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err error) {
 	i, err := loadIssuer(view, nil, propertyID)
 	if err != nil || i == nil {
@@ -295,8 +298,8 @@ func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err 
 	return !bytes.Equal(digest, i.row.ListDigest), nil, err
 }
 
-// CheckNoSmartKeysInUse returns a fault while a token of the property might still open a door. The deletion of a property calls it, because
-// afterwards the server cannot revoke the token.
+// CheckNoSmartKeysInUse returns a fault, with the time to try again, while a token of the property may still open a door. The deletion of a
+// property calls it, because afterwards the server cannot revoke the token.
 func CheckNoSmartKeysInUse(tx *db.Tx, propertyID string) error {
 	last, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.EndsAtGTE(tx.Now().Add(-statusRetention))).
 		Order(entkeystatus.ByEndsAt(entsql.OrderDesc())).First(tx.Context())

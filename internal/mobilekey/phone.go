@@ -49,6 +49,7 @@ type KeyDoor struct {
 
 // Enrol adds a phone to the reservation of a link and marks the link as used. possession is the phone's signed answer to the link's
 // challenge. name is what the guest calls the phone. The Key is nil while the stay has no access to a door; [Renew] then returns it later.
+// It returns a fault if the reservation has maxPhones phones, revoked ones included.
 func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name string) (*ent.Phone, *Key, error) {
 	ctx := tx.Context()
 	l, err := findLink(tx, keys, secret)
@@ -120,7 +121,8 @@ func Label(view *db.Tx, keys *keyring.Ring, p *Row) (string, error) {
 // labelPurpose returns the associated data of the encrypted name of a phone.
 func labelPurpose(phoneID string) string { return "phoneName/" + phoneID }
 
-// NewRenewalChallenge returns the challenge that an enrolled phone must sign to get its next token from [Renew].
+// NewRenewalChallenge returns the challenge that an enrolled phone must sign to get its next token from [Renew], and the phone's property,
+// which the phone signs with it.
 func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (propertyID string, challenge []byte, err error) {
 	p, err := Get(view, phoneID)
 	if err != nil {
@@ -129,7 +131,7 @@ func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (prope
 	return p.PropertyID, newChallenge(keys, p.ID, view.Now()), nil
 }
 
-// Get returns a phone, or a not-found fault.
+// Get returns a phone of any property, or a not-found fault.
 func Get(tx *db.Tx, phoneID string) (*ent.Phone, error) {
 	p, err := tx.Phone.Query().Where(entphone.ID(phoneID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -138,8 +140,8 @@ func Get(tx *db.Tx, phoneID string) (*ent.Phone, error) {
 	return p, err
 }
 
-// Renew issues the next token of a phone. possession is the phone's signed answer to the challenge of
-// [NewRenewalChallenge].
+// Renew issues the next token of a phone. possession is the phone's signed answer to the challenge of [NewRenewalChallenge]. It returns a
+// fault if the phone was revoked, its stay has no access, or it has answered this or a later challenge already.
 func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*Key, error) {
 	p, err := Get(tx, phoneID)
 	if err != nil {
@@ -181,7 +183,7 @@ func noAccessReason(tx *db.Tx, p *ent.Phone) error {
 	return errNoAccessNow
 }
 
-// List returns the phones of a reservation, oldest first.
+// List returns the phones of a reservation, oldest first, or a not-found fault if there is no such reservation.
 func List(tx *db.Tx, propertyID, reservationID string) ([]*ent.Phone, error) {
 	if err := requireReservation(tx, propertyID, reservationID); err != nil {
 		return nil, err
@@ -190,7 +192,8 @@ func List(tx *db.Tx, propertyID, reservationID string) ([]*ent.Phone, error) {
 		Order(entphone.ByID()).Limit(maxPhones).All(tx.Context())
 }
 
-// Revoke revokes a phone and its tokens. Bridges refuse the tokens after the next status list.
+// Revoke revokes a phone and its tokens, and does nothing if the phone is revoked already. Bridges refuse the tokens after the next status
+// list.
 func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Phone, error) {
 	p, err := tx.Phone.Query().Where(entphone.ID(phoneID), entphone.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

@@ -54,7 +54,7 @@ func Identify(view *db.Tx, raw []byte) (Bearer, error) {
 	return b, nil
 }
 
-// Actor returns the name of the phone as the actor in records of door openings.
+// Actor returns the name of the phone as the actor in records of door openings: "phone" if the phone no longer exists.
 func (b Bearer) Actor() string {
 	if b.PhoneID == "" {
 		return "phone"
@@ -64,7 +64,7 @@ func (b Bearer) Actor() string {
 
 var errWrongDoor = fault.New(fault.Invalid, fault.SmartKeyRefused, "wrongDoor: not one of the token's doors, or not a door of this property")
 
-// LockAt returns the lock of a door that the token covers, or a fault.
+// LockAt returns the lock of a door, or a fault if the token does not cover the door or its property has no such lock.
 func (b Bearer) LockAt(tx *db.Tx, door smartkey.Door) (*ent.Lock, error) {
 	if !b.CoversDoor(door) {
 		return nil, errWrongDoor
@@ -85,8 +85,8 @@ func (b Bearer) LockAt(tx *db.Tx, door smartkey.Door) (*ent.Lock, error) {
 	return nil, errWrongDoor
 }
 
-// StoreCommand stores the use of a token as a command, before it is sent to the bridge. presentation is what the phone
-// sent, with its proof; the bridge verifies it. here is the caller's node. The command expires at until.
+// StoreCommand stores the use of a token as a command, before it is sent to the bridge. It returns [ErrRevoked] for a revoked token.
+// presentation is what the phone sent, with its proof; the bridge verifies it. here is the caller's node. The command expires at until.
 func (b Bearer) StoreCommand(tx *db.Tx, here lock.Node, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.UnlockCommand, error) {
 	if err := b.refuseRevoked(tx); err != nil {
 		return lock.UnlockCommand{}, err

@@ -37,8 +37,8 @@ type Rotation struct {
 	Current string // Current is the id of the key that signs
 }
 
-// Rotate begins to replace a property's issuer key; [Reconcile] takes the further steps. With atOnce it replaces the
-// key in one step, and everything signed with the old key becomes invalid.
+// Rotate begins to replace a property's issuer key; [Reconcile] takes the further steps. It returns a fault if a replacement is in
+// progress. With atOnce it replaces the key in one step, even then, and everything signed with the old key becomes invalid.
 func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rotation, error) {
 	i, err := loadOrCreateIssuer(tx, keys, propertyID)
 	if err != nil {
@@ -207,7 +207,7 @@ func (i *issuer) takeNextStep() (moved bool, err error) {
 	return true, i.changeSigner(func() error { return i.signKeySet(signer, newest) })
 }
 
-// newestKey returns the key of a set that was generated last.
+// newestKey returns the key that was generated last. It must be one of held, the keys of the key set.
 func (i *issuer) newestKey(held []smartkey.IssuerKey) (smartkey.IssuerKey, error) {
 	row, err := i.tx.IssuerKey.Query().Where(entissuerkey.PropertyID(i.row.ID)).Order(ent.Desc(entissuerkey.FieldID)).First(i.tx.Context())
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// mintToken issues a token, bound to the phone's key, for the doors to which the phone's stay has access. It returns a fault if the stay
-// has no access or none of its doors opens with a SmartKey.
+// mintToken issues a token, bound to the phone's key, for the doors to which the phone's stay has access, and stores its status index. It
+// returns a fault if the stay has no access, begins more than a day from now, or has no door that opens with a SmartKey.
 func mintToken(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (*Key, error) {
 	ctx := tx.Context()
 	g, err := tx.Grant.Query().Where(entgrant.PropertyID(p.PropertyID), entgrant.OpenKey(p.ReservationID)).Only(ctx)
@@ -110,8 +110,8 @@ func audience(propertyID string, doors []KeyDoor) string {
 	return doors[0].BridgeID
 }
 
-// indexForNextToken returns the status index for a phone's next token: that of its present token, or a new one if the doors of the stay
-// have changed.
+// indexForNextToken returns the status index for a phone's next token: that of its present token, or a new one if the doors or the access
+// of the stay have changed.
 func (i *issuer) indexForNextToken(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent.KeyStatus, error) {
 	ctx := i.tx.Context()
 	held, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(p.PropertyID), entkeystatus.PhoneID(p.ID), entkeystatus.GrantID(g.ID),
@@ -136,7 +136,7 @@ func (i *issuer) indexForNextToken(p *ent.Phone, g *ent.Grant, lockIDs []string)
 	return s, nil
 }
 
-// nextFreeIndex reserves the next index in the property's status list that no token uses.
+// nextFreeIndex reserves the next index in the property's status list that no token uses. It returns a fault if all are in use.
 func (i *issuer) nextFreeIndex() (int64, error) {
 	next := i.row.NextNumber
 	for range smartkey.MaxStatusIndexes {
@@ -157,8 +157,8 @@ func (i *issuer) nextFreeIndex() (int64, error) {
 	return 0, fault.New(fault.Exhausted, fault.UnavailableReason, "every index of the status list is in use; indexes of expired tokens become free within a day").Retry(time.Hour)
 }
 
-// recordToken stores that the next token of a phone uses an index, and until when. If the index is beyond the end of the published list, it
-// publishes a longer one.
+// recordToken stores that the next token of a phone uses an index, until when, and the evidence that it inherits. If the index is beyond
+// the end of the published list, it publishes a longer one and notifies the bridges.
 func (i *issuer) recordToken(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	ctx := i.tx.Context()
 	if err := i.tx.Phone.UpdateOne(p).SetTokenExpiresAt(until).Exec(ctx); err != nil {

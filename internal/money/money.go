@@ -52,8 +52,8 @@ var (
 	ErrTooMuch   = errors.New("larger than any amount owed can be")
 )
 
-// Parse parses a JSON number exactly, without floating point. It refuses more decimals than the currency has, unless they are
-// zeros.
+// Parse parses a JSON number, which may be negative, exactly and without floating point. It refuses more decimals than the currency has,
+// unless they are zeros, and amounts beyond maxMinor.
 func Parse(literal, code string) (Amount, error) {
 	decimals, ok := Decimals(code)
 	if !ok {

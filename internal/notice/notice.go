@@ -29,7 +29,8 @@ type Notice struct {
 	OnceKey string
 }
 
-// Add stores a notice. If staff were already notified of the same OnceKey and the problem is not resolved, Add does nothing.
+// Add stores a notice. If staff were already notified of the same OnceKey and the problem is not resolved, Add does nothing. It returns an
+// error if the parameters are not those of the kind's text.
 func Add(tx *db.Tx, n Notice) error {
 	ctx := tx.Context()
 	if err := n.Kind.Message(n.Params).Check(); err != nil {
@@ -80,7 +81,7 @@ func Text(n *Row, to message.Reader) string {
 	return to.Text(Kind(n.Kind).Message(n.Parameters))
 }
 
-// IsOpen reports whether there is a notice of the problem with this OnceKey, and the problem is not resolved.
+// IsOpen reports whether the problem with this OnceKey has a notice and is not resolved.
 func IsOpen(tx *db.Tx, onceKey string) (bool, error) {
 	found, err := tx.Notice.Query().Where(notice.OnceKey(onceKey)).Exist(tx.Context())
 	if err != nil {
@@ -110,7 +111,7 @@ func Resolve(tx *db.Tx, propertyID string, onceKeys ...string) error {
 	return resolve(tx, propertyID, notice.OnceKeyIn(onceKeys...))
 }
 
-// ResolveAbout ends the problems of one kind about one object. subject is the object's id.
+// ResolveAbout ends the problems of one kind about one object, whose id is subject.
 func ResolveAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error {
 	return resolve(tx, propertyID, notice.Kind(string(kind)), notice.Subject(subject), notice.OnceKeyNotNil())
 }
@@ -155,7 +156,7 @@ type Filter struct {
 	Without    []string // kinds that are left out
 }
 
-// query returns the query for the notices of a property that match the filter.
+// query returns the database query for the notices of a property that match the filter.
 func (f Filter) query(view *db.Tx, propertyID string) *ent.NoticeQuery {
 	q := view.Notice.Query().Where(notice.PropertyID(propertyID))
 	if f.UnreadOnly {
@@ -187,7 +188,7 @@ const mostOpen = 200
 // incidents are kinds that report something that happened once. They do not count as open problems.
 var incidents = []Kind{LockTampered, LockJammed, Guessing, BackupCodeUsed, KioskHelp, MailFailed, MailFailedOther}
 
-// IsProblemOpen reports whether the problem of a notice is still open.
+// IsProblemOpen reports whether the problem of a notice is still open. It is false for incidents.
 func IsProblemOpen(row *Row) bool {
 	return row.OnceKey != nil && !slices.Contains(incidents, Kind(row.Kind))
 }
@@ -229,7 +230,7 @@ func ListSince(view *db.Tx, propertyID string, kinds []string, since time.Time, 
 	return rows, nil
 }
 
-// LatestID returns the id of the newest notice of a property that was created before a time, or "" if there is none.
+// LatestID returns the id of the newest notice of a property that was created at a time or before it, or "" if there is none.
 func LatestID(view *db.Tx, propertyID string, before time.Time) (string, error) {
 	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtLTE(before)).Order(notice.ByID(sql.OrderDesc())).Limit(1).IDs(view.Context())
 	if err != nil {

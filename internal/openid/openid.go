@@ -81,7 +81,7 @@ type Flow struct {
 	Fresh                               bool // the provider must ask even a person who is signed in there to sign in again
 }
 
-// SignInURL returns the address at the provider where a person signs in.
+// SignInURL returns the address at the provider where a person signs in. It may call the provider; its error is [ErrUnavailable].
 func (p *Provider) SignInURL(ctx context.Context, f Flow) (string, error) {
 	m, err := p.load(ctx)
 	if err != nil {
@@ -210,8 +210,8 @@ func (p *Provider) authenticatedAt(claim any) time.Time {
 	return time.Unix(int64(seconds), 0)
 }
 
-// load returns the provider's metadata, which it caches for refreshAfter. One caller at a time asks the provider. Metadata that cannot be
-// refreshed stays in use.
+// load returns the provider's metadata, which it caches for refreshAfter. One caller at a time asks the provider. After a failure it
+// returns the same error for retryAfter, but metadata that cannot be refreshed stays in use.
 func (p *Provider) load(ctx context.Context) (metadata, error) {
 	var m metadata
 	select {

@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// CreateAPIKey creates the api-key of a property and returns its row and the key (lkk_...), which is shown once. The key belongs to the
-// property's built-in integration, which is created with the first key.
+// CreateAPIKey creates the api-key of a property, unless it has a valid one, and returns its row and the key (lkk_...), which is shown
+// once. The key belongs to the property's built-in integration, which is created with the first key.
 func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, string, error) {
 	_, err := APIKey(tx, propertyID, tx.Now())
 	if err == nil {
@@ -35,7 +35,7 @@ func (r *Registry) RotateAPIKey(tx *db.Tx, propertyID string, overlap time.Durat
 	return r.rotateToken(tx, credential.Spec{Kind: credential.APIKey, Name: own.Name, PropertyID: propertyID, IntegrationID: own.ID}, overlap)
 }
 
-// RevokeAPIKey revokes the api-key of a property immediately.
+// RevokeAPIKey revokes the api-keys of a property immediately, or returns a fault if there is none.
 func (r *Registry) RevokeAPIKey(tx *db.Tx, propertyID string) error {
 	tx.Notify(credentialsChanged, "")
 	n, err := credential.End(tx, 0, token.Kind(string(credential.APIKey)), token.PropertyID(propertyID))

@@ -21,7 +21,7 @@ const maxApps = 2000
 // AppRow is a partner's app as stored.
 type AppRow = ent.App
 
-// CreateApp creates a partner app. It returns the app and its first client token (lkc_...), which is shown once.
+// CreateApp creates a partner app with a new name. It returns the app and its first client token (lkc_...), which is shown once.
 func (r *Registry) CreateApp(tx *db.Tx, name string) (*ent.App, string, error) {
 	ctx := tx.Context()
 	taken, err := tx.App.Query().Where(app.Name(name)).Exist(ctx)
@@ -47,7 +47,7 @@ func Apps(tx *db.Tx) ([]*ent.App, error) {
 	return tx.App.Query().Order(app.ByName()).Limit(maxApps).All(tx.Context())
 }
 
-// Connected returns the number of properties that have connected each app, by app id.
+// Connected returns the number of properties that have connected each app, by app id. Disabled integrations do not count.
 func Connected(tx *db.Tx) (map[string]int, error) {
 	var rows []struct {
 		AppID string `json:"app_id"`
@@ -65,7 +65,7 @@ func Connected(tx *db.Tx) (map[string]int, error) {
 	return counts, nil
 }
 
-// AppNames returns the names of the apps that each of the properties has connected, by property id.
+// AppNames returns the names of the apps that each of the properties has connected and not disabled, by property id.
 func AppNames(tx *db.Tx, propertyIDs []string) (map[string][]string, error) {
 	rows, err := tx.Integration.Query().Where(integration.PropertyIDIn(propertyIDs...), integration.AppIDNotNil(), integration.DisabledAtIsNil()).
 		Order(integration.ByID()).All(tx.Context())

@@ -30,8 +30,9 @@ func (c Credentials) key() [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Authenticate returns the calling integration. An actor without AppID is a property's own script, which may read everything of the
-// property. All credentials must be valid and belong together. The error does not say which of them is wrong.
+// Authenticate returns the calling integration, from the cache if it is at most cacheDuration old. An actor without AppID is a property's
+// own script, which may read everything of the property. All credentials must be valid and belong together. The error does not say which
+// of them is wrong.
 func (r *Registry) Authenticate(ctx context.Context, c Credentials) (actor.Actor, error) {
 	now, key := r.clock.Now(), c.key()
 	known, epoch, ok := r.cache.lookup(key, now)

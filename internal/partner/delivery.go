@@ -113,8 +113,8 @@ type Delivery struct {
 	Gone    bool    // Gone means that the webhook answered 410
 }
 
-// Record stores the outcome of a delivery, and renews the right to deliver. disabled means that the failure disabled
-// the webhook, which then has no cursors any more.
+// Record stores the outcome of a delivery, and renews the right to deliver. If nothing was sent, it only renews. disabled means that the
+// failure disabled the webhook, which then has no cursors any more.
 func (d DeliveryLease) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
 	if err := d.renew(tx); err != nil || !o.Sent {
 		return false, err
@@ -141,7 +141,7 @@ func recordDelivered(tx *db.Tx, w *WebhookRow) error {
 	return nil
 }
 
-// recordFailed counts a failed delivery, notifies staff, and disables the webhook if necessary.
+// recordFailed counts a failed delivery, notifies staff if necessary, and disables the webhook if disabledReason has a reason.
 func recordFailed(tx *db.Tx, w *WebhookRow, o Delivery) (disabled bool, err error) {
 	update := tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(w.PropertyID)).AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(o.Failure.stored()).SetLastProblem(o.Failure.Problem)
 	if o.GivenUp {
@@ -177,7 +177,8 @@ func disabledReason(w *WebhookRow, o Delivery, now time.Time) string {
 }
 
 // notifyFailedDelivery notifies staff, once per episode of failures (see episodeGap), that a webhook was disabled, that an event was given
-// up, or that deliveries failed three times in a row. reason is why the webhook was disabled, or "".
+// up, or that deliveries failed three times in a row, which is also an event for partners. The first failure of an episode resolves the
+// notices of earlier ones. reason is why the webhook was disabled, or "".
 func notifyFailedDelivery(tx *db.Tx, w *WebhookRow, o Delivery, reason string) error {
 	kind := notice.Kind("")
 	switch {

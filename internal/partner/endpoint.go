@@ -242,7 +242,8 @@ func (r *Registry) OwnEndpoints(tx *db.Tx, propertyID, integrationID string) ([]
 	return list, nil
 }
 
-// Unregister removes the endpoint of one action and returns it with its token. The spaces that the partner listed last stay stored.
+// Unregister removes the endpoint of one action and returns it with its token. It resolves the notice that the endpoint fails. The spaces
+// that the partner listed last stay stored.
 func (r *Registry) Unregister(tx *db.Tx, propertyID, integrationID, action string) (Endpoint, error) {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if err != nil {

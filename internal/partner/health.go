@@ -24,8 +24,8 @@ const successPrecision = 10 * time.Second
 // alternates between failures and successes stays in one episode, and staff are notified once per episode.
 const episodeGap = time.Hour
 
-// RecordEndpointTest stores the result of a call that the partner requested as a test. A failed test is stored as the last
-// error, but does not count as a failure.
+// RecordEndpointTest stores the result of a call that the partner requested as a test. A success counts like any other. A failed test is
+// stored as the last error, but does not count as a failure.
 func RecordEndpointTest(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
 	if !failure.Failed() {
 		return RecordCall(tx, propertyID, integrationID, action, Failure{})
@@ -43,8 +43,9 @@ func RecordEndpointTest(tx *db.Tx, propertyID, integrationID, action string, fai
 	return nil
 }
 
-// RecordCall stores the result of a call to an endpoint: why it failed, or the zero value for a success. The third consecutive failure notifies
-// staff, once per episode of failures. It ignores an endpoint that was removed.
+// RecordCall stores the result of a call to an endpoint: why it failed, or the zero value for a success, which resets the count of
+// failures. The third consecutive failure notifies staff and the partner's webhooks, once per episode of failures (see episodeGap). It
+// ignores an endpoint that was removed.
 func RecordCall(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if fault.Has(err, fault.EndpointNotFound) {
@@ -117,9 +118,9 @@ func failingKey(integrationID, action string) string {
 // downFor is how long after a failed call an endpoint still counts as down. Check-ins that wait for the PMS call it every 2 minutes.
 const downFor = 5 * time.Minute
 
-// IsCheckInDown reports whether no PMS of a property can check a guest in: at each integration with endpoints,
-// getCheckInStatus or checkIn failed three times in a row, the last time within downFor. A PMS that has not registered
-// these endpoints is not down.
+// IsCheckInDown reports whether no PMS of a property can check a guest in: at each integration with endpoints, getCheckInStatus or checkIn
+// failed three times in a row, the last time within downFor. A PMS that has not registered these endpoints is not down. Without any
+// endpoint, the result is false.
 func IsCheckInDown(tx *db.Tx, propertyID string) (bool, error) {
 	byIntegration, err := EndpointsOf(tx, propertyID)
 	if err != nil {

@@ -31,8 +31,8 @@ var defaultScopes = []string{
 // builtInScopes are the scopes of a property's own scripts, which may read everything of the property.
 var builtInScopes = []string{actor.ReservationsRead, actor.PINsRead, actor.GuestsRead}
 
-// Connect connects an app to a property. It returns the integration and its access token (lka_...), which is shown once. If name is empty,
-// the integration gets the app's; if scopes is empty, all but guests:read.
+// Connect connects an app to a property, unless it is connected. It returns the integration and its access token (lka_...), which is shown
+// once. If name is empty, the integration gets the app's; if scopes is empty, all but guests:read.
 func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []string) (*ent.Integration, string, error) {
 	ctx := tx.Context()
 	if err := checkScopes(scopes); err != nil {
@@ -82,7 +82,7 @@ func Integrations(tx *db.Tx, propertyID string) ([]*ent.Integration, error) {
 		Order(integration.ByName(), integration.ByID()).Limit(maxApps).All(tx.Context())
 }
 
-// Integration returns one integration of a property.
+// Integration returns one integration of a property, or a not-found fault.
 func Integration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
 	rows, err := tx.Integration.Read(tx.Context(), "property_id = $1 AND id = $2", propertyID, integrationID)
 	if err != nil {

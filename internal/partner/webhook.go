@@ -41,7 +41,8 @@ type WebhookChange struct {
 	Enabled *bool
 }
 
-// RegisterWebhook stores or changes a webhook. The string is the signing secret of a new webhook, which is shown once, or "" for a change.
+// RegisterWebhook stores or changes a webhook; an integration has at most MaxWebhooks. Events with PINs need the scope pins:read. The
+// string is the signing secret of a new webhook, which is shown once, or "" for a change.
 func (r *Registry) RegisterWebhook(tx *db.Tx, c WebhookChange, checkURL func(string) error) (*WebhookRow, string, error) {
 	own, err := Integration(tx, c.PropertyID, c.IntegrationID)
 	if err != nil {
@@ -135,7 +136,8 @@ func (r *Registry) createWebhook(tx *db.Tx, c WebhookChange) (*WebhookRow, strin
 	return row, secret, err
 }
 
-// updateWebhook changes a stored webhook. A webhook that gets a new URL, or is enabled again, starts without recorded failures.
+// updateWebhook changes a stored webhook. If it gets a new URL or is enabled again, its recorded failures and their notices end; after a
+// new URL, waiting retries are due at once. If it is disabled, it loses its cursors.
 func updateWebhook(tx *db.Tx, was *WebhookRow, c WebhookChange) (*WebhookRow, error) {
 	update := tx.Webhook.UpdateOne(was).Where(webhook.PropertyID(was.PropertyID))
 	moved := c.URL != "" && c.URL != was.URL
@@ -184,6 +186,7 @@ func WebhooksOf(tx *db.Tx, propertyID string) ([]*WebhookRow, error) {
 	return listWebhooks(tx, webhook.PropertyID(propertyID))
 }
 
+// listWebhooks returns the webhooks that match which, also disabled ones, in the order of their registration.
 func listWebhooks(tx *db.Tx, which ...predicate.Webhook) ([]*WebhookRow, error) {
 	rows, err := tx.Webhook.Query().Where(which...).Order(webhook.ByID()).All(tx.Context())
 	if err != nil {
@@ -213,7 +216,7 @@ func loadWebhook(tx *db.Tx, propertyID, webhookID string) (*WebhookRow, error) {
 	return row, nil
 }
 
-// RemoveWebhook deletes a webhook with its cursors, and returns it.
+// RemoveWebhook deletes a webhook with its cursors, resolves its notices, and returns it.
 func RemoveWebhook(tx *db.Tx, propertyID, integrationID, webhookID string) (*WebhookRow, error) {
 	row, err := Webhook(tx, propertyID, integrationID, webhookID)
 	if err != nil {
@@ -266,8 +269,8 @@ func (r *Registry) WebhookSecrets(tx *db.Tx, w *WebhookRow) ([]string, error) {
 	return secrets, nil
 }
 
-// Receives reports whether a webhook receives events of a kind. scopes are the present scopes of its integration: events that give access
-// to PINs need pins:read, which the integration may have lost.
+// Receives reports whether a webhook receives events of a kind; a disabled one receives none. scopes are the present scopes of its
+// integration: events that give access to PINs need pins:read, which the integration may have lost.
 func Receives(w *WebhookRow, scopes []string, kind event.Kind) bool {
 	if kind == event.PINGenerated && !slices.Contains(scopes, actor.PINsRead) || kind.Internal() {
 		return false

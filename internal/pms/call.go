@@ -32,8 +32,8 @@ type call struct {
 	key           string              // key is the idempotency key of checkIn; other actions have none
 	disclosure    *checkin.Disclosure // disclosure is the body of checkIn; other actions have none
 	message       *Message            // message is the body of a webhook; other actions have none
-	retryable     bool
-	urgent        bool // urgent means that a person is waiting, so the call ignores an open circuit breaker
+	retryable     bool                // retryable means that a failed attempt may be repeated: see mayRetry
+	urgent        bool                // urgent means that a person is waiting, so the call ignores an open circuit breaker
 }
 
 // answer is the answer of a partner to the last attempt of a call. latency is that of this attempt.
@@ -60,7 +60,7 @@ type request struct {
 type retryPolicy = retrypolicy.RetryPolicy[*answer]
 
 // newRetryPolicy returns the policy that decides when a call is tried again: after a retryableError, with a growing wait or the wait that
-// the partner asks for.
+// the partner asks for, at most l.Attempts times in all.
 func newRetryPolicy(l Limits) retryPolicy {
 	return retrypolicy.NewBuilder[*answer]().
 		HandleIf(func(_ *answer, err error) bool {
@@ -223,8 +223,8 @@ func isValidKey(key string) bool {
 	return key != "" && len(key) <= 128 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// acquire waits for one of the concurrent calls that the integration may make, and returns its state. The caller
-// releases it.
+// acquire waits for one of the concurrent calls that the integration or webhook may make, and returns its state, which the caller
+// releases. If none is free within the limit Wait, the error has CauseBusy.
 func (c *Client) acquire(ctx, limited context.Context, req *request) (*integrationState, *CallError) {
 	busy := &CallError{Action: req.call.action, Cause: CauseBusy, RetryAfter: c.limits.Wait}
 	state := c.states.acquire(cmp.Or(req.target.WebhookID, req.target.IntegrationID))

@@ -101,8 +101,8 @@ func (r *reader) readFloor(path string, raw json.RawMessage) string {
 	return r.readString(path, raw, 0, maxFloor)
 }
 
-// DecodeStatus decodes a getCheckInStatus answer. owing is an exact amount in owingCurrency, which is only optional if
-// owing is zero. The result is not a pmsv1.GetCheckInStatusResponse, because its double cannot hold every amount exactly.
+// DecodeStatus decodes a getCheckInStatus answer. owingCurrency may be missing only if owing is zero. The result is not a
+// pmsv1.GetCheckInStatusResponse, because its double cannot hold every amount exactly.
 func DecodeStatus(body []byte) (checkin.Status, []fault.Field) {
 	r := &reader{}
 	m := r.readObject("", r.jsonValue(body))
@@ -150,8 +150,8 @@ func (r *reader) readMoney(m map[string]json.RawMessage) money.Amount {
 	return amount
 }
 
-// DecodeError finds an error in an answer's body: {"error": {"reason", "message"}}, or {"error": "message"}, which some
-// partners send. It returns nil for an error of null, false or "", and for any other body.
+// DecodeError finds an error in an answer's body: {"error": {"reason", "message"}}, or {"error": "message"}, which some partners send. It
+// returns nil for an error of null, false or "", and without one. Any other value is an error without texts.
 func DecodeError(body []byte) *pmsv1.ErrorBody {
 	r := &reader{}
 	raw := r.jsonValue(body)

@@ -85,7 +85,8 @@ func (d *dialer) resolveAll(ctx context.Context, host string, guard func(netip.A
 }
 
 // addressCheck returns a function that reports whether a connection for a URL's host and port may go to an address. A host that the
-// operator has listed ([RulesOptions].Hosts) may have private addresses, a listed address only itself.
+// operator has listed ([RulesOptions].Hosts) may have private addresses, a listed address only itself. Others need an allowed port and a
+// public address.
 func (r *Rules) addressCheck(host, port string) func(netip.Addr) bool {
 	host = strings.ToLower(host)
 	n, err := strconv.ParseUint(port, 10, 16)

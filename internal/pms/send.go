@@ -98,8 +98,8 @@ func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.
 	return body, nil
 }
 
-// errorInAnswer returns the error that an answer reports: a status other than 2xx, or an error in the body. It returns
-// nil for a success.
+// errorInAnswer returns the error that an answer reports: a status other than 2xx, or an error in the body, except of a webhook. It
+// returns nil for a success.
 func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
 	found := DecodeError(body)
 	ok := res.StatusCode/100 == 2
@@ -118,7 +118,7 @@ func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
 	return failure
 }
 
-// parseRetryAfter parses both forms of the Retry-After header. The result is at most one hour.
+// parseRetryAfter parses both forms of the Retry-After header. The result is at most one hour, and 0 for any other text.
 func parseRetryAfter(value string, now time.Time) time.Duration {
 	var wait time.Duration
 	if seconds, err := strconv.ParseUint(value, 10, 31); err == nil {

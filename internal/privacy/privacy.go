@@ -27,7 +27,7 @@ const (
 type Field struct {
 	Class      Class
 	Protection Protection
-	Why        string // Why is the reason why personal data is stored unencrypted
+	Why        string // Why is the reason why personal data is stored unencrypted, or empty
 }
 
 // Name implements schema.Annotation of ent.

@@ -64,7 +64,7 @@ func (c CheckInChange) Problems() []fault.Field {
 	return wrong
 }
 
-// ownFieldProblems returns every invalid name and label of the property's questions.
+// ownFieldProblems returns every invalid name, label and language of the property's own questions.
 func ownFieldProblems(fields []OwnField) (wrong []fault.Field) {
 	named := map[string]bool{}
 	for i, f := range fields {
@@ -89,7 +89,8 @@ func ownFieldProblems(fields []OwnField) (wrong []fault.Field) {
 	return wrong
 }
 
-// GetCheckInSettings returns the rules of self check-in, or their defaults if none are stored.
+// GetCheckInSettings returns the rules of self check-in, or their defaults if none are stored. The caller must not change the result, which
+// may be shared.
 func GetCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error) {
 	type settingsOf string
 	return db.Cached(tx, []string{"check_in_settings"}, settingsOf(propertyID), func() (*CheckInSettings, error) {
@@ -121,7 +122,8 @@ func ListWithStaffEmail(view *db.Tx) ([]string, error) {
 	return ids, nil
 }
 
-// UpdateCheckInSettings changes rules of self check-in.
+// UpdateCheckInSettings changes rules of self check-in and returns all of them. If the days of invitations or reminders change, it makes
+// the property's invitations due.
 func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*CheckInSettings, error) {
 	if err := fault.Err(fault.Fields(c.Problems()...)); err != nil {
 		return nil, err

@@ -21,8 +21,8 @@ var deleteOrder = []string{
 }
 
 // DeleteRows deletes at most limit rows of a property, not counting rows that the database deletes with their owner. left means that rows
-// remain. The first call marks the property as one that is being deleted. The caller must check, in the same transaction, that no slot can
-// hold a code.
+// may remain. Before, it marks the property as one that is being deleted, takes its locks from their doors and deletes its cursors of
+// events. The caller must check, in the same transaction, that no slot can hold a code.
 func DeleteRows(tx *db.Tx, propertyID string, limit int64) (left bool, err error) {
 	mark := "UPDATE properties SET deleting_at = $1 WHERE id = $2 AND deleting_at IS NULL" // SQLite numbers parameters as they come
 	if _, err := tx.ExecContext(tx.Context(), mark, tx.Now(), propertyID); err != nil {
@@ -77,7 +77,7 @@ func DeleteUnindexed(ctx context.Context, d *db.DB, propertyID string) error {
 	return nil
 }
 
-// Delete deletes a property that has no rows left, and its data key.
+// Delete deletes a property that has no rows left, its SmartKey issuer, and its data key, without which no one can decrypt its data.
 func Delete(tx *db.Tx, propertyID string) error {
 	for _, table := range []string{"issuers", "properties", "property_keys"} {
 		if _, err := tx.ExecContext(tx.Context(), "DELETE FROM "+table+" WHERE id = $1", propertyID); err != nil {

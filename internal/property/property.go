@@ -177,7 +177,7 @@ func Update(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	return row, nil
 }
 
-// Get returns one property.
+// Get returns one property, or a not-found fault. The caller must not change the result, which may be shared.
 func Get(tx *db.Tx, propertyID string) (*ent.Property, error) {
 	type propertyOf string
 	return db.Cached(tx, []string{"properties"}, propertyOf(propertyID), func() (*ent.Property, error) {

@@ -17,8 +17,9 @@ import (
 // eventBatch bounds the events that one statement reads.
 const eventBatch = 1000
 
-// ListByAccess returns a page of the reservations whose access changed since q.Since, oldest change first, and the
-// token of the next page. A reservation that changes again while a client reads the pages is listed again.
+// ListByAccess returns a page of the reservations whose access changed since q.Since, oldest change first, and the token of the next page,
+// or "" at the end. A reservation that changes again while a client reads the pages is listed again. A page may have fewer than q.Size
+// entries.
 func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	after, err := q.afterEvent(tx, s.PropertyID)
 	if err != nil {
@@ -76,8 +77,8 @@ func (e accessEvent) matches(s Scope, q Query) bool {
 	return e.reservation != "" && (s.IntegrationID == "" || e.integration == s.IntegrationID) && (q.State == "" || e.state == string(q.State))
 }
 
-// afterEvent returns the event id after which the list begins: the last event of the previous page, or the last event
-// before q.Since.
+// afterEvent returns the event id after which the list begins: the last event of the previous page, or the last event before q.Since. It
+// returns 0 to begin with the first event.
 func (q Query) afterEvent(tx *db.Tx, propertyID string) (int64, error) {
 	if q.Token != "" {
 		return parseEventToken(q.Token)

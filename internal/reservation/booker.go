@@ -76,10 +76,10 @@ func (b Booker) words() []string {
 	return words
 }
 
-// maxWords bounds the words of a booker's name that are indexed.
+// maxWords bounds the words of a booker's name that are indexed, and the words of a search.
 const maxWords = 8
 
-// indexPrefixes returns the prefixes under which a booker is indexed: see [indexPrefix].
+// indexPrefixes returns the prefixes of at most maxWords words of the names, under which a booker is indexed: see [indexPrefix].
 func (b Booker) indexPrefixes() []string {
 	var out []string
 	for _, w := range b.words() {
@@ -116,7 +116,7 @@ func nameToken(keys *keyring.Ring, propertyID, beginning string) []byte {
 	return keys.MAC("name/"+propertyID, beginning)[:tokenSize]
 }
 
-// indexNames replaces the index entries of the former booker by those of the new booker.
+// indexNames replaces the index entries of the former booker by those of the new booker. former is nil for a new reservation.
 func (svc Service) indexNames(tx *db.Tx, row *ent.Reservation, b Booker, former *Booker) error {
 	wanted := b.indexPrefixes()
 	if former != nil {

@@ -42,7 +42,8 @@ func (m *merge) dates() {
 	}
 }
 
-// failDateOrder adds the error that the stay does not end after it starts, at a date field that the PMS sent.
+// failDateOrder adds the error that the stay does not end after it starts, at one date field that the PMS sent. It adds none if the patch
+// has no date.
 func (m *merge) failDateOrder() {
 	for _, f := range []Field{From, FromDate} {
 		if v, _ := m.patch.text(f); v != nil {
@@ -114,8 +115,8 @@ func (m *merge) checkYear(f Field, t time.Time) {
 	}
 }
 
-// instantOn returns the first instant at which clocks in a time zone show an hour on a day. If a clock change skips
-// the hour, it returns the instant of that change.
+// instantOn returns the first instant at which clocks in a time zone show an hour on a day. If a clock change skips the hour, it returns
+// the instant of that change. An invalid day gives zero, an invalid hour counts as 00:00.
 func instantOn(day, hour string, zone *time.Location) time.Time {
 	d, err := time.Parse(time.DateOnly, day)
 	if err != nil {

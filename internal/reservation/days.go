@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Day returns the start and the end of a day in the property's time zone. The text is YYYY-MM-DD, or empty for today.
+// Day returns the start and the end of a day in the property's time zone. The text is YYYY-MM-DD, from 1970 to 9000, or empty for today.
 func Day(property *ent.Property, text string, now time.Time) (begins, ends time.Time, err error) {
 	zone, err := clock.Zone(property.TimeZone)
 	if err != nil {
@@ -35,8 +35,8 @@ func Day(property *ent.Property, text string, now time.Time) (begins, ends time.
 // check-out hour moves the end by at most two days.
 const recomputedUntil = 48 * time.Hour
 
-// ListByDays lists up to limit reservations after an id whose dates the PMS gave as days and that have not ended,
-// ordered by id.
+// ListByDays lists the ids of up to limit reservations after an id, ordered by id: those whose dates the PMS gave as days, and that have
+// not ended or ended less than recomputedUntil ago.
 func ListByDays(view *db.Tx, propertyID, after string, limit int) ([]string, error) {
 	ids, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDGT(after), entreservation.ToAtGT(view.Now().Add(-recomputedUntil)),
 		entreservation.Or(entreservation.FromDateNotNil(), entreservation.ToDateNotNil())).
@@ -74,7 +74,8 @@ func (svc Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) erro
 	return svc.markAndPlan(tx, propertyID, entreservation.IDIn(stays...))
 }
 
-// recomputeDates stores the dates of a row under the given hours, and reports whether they changed.
+// recomputeDates stores the dates of a row under the given hours, and reports whether they changed. If so, it records a change of the
+// reservation and sets the new dates in row.
 func recomputeDates(tx *db.Tx, row *ent.Reservation, h Hours) (bool, error) {
 	from, to := recordOf(row).datesAt(h)
 	if from.Equal(row.FromAt) && to.Equal(row.ToAt) {

@@ -39,7 +39,7 @@ func (m *merge) money(before Record) {
 	}
 }
 
-// amount merges one amount of money and returns it in minor units of the merged currency. held is the stored amount in
+// amount merges one amount of money and returns it in minor units of the merged currency; nil means no amount. held is the stored amount in
 // minor units of heldCurrency.
 func (m *merge) amount(f Field, held *int64, heldCurrency *string) *int64 {
 	v, named := m.patch[f]
@@ -90,7 +90,8 @@ func toMinorUnits(literal string, places int) (int64, bool) {
 	return n, err == nil
 }
 
-// Decimal formats minor units of a currency as a decimal number. An empty currency is allowed.
+// Decimal formats minor units of a currency as a decimal number without zeros at its end: 150 of EUR is "1.5". With an empty currency the
+// number has defaultDecimals.
 func Decimal(minor int64, currency string) string {
 	places := defaultDecimals
 	if currency != "" {

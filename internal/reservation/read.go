@@ -28,6 +28,7 @@ func notFound() error {
 	return fault.New(fault.NotFound, fault.ReservationNotFound, "no such reservation at this property")
 }
 
+// Row is a stored reservation.
 type Row = ent.Reservation
 
 // Get returns a reservation by its Latchkey id, or a not-found fault if the scope has none with this id.
@@ -58,7 +59,7 @@ func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reserva
 	return rows[0], nil
 }
 
-// Query selects a page of [List] or [ListByAccess].
+// Query selects a page of [List] or [ListByAccess]. Token is that of the page before, or empty. An empty State selects all.
 type Query struct {
 	Size  int
 	Token string
@@ -66,7 +67,8 @@ type Query struct {
 	State access.State
 }
 
-// List returns a page of reservations, oldest change first, and the token of the next page.
+// List returns a page of reservations, oldest change first, and the token of the next page, or "" at the end. A page may have fewer than
+// q.Size entries.
 func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	from, err := q.startCursor()
 	if err != nil {
@@ -107,7 +109,7 @@ func (q Query) startCursor() (cursor, error) {
 	return cursor{at, reservationID}, nil
 }
 
-// PlaceOf returns the space of a reservation under the current mapping.
+// PlaceOf returns the space of a reservation under the current mapping. The place has no space if the reservation has none.
 func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
 	place, _, err := space.Resolve(tx, stayOf(row, false).Space)
 	return place, err
@@ -157,8 +159,8 @@ func ParsePageToken(token string) (at time.Time, reservationID string, err error
 	return ParsePageTokenOf(id.Reservation, token)
 }
 
-// ParsePageTokenOf is the inverse of PageToken for a list of entries whose ids have a prefix. It rejects every string that PageToken does not
-// return, because clients send the token.
+// ParsePageTokenOf is the inverse of PageToken for a list of entries whose ids have a prefix. It rejects every string that PageToken does
+// not return, because clients send the token.
 func ParsePageTokenOf(prefix, token string) (at time.Time, lastID string, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) > 8 {

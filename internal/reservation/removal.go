@@ -241,7 +241,7 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, has remains, k
 	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: kind.Key(row.ID)})
 }
 
-// eraseBlocked erases what the guests of a reservation entered, and the notices about it.
+// eraseBlocked erases what the guests of a reservation entered, and the notices about it, except those that its removal is blocked.
 func eraseBlocked(tx *db.Tx, row *ent.Reservation) error {
 	n, err := EraseGuests(tx, row.PropertyID, row.ID)
 	if err != nil || n == 0 {
@@ -302,8 +302,8 @@ func resolveBlockNotices(tx *db.Tx, propertyID, reservationID string, present Bl
 	return nil
 }
 
-// EraseBooker clears the personal data of a reservation: the booker, the name index, the companions and the names of
-// phones. Later changes by the PMS do not restore them.
+// EraseBooker clears the personal data of a reservation: the booker, the name index, the companions and the names of phones. It does
+// nothing if they are erased already. Later changes by the PMS do not restore them.
 func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 	if row.ErasedAt != nil {
 		return nil
@@ -330,12 +330,12 @@ func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 	return appendChange(tx, &erased)
 }
 
-// inGrantIndex repeats the condition of the partial index of commands by grant. Neither database would use the index
-// if the condition were a parameter.
+// inGrantIndex repeats the condition of the partial index of unlock commands by grant. Neither database would use the index if the
+// condition were a parameter.
 func inGrantIndex(s *sql.Selector) { s.Where(sql.ExprP("grant_id <> ''")) }
 
-// removeAll deletes reservations with all that belongs to them. The caller made sure that no lock holds a code of their
-// grants, and that the list of revoked SmartKeys needs none of their numbers.
+// removeAll deletes reservations with all that belongs to them, also their events and notices, and stores a tombstone for each. The caller
+// made sure that no lock holds a code of their grants, and that the list of revoked SmartKeys needs none of their numbers.
 func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservation, grantIDs []string) error {
 	ctx := tx.Context()
 	tombstones := make([]*ent.TombstoneCreate, len(rows))

@@ -27,10 +27,10 @@ const (
 	maxTouched = 200
 )
 
-// Replan replans the checked-in reservations that a change of the property's settings, spaces, mapping, doors or
-// locks affects. It plans the first of them in the transaction of that change and marks the others for
-// [Service.PlanDue]. It also recomputes their dates from the property's current hours; [Service.CompleteDays] does
-// that for reservations in other states.
+// Replan replans the checked-in reservations that a change of the property's settings, spaces, mapping, doors or locks affects. It plans
+// the first of them in the transaction of that change and marks the others for [Service.PlanDue]. It also recomputes their dates from the
+// property's current hours; [Service.CompleteDays] does that for reservations in other states. It makes the property's staff, one-time and
+// backup codes due, too.
 func (svc Service) Replan(tx *db.Tx, propertyID string, t space.AffectedStays) error {
 	if t.Empty() {
 		return nil
@@ -128,7 +128,7 @@ func (svc Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Res
 	return ids, svc.replanStarted(tx, propertyID, rows)
 }
 
-// replanStarted replans the access of reservations that are checked in.
+// replanStarted recomputes the dates and replans the access of those reservations that are checked in. It skips the others.
 func (svc Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reservation) error {
 	rules, hours, err := loadRules(tx, propertyID)
 	if err != nil {

@@ -44,8 +44,8 @@ const (
 	longestStay = 400
 )
 
-// Search returns a page of the matching reservations of a property, latest arrival first, and the token of the next
-// page. A page with fewer than Size results is not always the last.
+// Search returns a page of the matching reservations of a property, latest arrival first, and the token of the next page, or "" at the end.
+// A page with fewer than Size results is not always the last.
 func (svc Service) Search(view *db.Tx, propertyID string, s Search) (found []Found, next string, err error) {
 	where, text, err := svc.conditions(view, propertyID, s)
 	if err != nil || where == nil {

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	// maxSameNumber bounds the reservations that share a number or a group.
+	// maxSameNumber bounds the reservations with one number or group that a search finds. It finds no more.
 	maxSameNumber = 500
 	// maxSameRoom bounds the rooms and beds whose names match a text. A text that matches more, such as "room", names no room.
 	maxSameRoom = 20
@@ -79,8 +79,8 @@ func (svc Service) textCondition(view *db.Tx, propertyID string, m *textMatch) (
 	return entreservation.Or(either...), nil
 }
 
-// findByNumber lists the ids of the reservations that have a booking number, a PMS id or a Latchkey id, and those of
-// the group with this code.
+// findByNumber lists the ids of up to maxSameNumber reservations that have a booking number, a PMS id or a Latchkey id, or belong to the
+// group with this code.
 func findByNumber(view *db.Tx, propertyID, number string) ([]string, error) {
 	integrations, err := view.Integration.Query().Where(entintegration.PropertyID(propertyID)).IDs(view.Context())
 	if err != nil {

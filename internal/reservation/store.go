@@ -231,8 +231,9 @@ func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error
 	return row, recordChange(tx, row, nil)
 }
 
-// update stores a changed record and appends it to the list of changes. held is the record before the change, r the
-// record after it. It encrypts and indexes the booker only if the booker changed.
+// update stores a changed record and appends it to the list of changes. held is the record before the change, r the record after it. It
+// encrypts and indexes the booker only if the booker changed. Depending on the change, it also ends an extension of access, ends links at
+// the booker's former address, reopens official forms and resolves notices that the removal is blocked.
 func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
 	before, sealed, rebooked := row, row.Booker, !r.Booker.equal(held.Booker)
 	if rebooked {
@@ -301,8 +302,8 @@ func reopenForms(tx *db.Tx, row *ent.Reservation) error {
 	return nil
 }
 
-// recordChange appends a stored reservation to the list of changes and reschedules the check of its arrival. before
-// is the former row, or nil.
+// recordChange appends a stored reservation to the list of changes and makes the check of its arrival due if it is near. before is the
+// former row, or nil.
 func recordChange(tx *db.Tx, row, before *ent.Reservation) error {
 	if err := appendChange(tx, row); err != nil {
 		return err
@@ -310,7 +311,7 @@ func recordChange(tx *db.Tx, row, before *ent.Reservation) error {
 	return rescheduleArrivalCheck(tx, row, before)
 }
 
-// execOne returns an error unless the statement changes exactly one row.
+// execOne runs a statement that stores a reservation. It returns an error unless the statement changes exactly one row.
 func execOne(tx *db.Tx, statement string, values []any) error {
 	done, err := tx.ExecContext(tx.Context(), statement, values...)
 	if err == nil {

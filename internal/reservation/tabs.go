@@ -78,7 +78,7 @@ func literal(condition string) predicate.Reservation {
 	return func(s *sql.Selector) { s.Where(sql.ExprP(condition)) }
 }
 
-// conditions returns the conditions for the stays in a list of the day.
+// conditions returns the conditions for the stays in a list of the day. Any other tab than InHouse and Departures means Arrivals.
 func (s span) conditions(tab Tab) []predicate.Reservation {
 	leftBefore := entreservation.And(isOver, leftBetween(time.Time{}, s.begins))
 	switch {
@@ -97,7 +97,7 @@ func (s span) conditions(tab Tab) []predicate.Reservation {
 	return []predicate.Reservation{entreservation.StateIn(Arriving...), entreservation.FromAtGTE(s.begins), entreservation.FromAtLT(s.ends)}
 }
 
-// ListDay returns a page of one list of a day, such as its arrivals, and the token of the next page. Departures are
+// ListDay returns a page of one list of a day, such as its arrivals, and the token of the next page, or "" at the end. Departures are
 // ordered by their end, other stays by their start.
 func ListDay(view *db.Tx, property *ent.Property, q DayQuery) (rows []*ent.Reservation, next string, err error) {
 	day, err := daySpan(property, q.Day, view.Now())
@@ -172,7 +172,7 @@ func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, er
 const maxArrivals = 5000
 
 // CountArrivals returns how many stays of a day begin in each space of a property, by the space's id; those whose room is not known count
-// under "". text is the day as YYYY-MM-DD, or empty for today. date is that day as YYYY-MM-DD.
+// under "". It counts the first maxArrivals. text is the day as YYYY-MM-DD, or empty for today. date is that day as YYYY-MM-DD.
 func CountArrivals(view *db.Tx, property *ent.Property, text string) (counts map[string]int, date string, err error) {
 	day, err := daySpan(property, text, view.Now())
 	if err != nil {

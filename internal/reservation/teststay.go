@@ -36,7 +36,8 @@ func (svc Service) FindTest(view *db.Tx, s Scope) (*ent.Reservation, error) {
 	return row, nil
 }
 
-// StartTest books a test stay in a room or bed, from now on, and ends an earlier test stay.
+// StartTest books a test stay in a room or bed, from now until testLasts later, and ends an earlier test stay. It does not check the guest
+// in.
 func (svc Service) StartTest(tx *db.Tx, s Scope, spaceID string) (Stored, error) {
 	if _, err := svc.ChangeTest(tx, s, access.Processed); err != nil && !fault.Has(err, fault.ReservationNotFound) {
 		return Stored{}, err
@@ -48,7 +49,8 @@ func (svc Service) StartTest(tx *db.Tx, s Scope, spaceID string) (Stored, error)
 	}, nil)
 }
 
-// ChangeTest changes the state of the test stay as a PMS does: Started checks the guest in, Processed ends the stay.
+// ChangeTest changes the state of the test stay as a PMS does: Started checks the guest in, Processed ends the stay. It returns
+// [ErrNoTestStay] if there is none.
 func (svc Service) ChangeTest(tx *db.Tx, s Scope, state access.State) (Stored, error) {
 	row, err := svc.FindTest(tx, s)
 	if err != nil {

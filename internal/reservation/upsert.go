@@ -36,8 +36,9 @@ type Service struct {
 	Keep time.Duration // Keep is the longest retention period after the end of a stay; 0 means forever. A property may have a shorter one
 }
 
-// Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. The error has
-// all wrong fields: those found here and those that the caller passes in wrong.
+// Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. A patch that is late or older than
+// the stored reservation changes nothing: see Stored.Stale. The error has all wrong fields: those found here and those that the caller
+// passes in wrong. After the commit it notifies the topic [Started] if the PMS checked the guest in.
 func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
 	pmsID, _ := p.text(PMSID)
 	found, err := svc.loadCurrent(tx, s, db.OrZero(pmsID))
@@ -106,7 +107,7 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 // Started is the topic of notifications that the PMS started a stay. The key is the id of the reservation.
 const Started db.Topic = "reservation.started"
 
-// fieldErrors returns one error with all wrong fields, each field once.
+// fieldErrors returns one error with all wrong fields, each field once, or nil if there are none.
 func fieldErrors(wrong, more []fault.Field) error {
 	for _, f := range more {
 		if !slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == f.Path || isSameMistake(w, f) }) {
@@ -136,8 +137,8 @@ func isStale(p Patch, row *ent.Reservation) bool {
 	return ok && row.PmsUpdatedAt != nil && at.UTC().Truncate(time.Microsecond).Before(*row.PmsUpdatedAt)
 }
 
-// checkOwnSpace rejects a patch that names a Latchkey space of another property, or none. A stored space that was
-// deleted since is no error.
+// checkOwnSpace rejects a patch that names a Latchkey space that this property does not have. A stored space that was deleted since is no
+// error.
 func checkOwnSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 	if v, _ := p.text(OwnSpaceID); v == nil || r.OwnSpaceID == nil {
 		return nil

@@ -52,8 +52,8 @@ func (b *browser) open(ctx context.Context, ref string) error {
 	return b.load(ctx, http.MethodGet, ref, nil)
 }
 
-// load sends a request and follows redirects. Then the answer is the current page; a status other than success is an error. form may be
-// nil.
+// load sends a request and follows redirects. Then the answer is the current page, cut at maxPage. A status other than 200 is an error.
+// form may be nil.
 func (b *browser) load(ctx context.Context, method, ref string, form url.Values) error {
 	u, err := url.Parse(ref)
 	if err != nil {
@@ -119,7 +119,7 @@ func attribute(tag, name string) string {
 	return html.UnescapeString(value)
 }
 
-// forms returns the forms of the page's main part. The choices of language and colors are outside it.
+// forms returns the forms of the page's main part, without the choices of language and colors. Boxes and radio buttons are not chosen.
 func (b *browser) forms() (out []pageForm) {
 	_, main, _ := strings.Cut(b.page, "<main")
 	for _, m := range formPattern.FindAllStringSubmatch(main, -1) {
@@ -179,7 +179,8 @@ func (b *browser) askedFor(answers map[string]string) map[string]string {
 	return asked
 }
 
-// submit sends the page's first form that has a field for each of the answers. The keys of the answers are ids of fields.
+// submit sends the page's first form that has a field for each of the answers and no button named "do". The keys of the answers are ids of
+// fields.
 func (b *browser) submit(ctx context.Context, answers map[string]string) error {
 	for _, f := range b.forms() {
 		if !slices.ContainsFunc(slices.Collect(maps.Keys(answers)), func(id string) bool { return f.names[id] == "" }) && len(f.does) == 0 {
@@ -220,7 +221,7 @@ func (b *browser) choose(ctx context.Context, do string, answers map[string]stri
 }
 
 // fill opens the form that the page of the stay links to, and answers its questions until the page that shows all answers. It returns the
-// questions.
+// headings of the questions. It fails at a question that answers lacks.
 func (b *browser) fill(ctx context.Context, answers map[string]string) (asked []string, err error) {
 	form := slices.IndexFunc(b.links(), func(l string) bool { return strings.Contains(l, "/form/") })
 	if form < 0 {
@@ -242,7 +243,7 @@ func (b *browser) fill(ctx context.Context, answers map[string]string) (asked []
 	return asked, nil
 }
 
-// press presses the button of the check-in's next step, and returns its value, such as "complete".
+// press presses the first button of the check-in's next step, and returns its value, such as "complete". It fails if the page has none.
 func (b *browser) press(ctx context.Context) (do string, err error) {
 	for _, f := range b.forms() {
 		if len(f.does) > 0 {

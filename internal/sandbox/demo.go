@@ -16,7 +16,7 @@ type Step struct {
 	Run func(ctx context.Context) (outcome []string, err error)
 }
 
-// Observer is notified of the beginning and the end of each step of the demo.
+// Observer is notified of the beginning and the end of each step of the demo. Steps are numbered from 1. err is nil if the step succeeded.
 type Observer interface {
 	Begin(number int, title string)
 	End(outcome []string, err error, took time.Duration)
@@ -35,7 +35,7 @@ func (e *StepError) Error() string { return fmt.Sprintf("step %d, %q: %v", e.Num
 // Unwrap returns the cause.
 func (e *StepError) Unwrap() error { return e.Err }
 
-// RunDemo runs every step of the demo and checks its outcome. It stops at the first failure.
+// RunDemo runs every step of the demo and checks its outcome. It stops at the first failure and returns a *StepError.
 func (w *World) RunDemo(ctx context.Context, to Observer) error {
 	s := &demo{World: w}
 	for i, step := range s.steps() {
@@ -128,7 +128,8 @@ func (s *demo) checkMapping(ctx context.Context) ([]string, error) {
 	return joinInLines(pairs, 4), nil
 }
 
-// newBooking returns the fields of a reservation for a number of nights from today. last is the family name; more has further fields.
+// newBooking returns the fields of a reservation for a number of nights from today, for one adult. last is the family name; more has
+// further fields, which override these.
 func newBooking(number, last string, nights int, more map[string]any) map[string]any {
 	now := time.Now()
 	b := map[string]any{
@@ -141,7 +142,7 @@ func newBooking(number, last string, nights int, more map[string]any) map[string
 	return b
 }
 
-// mailAddress returns an address for a family name. Characters other than a to z are left out.
+// mailAddress returns an address for a family name. Characters other than a to z are left out; if none is left, it is guest@example.com.
 func mailAddress(name string) string {
 	local := strings.Map(func(r rune) rune {
 		if r < 'a' || r > 'z' {

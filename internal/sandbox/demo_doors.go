@@ -107,7 +107,7 @@ func (s *demo) typeOldPINs(ctx context.Context) ([]string, error) {
 }
 
 // awaitPlan waits until the access plan of a reservation has the status, and each of its doors has the evidence ("used" counts as
-// "verified"). It returns the answer with the reservation.
+// "verified"). It returns the answer with the reservation, its PIN and plan. Like [World.Await] it gives up after a time.
 func (s *demo) awaitPlan(ctx context.Context, id, status, evidence string) (a Answer, err error) {
 	seen := ""
 	err = s.Await(ctx, "the access of "+id+" is "+status+" and "+evidence, func(ctx context.Context) (bool, error) {
@@ -155,7 +155,7 @@ func (s *demo) pushOK(ctx context.Context, id string, fields map[string]any) (An
 	return a, err
 }
 
-// accessPlan returns the access plan in the answer about a reservation.
+// accessPlan returns the access plan in the answer about a reservation, or nil.
 func accessPlan(a Answer) map[string]any {
 	p, _ := a.Data()["access"].(map[string]any)
 	return p

@@ -66,8 +66,8 @@ func (s *demo) linkIn(text string) string {
 	return ""
 }
 
-// awaitMail waits until the mailbox has a mail for which fits returns true, and returns its text. If it does not come, the error is
-// "waiting until" and the text in what.
+// awaitMail waits until one of the latest mails in the mailbox (mailsShown) is one for which fits returns true, and returns its text. If it
+// does not come, the error is "waiting until" and the text in what.
 func (s *demo) awaitMail(ctx context.Context, what string, fits func(*propertyv1.MailText) bool) (text *propertyv1.MailText, err error) {
 	mails := propertyv1.NewMailServiceClient(s.public)
 	err = s.Await(ctx, what, func(ctx context.Context) (bool, error) {
@@ -159,7 +159,8 @@ func (s *demo) stopAtKiosk(ctx context.Context) ([]string, error) {
 	return []string{"found by booking number and family name", "the kiosk reads: an open amount of " + owed + " EUR"}, nil
 }
 
-// advance presses the next step's button on the tablet until the page with this path is open.
+// advance presses the next step's button on the tablet until the page with this path is open. It waits while the service asks the PMS, and
+// gives up after 20 presses or awaitTimeout.
 func (s *demo) advance(ctx context.Context, page string) error {
 	pressed := []string{}
 	return s.Await(ctx, "the kiosk shows "+page, func(ctx context.Context) (bool, error) {

@@ -132,7 +132,8 @@ func (s *demo) smartKeyLink(ctx context.Context) (string, error) {
 	return made.Link, nil
 }
 
-// present opens a door with the phone's SmartKey, and returns the lines that describe the outcome. keys is the service's API for phones.
+// present opens a door with the phone's SmartKey through the service, and returns the lines that describe the outcome. keys is the
+// service's API for phones. It fails unless the door opens.
 func (s *demo) present(ctx context.Context, keys guestv1.SmartKeyServiceClient, phone *smartkey.Phone, door smartkey.Door) ([]string, error) {
 	var greeting smartkey.Greeting
 	err := s.Await(ctx, "the bridge greets the phone", func(ctx context.Context) (bool, error) {

@@ -72,7 +72,7 @@ func (p *PMS) Bookings() []Booking {
 	return out
 }
 
-// SetConduct changes how the PMS answers for a reservation.
+// SetConduct changes how the PMS answers getCheckInStatus and checkIn for a reservation.
 func (p *PMS) SetConduct(id string, c Conduct) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -99,7 +99,7 @@ func (p *PMS) SetOwing(ctx context.Context, id string, amount float64) (Answer, 
 	return p.Push(ctx, id, map[string]any{"owing": amount, "owingCurrency": "EUR"})
 }
 
-// SharedGuest returns the data of the main guest that the service sent with its last checkIn of a reservation.
+// SharedGuest returns the data of the main guest that the service sent with its last checkIn of a reservation, or nil.
 func (p *PMS) SharedGuest(id string) map[string]any {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -156,7 +156,7 @@ func (p *PMS) serveCheckInStatus(w http.ResponseWriter, r *http.Request, _ []byt
 	writeJSON(w, http.StatusOK, statusOf(fields))
 }
 
-// statusOf returns the answer of getCheckInStatus for a reservation.
+// statusOf returns the answer of getCheckInStatus for a reservation. Without the fields, nothing is owed and the room is ready.
 func statusOf(fields map[string]any) map[string]any {
 	out := map[string]any{"owing": 0, "owingCurrency": "EUR", "roomReady": true}
 	for _, f := range []string{"owing", "owingCurrency", "roomReady"} {
@@ -167,8 +167,8 @@ func statusOf(fields map[string]any) map[string]any {
 	return out
 }
 
-// serveCheckIn checks a guest in. Like a real PMS, it pushes the changed reservation after its answer. A repeated Idempotency-Key has no
-// second effect.
+// serveCheckIn checks a guest in. It refuses if the reservation is neither confirmed nor started, the stay is not paid, or the room is not
+// ready. Like a real PMS, it pushes the changed reservation after its answer. A repeated Idempotency-Key has no second effect.
 func (p *PMS) serveCheckIn(w http.ResponseWriter, r *http.Request, body []byte) {
 	var asked struct {
 		ReservationID string         `json:"reservationId"`
@@ -252,7 +252,8 @@ func (p *PMS) runLater(f func()) {
 	}
 }
 
-// takeKey records the idempotency key of a checkIn for a reservation, and reports whether it is new. An empty key is always new.
+// takeKey records the idempotency key of a checkIn for a reservation, and reports whether it is new. An empty key is always new. Only the
+// last maxKeys are remembered.
 func (p *PMS) takeKey(key, id string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -18,7 +18,7 @@ func (w *World) KeypadURL() string {
 // PMSURL returns the base URL of the PMS.
 func (w *World) PMSURL() string { return "http://" + w.pms.Addr().String() }
 
-// TypePIN types a PIN at a door's keypad, and returns whether the lock opened or why not.
+// TypePIN types a PIN at a door's keypad, and returns whether the lock opened or why not. An error means that the door has no lock.
 func (w *World) TypePIN(_ context.Context, doorID, pin string) (sim.Press, error) {
 	return w.Site.Press(w.doors[doorID], slot.PIN(pin))
 }

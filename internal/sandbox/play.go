@@ -84,7 +84,7 @@ func newPlay(w *World) (http.Handler, error) {
 const playPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // protect wraps next, so that other websites cannot use it: it refuses requests with a foreign Host header (DNS rebinding), and forms of
-// other sites.
+// other sites. It also sets security headers and limits bodies.
 func (p *play) protect(next http.Handler) http.Handler {
 	next = http.NewCrossOriginProtection().Handler(next)
 	return http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {

@@ -124,8 +124,8 @@ func placeOf(fields map[string]any) string {
 	return stringIn(fields, "roomId")
 }
 
-// placeFields returns the fields that move a reservation to a room or bed of the PMS, and the place's name. ok is false if there is no
-// such place.
+// placeFields returns the fields that move a reservation to a room or bed of the PMS, and the place's name. ok is false if there is no such
+// place. fields has no bedId for a room.
 func placeFields(id string) (fields map[string]any, name string, ok bool) {
 	for _, o := range places(id) {
 		if o.On {
@@ -140,7 +140,7 @@ func placeFields(id string) (fields map[string]any, name string, ok bool) {
 	return fields, name, ok
 }
 
-// nextNumber returns the first booking number that is higher than all of these reservations'.
+// nextNumber returns the first booking number that is higher than all of these reservations', and at least firstNumber.
 func nextNumber(all []Booking) string {
 	next := firstNumber
 	for _, b := range all {
@@ -151,7 +151,7 @@ func nextNumber(all []Booking) string {
 	return strconv.Itoa(next)
 }
 
-// createBooking handles the form for a new reservation.
+// createBooking handles the form for a new reservation: the PMS pushes one for two nights from today.
 func (p *play) createBooking(rw http.ResponseWriter, r *http.Request) {
 	fields, _, ok := placeFields(r.FormValue("place"))
 	name := strings.TrimSpace(r.FormValue("name"))

@@ -48,7 +48,8 @@ func (p *play) stayID(ctx context.Context, id string) (string, error) {
 	return known, nil
 }
 
-// viewStays returns what the page shows of the stays that are not canceled. opened is the reservation whose controls stay open.
+// viewStays returns what the page shows of the stays that are not canceled and that the service has. opened is the reservation whose
+// controls stay open.
 func (p *play) viewStays(ctx context.Context, bookings []Booking, opened string) ([]stayView, error) {
 	talks, err := propertyv1.NewMessageServiceClient(p.w.public).ListConversations(p.w.Staff(ctx), &propertyv1.ListConversationsRequest{PageSize: 200})
 	if err != nil {
@@ -78,7 +79,7 @@ func (p *play) viewStays(ctx context.Context, bookings []Booking, opened string)
 	return out, nil
 }
 
-// addMessages adds the latest message and the number of unread ones in the conversations of a stay. talks are the conversations of all
+// addMessages adds to v the latest message and the number of unread ones in the conversations of a stay. talks are the conversations of all
 // stays, the latest first; id is the service's id of the stay.
 func (v *stayView) addMessages(talks []*propertyv1.Conversation, id string) {
 	unread := 0
@@ -97,7 +98,8 @@ func (v *stayView) addMessages(talks []*propertyv1.Conversation, id string) {
 	}
 }
 
-// addErasures adds the state of each erasure of data of a stay: of the whole party, or of a companion. id is the service's id of the stay.
+// addErasures adds to v the state of each erasure of data of a stay: of the whole party, or of a companion. id is the service's id of the
+// stay.
 func (v *stayView) addErasures(all []*propertyv1.ErasureItem, id string) {
 	for _, e := range all {
 		if e.GetReservationId() != id {

@@ -97,14 +97,15 @@ func (p *PMS) SetSpaces(spaces []Space) {
 	p.spaces = slices.Clone(spaces)
 }
 
-// FailCalls makes the PMS answer every call of the service with an HTTP status, until FailCalls(0).
+// FailCalls makes the PMS answer every call of the service with an HTTP status, until FailCalls(0). Calls without the token get 401 as
+// before.
 func (p *PMS) FailCalls(status int) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failStatus = status
 }
 
-// Calls lists the calls of the service so far.
+// Calls lists the first maxCalls calls of the service, including those that the PMS refused.
 func (p *PMS) Calls() []Call {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,13 +118,14 @@ type Answer struct {
 	Body   map[string]any
 }
 
-// Data returns the object "data" of the answer.
+// Data returns the object "data" of the answer, or nil.
 func (a Answer) Data() map[string]any {
 	d, _ := a.Body["data"].(map[string]any)
 	return d
 }
 
-// Do calls the service's REST API as this PMS.
+// Do calls the service's REST API as this PMS. body may be nil. Every status is an Answer without an error; an answer that is no JSON is an
+// error.
 func (p *PMS) Do(ctx context.Context, method, path string, body any) (Answer, error) {
 	var raw io.Reader
 	if body != nil {
@@ -179,7 +181,8 @@ func (p *PMS) Register(ctx context.Context, self string) error {
 	return nil
 }
 
-// Push merges fields into a reservation of the PMS and sends them to the service, as a PMS does with each change.
+// Push merges fields into a reservation of the PMS and sends them to the service, as a PMS does with each change. The PMS keeps them even
+// if the service refuses them: check the status of the answer.
 func (p *PMS) Push(ctx context.Context, id string, fields map[string]any) (Answer, error) {
 	sent := maps.Clone(fields)
 	meta, _ := sent["pmsMeta"].(map[string]any)
@@ -196,7 +199,8 @@ func (p *PMS) Push(ctx context.Context, id string, fields map[string]any) (Answe
 	return p.Do(ctx, http.MethodPatch, "/v1/reservations", sent)
 }
 
-// mergeReservation stores changed fields of a reservation in the PMS without a push. It creates the reservation if necessary.
+// mergeReservation stores changed fields of a reservation in the PMS without a push. It creates the reservation if necessary, and fails
+// beyond maxReservations.
 func (p *PMS) mergeReservation(id string, fields map[string]any) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -212,7 +216,8 @@ func (p *PMS) mergeReservation(id string, fields map[string]any) error {
 	return nil
 }
 
-// recordCall records a call of the service to the endpoint for an action, and reports whether its token is valid.
+// recordCall records a call of the service to the endpoint for an action, up to maxCalls, and reports whether its token is valid. An
+// invalid signature is only recorded.
 func (p *PMS) recordCall(action string, r *http.Request, body []byte) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -38,7 +38,8 @@ func (p *PMS) Handler() http.Handler {
 
 const maxBodySize = 1 << 20
 
-// authorized wraps the endpoint for an action. It records each call, refuses calls without the token, and passes the body to next.
+// authorized wraps the endpoint for an action. It records each call, refuses calls without the token, and passes the body to next. After
+// FailCalls it answers itself.
 func (p *PMS) authorized(action string, next func(http.ResponseWriter, *http.Request, []byte)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxBodySize))

@@ -71,7 +71,7 @@ func FurtherRoom(i int) string { return fmt.Sprintf("R%d", firstFurtherRoom+i) }
 // FurtherRoomName returns the name of a room that Config.Rooms adds, by its number from 0 on.
 func FurtherRoomName(i int) string { return fmt.Sprintf("Room %d", firstFurtherRoom+i) }
 
-// setUp creates the property, its spaces, bridge, locks and integration.
+// setUp creates the property, its spaces, bridge, locks and integration. With Play it also prepares self check-in and opens the play page.
 func (w *World) setUp(ctx context.Context, c Config) error {
 	for _, step := range []func(context.Context, Config) error{w.createProperty, w.createSpaces, w.createBridge, w.connectPMS, w.mapSpaces} {
 		if err := step(ctx, c); err != nil {
@@ -171,7 +171,8 @@ func (w *World) createBridge(ctx context.Context, c Config) error {
 // pmsName is the name of the PMS's app.
 const pmsName = "Sandbox PMS"
 
-// connectPMS connects the PMS as a partner app of the property. The PMS registers its endpoints.
+// connectPMS connects the PMS as a partner app of the property, and creates the api-key. The PMS registers its endpoints. A second property
+// uses the app of the first.
 func (w *World) connectPMS(ctx context.Context, _ Config) error {
 	if w.app == "" {
 		app, err := adminv1.NewAppServiceClient(w.admin).CreateApp(ctx, &adminv1.CreateAppRequest{Name: pmsName})
@@ -198,7 +199,7 @@ func (w *World) connectPMS(ctx context.Context, _ Config) error {
 	return w.PMS.Register(ctx, "http://"+w.pms.Addr().String())
 }
 
-// mapSpaces makes the service read getSpaces and maps the listed spaces to those of the property by name.
+// mapSpaces makes the service read getSpaces and maps the listed spaces to those of the property by name. It fails unless all are mapped.
 func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 	mappings := propertyv1.NewMappingServiceClient(w.public)
 	read := &propertyv1.ReadSpacesRequest{Id: w.IntegrationID}
@@ -219,7 +220,7 @@ func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 const awaitTimeout = 30 * time.Second
 
 // Await polls holds until it returns true, for at most awaitTimeout. Errors of holds count as false; the timeout error contains the last
-// one. what completes its text, "waiting until ...".
+// one. what completes its text, "waiting until ...". Await also fails if a part of the World does.
 func (w *World) Await(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, awaitTimeout)
 	defer cancel()

@@ -21,8 +21,8 @@ var DemoGroups = []string{"identity", "contact"}
 
 const houseRules = "Quiet from 22:00 to 7:00. No smoking inside. Check-out is until 11:00."
 
-// setUpCheckIn sets the rules of self check-in, switches invitations on and creates a kiosk. mandatory has the groups of data that guests
-// must give.
+// setUpCheckIn sets the rules of self check-in, switches invitations on, and creates a kiosk, a link for staff and the first bookings.
+// mandatory has the groups of data that guests must give.
 func (w *World) setUpCheckIn(ctx context.Context, mandatory []string) error {
 	staff := w.Staff(ctx)
 	rule, rules, phone, email, accent := "none", houseRules, "+351 21 000 0000", "desk@miramar.example", "#0b5d66"

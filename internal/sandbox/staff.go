@@ -45,7 +45,7 @@ func (w *World) countPeople(ctx context.Context) (int, error) {
 	return len(found.GetData().GetList()), nil
 }
 
-// unusedStaffLink returns the link for staff, or "" once a person has joined with it.
+// unusedStaffLink returns the link for staff, or "" once a person has joined the staff since the link was made.
 func (p *play) unusedStaffLink(ctx context.Context) (string, error) {
 	people, err := p.w.countPeople(ctx)
 	if err != nil {

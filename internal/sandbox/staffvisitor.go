@@ -15,7 +15,7 @@ type StaffVisitor struct {
 	site string // the scheme and host of all pages
 }
 
-// JoinAsOwner makes a new person owner of the property and signs the person in.
+// JoinAsOwner makes a new person owner of the property and signs the person in. It uses a new link, so an earlier [World.StaffLink] ends.
 func (w *World) JoinAsOwner(ctx context.Context, email string) (*StaffVisitor, error) {
 	link, err := w.NewStaffLink(ctx)
 	if err != nil {
@@ -48,6 +48,7 @@ func (c *StaffVisitor) Post(ctx context.Context, path string, form url.Values) (
 	return c.load(ctx, http.MethodPost, path, form)
 }
 
+// load opens or posts to a page for Open and Post. A page that leads to the sign-in is an error.
 func (c *StaffVisitor) load(ctx context.Context, method, path string, form url.Values) (html string, err error) {
 	if err := c.b.load(ctx, method, c.site+path, form); err != nil {
 		return "", err
@@ -79,7 +80,8 @@ func (c *StaffVisitor) Another() *StaffVisitor {
 	return &StaffVisitor{b: &browser{client: &http.Client{Jar: c.b.client.Jar, Timeout: c.b.client.Timeout}}, site: c.site}
 }
 
-// Follow calls changed each time the server announces a change of reservations to an open page, until ctx ends.
+// Follow calls changed each time the server announces a change of reservations to an open page. It returns nil when ctx ends or the server
+// closes the stream.
 func (c *StaffVisitor) Follow(ctx context.Context, changed func()) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.site+"/app/live?topics=reservations", nil)
 	if err != nil {

@@ -89,7 +89,7 @@ func (v *Visitor) Form(ctx context.Context) error {
 	return err
 }
 
-// Name opens the form and answers the question for the guest's name.
+// Name opens the form and answers the question for the guest's name. It also sets Question: see Form.
 func (v *Visitor) Name(ctx context.Context, first, last string) error {
 	if err := v.Form(ctx); err != nil {
 		return err
@@ -97,7 +97,7 @@ func (v *Visitor) Name(ctx context.Context, first, last string) error {
 	return v.b.submit(ctx, map[string]string{"f-firstName": first, "f-lastName": last})
 }
 
-// Prepare does all steps of the check-in except the last press, which Complete does.
+// Prepare does all steps of the check-in except the last press, which Complete does. It fails after 20 steps.
 func (v *Visitor) Prepare(ctx context.Context) error {
 	if _, err := v.Open(ctx, "/checkin"); err != nil {
 		return err
@@ -123,7 +123,7 @@ func (v *Visitor) next() string {
 	return ""
 }
 
-// Complete presses the last button of the check-in, and reloads the page until it shows the PIN.
+// Complete presses the last button of the check-in, and reloads the page until it shows the PIN or ctx ends.
 func (v *Visitor) Complete(ctx context.Context) (pin string, err error) {
 	if _, err := v.b.press(ctx); err != nil {
 		return "", err
@@ -147,8 +147,8 @@ func (v *Visitor) Write(ctx context.Context, text string) error {
 	return v.b.submit(ctx, map[string]string{"f-text": text})
 }
 
-// Follow calls receive with the number of each message of the conversation after the given number, as an open page gets them, until ctx
-// or the connection ends. Other methods may run at the same time.
+// Follow calls receive with the number of each message of the conversation after the given number, as an open page gets them. It returns
+// nil when the server closes the stream, and an error when ctx ends. Other methods can be called at the same time.
 func (v *Visitor) Follow(ctx context.Context, after int32, receive func(number int32)) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, v.site+v.Home+"/messages/live", nil)
 	if err != nil {

@@ -96,7 +96,7 @@ const LockoutProfile = sim.ZWaveUser
 // playSweeps is the interval of the periodic work of the server and the bridge with Config.Play, where a person watches.
 const playSweeps = time.Second
 
-// Build starts a World and sets it up through the public interfaces.
+// Build starts a World and sets it up through the public interfaces. The caller must close it.
 func Build(ctx context.Context, c Config) (_ *World, err error) {
 	w := &World{log: c.Options.Logger, Spaces: map[string]string{}, doors: map[string]string{}, failures: make(chan error, 4)}
 	if w.log == nil {
@@ -190,7 +190,7 @@ func (w *World) runPart(run func(context.Context) error) (stop func()) {
 	return stop
 }
 
-// Failures returns a channel with the errors of parts that ended before Close.
+// Failures returns a channel with the errors of parts that ended before Close. If nothing reads it, only the first four are kept.
 func (w *World) Failures() <-chan error { return w.failures }
 
 // dialServer creates the gRPC clients of the operators' socket and of the public listener.

@@ -21,7 +21,7 @@ import (
 )
 
 // authenticators returns the function that authenticates a call, for each API area by its proto package. Each refuses the credentials of
-// other areas.
+// other areas. A call on the operators' socket needs no credential. The area of bridges accepts none.
 func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 	return map[string]chain.Authenticator{
 		string(partnerv1.File_latchkey_partner_v1_reservation_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
@@ -76,7 +76,7 @@ func (s *Server) authenticateSession(ctx context.Context, c chain.Credentials) (
 	return a, err
 }
 
-// authenticateOperator returns the operator whose session token the call has, and stores that the session was used.
+// authenticateOperator returns the operator whose session token the call has, and stores the use of the session like authenticateSession.
 func (s *Server) authenticateOperator(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 	a, err := credential.AuthenticateSession(s.db.View(ctx), s.keys, c.Bearer)
 	if err == nil && !c.Automatic && credential.NeedsUsed(a, s.clock.Now()) {

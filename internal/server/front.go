@@ -19,8 +19,8 @@ import (
 	"latchkey.dev/internal/web"
 )
 
-// front returns the handler of the HTTP listener: Connect and gRPC-Web by service path, the documentation, the pages of guests and
-// tablets, and REST for all other paths.
+// front returns the handler of the HTTP listener: Connect and gRPC-Web by service path, the documentation, the pages of guests, tablets,
+// staff and operators, and REST for all other paths.
 func (s *Server) front() http.Handler {
 	mux := http.NewServeMux()
 	for _, p := range s.parts.connect.Paths() {

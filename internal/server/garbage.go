@@ -49,7 +49,7 @@ func whenCollected(c chan<- struct{}) {
 	runtime.AddCleanup(new(sentinel), func(c chan<- struct{}) { c <- struct{}{} }, c)
 }
 
-// live returns the bytes that were in use after the last garbage collection.
+// live returns the bytes that were in use after the last garbage collection; 0: unknown.
 func live() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)
@@ -59,7 +59,7 @@ func live() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// garbagePercent returns the GOGC percentage for a number of live bytes.
+// garbagePercent returns the GOGC percentage for a number of live bytes; 0 gives the maximum.
 func garbagePercent(live uint64) int {
 	if live == 0 {
 		return garbageMost

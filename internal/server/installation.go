@@ -97,8 +97,8 @@ type installation struct {
 	descs      []*prometheus.Desc
 
 	mu   sync.Mutex
-	read time.Time
-	last []prometheus.Metric
+	read time.Time           // when last was read
+	last []prometheus.Metric // the result of the last queries
 }
 
 // newInstallation returns the collector. Only the node for which holdsLease returns true exports these metrics.
@@ -117,7 +117,8 @@ func (in *installation) Describe(to chan<- *prometheus.Desc) {
 	}
 }
 
-// Collect implements prometheus.Collector. It repeats the last result if that is younger than installationEvery.
+// Collect implements prometheus.Collector. It exports nothing without the lease. It repeats the last result if that is younger than
+// installationEvery. After a query that fails, it runs no further ones.
 func (in *installation) Collect(to chan<- prometheus.Metric) {
 	if !in.holdsLease() {
 		return

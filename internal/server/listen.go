@@ -44,7 +44,7 @@ func listen(cfg config.Config) (_ *listeners, err error) {
 	return l, err
 }
 
-// limitConnections limits the connections per address on all listeners except the operators' socket.
+// limitConnections limits the connections per address on all listeners except the operators' socket. Trusted proxies have no limit.
 func (s *Server) limitConnections() {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "latchkey_connections_refused_total", Help: "Connections refused because their address had too many, by listener.",
@@ -97,7 +97,7 @@ func (l *listeners) close() (err error) {
 	return err
 }
 
-// HTTPAddr returns the address of the listener for REST, Connect and the documentation.
+// HTTPAddr returns the address of the listener for REST, Connect, the pages and the documentation.
 func (s *Server) HTTPAddr() string { return s.listeners.http.Addr().String() }
 
 // GRPCAddr returns the address of the listener for gRPC.

@@ -54,7 +54,7 @@ type opsToken []byte
 // leastOpsToken is the minimum length of the token. 20 random characters have about 100 bits, which cannot be guessed.
 const leastOpsToken = 20
 
-// readOpsToken reads the token from the configured file and returns its hash, or nil if no file is configured.
+// readOpsToken reads the token from the configured file and returns its hash, or nil if no file is configured. A short token is an error.
 func readOpsToken(cfg config.Config) (opsToken, error) {
 	if cfg.OpsTokenFile == "" {
 		return nil, nil

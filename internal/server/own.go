@@ -95,7 +95,7 @@ func makeDirectory(path string) error {
 const leaseWait = 20 * time.Second
 
 // RunAlone runs f while no server uses the database, and returns an error if one does. On SQLite it holds the lock of Own. On PostgreSQL
-// it holds the lease that otherwise a node holds, and f gets a handle that stores nothing once the lease is lost.
+// it waits up to leaseWait for the lease of the nodes, and f gets a handle that stores nothing once the lease is lost.
 func RunAlone(ctx context.Context, d *db.DB, url string, f func(context.Context, *db.DB) error) error {
 	if d.SQLite() {
 		release, err := Own(url)

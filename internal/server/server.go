@@ -137,7 +137,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	return s, nil
 }
 
-// openFoundation opens the database, the encryption keys, the job queue and the message bus.
+// openFoundation opens the database, which it locks and migrates if it is SQLite, the encryption keys, the job queue and the message bus.
 func (s *Server) openFoundation(ctx context.Context) (err error) {
 	if err := os.MkdirAll(s.cfg.DataDir, 0o700); err != nil {
 		return fmt.Errorf("make the data directory: %w", err)
@@ -184,7 +184,8 @@ func (s *Server) openFoundation(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run serves until ctx ends. Then it stops in this order: report not ready, disconnect bridges, finish calls, end jobs.
+// Run serves until ctx ends or a part fails, and returns the error of that part. It stops in this order: report not ready, disconnect
+// bridges, finish calls, end jobs.
 func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

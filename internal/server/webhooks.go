@@ -37,8 +37,8 @@ func (s *Server) testDelivery(ctx context.Context, w *partner.WebhookRow, secret
 	return partner.Probed{OK: out.Failure == "", Status: out.Status, Latency: out.Latency, Message: out.Failure, Problem: out.Problem}, err
 }
 
-// deliver sends a message to a webhook once, and records it in the metrics and in a trace span. urgent means that a person waits for the
-// result.
+// deliver sends a message to a webhook once, and records it in the metrics, if anything was sent, and in a trace span. urgent means that a
+// person waits for the result, so the call ignores an open circuit breaker.
 func (s *Server) deliver(ctx context.Context, w *partner.WebhookRow, secrets []string, m pms.Message, urgent bool) (pms.Delivered, error) {
 	ctx, end := s.span(ctx, "webhook", attribute.String("latchkey.integration", w.IntegrationID))
 	began := time.Now()

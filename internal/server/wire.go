@@ -51,7 +51,7 @@ import (
 
 // parts are the running parts of a server.
 type parts struct {
-	node         *bridgelink.Node
+	node         *bridgelink.Node // node has the streams of connected bridges
 	ca           *bridge.CA
 	reservations reservation.Service
 	registry     *partner.Registry
@@ -77,7 +77,7 @@ type parts struct {
 	chain        *chain.Chain
 	grpc         *grpc.Server
 	bridges      *grpc.Server
-	local        *inproc.Conn
+	local        *inproc.Conn // local calls the API inside the process, for REST and the pages
 	connect      *connectrpc.Handler
 	rest         *rest.Handler
 	docs         *rest.Docs
@@ -88,7 +88,8 @@ type parts struct {
 	background   map[string]func(context.Context) error
 }
 
-// wire creates the parts of the server and connects them.
+// wire creates the parts of the server and connects them. On SQLite it marks all bridges as offline: a crashed server can have left them
+// online.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
 	p := &parts{reservations: reservation.Service{Keys: s.keys, Keep: s.cfg.KeepStays}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {

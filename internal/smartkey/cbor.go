@@ -53,7 +53,7 @@ func newModes() modes {
 	return modes{enc: encMode, dec: decMode}
 }
 
-// mustEncode encodes a value of this package. It cannot fail, because all their types have an encoding.
+// mustEncode encodes a value of this package. It panics on an error, which is impossible: all types of the package have an encoding.
 func mustEncode(v any) []byte {
 	b, err := wire.enc.Marshal(v)
 	if err != nil {

@@ -64,8 +64,9 @@ var (
 	ErrKeyOver    = errors.New("smartkey: the issuer key does not serve at this time; rotate the key set")
 )
 
-// Mint issues a token at now. The token starts with the grant, but at most five minutes before now. It ends with the grant, with the issuer
-// key or after 24 hours, whichever is first.
+// Mint issues a token at now. The token starts with the grant, or five minutes before now if the grant began earlier. It ends with the
+// grant, with the issuer key or after 24 hours, whichever is first. The error is [ErrGrantOver], [ErrGrantEarly] or [ErrKeyOver] if no time
+// is left, or another one if the grant exceeds a limit of the format.
 func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
 	issued := fromSeconds(toSeconds(now))
 	current, err := i.keys.Current()

@@ -176,8 +176,8 @@ func (s KeySet) find(id KeyID) (IssuerKey, bool) {
 	return IssuerKey{}, false
 }
 
-// verifyIssuer verifies the signature of a document. Its signer must be a key of the set that is valid for the whole time from one time
-// until the other.
+// verifyIssuer verifies the signature of a document. Its signer must be a key of the set that is valid during the whole time between from
+// and until.
 func (s KeySet) verifyIssuer(doc signed, from, until time.Time) error {
 	signer := slices.IndexFunc(s.keys, func(k IssuerKey) bool {
 		return k.Key.KeyID() == doc.KeyID && !from.Before(k.NotBefore) && !until.After(k.NotAfter)

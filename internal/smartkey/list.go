@@ -58,7 +58,7 @@ type ListSpec struct {
 	Floors   []Floor   // Floors are in any order
 }
 
-// SignList signs a status list.
+// SignList signs a status list with the current key of the property's key set. It fails if a revoked index is not below the size.
 func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
 	if spec.Size < 1 || spec.Size > MaxStatusIndexes {
 		return nil, fmt.Errorf("smartkey: a status list has 1 to %d indexes", MaxStatusIndexes)

@@ -83,7 +83,7 @@ func (n Nonces) mac(body []byte) []byte {
 }
 
 // spend marks a nonce as used. It returns the next state, and when the nonce expires. Both times are since the start of the bridge. It
-// refuses a nonce that this process did not issue, that has expired or that was used.
+// refuses a nonce that this process did not issue, that has expired or that was used, and any nonce while MaxSpent are spent.
 func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duration, error) {
 	if n.bridge == "" || !hmac.Equal(nonce[nonceBody:], n.mac(nonce[:nonceBody])) {
 		return n, 0, refuse(UnknownNonce, "this bridge did not issue the nonce since it started")

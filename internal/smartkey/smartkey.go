@@ -97,8 +97,7 @@ func (r *Refusal) Error() string { return "smartkey: " + string(r.Reason) + ": "
 // refuse returns a refusal as an error.
 func refuse(reason Reason, detail string) error { return &Refusal{Reason: reason, Detail: detail} }
 
-// ReasonOf returns the reason of an error of this package, OK for nil, and
-// Malformed for an error that carries none.
+// ReasonOf returns the reason of an error of this package, OK for nil, and Malformed for an error that carries none.
 func ReasonOf(err error) Reason {
 	var refusal *Refusal
 	switch {
@@ -123,7 +122,7 @@ func detailOf(err error) string {
 // Operation is what a bearer wants to do at a door.
 type Operation uint
 
-// Check verifies the token and does not open the door.
+// The operations that verifiers know. Check verifies the token and does not open the door.
 const (
 	Unlock Operation = 1
 	Check  Operation = 2
@@ -144,8 +143,7 @@ func (o Operation) String() string {
 // to another lock.
 type Door [8]byte
 
-// DoorID returns the id of the door whose lock the bridge knows by address: the
-// first eight bytes of the SHA-256 of the CBOR array
+// DoorID returns the id of the door whose lock the bridge knows by address: the first eight bytes of the SHA-256 of the CBOR array
 // ["smartkey door/1", bridge, address].
 func DoorID(bridge, address string) Door {
 	sum := sha256.Sum256(mustEncode([]string{"smartkey door/1", bridge, address}))

@@ -144,7 +144,8 @@ func checkDoorAndOperation(in Input, token Token, proof Proof) error {
 	return nil
 }
 
-// checkWindow checks that the token is valid now, whatever the clock's error within its bound: the error counts against the bearer.
+// checkWindow checks that the token is valid now, whatever the clock's error within its bound: the error counts against the bearer. It
+// refuses a clock without a bound, and one that is behind the time of issue of the token or the status list.
 func (c Clock) checkWindow(token Token, trust Trust) error {
 	if c.Error < 0 {
 		return refuse(ClockUntrusted, "the bridge does not know the time")

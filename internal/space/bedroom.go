@@ -36,7 +36,8 @@ func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
 	return changed
 }
 
-// movedBeds returns a conflict for each mapped bed that the PMS has moved to another room: its mapping still opens the door of the former room.
+// movedBeds returns a conflict for each mapped bed that the PMS has moved to another room: its mapping still opens the door of the former
+// room.
 func movedBeds(listing map[string]Listed, known Stored) (found []Finding) {
 	for _, b := range bedroomsOf(listing, known) {
 		if b.was != "" && !b.same {

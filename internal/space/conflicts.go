@@ -28,9 +28,10 @@ type ConflictFilter struct {
 	Page
 }
 
+// ConflictRow is a stored conflict, open or closed.
 type ConflictRow = ent.Conflict
 
-// ConflictText returns the text of a conflict for staff.
+// ConflictText returns the text of a conflict for staff. A conflict without parameters has a stored text, in one language only.
 func ConflictText(c *ConflictRow, to message.Reader) string {
 	if c.Parameters == nil {
 		return c.Detail
@@ -67,8 +68,8 @@ func ListConflicts(tx *db.Tx, propertyID string, f ConflictFilter) ([]*ent.Confl
 	return list, total, nil
 }
 
-// storeConflicts stores which conflicts opened, changed and closed, as out says, and notifies staff and the PMS. s is
-// the stored state before that.
+// storeConflicts stores which conflicts opened, changed and closed, as out says. It stores events for the PMS, and adds and resolves
+// notices for staff. s is the stored state before that.
 func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out DiffResult) error {
 	rows := make(map[string]*ent.Conflict, len(s.open))
 	for _, c := range s.open {
@@ -151,7 +152,7 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	return notice.Add(tx, n)
 }
 
-// refreshConflict updates the parameters and the affected reservations of an open conflict, and sends no notice.
+// refreshConflict updates the parameters and the affected reservations of an open conflict. It adds neither a notice nor an event.
 func (m Mappings) refreshConflict(tx *db.Tx, row *ent.Conflict, f Finding) error {
 	affected, err := m.affectedReservations(tx, row.PropertyID, row.IntegrationID, f)
 	if err != nil {
@@ -197,7 +198,8 @@ func ForgetConflicts(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
-// affectedReservations returns the ids of up to maxNamed reservations that name the space of a conflict.
+// affectedReservations returns the ids of up to maxNamed reservations that name the space of a conflict. It returns none if the conflict is
+// not about a space.
 func (m Mappings) affectedReservations(tx *db.Tx, propertyID, integrationID string, f Finding) ([]string, error) {
 	if m.Affected == nil || f.ExternalID == "" {
 		return []string{}, nil

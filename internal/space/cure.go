@@ -35,10 +35,9 @@ type Cure struct {
 	ExternalID string // ExternalID is the PMS's new space of CureSameName
 }
 
-// curesOf returns the cures (possible fixes) of a conflict, the best first. listed is the PMS's space; its ExternalID
-// is empty if the PMS does not list it. suggested is the free space of the property with a matching name, or empty.
-// successors is the result of successorsOf, and replaces that of replacesGone. A conflict that only the PMS can end has
-// no cure.
+// curesOf returns the cures (possible fixes) of a conflict, the best first. listed is the PMS's space; its ExternalID is empty if the PMS
+// does not list it. suggested is the free space of the property with a matching name, or empty. successors and replaces are the results of
+// successorsOf and replacesGone. A conflict that only the PMS can end has no cure.
 func curesOf(kind Kind, listed Listed, suggested string, successors []string, replaces bool) []Cure {
 	switch kind {
 	case NewUnmapped:
@@ -71,8 +70,8 @@ func curesOf(kind Kind, listed Listed, suggested string, successors []string, re
 // maxSuccessors is the most spaces of the same name that a conflict offers.
 const maxSuccessors = 5
 
-// successorsOf returns the PMS's spaces that may replace a space that it no longer lists: active, unmapped, and of the
-// same type and name.
+// successorsOf returns up to maxSuccessors of the PMS's spaces that may replace a space that it no longer lists: active, unmapped, and of
+// the same type and name. It returns none for a space that is still listed.
 func (s *listingState) successorsOf(externalID string) (ids []string) {
 	gone := s.byID[externalID]
 	if gone == nil || gone.GoneAt == nil {
@@ -190,8 +189,8 @@ func GetConflict(tx *db.Tx, propertyID, conflictID string) (*ent.Conflict, error
 }
 
 // ApplyCure ends an open conflict by the cure (fix) that a person chose. chosen.SpaceID overrides the suggested space of CureMap.
-// chosen.ExternalID is the new space of CureSameName, and may be empty if the conflict offers only one. The result selects the reservations
-// whose access must be planned again.
+// chosen.ExternalID is the new space of CureSameName, and may be empty if the conflict offers only one. It returns the fault Outdated if
+// the conflict does not offer the cure any more. The result selects the reservations whose access the caller must plan again.
 func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (AffectedStays, error) {
 	offered, err := Cures(tx, row.PropertyID, []*ent.Conflict{row})
 	if err != nil {
@@ -239,7 +238,8 @@ func (m Mappings) replace(tx *db.Tx, row *ent.Conflict, externalID string) (Affe
 	return before.Union(after), err
 }
 
-// dismiss closes an open conflict whose space the property does not rent.
+// dismiss closes an open conflict whose space the property does not rent. The conflict opens again only if the PMS lists the space as new
+// or active again.
 func (m Mappings) dismiss(tx *db.Tx, row *ent.Conflict) error {
 	s, err := loadListing(tx, row.PropertyID, row.IntegrationID)
 	if err != nil {

@@ -23,6 +23,7 @@ const (
 	Unreadable     Kind = "unreadable"     // the PMS's endpoint failed several times in a row
 )
 
+// Kinds are all kinds of conflicts.
 var Kinds = []Kind{Missing, Inactive, Renamed, Retyped, Moved, NewUnmapped, BedWithoutRoom, DuplicateID, Unreadable}
 
 // Finding is one conflict. Kind and ExternalID identify it within an integration; ExternalID

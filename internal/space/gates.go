@@ -29,15 +29,17 @@ type GateChange struct {
 	SpaceIDs *[]string
 }
 
+// GateFilter selects gates; an empty Floor selects those of all floors.
 type GateFilter struct {
 	Floor string
 	Page
 }
 
+// GateRow is a stored gate.
 type GateRow = ent.Gate
 
-// CreateGate creates a gate, a door that several spaces share. It returns which reservations need a new access plan. It
-// rejects a name that another gate of the property has.
+// CreateGate creates a gate, a door that several spaces share. It returns which reservations need a new access plan. It refuses a name that
+// another gate of the property has, unknown spaces, and more than maxGates gates.
 func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedStays, error) {
 	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)
 	if err := checkGate(tx, propertyID, "", d); err != nil {
@@ -60,7 +62,7 @@ func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedS
 	return g, touched, err
 }
 
-// UpdateGate changes a gate (a shared door) and returns which reservations need a new access plan.
+// UpdateGate changes a gate (a shared door) and returns which reservations need a new access plan. It refuses what [CreateGate] refuses.
 func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
@@ -85,7 +87,8 @@ func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, 
 	return g, before.Union(now), err
 }
 
-// DeleteGate deletes a gate (a shared door) that has no lock, and returns which reservations need a new access plan.
+// DeleteGate deletes a gate (a shared door), and returns which reservations need a new access plan. It returns a fault if the gate has a
+// lock.
 func DeleteGate(tx *db.Tx, propertyID, gateID string) (AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {

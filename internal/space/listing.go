@@ -106,8 +106,8 @@ func deduplicate(spaces []Listed, before map[string]Listed) (listing map[string]
 	return listing, twice
 }
 
-// clip shortens s to at most n bytes without splitting a character, and removes NUL and invalid UTF-8, which the databases do
-// not store.
+// clip trims s, shortens it to at most n bytes without splitting a character, and removes NUL and invalid UTF-8, which the databases do not
+// store.
 func clip(s string, n int) string {
 	return text.Truncate(strings.TrimSpace(strings.ToValidUTF8(strings.ReplaceAll(s, "\x00", ""), "")), n)
 }

@@ -30,7 +30,8 @@ type Edit struct {
 	propertyID, integrationID string
 }
 
-// Edit runs a function that changes the mappings of one integration, and then evaluates the conflicts once.
+// Edit runs a function that changes the mappings of one integration, and then evaluates the conflicts once. If change fails, it returns
+// that error, and the caller must roll back.
 func (m Mappings) Edit(tx *db.Tx, propertyID, integrationID string, change func(e Edit) error) error {
 	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
 		return err
@@ -50,9 +51,9 @@ func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID 
 	return row, touched, err
 }
 
-// Map maps a space of the PMS to a Latchkey space. It replaces an existing mapping of the same PMS space, and rejects a
-// Latchkey space to which another PMS space is mapped. Mapping the same pair again accepts the PMS's current name, type
-// and room.
+// Map maps a space that the PMS lists, or listed before, to a Latchkey space. It replaces an existing mapping of the same PMS space, and
+// rejects a Latchkey space to which another PMS space is mapped. Mapping the same pair again accepts the PMS's current name, type and room.
+// It returns which reservations need a new access plan.
 func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, error) {
 	tx := e.tx
 	own, err := Get(tx, e.propertyID, spaceID)
@@ -115,8 +116,8 @@ func (m Mappings) Unmap(tx *db.Tx, propertyID, integrationID, externalID string)
 	return row, touched, err
 }
 
-// Unmap deletes a mapping and returns it, and which reservations it affects. Their access ends only when the caller
-// plans it again.
+// Unmap deletes a mapping and returns it, and which reservations it affects. Their access ends only when the caller plans it again. It
+// returns the fault SpaceNotMapped if there is no mapping.
 func (e Edit) Unmap(externalID string) (*ent.Mapping, AffectedStays, error) {
 	tx := e.tx
 	row, err := tx.Mapping.Query().
@@ -160,8 +161,8 @@ func loadOwn(tx *db.Tx, propertyID string) (all, active []Own, err error) {
 	return all, active, nil
 }
 
-// ExternalIDs returns, by Latchkey space id, the PMS's ids of the spaces of an integration that are mapped to the given
-// Latchkey spaces.
+// ExternalIDs returns, by Latchkey space id, the PMS's ids of the spaces of an integration that are mapped to the given Latchkey spaces. It
+// omits spaces without a mapping.
 func ExternalIDs(tx *db.Tx, propertyID, integrationID string, spaceIDs []string) (map[string]string, error) {
 	rows, err := tx.Mapping.Query().
 		Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID), mapping.SpaceIDIn(spaceIDs...)).All(tx.Context())

@@ -135,8 +135,8 @@ func ListChanges(tx *db.Tx, propertyID, integrationID, after string, size int) (
 	return rows, nil
 }
 
-// Undo restores the mappings as they were before a change, and stores that as a new change by author. It returns a
-// fault if one of these mappings was changed again since.
+// Undo restores the mappings as they were before a change, and stores that as a new change by author. It returns a fault if the change is
+// undone already, or if one of these mappings was changed again since. The result selects the reservations that need a new access plan.
 func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID string, _ AffectedStays, err error) {
 	change, err := getChange(tx, propertyID, changeID)
 	if err != nil {
@@ -175,7 +175,7 @@ func alreadyUndone(tx *db.Tx, change *ent.MappingChange) error {
 	return putChange(fault.New(fault.Aborted, fault.Outdated, "this change is undone already"), undo)
 }
 
-// getChange returns a change of a mapping.
+// getChange returns a change of a mapping, or a not-found fault, also for one that retention deleted.
 func getChange(tx *db.Tx, propertyID, changeID string) (*ent.MappingChange, error) {
 	row, err := tx.MappingChange.Query().Where(mappingchange.PropertyID(propertyID), mappingchange.ID(changeID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

@@ -31,8 +31,8 @@ type Recorded struct {
 	AffectedStays AffectedStays // AffectedStays are the reservations whose reason for having no access may have changed
 }
 
-// Record stores a reading (the result of a getSpaces call to the PMS), and opens and closes conflicts with their
-// notices and events. It never removes a mapping.
+// Record stores a reading (the result of a getSpaces call to the PMS), and opens and closes conflicts with their notices and events. It
+// never removes a mapping. A rejected reading changes only the count of failures and the conflict Unreadable; that is not an error.
 func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading) (Recorded, error) {
 	in, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.ID(integrationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

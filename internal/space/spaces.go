@@ -23,6 +23,7 @@ const (
 	maxGates  = 1_000
 )
 
+// Row is a stored space.
 type Row = ent.Space
 
 // Page selects a page of a list. Limit is 1 to 200, and 0 means 50. Number counts from 0.
@@ -62,7 +63,8 @@ type Filter struct {
 	Page
 }
 
-// Create creates a space. It rejects a name that another room or dorm, or another bed of the same dorm, already has.
+// Create creates a space. It refuses a name that another room or dorm, or another bed of the same dorm, already has, and more than
+// maxSpaces spaces.
 func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	d.Name, d.Floor = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor)
 	wrong := checkTexts(d.Name, d.Floor)
@@ -104,7 +106,7 @@ func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	return s, nil
 }
 
-// Update changes a space and returns which reservations need a new access plan.
+// Update changes a space and returns which reservations need a new access plan. It refuses a name that is taken, as [Create] does.
 func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, AffectedStays, error) {
 	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {
@@ -146,8 +148,8 @@ func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Affect
 	return s, touched, err
 }
 
-// Delete removes a space that has no beds, lock or mapping. It also removes the space from the gates (shared doors)
-// that list it.
+// Delete deletes a space, removes it from the gates (shared doors) that list it, and returns which reservations need a new access plan. It
+// returns a fault if the space has beds, a lock or a mapping, or is the only one of a gate.
 func Delete(tx *db.Tx, propertyID, spaceID string) (AffectedStays, error) {
 	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {
@@ -200,7 +202,7 @@ func removeFromGates(tx *db.Tx, propertyID, spaceID string) (AffectedStays, erro
 	return AffectedStays{SpaceIDs: []string{spaceID}}, nil
 }
 
-// Get returns one space of a property.
+// Get returns one space of a property, or a not-found fault.
 func Get(tx *db.Tx, propertyID, spaceID string) (*ent.Space, error) {
 	s, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ID(spaceID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

@@ -94,8 +94,8 @@ type Created struct {
 // maxCreated bounds the spaces that one call creates.
 const maxCreated = 500
 
-// CreateUnmatched creates spaces like the unmatched ones of a PMS, and maps them. left is how many more there are. touched selects the
-// reservations that need a new access plan.
+// CreateUnmatched creates spaces like the unmatched ones of a PMS, at most maxCreated, and maps them. left is how many more there are.
+// touched selects the reservations that need a new access plan.
 func (m Mappings) CreateUnmatched(tx *db.Tx, propertyID, integrationID string) (created []Created, left int, touched AffectedStays, err error) {
 	_, unmatched, err := ListOffers(tx, propertyID, integrationID)
 	if err != nil {

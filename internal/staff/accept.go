@@ -18,7 +18,8 @@ type Invited struct {
 	Known        bool // a person with the address exists
 }
 
-// ViewInvitation returns the invitation whose link contains the secret: the property, the invited address and the role.
+// ViewInvitation returns the invitation whose link contains the secret: the property, the invited address and the role. The link stays
+// unused.
 func (s *Service) ViewInvitation(ctx context.Context, secret string) (Invited, error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, secret)
@@ -56,7 +57,8 @@ type Acceptance struct {
 	Code   string // of the second factor of a known person
 }
 
-// AcceptInvitation makes the invited person a member of the property, and signs the person in.
+// AcceptInvitation uses up the link, makes the invited person a member of the property, and signs the person in. It stores a new person. A
+// known one must give the password and, with an authenticator app, a code.
 func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Session, propertyID string, err error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, a.Secret)

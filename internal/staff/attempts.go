@@ -68,7 +68,7 @@ func forgivePasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string
 	return storeCounters(tx, []throttle.Counter{known})
 }
 
-// networkCounters returns the counters that limit all attempts from a network, whether or not they name an address.
+// networkCounters returns the counters of all attempts from a network and, for IPv6, from its site, whether or not they name an address.
 func networkCounters(keys *keyring.Ring, network string) []throttle.Counter {
 	all := []throttle.Counter{newCounter(keys, atNetwork, network)}
 	if site := throttle.SiteOf(network); site != "" {
@@ -77,7 +77,7 @@ func networkCounters(keys *keyring.Ring, network string) []throttle.Counter {
 	return all
 }
 
-// operatorCounters returns the counters that limit attempts from a network to sign in as an operator.
+// operatorCounters returns the counters of attempts from a network, and from its site, to sign in as an operator.
 func operatorCounters(keys *keyring.Ring, network string) []throttle.Counter {
 	all := []throttle.Counter{newCounter(keys, operatorAtNetwork, network)}
 	if site := throttle.SiteOf(network); site != "" {
@@ -91,7 +91,7 @@ func CountOperatorAttempt(tx *db.Tx, keys *keyring.Ring, network string) error {
 	return countAttempt(tx, operatorCounters(keys, network))
 }
 
-// ForgiveOperatorAttempt takes back the count of an attempt that succeeded.
+// ForgiveOperatorAttempt takes back the count of an attempt that succeeded. Earlier failures still count.
 func ForgiveOperatorAttempt(tx *db.Tx, keys *keyring.Ring, network string) error {
 	return forgive(tx, operatorCounters(keys, network), 0)
 }
@@ -111,8 +111,8 @@ func countAttempt(tx *db.Tx, counters []throttle.Counter) error {
 	return storeCounters(tx, counters)
 }
 
-// forgive takes back the count of an attempt that succeeded. It sets the first account of the counters, those of the account, to zero. The
-// others, those of the network, lose only this attempt, so that a guesser cannot reset them by signing in to an own account.
+// forgive takes back the count of an attempt that succeeded. account is how many of the counters, from the first, belong to the account:
+// it sets these to zero. The others, of the network, lose only this attempt: a guesser cannot reset them by signing in to an own account.
 func forgive(tx *db.Tx, counters []throttle.Counter, account int) error {
 	if err := loadCounters(tx, counters); err != nil {
 		return err
@@ -126,7 +126,7 @@ func forgive(tx *db.Tx, counters []throttle.Counter, account int) error {
 	return storeCounters(tx, slices.DeleteFunc(slices.Clone(counters), func(c throttle.Counter) bool { return c.Began.IsZero() }))
 }
 
-// loadCounters sets each counter to what is stored for its present period.
+// loadCounters sets each counter to what is stored for its present period, or to zero.
 func loadCounters(tx *db.Tx, counters []throttle.Counter) error {
 	rows, err := tx.SignInAttempts.Query().Where(signinattempts.IDIn(throttle.IDs(counters)...)).All(tx.Context())
 	if err != nil {
@@ -140,7 +140,7 @@ func loadCounters(tx *db.Tx, counters []throttle.Counter) error {
 	return nil
 }
 
-// storeCounters stores counters.
+// storeCounters inserts or replaces the rows of counters.
 func storeCounters(tx *db.Tx, counters []throttle.Counter) error {
 	if len(counters) == 0 {
 		return nil

@@ -17,7 +17,7 @@ import (
 // formerPurpose returns the purpose with which the name of a removed person is sealed.
 func formerPurpose(personID string) string { return "formerPerson/" + personID }
 
-// keepName stores the name of a person who is removed from a property.
+// keepName stores the name of a person who is removed from a property, in place of one from an earlier removal.
 func keepName(tx *db.Tx, keys *keyring.Ring, propertyID string, who *ent.Person) error {
 	profile, err := profileOf(tx.Context(), keys, who)
 	if err != nil {
@@ -63,7 +63,7 @@ func addFormerNames(view *db.Tx, keys *keyring.Ring, propertyID string, ids []st
 	return nil
 }
 
-// DeleteFormer deletes the names of people who were removed before a time, at most limit, and returns their number.
+// DeleteFormer deletes the names of people who were removed from any property before a time, at most limit, and returns their number.
 func DeleteFormer(tx *db.Tx, before time.Time, limit int) (int, error) {
 	ids, err := tx.FormerPerson.Query().Where(formerperson.CreatedAtLT(before)).Limit(limit).IDs(tx.Context())
 	if err == nil {

@@ -96,8 +96,8 @@ func (s *Service) BeginIdentityLink(ctx context.Context, personID, sessionID str
 	return s.beginIdentity(ctx, ceremony{identityLink, personID, sessionID})
 }
 
-// redeem checks what the browser sent after a sign-in at the identity provider, and returns the person's identity there. The attempt counts
-// as failed until the caller calls forgive, except if the provider is unavailable.
+// redeem checks what the browser sent after a sign-in at the identity provider, and returns the person's identity there. The state works
+// once. The attempt counts as failed until the caller calls forgive, except if the provider is unavailable.
 func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (openid.Identity, error) {
 	if s.Provider == nil {
 		return openid.Identity{}, errNoProvider
@@ -126,8 +126,9 @@ func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (ope
 	return who, nil
 }
 
-// IdentitySignIn signs a person in with an answer of the identity provider. The answer replaces the password only: a second factor is still
-// required. If a.Fresh is set, an answer that does not prove a new sign-in there is refused.
+// IdentitySignIn signs a person in with an answer of the identity provider. The answer replaces the password only: a second factor is
+// still required. If a.Fresh is set, an answer that does not prove a new sign-in there is refused, and so is a person with no property. A
+// refusal of a known person is queued for the audit log.
 func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device string) (made Session, err error) {
 	identity, err := s.redeem(ctx, signInCeremony(a.Fresh), a)
 	if err != nil {
@@ -204,7 +205,8 @@ func requireAccess(tx *db.Tx, who *ent.Person) error {
 	return nil
 }
 
-// linkIdentity links a person to an identity. It replaces an earlier link.
+// linkIdentity links a person to an identity, and replaces an earlier link. It returns errIdentityTaken if another person has the
+// identity.
 func (s *Service) linkIdentity(tx *db.Tx, personID string, identity openid.Identity) error {
 	err := tx.Person.UpdateOneID(personID).SetIdentityMAC(s.identityMAC(identity.Subject)).SetIdentityIssuer(s.Provider.Issuer()).Exec(tx.Context())
 	if ent.IsConstraintError(err) {

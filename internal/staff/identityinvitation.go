@@ -26,7 +26,8 @@ type IdentityAcceptance struct {
 	Device string
 }
 
-// invitationCeremony returns the ceremony with which a person accepts an invitation. No other invitation can be accepted with it.
+// invitationCeremony returns the ceremony with which a person accepts an invitation. The secret takes the place of the person, so that no
+// other invitation can be accepted with it.
 func invitationCeremony(secret string) ceremony {
 	return ceremony{kind: identityInvitation, personID: secret}
 }
@@ -39,8 +40,9 @@ func (s *Service) BeginIdentityInvitation(ctx context.Context, secret string) (I
 	return s.beginIdentity(ctx, invitationCeremony(secret))
 }
 
-// AcceptInvitationByIdentity makes the invited person a member of the property, and signs the person in. The provider must have verified the invited
-// address. A new person is linked to the identity, and has no password.
+// AcceptInvitationByIdentity uses up the link, makes the invited person a member of the property, and signs the person in. The provider
+// must have verified the invited address. A new person is linked to the identity, and has no password. A known one must be linked already;
+// one with an authenticator app is refused.
 func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcceptance) (made Session, propertyID string, err error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, a.Secret)
@@ -92,8 +94,8 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 
 // personOfInvitation returns the person who is linked to an identity, or creates and links one if no person has the invited address. A
 // person who has that address must be linked already: otherwise a stranger could make an account at the provider with an address that they
-// do not own, and would get access to the properties to which its owner is invited. isNew means that it created the person. With an error,
-// who is the person who is refused, or nil.
+// do not own, and would get access to the properties to which its owner is invited. It refuses a person with an authenticator app. isNew
+// means that it created the person. With an error, who is the person who is refused, or nil.
 func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email, name string) (who *ent.Person, isNew bool, err error) {
 	who, err = s.findIdentity(tx, identity)
 	switch {

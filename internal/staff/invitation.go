@@ -99,9 +99,9 @@ func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvi
 	return row, nil
 }
 
-// Invite invites a person to a property. isNew means that the invitation or its link is new: repeating an invitation by the same caller
-// changes nothing. Another caller gets a new link. The link belongs to the last caller. It ends when that person loses the right to give
-// the role, or with the caller's token.
+// Invite invites a person to a property. It refuses a person who is a member already, and a role that the caller does not manage. isNew
+// means that the invitation or its link is new. If an open invitation has the same role and caller, nothing changes; otherwise it gets a
+// new link, which belongs to the last caller. The link ends when that person loses the right to give the role, or with the caller's token.
 func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (made Invitation, isNew bool, err error) {
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return Invitation{}, false, err
@@ -131,7 +131,7 @@ func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, 
 	return made, true, err
 }
 
-// requireNoMember returns a fault if a person with the address already works at the property.
+// requireNoMember returns a fault if a person with the address is a member of the property, also a disabled one.
 func requireNoMember(tx *db.Tx, keys *keyring.Ring, propertyID, email string) error {
 	who, err := findPerson(tx, keys, email)
 	if err != nil || who == nil {
@@ -187,7 +187,7 @@ func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvita
 	return GetInvitation(tx, keys, row.PropertyID, row.ID)
 }
 
-// Reinvite replaces the link of an invitation by a new one, with a new end.
+// Reinvite replaces the link of an invitation by a new one, with a new end. The link then belongs to the caller: see [Invite].
 func Reinvite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, invitationID string) (Invitation, error) {
 	row, err := loadInvitation(tx, propertyID, invitationID)
 	if err != nil {
@@ -199,7 +199,7 @@ func Reinvite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, invitationID
 	return replaceLink(tx, keys, by, row, Role(row.Role))
 }
 
-// WithdrawInvitation ends an invitation.
+// WithdrawInvitation ends an open invitation. It returns a fault if the caller does not manage its role.
 func WithdrawInvitation(tx *db.Tx, by Caller, propertyID, invitationID string) error {
 	row, err := loadInvitation(tx, propertyID, invitationID)
 	if err != nil {

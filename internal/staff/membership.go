@@ -22,9 +22,9 @@ type Place struct {
 // maxMembers bounds the people of a property.
 const maxMembers = 500
 
-// addMember gives a person the role of a link at a property. An owner link, which has no address, also makes a member an owner and enables
-// a member whose access is disabled, because an operator created it. An invitation does not change the role of a member, and does not
-// enable a disabled one.
+// addMember gives a person the role of a link at a property, up to maxMembers people. An owner link, which has no address, also makes a
+// member an owner and enables a disabled one, because an operator created it. An invitation does not change the role of a member. It fails
+// with errLink for a disabled one.
 func addMember(tx *db.Tx, propertyID, personID string, link *ent.PersonInvitation) error {
 	member, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID)).Only(tx.Context())
 	switch {
@@ -74,7 +74,7 @@ func findMembership(tx *db.Tx, propertyID, personID string) (*ent.Membership, er
 	return row, nil
 }
 
-// Places returns the properties at which a person works, by name.
+// Places returns the properties at which a person works, by name, without those where their access is disabled.
 func Places(tx *db.Tx, personID string) ([]Place, error) {
 	rows, err := tx.Membership.Query().Where(membership.PersonID(personID), membership.DisabledAtIsNil()).All(tx.Context())
 	if err != nil {

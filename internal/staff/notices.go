@@ -61,7 +61,8 @@ func fieldsOrNil(wrong []fault.Field) error {
 	return fault.Fields(wrong...)
 }
 
-// MailsAt reports whether mails are sent at a time of the property's zone. Hours that end before they begin go over midnight.
+// MailsAt reports whether mails are sent at a time of the property's zone; without hours always. Hours that end before they begin go over
+// midnight.
 func (c NoticeChoice) MailsAt(at time.Time) bool {
 	now := at.Format("15:04")
 	switch {
@@ -87,7 +88,7 @@ func GetNoticeChoice(view *db.Tx, propertyID, personID string) (NoticeChoice, er
 	return choiceOf(row), nil
 }
 
-// SetNoticeChoice replaces the choice of a person at a property. Notices from before the person first chose mails are not mailed.
+// SetNoticeChoice checks and replaces the choice of a person at a property. Notices from before the person turned mails on are not mailed.
 func SetNoticeChoice(tx *db.Tx, propertyID, personID string, c NoticeChoice) error {
 	if err := c.Check(); err != nil {
 		return err
@@ -133,8 +134,8 @@ func readsNotices() predicate.Membership {
 	return membership.And(membership.RoleIn(roles...), membership.DisabledAtIsNil())
 }
 
-// ListNoticeReaders returns up to limit people who get notices by mail, ordered by the id of their membership, from the
-// one after the id after.
+// ListNoticeReaders returns up to limit people who get notices by mail, of all properties, ordered by the id of their membership,
+// beginning after the id after.
 func ListNoticeReaders(view *db.Tx, after string, limit int) (readers []NoticeReader, err error) {
 	rows, err := view.Membership.Query().Where(membership.NoticesMailedToNotNil(), readsNotices(), membership.IDGT(after)).
 		Order(membership.ByID()).Limit(limit).All(view.Context())

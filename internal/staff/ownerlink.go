@@ -32,8 +32,8 @@ var errLink = fault.New(fault.NotFound, fault.InvitationNotFound, "the link does
 // linkMAC returns the keyed hash under which the secret of a link is stored and found.
 func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("personLink", secret) }
 
-// CreateOwnerLink creates a link with which a person becomes owner of a property, and ends the earlier ones. If propertyID is empty, the
-// person creates a property with it.
+// CreateOwnerLink creates a link with which a person becomes owner of a property, ends the earlier ones, and records that in the
+// property's audit log. If propertyID is empty, the person creates a property with it, and no log has an entry.
 func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace) (OwnerLink, error) {
 	same := personinvitation.PropertyIDIsNil()
 	if propertyID != "" {

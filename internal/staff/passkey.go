@@ -28,8 +28,8 @@ var (
 // answer.
 type Ceremony struct{ State, Options string }
 
-// relyingParty returns the relying party (WebAuthn's word for the site) of the public address. Browsers bind a passkey to its host name and
-// send the origin.
+// relyingParty returns the relying party (WebAuthn's word for the site) of the public address, or a fault if that has no host name.
+// Browsers bind a passkey to the host name and send the origin.
 func (s *Service) relyingParty() (*webauthn.WebAuthn, error) {
 	host, origin := relyingPartyOf(s.PublicURL())
 	if host == "" {
@@ -84,7 +84,7 @@ func (a account) WebAuthnCredentials() []webauthn.Credential {
 	return all
 }
 
-// loadAccount loads a person who may sign in, with the passkeys.
+// loadAccount loads a person with the passkeys. It refuses one who does not exist or is disabled.
 func (s *Service) loadAccount(tx *db.Tx, personID string) (account, error) {
 	row, err := loadPerson(tx, personID)
 	if err != nil {
@@ -146,7 +146,8 @@ type NewPasskey struct {
 	RecoveryCodes []string
 }
 
-// AddPasskey finishes what [Service.BeginPasskey] began.
+// AddPasskey finishes what [Service.BeginPasskey] began: it stores the passkey, creates recovery codes if there are none, and replaces the
+// session of the call.
 func (s *Service) AddPasskey(tx *db.Tx, personID, sessionID string, a Answer, name string) (made NewPasskey, err error) {
 	rp, err := s.relyingParty()
 	if err != nil {
@@ -207,7 +208,8 @@ func (s *Service) BeginPasskeySignIn(ctx context.Context) (Ceremony, error) {
 	return begun(state, assertion.Response)
 }
 
-// PasskeySignIn signs a person in with a passkey, which counts as both factors.
+// PasskeySignIn signs a person in with a passkey, which counts as both factors. If it refuses a known passkey, it queues an entry in the
+// audit log.
 func (s *Service) PasskeySignIn(ctx context.Context, a Answer, device string, t Trace) (made Session, err error) {
 	known := "" // the person whose passkey was refused
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {

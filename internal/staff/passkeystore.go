@@ -96,7 +96,7 @@ func findPasskey(tx *db.Tx, keys *keyring.Ring, credentialID []byte) (*Passkey, 
 	return &p, err
 }
 
-// createPasskey stores a new passkey of a person.
+// createPasskey stores a new passkey of a person. It returns errPasskey if the credential is stored already.
 func createPasskey(tx *db.Tx, keys *keyring.Ring, personID, name string, c webauthn.Credential) (Passkey, error) {
 	passkeyID := id.New(id.Passkey)
 	sealed, err := sealCredential(tx.Context(), keys, passkeyID, c)
@@ -173,7 +173,7 @@ func hasSecondFactor(tx *db.Tx, who *ent.Person) (bool, error) {
 	return some, nil
 }
 
-// havePasskeys returns which of people, ids of persons, have a passkey.
+// havePasskeys returns true for the ids, of those in people, of persons who have a passkey.
 func havePasskeys(view *db.Tx, people []string) (map[string]bool, error) {
 	ids, err := view.Passkey.Query().Where(passkey.PersonIDIn(people...)).Limit(len(people) * maxPasskeys).Select(passkey.FieldPersonID).Strings(view.Context())
 	if err != nil {

@@ -32,6 +32,7 @@ type Access struct {
 	Disabled bool
 }
 
+// isActiveOwner is about this property only; the person can be disabled everywhere.
 func (a Access) isActiveOwner() bool { return a.Role == Owner && !a.Disabled }
 
 // accessChangeProblem returns why a caller has no right to change the access of a person, or nil. otherOwners counts the active owners of
@@ -66,7 +67,7 @@ type Member struct {
 	JoinedAt        time.Time
 }
 
-// ListMembers returns the people of a property, by name.
+// ListMembers returns the people of a property, also disabled ones, by name.
 func ListMembers(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Member, error) {
 	rows, err := view.Membership.Query().Where(membership.PropertyID(propertyID)).Limit(maxMembers).All(view.Context())
 	if err != nil {
@@ -135,7 +136,7 @@ func memberOf(view *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Per
 	}, err
 }
 
-// currentMember returns a member as stored now.
+// currentMember is memberOf, for which it reads whether the person has a passkey.
 func currentMember(tx *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Person) (Member, error) {
 	passkeys, err := havePasskeys(tx, []string{who.ID})
 	if err != nil {
@@ -162,7 +163,8 @@ type AccessChange struct {
 	Disabled *bool
 }
 
-// ChangeMember changes the role of a person at a property, or whether their access is disabled.
+// ChangeMember changes the role of a person at a property, or whether their access is disabled, if accessChangeProblem allows it. It ends
+// invitations that the person made to roles that they may no longer give.
 func ChangeMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID string, c AccessChange) (Member, error) {
 	row, who, err := loadMember(tx, propertyID, personID)
 	if err != nil {
@@ -200,7 +202,8 @@ func ChangeMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID
 	return currentMember(tx, keys, row, who)
 }
 
-// RemoveMember ends the access of a person to a property, and the invitations that the person made. The name stays, see [Names].
+// RemoveMember ends the access of a person to a property, if accessChangeProblem allows it, and the invitations that the person made. The
+// name stays, see [Names].
 func RemoveMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID string) error {
 	row, who, err := loadMember(tx, propertyID, personID)
 	if err != nil {
@@ -253,7 +256,7 @@ func authorizeChange(tx *db.Tx, by Caller, row *ent.Membership, to Access) error
 	return accessChangeProblem(by, row.PersonID, accessOf(row), to, active)
 }
 
-// currentCaller returns a caller with the role that is stored now; a token keeps its role.
+// currentCaller returns a caller with the role that is stored now, "" without access. A token keeps its role.
 func currentCaller(tx *db.Tx, by Caller, propertyID string) (Caller, error) {
 	if by.PersonID == "" {
 		return by, nil

@@ -74,7 +74,7 @@ func loadPerson(tx *db.Tx, personID string) (*ent.Person, error) {
 	return row, nil
 }
 
-// createPerson stores a new person with the hash of their password.
+// createPerson stores a new person with the hash of their password; empty: none. It fails if the address is in use.
 func createPerson(tx *db.Tx, keys *keyring.Ring, email, name, hash string) (*ent.Person, error) {
 	ctx, personID := tx.Context(), id.New(id.Person)
 	sealedEmail, err := keys.Seal(ctx, keyring.System, emailPurpose(personID), []byte(strings.TrimSpace(email)))

@@ -36,7 +36,7 @@ func Record(tx *db.Tx, keys *keyring.Ring, personID string, t Trace, outcome aud
 	return nil
 }
 
-// recordAt adds an entry to the audit log of one property.
+// recordAt adds an entry to the audit log of one property. A trace without an action is an error.
 func recordAt(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace, outcome audit.Outcome, subjects ...string) error {
 	if t.Action == "" {
 		return errors.New("an entry of the audit log names no action")

@@ -86,7 +86,7 @@ func Allows(role Role, right Right) bool {
 	return false
 }
 
-// RightsOf returns the rights of a role at a property.
+// RightsOf returns the rights of a role at a property, without Self.
 func RightsOf(role Role) (all []Right) {
 	for _, r := range Rights {
 		if r != Self && Allows(role, r) {
@@ -124,6 +124,7 @@ var accessRights = []Right{OpenDoors, RevealPINs, ManageAccess}
 
 // StepUp returns why a person must prove again who they are before a sensitive call, or nil. A person with a second factor must confirm it
 // again; a person without one must sign in again. Otherwise a stranger who finds an open session could open doors, or invite themselves.
+// It returns nil for accessRights if the property has switched their step-up off.
 func StepUp(a actor.Actor, right Right, now time.Time) error {
 	switch {
 	case !a.AccessStepUp && slices.Contains(accessRights, right):

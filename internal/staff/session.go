@@ -49,7 +49,8 @@ type sessionSpec struct {
 	pending          bool       // the second factor is missing
 }
 
-// createSession creates a session of a person who has proved who they are.
+// createSession creates a session of a person who has proved who they are, and ends the oldest beyond maxSessions. Without endsAt, it
+// lasts for sessionLife. A pending session has a challenge and no token.
 func createSession(tx *db.Tx, keys *keyring.Ring, spec sessionSpec) (Session, error) {
 	s := Session{ID: id.New(id.PersonSess), Token: keyring.NewToken(keyring.PersonSession), PersonID: spec.personID, EndsAt: spec.endsAt}
 	if s.EndsAt.IsZero() {
@@ -82,8 +83,8 @@ func endSessions(tx *db.Tx, personID string, which ...predicate.PersonSession) e
 	return nil
 }
 
-// Authenticate returns the person whose session has the token, as the actor of a call. propertyID is the property that the call names. If
-// it is "", the actor has no property and no role.
+// Authenticate returns the person whose session has the token, as the actor of a call. propertyID is the property that the call names; a
+// person without access to it gets a fault. If it is "", the actor has no property and no role.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.PersonSession) {
 		return actor.Actor{}, credential.Refused()
@@ -144,7 +145,7 @@ func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	return nil
 }
 
-// valid returns the selection of a person's sessions that have not ended.
+// valid selects a person's sessions that are not pending, not unused for sessionIdle, and not past their end.
 func valid(tx *db.Tx, personID string) predicate.PersonSession {
 	return personsession.And(personsession.PersonID(personID), personsession.Pending(false), personsession.EndsAtGT(tx.Now()), personsession.UsedAtGT(tx.Now().Add(-sessionIdle)))
 }
@@ -159,7 +160,7 @@ func ListSessions(view *db.Tx, personID string) ([]*ent.PersonSession, error) {
 	return rows, nil
 }
 
-// EndSession ends one session of a person.
+// EndSession ends one session of a person, also a pending one, or returns a fault if there is none.
 func EndSession(tx *db.Tx, personID, sessionID string) error {
 	n, err := tx.PersonSession.Delete().Where(personsession.PersonID(personID), personsession.ID(sessionID)).Exec(tx.Context())
 	if err != nil {

@@ -23,8 +23,8 @@ type PasswordSignIn struct {
 // errSignIn is the error for every wrong address or password, so that it does not tell whether the address is known.
 var errSignIn = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "the e-mail address or the password is wrong")
 
-// SignIn checks an address and a password, and creates a session. The session waits if the person has a second factor: see
-// [Service.FinishSignIn].
+// SignIn checks an address and a password, and creates a session. If the person has a second factor, the session is pending: it has a
+// challenge for [Service.FinishSignIn], and no token.
 func (s *Service) SignIn(ctx context.Context, c PasswordSignIn) (made Session, err error) {
 	who, err := s.checkPassword(ctx, c)
 	if err != nil {
@@ -43,7 +43,7 @@ func (s *Service) SignIn(ctx context.Context, c PasswordSignIn) (made Session, e
 }
 
 // checkPassword returns the person whose address and password these are, or errSignIn. It does the same work for an unknown address: it
-// counts the attempt, looks the person up, and compares a hash.
+// counts the attempt, looks the person up, and compares a hash. It queues a failure of a known person for the audit log.
 func (s *Service) checkPassword(ctx context.Context, c PasswordSignIn) (*ent.Person, error) {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error { return countPasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network) })
 	if err != nil {

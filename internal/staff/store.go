@@ -1,6 +1,7 @@
 package staff
 
-// findSession finds a session that has not ended, of a person who may sign in. $2 is the time, and $3 when the session must have been used last.
+// findSession finds a session that has not ended, of a person who may sign in. $1 is the property, $2 the hash of the token, $3 the time,
+// and $4 the time after which the session must have been used.
 const findSession = `SELECT s.id, s.person_id, s.used_at, s.second_factor_at, s.proved_at,
 	(p.totp_confirmed_at IS NOT NULL OR EXISTS (SELECT 1 FROM passkeys AS k WHERE k.person_id = p.id)),
 	COALESCE((SELECT access_step_up FROM properties WHERE id = $1), true) FROM person_sessions AS s

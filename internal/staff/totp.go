@@ -59,11 +59,11 @@ func stepOf(code, secret string, now time.Time, lastStep int64) (int64, bool) {
 // Enrolment is what an authenticator app needs to generate codes for a person.
 type Enrolment struct {
 	Secret string // in base32
-	URL    string // as a QR code
+	URL    string // shown as a QR code
 }
 
-// BeginTOTP stores a new secret for the authenticator app of a person. The app becomes a second factor only when [Service.PrepareTOTP] gets
-// a code of it.
+// BeginTOTP stores a new secret for the authenticator app of a person, unless an app is in use. The app becomes a second factor only when
+// [Service.PrepareTOTP] gets a code of it.
 func BeginTOTP(tx *db.Tx, keys *keyring.Ring, personID string) (Enrolment, error) {
 	row, err := loadPerson(tx, personID)
 	if err != nil {
@@ -95,12 +95,13 @@ func (s *Service) secondFactorCounters(personID string) []throttle.Counter {
 	return []throttle.Counter{newCounter(s.Keys, secondFactor, personID)}
 }
 
-// countCode counts an attempt with a code before it is checked.
+// countCode counts an attempt with a code before it is checked, or refuses it after too many failures.
 func (s *Service) countCode(ctx context.Context, personID string) error {
 	return s.DB.Write(ctx, func(tx *db.Tx) error { return countAttempt(tx, s.secondFactorCounters(personID)) })
 }
 
-// useCode checks a code of the authenticator app or a recovery code, and marks it as used. Each code works once.
+// useCode checks a code of the authenticator app or a recovery code, and marks it as used. Each code works once. It returns errCode for a
+// wrong one.
 func (s *Service) useCode(tx *db.Tx, row *ent.Person, code string) error {
 	has, err := hasSecondFactor(tx, row)
 	if err != nil {
@@ -121,7 +122,7 @@ func plainCode(code string) string {
 	return strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(code))
 }
 
-// useAppCode checks a code of the authenticator app, also of one that is not in use yet.
+// useAppCode checks a code of the authenticator app, also of one that is not in use yet, and marks the code as used.
 func (s *Service) useAppCode(tx *db.Tx, row *ent.Person, code string) error {
 	ctx := tx.Context()
 	if len(row.TotpSecret) == 0 {
@@ -159,7 +160,8 @@ func recoveryMAC(keys *keyring.Ring, personID, code string) []byte {
 	return keys.MAC("recoveryCode", personID, code)
 }
 
-// createRecoveryCodes replaces the recovery codes of a person. A code has 50 bits, in two groups of five letters and digits.
+// createRecoveryCodes replaces the recovery codes of a person, and returns the new ones to show. A code has 50 bits, in two groups of five
+// letters and digits.
 func createRecoveryCodes(tx *db.Tx, keys *keyring.Ring, personID string) ([]string, error) {
 	if err := deleteRecoveryCodes(tx, personID); err != nil {
 		return nil, err
@@ -215,7 +217,8 @@ func DisableTOTP(tx *db.Tx, personID string) error {
 	return deleteRecoveryCodes(tx, personID)
 }
 
-// NoteRefusedCode records a wrong code of a signed-in person in the audit log.
+// NoteRefusedCode queues an entry in the audit log if err means that a person's code was wrong. It does nothing for other errors and for
+// nil.
 func (s *Service) NoteRefusedCode(personID string, t Trace, err error) {
 	if errors.Is(err, errCode) {
 		s.Failed.note(personID, t)

@@ -34,7 +34,8 @@ func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	return nil, fmt.Errorf("log format %q: want text or json", format)
 }
 
-// secretNames are names of attributes whose values are never logged, a safeguard for callers that forget to redact them.
+// secretNames are names of attributes, or their ends after - or _, whose values are never logged. This protects callers that forget to
+// redact them.
 var secretNames = []string{"pin", "token", "password", "secret", "authorization", "api-key", "apikey", "joincode", "join_code"}
 
 // secretText matches secrets by their format anywhere in a text: Latchkey's tokens and keys, and credentials in URLs.

@@ -44,7 +44,7 @@ func Problem(s string) string {
 	return ""
 }
 
-// Escape replaces unprintable characters by JSON escapes, such as \u001b.
+// Escape replaces unprintable characters by JSON escapes, such as \u001b, and bytes that are not UTF-8 by U+FFFD.
 func Escape(s string) string {
 	if Problem(s) == "" {
 		return s
@@ -116,7 +116,7 @@ func Words(name string) []string {
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 }
 
-// MatchNames reports whether each of the words is a prefix of one of the names. Both are folded, see [Words].
+// MatchNames reports whether each of the words is a prefix of one of the names; without words it is true. Both are folded, see [Words].
 func MatchNames(words, names []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, w) })
@@ -170,7 +170,8 @@ func Groups(digits string) (groups []string) {
 	return groups
 }
 
-// Nearest returns the known word that is most similar to word, or "" if each needs more than most edits (the Levenshtein distance).
+// Nearest returns the known word that is most similar to word, or "" if each needs more than most edits (the Levenshtein distance, in
+// bytes). Of equally similar words it returns the first.
 func Nearest(word string, known []string, most int) string {
 	best, least := "", most+1
 	for _, k := range known {
@@ -181,7 +182,7 @@ func Nearest(word string, known []string, most int) string {
 	return best
 }
 
-// editDistance returns the Levenshtein distance of two words.
+// editDistance returns the Levenshtein distance of two words, in bytes.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -110,10 +110,11 @@ func InOrder(counters []Counter) []Counter {
 	return slices.SortedFunc(slices.Values(counters), func(a, b Counter) int { return strings.Compare(a.ID, b.ID) })
 }
 
+// siteBits is the length of the IPv6 prefix of a site.
 const siteBits = 48
 
-// SiteOf returns the IPv6 network of a site, /48, that a client's network belongs to. A person who rents a server often has a /48, which has 65,536
-// networks of clients. It returns "" for IPv4, where few people have many addresses.
+// SiteOf returns the IPv6 network of a site, /48, that a client's network belongs to. A person who rents a server often has a /48, which
+// has 65,536 networks of clients. It returns "" for IPv4, where few people have many addresses, and for a text that is no network.
 func SiteOf(network string) string {
 	p, err := netip.ParsePrefix(network)
 	if err != nil || !p.Addr().Is6() || p.Bits() < siteBits {

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	// maxOfCaller and maxOfProperty bound the open streams of this process: of one person or token, and of one property.
+	// maxOfCaller bounds the open streams of one person or token at a property, maxOfProperty those of a property, both in this process.
 	maxOfCaller   = 20
 	maxOfProperty = 200
 	// keepUnwatched is how long the changes of a property are kept after its last stream ended, so that a stream can continue after a lost
@@ -59,8 +59,9 @@ type Stream struct {
 	woken      chan struct{}
 }
 
-// Open opens a stream of some topics of a property. caller is the person or token that reads it. A resume token of an earlier stream
-// continues where that stream was, if the changes since then are still known. The caller must call [Stream.End].
+// Open opens a stream of some topics of a property. caller is the person or token that reads it. It returns a fault if the caller or the
+// property has too many streams. A resume token of an earlier stream continues where that stream was, if the changes since then are still
+// known. The caller must call [Stream.End].
 func (f *Feed) Open(propertyID, caller string, topics []Topic, resume string) (*Stream, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,7 +95,7 @@ func (p *property) positionOf(resume string) (position uint64, ok bool) {
 	return position, true
 }
 
-// End ends the stream.
+// End ends the stream. It must be called once only.
 func (s *Stream) End() {
 	f := s.feed
 	f.mu.Lock()
@@ -113,8 +114,8 @@ func (s *Stream) End() {
 // [Stream.Changes].
 func (s *Stream) Woken() <-chan struct{} { return s.woken }
 
-// Changes returns what changed since the last call, and the resume token after it. The first call returns everything, unless the stream
-// continues another one.
+// Changes returns what changed since the last call, and the resume token after it. The first call reports that everything may have changed,
+// unless the stream continues another one.
 func (s *Stream) Changes() (changes []Change, resume string) {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
@@ -134,7 +135,8 @@ func (s *Stream) Changes() (changes []Change, resume string) {
 	return changes, p.id + "." + strconv.FormatUint(p.position, 10)
 }
 
-// Add records a change and wakes the streams of its topic. It does not block. Properties without a stream cost nothing.
+// Add records a change and wakes the streams of its topic. It does not block. It ignores properties that have no stream and had none
+// lately.
 func (f *Feed) Add(k Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -178,7 +180,7 @@ func (s *Stream) wake(topic Topic) {
 	}
 }
 
-// Forget drops the changes of properties that have had no stream for a while.
+// Forget drops the changes of properties whose last stream ended more than keepUnwatched before now.
 func (f *Feed) Forget(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -22,7 +22,7 @@ type Announcer struct {
 	news chan struct{}
 }
 
-// NewAnnouncer creates an announcer. It calls wake for the announcements of all nodes.
+// NewAnnouncer creates an announcer. While [Announcer.Run] runs, it calls wake for the announcements of all nodes, also its own.
 func NewAnnouncer(b *bus.Bus, wake func()) *Announcer {
 	return &Announcer{bus: b, wake: wake, news: make(chan struct{}, 1)}
 }
@@ -31,7 +31,7 @@ func NewAnnouncer(b *bus.Bus, wake func()) *Announcer {
 // use.
 func (a *Announcer) Notify(string) { bus.Signal(a.news) }
 
-// Run announces events and receives announcements until ctx ends.
+// Run announces events and receives announcements until ctx ends. If the bus is not connected, it wakes only the dispatcher of this node.
 func (a *Announcer) Run(ctx context.Context) error {
 	stop, err := a.bus.Subscribe(eventsSubject, func(bus.Message) { a.wake() })
 	if err != nil {

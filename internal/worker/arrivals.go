@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/reservation/readiness"
 )
 
-// Arrivals checks upcoming arrivals and notifies staff of problems to fix before them.
+// Arrivals checks whether the doors of upcoming arrivals will open, and notifies staff of problems to fix before.
 type Arrivals struct {
 	Reservations reservation.Service
 	Every        time.Duration // Every is the interval between sweeps; 0 means 3 s
@@ -26,7 +26,8 @@ const (
 	maxArrivalBatches = 50
 )
 
-// Sweep checks due arrivals. Only one process of an installation may run it: see [Lease].
+// Sweep schedules checks for arrivals that come near, and makes the checks that are due. Only one process of an installation may run it:
+// see [Lease].
 func (a Arrivals) Sweep() Sweep {
 	every := a.Every
 	if every <= 0 {
@@ -43,8 +44,8 @@ func (a Arrivals) Sweep() Sweep {
 	}}
 }
 
-// enqueueDue schedules the checks of arrivals that came within the horizon after seen, the horizon of the last call. It returns the present
-// horizon.
+// enqueueDue schedules the checks of arrivals that have come within the horizon (24 hours from now) since the last call. seen is the time
+// that the last call returned, or zero for all. It returns the present horizon.
 func enqueueDue(ctx context.Context, d *db.DB, seen time.Time) (until time.Time, err error) {
 	for n := 1; n > 0 && err == nil; {
 		err = d.Write(ctx, func(tx *db.Tx) error {
@@ -90,7 +91,7 @@ var (
 	reservationEvents = []event.Kind{event.AccessIssued, event.AccessUpdated, event.AccessFailed, event.AccessRemoved}
 )
 
-// Subscriber reschedules the checks of arrivals that an event may affect.
+// Subscriber makes the checks of arrivals that an event may affect due soon: see propertyEvents and reservationEvents.
 func (a Arrivals) Subscriber() Subscriber {
 	return Subscriber{Name: "arrivals", Apply: func(tx *db.Tx, events []*ent.Event) error {
 		properties, reservations := map[string]bool{}, map[string]bool{}

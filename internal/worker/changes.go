@@ -13,9 +13,9 @@ import (
 // fullSweepInterval is the number of sweeps after which one sweep covers all changes.
 const fullSweepInterval = 64
 
-// changesSweep deletes superseded entries of the reservations' change log. It runs every minute. Each sweep covers the last minute, every second
-// sweep the last two minutes, every fourth the last four, and so on; about once an hour a sweep covers all changes. So frequent changes are deleted
-// soon, and entries that remain are read only a few times. Only one process of an installation may run it: see [Lease].
+// changesSweep deletes superseded entries of the reservations' change log. It runs every minute. Each sweep covers the last minute, every
+// second sweep the last two minutes, every fourth the last four, and so on; about once an hour a sweep covers all changes. So frequent
+// changes are deleted soon, and entries that remain are read only a few times. Only one process of an installation may run it: see [Lease].
 func changesSweep() Sweep {
 	var ends [fullSweepInterval]int64 // ends has the newest change at each of the last sweeps
 	sweeps := 0
@@ -37,7 +37,8 @@ func changesSweep() Sweep {
 	}}
 }
 
-// sweepsToCover returns how many past sweeps a sweep covers; fullSweepInterval means all changes.
+// sweepsToCover returns how many past sweeps a sweep covers; fullSweepInterval means all changes. sweep counts from 0, the first sweep
+// after a start, which covers all.
 func sweepsToCover(sweep int) int {
 	if sweep%fullSweepInterval == 0 {
 		return fullSweepInterval

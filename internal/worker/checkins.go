@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// CheckIns resumes check-ins without their guests: it asks PMSs again, repeats checkIn calls that a crash interrupted, and evaluates check-ins
-// whose reservations changed.
+// CheckIns resumes check-ins without their guests: it asks PMSs again, repeats checkIn calls that a crash interrupted, and evaluates
+// check-ins whose reservations changed.
 type CheckIns struct {
 	Service *checkin.Service
 	Log     *slog.Logger
@@ -25,7 +25,8 @@ const (
 	checkInsAtOnce = 4   // calls to one PMS at once
 )
 
-// Sweep resumes check-ins that are due. Only one process of an installation may run it: see [Lease].
+// Sweep resumes check-ins that are due. One run of it lasts until its context ends, and searches at the interval Every. Only one process of
+// an installation may run it: see [Lease].
 func (c CheckIns) Sweep() Sweep {
 	every := c.Every
 	if every <= 0 {
@@ -57,8 +58,8 @@ type checkInRun struct {
 	limits  map[string]chan struct{} // limits bounds the running calls, by integration; only the goroutine of evaluateDue uses it
 }
 
-// evaluateDue evaluates the check-ins that are due, and begins the calls that they need. A check-in whose call waits for its turn is
-// evaluated again only if the PMS has changed the reservation.
+// evaluateDue evaluates check-ins whose reservations changed and those that are due, up to checkInBatch of each, and begins the calls to
+// the PMS that they need. A check-in whose call runs or waits is evaluated again only if the PMS has changed the reservation.
 func (run *checkInRun) evaluateDue(ctx context.Context) error {
 	changed, due, err := checkin.Due(run.service.DB.View(ctx), checkInBatch)
 	if err != nil {
@@ -75,7 +76,8 @@ func (run *checkInRun) evaluateDue(ctx context.Context) error {
 	return nil
 }
 
-// evaluate decides again about one check-in and stores the result. If a call to the PMS is due, it starts the call in the background.
+// evaluate decides again about one check-in and stores the result. If a call to the PMS is due, it starts the call in the background. It
+// logs a failure.
 func (run *checkInRun) evaluate(ctx context.Context, k checkin.Key) {
 	if ctx.Err() != nil {
 		return
@@ -94,7 +96,7 @@ func (run *checkInRun) isCalling(k checkin.Key) bool {
 	return run.calling[k]
 }
 
-// begin calls the PMS of a check-in in the background, when fewer than checkInsAtOnce other calls to this PMS run.
+// begin calls the PMS of a check-in in the background, once fewer than checkInsAtOnce other calls to this PMS run.
 func (run *checkInRun) begin(ctx context.Context, integrationID string, k checkin.Key) {
 	limit := run.limits[integrationID]
 	if limit == nil {
@@ -119,7 +121,8 @@ func (run *checkInRun) begin(ctx context.Context, integrationID string, k checki
 	})
 }
 
-// logFailure logs a failure at one check-in. The next sweep repeats it. A reservation that was removed meanwhile is no failure.
+// logFailure logs an error at one check-in; the next search finds the check-in again. It ignores nil, the end of ctx, and a reservation
+// that was removed meanwhile.
 func (run *checkInRun) logFailure(ctx context.Context, k checkin.Key, err error) {
 	if err != nil && ctx.Err() == nil && !fault.Has(err, fault.ReservationNotFound) {
 		run.log.Warn("resuming a check-in failed; it is repeated", "property", k.PropertyID, "reservation", k.ReservationID, "error", err)

@@ -27,6 +27,7 @@ func (d Days) Soon(tx *db.Tx, propertyID string) error {
 // AddTo registers the job with the job queue.
 func (d Days) AddTo(workers *river.Workers) { river.AddWorker(workers, &daysJob{days: d}) }
 
+// daysJob runs jobs of the kind CompleteDays for River, the job queue.
 type daysJob struct {
 	river.WorkerDefaults[jobs.CompleteDays]
 	days Days
@@ -40,7 +41,7 @@ func (w *daysJob) Work(ctx context.Context, job *river.Job[jobs.CompleteDays]) e
 // daysBatch is the number of reservations that one transaction recomputes.
 const daysBatch = 100
 
-// completeAll computes the times of all stays of a property whose dates the PMS gave as days.
+// completeAll recomputes the times of the stays of a property that have not ended and whose dates the PMS gave as days.
 func (d Days) completeAll(ctx context.Context, propertyID string) error {
 	for after := ""; ; {
 		ids, err := reservation.ListByDays(d.DB.View(ctx), propertyID, after, daysBatch)

@@ -32,7 +32,8 @@ func (m Mails) Departures() Sweep {
 	}}
 }
 
-// remindDepartures orders the mails to guests who leave soon and must still complete the official form of a law.
+// remindDepartures orders the mails to guests who leave soon and must still complete the official form of a law. A failure at one stay does
+// not stop the others.
 func (m Mails) remindDepartures(ctx context.Context, d *db.DB, law string) (failed error) {
 	for after := ""; ctx.Err() == nil; {
 		now := d.View(ctx).Now()
@@ -53,8 +54,8 @@ func (m Mails) remindDepartures(ctx context.Context, d *db.DB, law string) (fail
 	return errors.Join(failed, ctx.Err())
 }
 
-// remindDeparture orders the mail of a stay, once for each time of departure. If the guest gets no mails, it orders none: the desk asks the
-// guest.
+// remindDeparture orders the mail of a stay, once for each time of departure. It orders none if no answer is missing, or if the guest gets
+// no mails: then the front desk asks the guest.
 func (m Mails) remindDeparture(ctx context.Context, d *db.DB, k guest.StayKey) error {
 	view := d.View(ctx)
 	p, _, err := guest.ViewParty(view, m.Keys, k.PropertyID, k.ReservationID)
@@ -73,7 +74,8 @@ func (m Mails) remindDeparture(ctx context.Context, d *db.DB, k guest.StayKey) e
 	})
 }
 
-// isOpenAtDeparture reports whether guests who are checked in owe an answer before they leave.
+// isOpenAtDeparture reports whether the guests of a stay are checked in and have not given every answer that they must give before they
+// leave.
 func isOpenAtDeparture(p *guest.Party) bool {
 	return p.Reservation.State == string(access.Started) && slices.ContainsFunc(p.Members, func(g guest.Member) bool { return len(g.Open) > 0 })
 }

@@ -171,7 +171,7 @@ func (x *Dispatcher) subscribe(ctx context.Context, d *db.DB) error {
 	})
 }
 
-// assignPositions gives every committed event a position.
+// assignPositions gives every committed event a position, page by page, and wakes the subscribers after each page.
 func (x *Dispatcher) assignPositions(ctx context.Context, d *db.DB) error {
 	for {
 		events, last, err := event.Unpositioned(d.View(ctx), x.options.Page)
@@ -187,7 +187,7 @@ func (x *Dispatcher) assignPositions(ctx context.Context, d *db.DB) error {
 }
 
 // deliver delivers all events that are due to a subscriber. It returns the wait until the next delivery: until the next retry of a failing
-// subject, at most the interval Sweep.
+// subject, at most the interval Sweep. It returns errHeldBack if too many subjects fail and no retry is due.
 func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber) (time.Duration, error) {
 	for {
 		view := d.View(ctx)
@@ -217,7 +217,8 @@ func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber) (time.
 }
 
 // nextCursor returns the cursor to deliver from: that of a failing subject whose retry is due, else the main cursor, which is cursors[0].
-// It returns nil if too many subjects fail and no retry is due. It also returns the wait until the next retry.
+// It returns nil if too many subjects fail and no retry is due. It also returns the wait until the next retry, which is the longest
+// duration if no subject fails.
 func nextCursor(cursors []*event.Cursor, now time.Time) (*event.Cursor, time.Duration) {
 	wait := time.Duration(1<<63 - 1)
 	for _, c := range cursors[1:] {
@@ -251,7 +252,8 @@ type page struct {
 	last   bool          // last means that no more events are due for this cursor
 }
 
-// newPage returns the events after a cursor. The main cursor skips the events of failing subjects.
+// newPage makes a page of the events that were read after the cursor c with a limit. A page of the main cursor omits the events of failing
+// subjects, which have cursors of their own.
 func newPage(c *event.Cursor, cursors []*event.Cursor, events []*ent.Event, limit int) page {
 	p := page{cursor: c, main: cursors[0], due: events, end: c.Position, last: len(events) < limit}
 	if len(events) > 0 {

@@ -16,7 +16,8 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// Erasures confirms requests to erase data by mail, and erases the data when their time has come.
+// Erasures handles the requests of guests to erase their data. It acknowledges a request by mail, and erases the data when the time has
+// come.
 type Erasures struct {
 	Mails
 	Log   *slog.Logger
@@ -25,14 +26,14 @@ type Erasures struct {
 
 const (
 	erasureBatch = 100
-	// acknowledgementPatience is the longest wait of an erasure for the mail that acknowledges it. It waits because it also erases the
-	// address.
+	// acknowledgementPatience is the longest wait of an erasure for the mail that acknowledges it. The erasure waits because it also erases
+	// the address.
 	acknowledgementPatience = time.Hour
 )
 
-// Sweep confirms and executes the erasures that are due, each in one transaction. An interrupted one is found again. Only one process of an
-// installation may run it: see [Lease]. After erasures it scrubs the database files, in which erased rows may remain. It also does so once
-// after a start, because the process before may have ended between erasing and scrubbing.
+// Sweep acknowledges and executes the erasures that are due, each in one transaction. The next sweep finds an interrupted one again. Only
+// one process of an installation may run it: see [Lease]. After erasures it scrubs the database files, in which erased rows may remain. It
+// also does so once after a start, because the process before may have ended between erasing and scrubbing.
 func (e Erasures) Sweep() Sweep {
 	unscrubbed := true
 	return Sweep{Name: "erasures", Every: cmp.Or(e.Every, time.Minute), Run: func(ctx context.Context, d *db.DB) error {
@@ -50,7 +51,8 @@ func (e Erasures) Sweep() Sweep {
 	}}
 }
 
-// run takes the next step of every erasure that is not done, and returns how many it finished. A failure at one does not stop the others.
+// run takes the next step of every erasure that is not done, and returns how many it finished. It notifies staff of those that are near
+// their deadline. A failure at one does not stop the others.
 func (e Erasures) run(ctx context.Context, d *db.DB) (erased int, failed error) {
 	e.DB = d
 	for after := ""; ; {
@@ -85,7 +87,8 @@ func (e Erasures) run(ctx context.Context, d *db.DB) (erased int, failed error) 
 	}
 }
 
-// advance takes the next step of an erasure: it orders the mail that acknowledges it, or erases the data.
+// advance takes the next step of an erasure: it orders the mail that acknowledges it, or erases the data once it need not wait for that
+// mail. done means that the data are erased now. It does nothing if the request was withdrawn.
 func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err error) {
 	row, err := guest.PendingErasure(tx, listed.PropertyID, listed.ID)
 	if err != nil || row == nil { // it was withdrawn
@@ -151,7 +154,8 @@ func (e Erasures) addressOf(tx *db.Tx, row *guest.ErasureRow) (string, error) {
 	return e.Address(tx, p)
 }
 
-// awaitsMail reports whether an erasure must wait until the mail that acknowledges it is sent. After acknowledgementPatience it waits no longer.
+// awaitsMail reports whether an erasure must wait until the mail that acknowledges it is sent. After acknowledgementPatience it waits no
+// longer.
 func (e Erasures) awaitsMail(tx *db.Tx, row *guest.ErasureRow) (bool, error) {
 	if row.MailID == "" || tx.Now().Sub(*row.ConfirmedAt) >= acknowledgementPatience {
 		return false, nil
@@ -166,8 +170,8 @@ func (e Erasures) awaitsMail(tx *db.Tx, row *guest.ErasureRow) (bool, error) {
 	return mail.State(sent.State) == mail.Waiting || mail.State(sent.State) == mail.Sending, nil
 }
 
-// unlistUnsent handles unsent mails of an erased stay, which are erased with it. The other rooms that such a mail lists count as not
-// invited again, so the sweep mails them.
+// unlistUnsent prepares the deletion of the unsent mails of an erased stay. If such a mail lists other rooms too, these count as not
+// invited again, and the next sweep mails their booker.
 func (e Erasures) unlistUnsent(tx *db.Tx, row *guest.ErasureRow) error {
 	for _, state := range []mail.State{mail.Waiting, mail.Sending} {
 		unsent, err := mail.List(tx, row.PropertyID, mail.Filter{ReservationID: row.ReservationID, State: string(state), Limit: erasureBatch})

@@ -41,7 +41,8 @@ type progress struct {
 	switched string    // the newest time at which the invitations of an integration were switched on
 }
 
-// Sweep orders due mails. Only one process of an installation may run it: see [Lease].
+// Sweep evaluates the invitations of reservations that changed or come near, and orders the mails that are due. Only one process of an
+// installation may run it: see [Lease].
 func (v Invitations) Sweep() Sweep {
 	every := v.Every
 	if every <= 0 {
@@ -118,7 +119,7 @@ func enqueueArrivals(ctx context.Context, d *db.DB, p *progress) error {
 	return nil
 }
 
-// enqueueMissed makes the invitations due whose reservations changed while no process ran the sweep. It runs once after a start.
+// enqueueMissed makes the invitations due of reservations that changed while no process ran the sweep. It runs once after a start.
 func enqueueMissed(ctx context.Context, d *db.DB) error {
 	for after := ""; ; {
 		ids, err := d.View(ctx).ReadIDs(findMissed, after, missedPage)
@@ -141,7 +142,8 @@ func enqueueMissed(ctx context.Context, d *db.DB) error {
 // missedPage is how many missed rows one statement changes.
 const missedPage = 500
 
-// orderDue evaluates the invitations that are due and orders the mails that follow. A failure of one does not stop the others.
+// orderDue evaluates the invitations that are due and orders the mails that follow, in batches. If some of a batch fail, it postpones them,
+// finishes the batch, and returns their errors. The number of batches is limited: the next sweep evaluates the rest.
 func (v Invitations) orderDue(ctx context.Context, d *db.DB) error {
 	for range maxArrivalBatches {
 		view := d.View(ctx)
@@ -181,8 +183,8 @@ func postpone(ctx context.Context, d *db.DB, row *ent.Invitation) error {
 	return nil
 }
 
-// evaluate decides about the booking that a reservation belongs to, and orders its mails in the same transaction. It does nothing if another
-// reservation of the group caused the evaluation already.
+// evaluate decides about the booking that a reservation belongs to, and orders its mails in the same transaction. It does nothing if
+// another reservation of the group caused the evaluation already.
 func (v Invitations) evaluate(ctx context.Context, d *db.DB, row *ent.Invitation) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
 		due, err := tx.Invitation.Query().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID), invitation.NextAtLTE(tx.Now())).Exist(tx.Context())

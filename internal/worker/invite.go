@@ -69,7 +69,8 @@ func (v Invitations) loadBooking(tx *db.Tx, stay *ent.Reservation) (b booking, e
 	return b, nil
 }
 
-// scheduleOf returns how many days before the arrival a property mails invitations and reminders.
+// scheduleOf returns how many days before the arrival a property mails invitations and reminders, by days in its time zone (UTC if that is
+// unknown). It does not set Off.
 func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
 	house, err := property.Get(tx, propertyID)
 	if err != nil {
@@ -115,8 +116,8 @@ func groupOf(stay *ent.Reservation) string {
 	return *stay.PmsGroupID
 }
 
-// reservationsOf returns the reservations of a reservation's group whose stay has not ended, by arrival, or only the reservation if it has
-// no group. The reservation itself is always included.
+// reservationsOf returns up to maxGroup reservations of a reservation's group whose stay has not ended, by arrival, or only the reservation
+// if it has no group. The reservation itself is always included.
 func reservationsOf(tx *db.Tx, stay *ent.Reservation) ([]*ent.Reservation, error) {
 	if groupOf(stay) == "" {
 		return []*ent.Reservation{stay}, nil
@@ -135,7 +136,7 @@ func reservationsOf(tx *db.Tx, stay *ent.Reservation) ([]*ent.Reservation, error
 	return append(rows, stay), nil
 }
 
-// invitationsOf returns the rows of invitations by reservation.
+// invitationsOf returns the rows of invitations by reservation id. Reservations without a row are missing.
 func invitationsOf(tx *db.Tx, propertyID string, stays []*ent.Reservation) (map[string]*ent.Invitation, error) {
 	rows, err := tx.Invitation.Query().Where(invitation.PropertyID(propertyID), invitation.ReservationIDIn(idsOf(stays)...)).All(tx.Context())
 	if err != nil {
@@ -148,7 +149,7 @@ func invitationsOf(tx *db.Tx, propertyID string, stays []*ent.Reservation) (map[
 	return out, nil
 }
 
-// addInvitations stores the rows that are missing, and adds them to rows.
+// addInvitations stores the rows of invitations that are missing in rows, and adds them to it.
 func addInvitations(tx *db.Tx, stays []*ent.Reservation, rows map[string]*ent.Invitation) error {
 	missing := slices.DeleteFunc(slices.Clone(stays), func(s *ent.Reservation) bool { return rows[s.ID] != nil })
 	for some := range slices.Chunk(missing, insertTogether) {

@@ -18,8 +18,9 @@ import (
 // propertyID returns the property of the booking, which has at least one room.
 func (b booking) propertyID() string { return b.rooms[0].stay.PropertyID }
 
-// apply stores a decision and orders its mails. The number of its statements grows with the changed addresses, the mails and the notices,
-// but not with the rooms.
+// apply stores a decision and orders its mails. It also ends links and sessions of canceled stays and those at a former address, and
+// extends those of prolonged stays. If the booker's address is new, it mails the code again. It updates the notices about missing
+// addresses. The number of its statements grows with the changed addresses, the mails and the notices, but not with the rooms.
 func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 	rooms := map[string]room{}
 	for _, r := range b.rooms {
@@ -64,7 +65,7 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 	return notifyAddresses(tx, b, d)
 }
 
-// prolong prolongs the links and sessions of the reservations that changed until their present end.
+// prolong extends the links and sessions of the reservations that changed since the last evaluation, if their stays end later now.
 func (b booking) prolong(tx *db.Tx) error {
 	changed := map[time.Time][]string{} // reservations by their end
 	for _, r := range b.rooms {
@@ -80,7 +81,8 @@ func (b booking) prolong(tx *db.Tx) error {
 	return nil
 }
 
-// storeEvaluation records which version of each reservation was evaluated, with which address, and when the next evaluation is due.
+// storeEvaluation records which version of each reservation was evaluated, with which address, since when a due invitation waits for the
+// rest of its group, and when the next evaluation is due.
 func (b booking) storeEvaluation(tx *db.Tx, d mail.Decision) error {
 	var all, seen, due, past []string
 	waiting := map[string]bool{}

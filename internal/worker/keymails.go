@@ -44,9 +44,10 @@ func (m Mails) Subscriber() Subscriber {
 	}}
 }
 
-// orderKey orders a mail with the code of a stay, unless the guest was mailed the same code and room. Without an address that reaches the
-// guest the mail fails: staff are notified, and can send it again when there is one. Links and sessions are prolonged until the end of the
-// stay.
+// orderKey orders a mail with the code of a stay, unless the guest was mailed the same code and room. It cancels a former one that waits.
+// It does nothing if the stay is not started, or if the guest got no code by mail and must not be mailed (see mayMail). Without an address
+// that reaches the guest the mail fails: staff are notified, and can send it again when there is one. Links and sessions are extended until
+// the end of the stay.
 func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	row, err := reservation.Get(tx, reservation.Scope{PropertyID: e.PropertyID}, e.Subject)
 	if fault.Has(err, fault.ReservationNotFound) {
@@ -152,8 +153,8 @@ func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 	return "", nil
 }
 
-// recipientOf returns the address to which a mail of a kind goes. The mail that the room is ready may also go to an address given by a
-// person who only knew a number and a name, such as at a kiosk. Then trusted is false, and the mail gets neither a link nor data of the
+// recipientOf returns the address to which a mail of a kind goes, or "". The mail that the room is ready may also go to an address given by
+// a person who only knew a number and a name, such as at a kiosk. Then trusted is false, and the mail gets neither a link nor data of the
 // stay.
 func (m Mails) recipientOf(view *db.Tx, row *ent.Reservation, kind mail.Kind) (address string, trusted bool, err error) {
 	address, err = m.GuestAddress(view, row)
@@ -223,7 +224,8 @@ func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 }
 
 // mailKeyAgain mails the code of a started stay to the booker's present address: the link in the former address's mail ended, or that mail
-// failed because no address was known. A mail that still waits goes to the present address anyway.
+// failed because no address was known. A mail that still waits goes to the present address anyway. It does nothing if no mail with the code
+// was ordered before.
 func (v Invitations) mailKeyAgain(tx *db.Tx, r room) error {
 	if r.stay.State != string(access.Started) || !r.stay.ToAt.After(tx.Now()) || !mail.Reaches(r.address) {
 		return nil
@@ -285,7 +287,8 @@ func (m Mails) keyOf(tx *db.Tx, row *ent.Reservation) (stayKey, error) {
 	return key, nil
 }
 
-// isKeyAtDesk reports whether no door of the room itself (gates do not count) has a lock, so that the guest needs a key from the desk.
+// isKeyAtDesk reports whether no door of the room itself (gates do not count) has a lock, so that the guest needs a key from the desk. It
+// is false while the stay has no right to its doors.
 func isKeyAtDesk(plan access.Plan) bool {
 	atDesk := false
 	for _, d := range plan.Doors {

@@ -19,8 +19,9 @@ import (
 
 // Lease ensures that only one process of an installation runs a function.
 type Lease interface {
-	// Hold runs f whenever the process holds the lease, with a context that ends when the lease is lost, and with a handle of the
-	// database that stores nothing after that. Hold returns after f, when ctx ends or when f fails for another reason than the loss.
+	// Hold runs f whenever the process holds the lease, with a context that ends when the lease is lost, and with a handle of the database
+	// that stores nothing after that. After a loss it waits for the lease again. It returns when ctx ends or when f fails for another
+	// reason than the loss, and always after f has returned.
 	Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error
 }
 
@@ -52,7 +53,7 @@ type PostgresLease struct {
 
 var errLeaseLost = errors.New("the lease is lost")
 
-// Hold acquires the lease whenever it is free, and runs f while it holds the lease.
+// Hold acquires the lease whenever it is free, and runs f while it holds the lease. It logs a loss. On SQLite it fails at once.
 func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	if l.DB.SQLite() {
 		return errors.New("lease: an embedded database is used by only one process")
@@ -73,7 +74,8 @@ func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context, hel
 	return nil
 }
 
-// tryHold waits for the lease and runs f until the lease is lost.
+// tryHold waits for the lease and runs f until the lease is lost. It returns errLeaseLost if the lease is lost or PostgreSQL cannot be
+// reached, so that Hold tries again.
 func (l PostgresLease) tryHold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	conn, err := l.DB.Connect(ctx)
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 func listsRooms(kind mail.Kind) bool { return kind == mail.Invitation || kind == mail.Reminder }
 
 // listedRooms returns the reservations that an invitation or a reminder lists now: those that the sweep recorded for the mail, without
-// those that no longer need it. A mail that staff ordered again always lists its own reservation. elsewhere counts the rooms that other
-// mails of the kind list for the same booker.
+// those that no longer need it or have another address than to. A mail that staff ordered again lists its own reservation whatever the
+// address is. elsewhere counts the rooms that other mails of the kind list for the same booker.
 func (m Mails) listedRooms(view *db.Tx, row *mail.Row, stay *ent.Reservation, to string) (listed []*ent.Reservation, elsewhere int, err error) {
 	stays, err := reservationsOf(view, stay)
 	if err != nil {
@@ -64,8 +64,8 @@ func listID(i *ent.Invitation, kind mail.Kind) string {
 	return i.MailID
 }
 
-// unlist removes the reservations that are not in listed from an unsent invitation or reminder. They count as not invited or not reminded,
-// and the next sweep evaluates them again. For mails of other kinds it does nothing.
+// unlist removes the reservations that are not in listed from an unsent invitation or reminder; with nil, all. They count as not invited or
+// not reminded, and the next sweep evaluates them again. For mails of other kinds it does nothing.
 func unlist(tx *db.Tx, row *mail.Row, listed []string) error {
 	u := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ReservationIDNotIn(listed...)).SetNextAt(tx.Now())
 	switch mail.Kind(row.Kind) {
@@ -82,7 +82,8 @@ func unlist(tx *db.Tx, row *mail.Row, listed []string) error {
 	return nil
 }
 
-// relist moves the list of reservations from a mail to the mail newID, which staff ordered in its place.
+// relist moves the list of reservations of an invitation or a reminder to the mail newID, which staff ordered in its place. For mails of
+// other kinds it does nothing.
 func relist(tx *db.Tx, row *mail.Row, newID string) error {
 	u := tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID))
 	switch mail.Kind(row.Kind) {
@@ -99,7 +100,7 @@ func relist(tx *db.Tx, row *mail.Row, newID string) error {
 	return nil
 }
 
-// listedIn returns the ids of the reservations that a mail lists, its own first.
+// listedIn returns the ids of the reservations that a mail lists, its own first. Only invitations and reminders list others.
 func listedIn(tx *db.Tx, row *mail.Row) ([]string, error) {
 	q := tx.Invitation.Query().Where(invitation.PropertyID(row.PropertyID))
 	switch mail.Kind(row.Kind) {

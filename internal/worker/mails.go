@@ -23,7 +23,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// Mails runs the jobs that render and send mails.
+// Mails orders the mails that events and sweeps cause, and runs the jobs that render and send mails.
 type Mails struct {
 	DB           *db.DB
 	Keys         *keyring.Ring
@@ -46,6 +46,7 @@ type Mails struct {
 // AddTo registers the job that sends mails with the job queue.
 func (m Mails) AddTo(workers *river.Workers) { river.AddWorker(workers, &mailJob{mails: m}) }
 
+// mailJob runs jobs of the kind SendMail for River, the job queue.
 type mailJob struct {
 	river.WorkerDefaults[jobs.SendMail]
 	mails Mails
@@ -72,7 +73,8 @@ func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error
 	return err
 }
 
-// attempt tries to send a mail. It returns the wait until the next attempt, or 0 if the mail needs none.
+// attempt tries to send a mail. It returns the wait until the next attempt, or 0 if the mail is finished: sent, put in the mailbox,
+// canceled or given up. It returns errOutdated if the mail must be rendered again.
 func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Duration, error) {
 	row, err := mail.Get(m.DB.View(ctx), propertyID, mailID)
 	if fault.Has(err, fault.NotFoundReason) {
@@ -134,7 +136,8 @@ func (m Mails) isPrivate(row *mail.Row) bool {
 	return kind == mail.Join || kind == mail.Profile && !m.GuestsReadMailbox
 }
 
-// putInMailbox stores the text of a mail in the mailbox, and its links.
+// putInMailbox stores the text of a waiting mail in the property's mailbox, and its links. Unless guests read the mailbox, it notifies
+// staff that mails are not sent. It returns errOutdated if the recipient changed.
 func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) error {
 	sealed, err := mail.SealText(ctx, m.Keys, row.PropertyID, row.ID, r.text)
 	if err != nil {
@@ -161,15 +164,15 @@ func (m Mails) putInMailbox(ctx context.Context, row *mail.Row, r rendered) erro
 	return err
 }
 
-// countEnded counts, for the metrics, a mail that reached its last state. moved and err are the results of the transaction that moved it: only
-// a committed move counts.
+// countEnded counts, for the metrics, a mail that reached its last state. moved and err are the results of the transaction that moved it:
+// only a committed move counts.
 func (m Mails) countEnded(row *mail.Row, state mail.State, moved bool, err error) {
 	if err == nil && moved && m.Ended != nil {
 		m.Ended(mail.Kind(row.Kind), state)
 	}
 }
 
-// cancel cancels a mail that is no longer needed. The reservations that it lists count as not invited.
+// cancel cancels a waiting mail that is no longer needed. The reservations that it lists count as not invited.
 func (m Mails) cancel(ctx context.Context, row *mail.Row) error {
 	var moved bool
 	err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -210,7 +213,7 @@ func (m Mails) storeFailure(tx *db.Tx, row *mail.Row, from mail.State, why mail.
 	return true, m.notifyFailure(tx, row, why)
 }
 
-// stayNumber returns the PMS's number of the stay that a mail is about, or "".
+// stayNumber returns the PMS's number of the stay that a mail is about, or "" if there is none or the stay was removed.
 func stayNumber(tx *db.Tx, row *mail.Row) (string, error) {
 	if row.ReservationID == "" {
 		return "", nil

@@ -15,8 +15,8 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// send passes a mail to the property's mail server. All steps that can be repeated come before the state Sending. It returns the wait until
-// the next attempt, or 0 if there is none.
+// send passes a mail to the property's mail server. All steps that can be repeated come before the state Sending: after it, no attempt
+// follows unless the server asked for one. It returns the wait until the next attempt, or 0 if there is none.
 func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r rendered) (time.Duration, error) {
 	raw, problem := server.Raw(row.ID, row.CreatedAt, r.text)
 	if problem != nil {
@@ -54,7 +54,7 @@ func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r re
 const storeOutcomeTimeout = 10 * time.Second
 
 // prepare counts an attempt, and stores the recipient and the links of the mail before it is sent. waiting is false if the mail no longer
-// waits.
+// waits. It returns errOutdated if the recipient changed.
 func (m Mails) prepare(ctx context.Context, row *mail.Row, r rendered) (waiting bool, err error) {
 	err = m.DB.Write(ctx, func(tx *db.Tx) error {
 		address, err := mail.SealAddress(tx, m.Keys, row.PropertyID, row.ID, r.text.To)
@@ -94,7 +94,8 @@ func (m Mails) move(ctx context.Context, row *mail.Row, from, to mail.State) (mo
 	return moved, err
 }
 
-// afterProblem postpones a mail that may succeed later, and gives up any other. It returns the wait until the next attempt, or 0.
+// afterProblem postpones a mail that may succeed later, up to [mail.GiveUpAfter], and gives up any other. It returns the wait until the
+// next attempt, or 0.
 func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State, p *mail.SendError) (time.Duration, error) {
 	age := m.DB.View(ctx).Now().Sub(row.CreatedAt)
 	if !p.Retry || age > mail.GiveUpAfter {
@@ -111,7 +112,7 @@ func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State,
 	return mail.RetryAfter(row.Attempts + 1), err
 }
 
-// notifyFailure notifies staff of a mail that was given up. Mails about one stay share a notice.
+// notifyFailure notifies staff of a mail that was given up. Mails about one stay share a notice, which a later failure renews.
 func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
 	n := notice.Notice{PropertyID: row.PropertyID, Subject: row.ReservationID, Kind: notice.MailFailed, OnceKey: notice.MailFailed.Key(row.PropertyID) + "/" + row.ReservationID}
 	n.Params = message.Params{"problem": mail.FailureText(why)}
@@ -127,7 +128,8 @@ func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
 	return notice.Renew(tx, n)
 }
 
-// Test sends a mail to an address now, and returns why the mail server did not take it, or nil.
+// Test sends a test mail to an address now, and returns why the mail server did not take it, or nil. Without a mail server the reason is
+// [mail.FailedNoServer].
 func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError, error) {
 	view := m.DB.View(ctx)
 	house, err := property.Get(view, propertyID)

@@ -56,7 +56,8 @@ func (m Mails) Sweep() Sweep {
 	}}
 }
 
-// giveUpStale marks a mail as failed and notifies staff, because its job has not finished it in time.
+// giveUpStale marks a mail as failed and notifies staff, because its job has not finished it in time. It does nothing if the mail is
+// finished by now.
 func (m Mails) giveUpStale(ctx context.Context, k jobs.SendMail) error {
 	row, err := mail.Get(m.DB.View(ctx), k.PropertyID, k.MailID)
 	if err != nil {

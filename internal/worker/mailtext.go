@@ -29,7 +29,7 @@ import (
 // rendered is a mail that can be sent now, or why it cannot.
 type rendered struct {
 	canceled bool          // the mail is no longer needed
-	wait     time.Duration // the mail waits for its code to be on the locks
+	wait     time.Duration // if not 0, wait so long: the locks have not confirmed the code
 	text     mail.Text     // without a recipient if no address reaches the guest
 	links    []guest.MailedLink
 	profile  *guest.MailedProfileLink // the link to a kept profile, or nil
@@ -41,8 +41,9 @@ type rendered struct {
 // errOutdated means that the address of the guest changed after the mail was rendered.
 var errOutdated = errors.New("the guest's address changed while a mail was rendered")
 
-// storeLinks stores what must be in force when a mail arrives: the hashes of its links, and which reservations it lists. A retry stores
-// nothing new. It returns errOutdated if the recipient changed since: a former address gets no link.
+// storeLinks stores what must be in force when a mail arrives: the hashes of its links, and which reservations it lists. A mail with a code
+// revokes the links of earlier ones. A retry stores nothing new. It returns errOutdated if the recipient changed since: a former address
+// gets no link.
 func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 	if err := m.checkRecipient(tx, row, r); err != nil {
 		return err
@@ -114,8 +115,7 @@ func (m Mails) isCompanions(view *db.Tx, row *mail.Row, address string) (bool, e
 	return slices.ContainsFunc(present, func(one string) bool { return strings.EqualFold(one, address) }), err
 }
 
-// followsGuest reports whether a mail goes to the address that the guest has when it is sent. Others have a fixed recipient, or list rooms
-// of one booker.
+// followsGuest reports whether a mail goes to the address that the guest has when it is sent. Others have a fixed recipient.
 func followsGuest(row *mail.Row) bool {
 	kind := mail.Kind(row.Kind)
 	return row.GuestID == "" && kind != mail.Staff && !listsRooms(kind)
@@ -187,8 +187,8 @@ func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	return r.out, err
 }
 
-// languageOf returns the language of a mail: that of the guest who gets it, or the property's if it is not known. Staff read the property's, and
-// invited people and former guests the language of their request.
+// languageOf returns the language of a mail: that of the guest who gets it, or the property's if it is not known. Staff read the property's
+// language, invited people and former guests that of their request.
 func languageOf(view *db.Tx, row *mail.Row, look *property.CheckInSettings) (string, error) {
 	if kind := mail.Kind(row.Kind); kind == mail.Join || kind == mail.Profile {
 		return cmp.Or(row.Parameters["language"], look.Language), nil
@@ -200,7 +200,7 @@ func languageOf(view *db.Tx, row *mail.Row, look *property.CheckInSettings) (str
 	return cmp.Or(language, look.Language), err
 }
 
-// addStay adds a stay to the mail: its dates, its room, and links or PINs.
+// addStay adds a stay to the mail: dates, room, and links or PINs. It cancels a mail that is no longer needed, such as after a removal.
 func (r *renderer) addStay() error {
 	stay, err := reservation.Get(r.view, reservation.Scope{PropertyID: r.row.PropertyID}, r.row.ReservationID)
 	if fault.Has(err, fault.ReservationNotFound) {
@@ -247,7 +247,8 @@ func (r *renderer) addStay() error {
 	return nil
 }
 
-// isPointless reports whether the mail is no longer needed.
+// isPointless reports whether the mail is no longer needed. It is false for an invitation or a reminder: listedRooms decides about each
+// room.
 func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 	kind := r.occasion.Kind
 	if kind != mail.Staff && kind != mail.Erasure && !listsRooms(kind) && hasEnded(stay, kind, r.view.Now()) {
@@ -263,8 +264,8 @@ func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 	return !isOpenAtDeparture(p), nil
 }
 
-// addressBooker addresses the mail to the booker, by the present name and address. A former address gets no link: the mail is canceled, and the
-// sweep invites the present address.
+// addressBooker sets the recipient of a mail to the booker, and the booker's first name: see recipientOf for the address. A former address
+// gets no link: the mail is canceled, and the sweep invites the present address.
 func (r *renderer) addressBooker(stay *ent.Reservation) error {
 	kind := r.occasion.Kind
 	present, trusted, err := r.recipientOf(r.view, stay, kind)
@@ -287,7 +288,7 @@ func (r *renderer) addressBooker(stay *ent.Reservation) error {
 	return nil
 }
 
-// selectRooms returns the rooms of the booking that the mail lists. It counts those that other mails to the booker list.
+// selectRooms returns the rooms of the booking that the mail lists. Without any it cancels the mail. It counts those in other mails.
 func (r *renderer) selectRooms(stay *ent.Reservation) ([]*ent.Reservation, error) {
 	stays, elsewhere, err := r.listedRooms(r.view, r.row, stay, r.to)
 	if err != nil {
@@ -334,7 +335,7 @@ func hasEnded(stay *ent.Reservation, kind mail.Kind, now time.Time) bool {
 	return true
 }
 
-// roomName returns the name of a stay's room, with the dorm of a bed.
+// roomName returns the name of a stay's room, with the dorm of a bed, or "" if the room is not known.
 func roomName(view *db.Tx, stay *ent.Reservation) (string, error) {
 	place, err := reservation.PlaceOf(view, stay)
 	if err != nil {
@@ -385,7 +386,8 @@ func (r *renderer) addCodes(stay *ent.Reservation) error {
 	return nil
 }
 
-// isConfirmed reports whether every lock of a plan's doors has confirmed the code. Doors without a lock do not count.
+// isConfirmed reports whether every lock of a plan's doors has confirmed the code. Doors without a lock do not count. It is false without
+// doors.
 func isConfirmed(plan access.Plan) bool {
 	for _, d := range plan.Doors {
 		if !d.Left && d.Reason != access.NoLock && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used {

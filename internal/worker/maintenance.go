@@ -192,7 +192,7 @@ func (m Maintenance) expireAccess(ctx context.Context, d *db.DB) error {
 	return inBatches(ctx, d, expiryBatch, func(tx *db.Tx, limit int) (int, error) { return access.Expire(m.reconciler(tx), limit) })
 }
 
-// reconcileCodes reconciles the codes that are due, and the backup codes of every property.
+// reconcileCodes reconciles the codes that are due. It creates missing backup codes, and ends those of properties that do not use them.
 func (m Maintenance) reconcileCodes(ctx context.Context, d *db.DB) error {
 	err := inBatches(ctx, d, codeBatch, func(tx *db.Tx, limit int) (int, error) { return code.ReconcileDue(m.reconciler(tx), limit) })
 	if err != nil {
@@ -226,8 +226,7 @@ func (m Maintenance) reconciler(tx *db.Tx) access.Reconciler {
 	return access.Reconciler{Tx: tx, Keys: m.Keys, Log: m.Log}
 }
 
-// checkLinks records which bridges and locks have been offline long enough to notify staff, and which are online
-// again.
+// checkLinks notifies staff of bridges and locks that have been offline for long, and records which are online again.
 func (m Maintenance) checkLinks(ctx context.Context, d *db.DB) error {
 	for _, check := range []func(tx *db.Tx, after string, limit int) (string, error){lock.CheckBridgeLinks, lock.CheckLockLinks} {
 		for after, more := "", true; more; more = after != "" {

@@ -57,7 +57,8 @@ func judgeClock(ahead, limit time.Duration, others []time.Duration) ClockVerdict
 	return ClockVerdict{Degraded: "this machine's clock is " + off + " the database's, and no other node's agrees with the database: find out which is wrong and set it right, best by NTP"}
 }
 
-// Last returns the last measurement: how far this machine's clock is ahead of the database's, and the verdict.
+// Last returns the last measurement: how far this machine's clock is ahead of the database's, and the verdict. Both are zero before the
+// first one.
 func (c *NodeClock) Last() (ahead time.Duration, v ClockVerdict) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -101,7 +102,7 @@ func (c *NodeClock) compare(ctx context.Context) error {
 	return nil
 }
 
-// record stores a verdict and logs a changed verdict.
+// record stores a verdict, and logs when the clock becomes wrong, becomes right, or the node becomes unready or ready.
 func (c *NodeClock) record(ahead time.Duration, v ClockVerdict) {
 	c.mu.Lock()
 	before := c.verdict
@@ -116,7 +117,7 @@ func (c *NodeClock) record(ahead time.Duration, v ClockVerdict) {
 	}
 }
 
-// LiveNodes returns the nodes that reported lately, by name.
+// LiveNodes returns the nodes that reported within nodeTimeout, by name.
 func LiveNodes(view *db.Tx) ([]*ent.Node, error) {
 	rows, err := view.Node.Query().Where(entnode.SeenAtGT(view.Now().Add(-nodeTimeout))).Order(entnode.ByID()).All(view.Context())
 	if err != nil {

@@ -25,7 +25,8 @@ const (
 	maxMailedNotices = 20
 )
 
-// Notices mails people the notices that they want by mail, in the hours that they chose. Only one process of an installation may run it: see [Lease].
+// Notices mails people the notices that they want by mail, in the hours that they chose. Only one process of an installation may run it:
+// see [Lease].
 func (m Mails) Notices() Sweep {
 	return Sweep{Name: "notices by mail", Every: noticeMailsEvery, Run: func(ctx context.Context, d *db.DB) (failed error) {
 		for after := ""; ctx.Err() == nil; {
@@ -47,7 +48,8 @@ func (m Mails) Notices() Sweep {
 	}}
 }
 
-// mailNotices orders one mail about the new notices of a person, if the person wants mails at this hour.
+// mailNotices orders one mail about the new notices of a person, if the person wants mails at this hour. It marks these notices as mailed,
+// also those of kinds that the person does not want.
 func (m Mails) mailNotices(tx *db.Tx, r staff.NoticeReader) error {
 	in, err := property.Get(tx, r.Row.PropertyID)
 	if err != nil {
@@ -78,8 +80,8 @@ func (m Mails) mailNotices(tx *db.Tx, r staff.NoticeReader) error {
 	return err
 }
 
-// addNotices adds the notices of a mail to a person. It cancels the mail if the notices were read or removed meanwhile, or if the person no
-// longer wants them or may no longer read them.
+// addNotices adds the notices of a mail to a person, at most maxMailedNotices, and sets the recipient. It cancels the mail if the notices
+// were read or removed meanwhile, or if the person no longer wants them or no longer has the right to read them.
 func (r *renderer) addNotices() error {
 	personID, after, through := mail.NoticesOf(r.row)
 	who, choice, found, err := staff.FindNoticeReader(r.view, r.Keys, r.row.PropertyID, personID)

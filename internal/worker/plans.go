@@ -25,8 +25,8 @@ func (p Plans) Sweep() Sweep {
 	return Sweep{Name: "plans", Every: every, Run: p.planDue}
 }
 
-// planDue plans until no reservation is due. It repeats a failed batch one reservation at a time, so that one failing reservation does not
-// block the others.
+// planDue plans the access of due reservations until none is due. It repeats a failed batch one reservation at a time, so that one failing
+// reservation does not block the others.
 func (p Plans) planDue(ctx context.Context, d *db.DB) error {
 	for {
 		var due reservation.Due
@@ -48,7 +48,7 @@ func (p Plans) planDue(ctx context.Context, d *db.DB) error {
 	}
 }
 
-// planSingly plans each reservation of a failed batch in its own transaction.
+// planSingly plans each reservation of a failed batch in its own transaction. It logs and postpones those that fail again.
 func (p Plans) planSingly(ctx context.Context, d *db.DB, due reservation.Due) error {
 	for _, id := range due.IDs {
 		failed := d.Write(ctx, func(tx *db.Tx) error { return p.Reservations.PlanOne(tx, due.PropertyID, id) })

@@ -72,7 +72,8 @@ type previewer struct {
 	counts   mail.Counts
 }
 
-// count adds the booker of a reservation to the counts: an invitation now, later, or no address. The booker of a group counts once.
+// count adds the booker of a reservation to the counts: an invitation now, later, or no address. A booker who was invited does not count.
+// The booker of a group counts once, but each of its reservations without an address counts.
 func (p *previewer) count(stay *ent.Reservation) error {
 	address, err := bookerAddress(p.view, p.Reservations, stay)
 	if err != nil || p.invited[stay.ID] {
@@ -99,7 +100,8 @@ func (p *previewer) count(stay *ent.Reservation) error {
 	return nil
 }
 
-// Switch switches the invitations of an integration on or off. The next sweep orders the mails that are due.
+// Switch switches the invitations of an integration on or off. The next sweep orders the mails that are due. Switching on again changes
+// nothing.
 func (v Invitations) Switch(tx *db.Tx, propertyID, integrationID string, on bool) error {
 	app, err := partner.Integration(tx, propertyID, integrationID)
 	if err != nil {

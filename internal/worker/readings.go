@@ -90,6 +90,7 @@ func (r Readings) AddTo(workers *river.Workers) {
 	river.AddWorker(workers, &spacesJob{readings: r})
 }
 
+// spacesJob runs jobs of the kind ReadSpaces for River, the job queue.
 type spacesJob struct {
 	river.WorkerDefaults[jobs.ReadSpaces]
 	readings Readings
@@ -100,7 +101,8 @@ func (w *spacesJob) Timeout(*river.Job[jobs.ReadSpaces]) time.Duration {
 	return 2*w.readings.Spaces.timeout() + 10*time.Second
 }
 
-// Work reads the spaces. A failure of the PMS is recorded for staff and does not fail the job.
+// Work reads the spaces. A failure of the PMS is recorded for staff and does not fail the job, but an answer 401 can postpone it: see
+// retryUnauthorized. The first reading is skipped if the spaces were read since the job was enqueued.
 func (w *spacesJob) Work(ctx context.Context, job *river.Job[jobs.ReadSpaces]) error {
 	if job.Args.First {
 		if read, err := w.wasReadSince(ctx, job); read || err != nil {

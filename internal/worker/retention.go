@@ -46,7 +46,8 @@ func (r Retention) removeDue(ctx context.Context, d *db.DB) error {
 	return failed
 }
 
-// removeOver removes the reservations that are older than a retention period. It logs how many cannot be removed yet, and why.
+// removeOver removes the reservations that are older than a retention period, that of one property or of the installation. It logs how many
+// cannot be removed yet, and why.
 func (r Retention) removeOver(ctx context.Context, d *db.DB, period reservation.Retention) error {
 	blocked, removed, failed := map[reservation.Block]int{}, 0, error(nil)
 	for after := (*reservation.DueStay)(nil); ; {

@@ -102,7 +102,7 @@ func (s *Spaces) ReadAgain(ctx context.Context, propertyID, integrationID string
 	return s.Read(ctx, propertyID, integrationID)
 }
 
-// wait waits for the end of a reading and returns its result.
+// wait waits for the end of a reading and returns its result, or the error of ctx if that ends first. The reading continues then.
 func (f *runningRead) wait(ctx context.Context) (Outcome, error) {
 	select {
 	case <-ctx.Done():
@@ -112,7 +112,8 @@ func (f *runningRead) wait(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// joinOrStart returns the reading of a PMS's spaces that runs already, or starts one.
+// joinOrStart returns the reading of a PMS's spaces that runs already, urgent or not, or starts one. After [Spaces.Close] it returns
+// errStopping.
 func (s *Spaces) joinOrStart(ctx context.Context, source space.Source, urgent bool) (*runningRead, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -243,7 +244,8 @@ func problemOf(cause error) message.Message {
 	return message.Message{Kind: "endpoint.setting"}
 }
 
-// storeResult stores the spaces that a PMS lists, or why they could not be read. failure is for staff, and cause is the error of the call.
+// storeResult stores the spaces that a PMS lists, or why they could not be read, and replans the affected reservations. failure is for
+// staff, and cause is the error of the call; both are nil after success. A list that is not valid is a failure in the result.
 func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID string, listing []space.Listed, failure *fault.Fault, cause error) (Outcome, error) {
 	reading, health := space.Reading{Spaces: listing}, partner.Failure{}
 	if failure != nil {

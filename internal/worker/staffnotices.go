@@ -24,8 +24,8 @@ const (
 	urgentBatch = 50
 )
 
-// UrgentNotices mails notices about guests who cannot go on to the properties' staffEmail. Only one process of an installation may run it: see
-// [Lease].
+// UrgentNotices mails notices about guests who cannot go on to the properties' staffEmail. Only one process of an installation may run it:
+// see [Lease].
 func (m Mails) UrgentNotices() Sweep {
 	return Sweep{Name: "urgent notices by mail", Every: urgentEvery, Run: func(ctx context.Context, d *db.DB) (failed error) {
 		properties, err := property.ListWithStaffEmail(d.View(ctx))
@@ -41,7 +41,7 @@ func (m Mails) UrgentNotices() Sweep {
 	}}
 }
 
-// mailUrgentNotices mails the urgent notices of a property that were not mailed yet.
+// mailUrgentNotices mails the urgent notices of a property that were not mailed yet and are not older than urgentFor.
 func (m Mails) mailUrgentNotices(ctx context.Context, d *db.DB, propertyID string) error {
 	for after := ""; ; {
 		view := d.View(ctx)

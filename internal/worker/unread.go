@@ -21,8 +21,8 @@ const (
 	unreadBatch = 200
 )
 
-// Unread mails the guest, or the property's staff, about messages that they have not read for unreadAfter. Staff also get a notice. Only one
-// process of an installation may run it: see [Lease]. A run tries each conversation once, so those that fail do not stop the others.
+// Unread mails the guest, or the property's staff, about messages that they have not read for unreadAfter. Staff also get a notice. Only
+// one process of an installation may run it: see [Lease]. A run tries each conversation once, so those that fail do not stop the others.
 func (m Mails) Unread() Sweep {
 	return Sweep{Name: "unread messages", Every: unreadEvery, Run: func(ctx context.Context, d *db.DB) error {
 		before, last := d.View(ctx).Now().Add(-unreadAfter), conversation.UnreadMessages{}
@@ -53,7 +53,8 @@ func (m Mails) Unread() Sweep {
 	}}
 }
 
-// announceUnread orders one mail about all unread messages of one side of a conversation.
+// announceUnread orders one mail about all unread messages of one side of a conversation, and marks them as mailed. Staff also get a
+// notice. A companion without an address gets no mail.
 func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	if err := conversation.MarkMailed(tx, w); err != nil {
 		return err

@@ -38,8 +38,8 @@ type announcement struct {
 	Changes []string `json:"changes,omitempty"`
 }
 
-// Watch brings changes to the watchers on all nodes. If an announcement is lost, or a node stops without notice, the watchers read everything
-// again.
+// Watch brings changes to the watchers on all nodes. If an announcement is lost, or a node stops without notice, the watchers read
+// everything again.
 type Watch struct {
 	bus  *bus.Bus // bus is nil if there is one node only
 	feed *watch.Feed
@@ -86,8 +86,8 @@ func (w *Watch) Notify(key string) {
 	bus.Signal(w.news)
 }
 
-// hold keeps a change until the next announcement. The caller holds the mutex. With more than [watch.MaxIDs] ids of a topic, everything of the
-// topic counts as changed.
+// hold keeps a change until the next announcement. The caller holds the mutex. With more than [watch.MaxIDs] ids of a topic, everything of
+// the topic counts as changed.
 func (w *Watch) hold(k watch.Key) {
 	id := k.ID
 	k.ID = ""
@@ -182,7 +182,8 @@ func (w *Watch) takeAnnouncements() (all []announcement) {
 	return all
 }
 
-// receive applies an announcement of another node. If its number shows that an earlier one was lost, all watchers read everything again.
+// receive applies an announcement of another node. If the node is new, or the number shows that an announcement was lost, all watchers read
+// everything again. It ignores announcements of this node.
 func (w *Watch) receive(payload []byte, now time.Time) {
 	var a announcement
 	if err := json.Unmarshal(payload, &a); err != nil || a.Node == w.node {

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/partner"
 )
 
-// drain delivers the events of one webhook.
+// drain is the run of one job that delivers the events of one webhook.
 type drain struct {
 	Webhooks
 	right   partner.DeliveryLease
@@ -22,13 +22,14 @@ type drain struct {
 	scopes  []string
 	secrets []string
 	until   time.Time // until is when the drain leaves the rest to another job
-	inTurn  bool      // inTurn means that the drain holds one of the turns for failing webhooks
+	inTurn  bool      // inTurn means that the drain holds a turn, one of the few for failing webhooks
 }
 
 // errStop ends a drain that must not continue now. The webhook is disabled, the time is over, or the message must wait.
 var errStop = errors.New("the webhook receives nothing now")
 
 // deliverDue delivers the events that are due to the webhook. It returns the wait until the job continues, or noMore if nothing is left.
+// The wait is 0 if the time of the drain is over.
 func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 	if err := x.loadSettings(ctx); err != nil {
 		return 0, err
@@ -160,8 +161,8 @@ func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) 
 	})
 }
 
-// store stores the outcome of a delivery, and moves the cursor. It reports whether the subject is held back, and returns errStop if the
-// webhook was disabled.
+// store stores the outcome of a delivery, moves the cursor, and logs a failure. It reports whether the subject is held back for a retry,
+// and returns errStop if the webhook was disabled. An event that failed too often is given up, and is not held back.
 func (x *drain) store(ctx context.Context, p page, e *ent.Event, sent Sent) (held bool, err error) {
 	attempts := 1
 	if p.cursor != p.main {

@@ -66,7 +66,8 @@ func (x *drain) messageID(e *ent.Event) string {
 	return "evt_" + hex.EncodeToString(x.Keys.MAC("webhookMessage", x.hook.ID, strconv.FormatInt(e.ID, 10))[:16])
 }
 
-// message returns the body of the message about an event, or nil if the event does not concern the webhook.
+// message returns the body of the message about an event, or nil if the event does not concern the webhook, or is about a PIN that no
+// longer exists.
 func (x *drain) message(view *db.Tx, e *ent.Event) ([]byte, error) {
 	kind := event.Kind(e.Kind)
 	if !partner.Receives(x.hook, x.scopes, kind) {

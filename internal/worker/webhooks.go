@@ -74,7 +74,8 @@ func (h Webhooks) Subscriber() Subscriber {
 	}}
 }
 
-// Retries is the sweep that enqueues jobs for webhooks whose retry is due. Only one process of an installation may run it: see [Lease].
+// Retries is the sweep that enqueues jobs for webhooks whose retry is due or whose job crashed. Only one process of an installation may run
+// it: see [Lease].
 func (h Webhooks) Retries() Sweep {
 	every := h.Every
 	if every <= 0 {
@@ -102,6 +103,7 @@ func (h Webhooks) AddTo(workers *river.Workers) {
 	river.AddWorker(workers, &deliverJob{webhooks: h})
 }
 
+// deliverJob runs jobs of the kind DeliverEvents for River, the job queue.
 type deliverJob struct {
 	river.WorkerDefaults[jobs.DeliverEvents]
 	webhooks Webhooks
@@ -118,7 +120,8 @@ const (
 	webhookPage = 64
 )
 
-// Work delivers the events that are due.
+// Work delivers the events that are due to one webhook. It postpones the job while more are due, or while another job delivers to the
+// webhook.
 func (j *deliverJob) Work(ctx context.Context, job *river.Job[jobs.DeliverEvents]) error {
 	right := partner.DeliveryLease{PropertyID: job.Args.PropertyID, WebhookID: job.Args.WebhookID, Job: job.ID}
 	wait, err := j.webhooks.run(ctx, right)

@@ -15,8 +15,8 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// SwapBackups ends the backup codes of a lock and creates new ones, for example after one was used. by is the person
-// who asks for it.
+// SwapBackups ends the backup codes of a lock and creates new ones, for example after one was used. by is the person who asks for it. It
+// returns a fault if the property has switched backup codes off, or the lock is on no door or has few slots.
 func SwapBackups(rec access.Reconciler, propertyID, lockID, by string) ([]*ent.Code, error) {
 	lk, err := lock.Get(rec.Tx, propertyID, lockID)
 	if err != nil {
@@ -79,8 +79,8 @@ func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 	return keep, drop, nil
 }
 
-// EnsureBackups creates up to limit missing backup codes of a property and returns their number. If it returns limit,
-// more may be missing.
+// EnsureBackups creates up to limit missing backup codes of a property and returns their number. If it returns limit, more may be missing.
+// It stops without an error when the property has maxCodes codes.
 func EnsureBackups(rec access.Reconciler, propertyID string, limit int) (int, error) {
 	ctx := rec.Tx.Context()
 	locks, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDNotNil()).Order(entlock.ByID()).All(ctx)
@@ -107,7 +107,7 @@ func EnsureBackups(rec access.Reconciler, propertyID string, limit int) (int, er
 			continue
 		}
 		_, err := createBackups(rec, propertyID, l.ID, n, "system")
-		if fault.Has(err, fault.TooMany) { // Create has notified staff of this limit
+		if fault.Has(err, fault.TooMany) { // the property has maxCodes codes
 			return made, nil
 		}
 		if err != nil {

@@ -106,7 +106,7 @@ func clipWindows(all []access.Window, t Terms) (out []access.Window) {
 	return out
 }
 
-// statusForWindows returns the status of a code with several windows. again is when to compute the windows again,
+// statusForWindows returns the status of a code with several windows: ended if all are over. again is when to compute the windows again,
 // because more of the weekly hours must be sent to bridges.
 func statusForWindows(all []access.Window, now, again time.Time) Status {
 	for _, w := range all {

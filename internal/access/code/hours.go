@@ -15,15 +15,15 @@ import (
 // Hours are days of the week with the hours at which a code is valid on them.
 type Hours = schema.WeeklyHours
 
-// daysPerWeek: weekly hours that cover so many days without a gap count as valid at any time.
+// daysPerWeek is also the limit for hours without a gap: if they cover so many days, the code counts as valid at any time.
 const daysPerWeek = 7
 
-// windowsOfHours lists the windows of weekly hours that end after from and begin before until. If there are any, it
-// lists at least one that ends after now, because a clock change may skip the hours of one week. It merges windows
-// that touch or overlap. always means that the hours have no gap.
+// windowsOfHours lists the windows of weekly hours that end after from and begin before until. It adds later windows until one ends after
+// now, because a clock change may skip the hours of one week. It merges windows that touch or overlap. always means that the hours have no
+// gap.
 //
-// Hours are local times in zone. An hour that a clock change skips becomes the instant of the change. If an hour
-// occurs twice, the window includes both.
+// Hours are local times in zone. An hour that a clock change skips becomes the instant of the change. If an hour occurs twice, the window
+// includes both.
 func windowsOfHours(hours []Hours, zone *time.Location, from, now, until time.Time) (out []access.Window, always bool) {
 	for _, w := range mergedWindows(hours, zone, from, until) {
 		switch {
@@ -93,7 +93,7 @@ func minutesOfDay(s string) int {
 // maxHours limits the lines of weekly hours of a code.
 const maxHours = 28
 
-// checkHours returns the invalid fields of weekly hours.
+// checkHours returns the invalid fields of weekly hours. For more than maxHours lines it returns only that error.
 func checkHours(hours []Hours) []fault.Field {
 	var wrong []fault.Field
 	bad := func(path string, r fault.Reason, message string) {

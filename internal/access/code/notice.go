@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// notifyPINReplaced notifies staff that a PIN was replaced after they had read it, because they must pass on the new
-// PIN. It notifies once until the new PIN is read.
+// notifyPINReplaced notifies staff that the PIN of a code was replaced, because they must pass on the new PIN. It does nothing if staff
+// have never read a PIN of the code. It notifies once until the new PIN is read.
 func notifyPINReplaced(tx *db.Tx, c *ent.Code) error {
 	if c.ReadAt == nil {
 		return nil

@@ -26,7 +26,8 @@ func newRun(rec access.Reconciler, c *ent.Code, rules access.Rules) *access.Run 
 // retryAfter is the wait before a retry to set a code on a lock that is full or accepts none of its PINs.
 const retryAfter = time.Minute
 
-// Reconcile changes the slots of the locks to match a code, and returns the code's new row. It is idempotent.
+// Reconcile changes the slots of the locks to match a code, and returns the code's new row. It generates missing PINs, ends a code whose
+// time is over, and sends or resolves notices about it. It is idempotent.
 func Reconcile(rec access.Reconciler, c *ent.Code) (*ent.Code, error) {
 	rules, err := rec.RulesFor(c.PropertyID)
 	if err != nil {
@@ -56,7 +57,8 @@ func Reconcile(rec access.Reconciler, c *ent.Code) (*ent.Code, error) {
 	return storeStatus(run, c, status)
 }
 
-// ensurePINs generates the missing PINs of a code, and notifies staff of a replaced PIN.
+// ensurePINs generates the missing PINs of a code that has not ended, and replaces PINs that a lock refused as duplicates. It notifies
+// staff of a replaced PIN.
 func ensurePINs(run *access.Run, c *ent.Code) error {
 	if !run.Right.Open {
 		return nil
@@ -107,7 +109,8 @@ func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
 	return c, nil
 }
 
-// locksOf loads the locks on which a code belongs: those on its doors, or the lock of a backup code.
+// locksOf loads the locks on which a code belongs: those on its doors, or the lock of a backup code. AllRooms adds all rooms and beds, but
+// no gates.
 func locksOf(tx *db.Tx, c *ent.Code) ([]*ent.Lock, error) {
 	q := tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.DoorIDNotNil())
 	switch {
@@ -125,12 +128,14 @@ func locksOf(tx *db.Tx, c *ent.Code) ([]*ent.Lock, error) {
 	return locks, nil
 }
 
-// ApplyEvidence is [access.ApplyEvidence] for slots of stays and of staff, one-time and backup codes.
+// ApplyEvidence handles the slot changes in a report of a bridge. It is [access.ApplyEvidence] for slots of stays and of staff, one-time
+// and backup codes.
 func ApplyEvidence(rec access.Reconciler, changed []lock.EvidenceChange) error {
 	return access.ApplyEvidence(rec, changed, func(c lock.EvidenceChange) error { return reconcileEvidence(rec, c) })
 }
 
-// reconcileEvidence reconciles a code after new evidence about one of its slots. A one-time code that was used ends.
+// reconcileEvidence reconciles a code after new evidence about one of its slots, and does nothing if the code is deleted. A one-time code
+// that was used ends.
 func reconcileEvidence(rec access.Reconciler, c lock.EvidenceChange) error {
 	row, err := rec.Tx.Code.Query().Where(entcode.PropertyID(c.Slot.PropertyID), entcode.ID(c.Slot.GrantID)).Only(rec.Tx.Context())
 	if ent.IsNotFound(err) {
@@ -146,8 +151,8 @@ func reconcileEvidence(rec access.Reconciler, c lock.EvidenceChange) error {
 	return err
 }
 
-// recordUse stores when a code was first used, and returns the code's new row. Bridges may report uses in another
-// order, so an earlier use replaces a later one.
+// recordUse stores when a code was first used, and returns the code's new row. The first report of a use also records an event, and
+// notifies staff if it is a backup code. Bridges may report uses in another order, so an earlier use replaces a later one.
 func recordUse(tx *db.Tx, row *ent.Code, c lock.EvidenceChange) (*ent.Code, error) {
 	known, at := row.UsedAt != nil, c.UsedAt
 	if !at.IsZero() && at.Before(row.CreatedAt) {
@@ -196,7 +201,7 @@ func ReconcileDue(rec access.Reconciler, limit int) (int, error) {
 	return len(due), nil
 }
 
-// MarkDue makes all codes of a property due after its spaces, gates, locks or settings changed.
+// MarkDue makes all codes of a property due, except ended ones, after its spaces, gates, locks or settings changed.
 func MarkDue(tx *db.Tx, propertyID string) error {
 	err := tx.Code.Update().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).SetNextAt(tx.Now()).Exec(tx.Context())
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// DeleteEnded deletes up to limit codes that have ended and that all locks had removed before a time, and returns their number.
+// DeleteEnded deletes up to limit ended codes, and returns their number. It deletes only codes that every lock had removed before a time.
 func DeleteEnded(tx *db.Tx, before time.Time, limit int) (int, error) {
 	rows, err := tx.Code.Query().Where(entcode.ReleasedAtLT(before)).Order(entcode.ByReleasedAt()).Limit(limit).All(tx.Context())
 	if err != nil {

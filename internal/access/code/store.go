@@ -34,7 +34,7 @@ const (
 	maxCodes = 2000
 )
 
-// Create creates a code and sets it on the locks of its doors.
+// Create creates a code and sets it on the locks of its doors. It returns a fault if n is invalid or the property has maxCodes codes.
 func Create(rec access.Reconciler, propertyID string, n Spec) (*ent.Code, error) {
 	if n.NotBefore.IsZero() {
 		n.NotBefore = rec.Tx.Now()
@@ -77,7 +77,7 @@ func Create(rec access.Reconciler, propertyID string, n Spec) (*ent.Code, error)
 	return Reconcile(rec, c)
 }
 
-// validate returns a fault with the invalid fields of a code to create.
+// validate returns a fault with the invalid fields of a code to create, or a not-found fault for an unknown door.
 func validate(tx *db.Tx, propertyID string, n Spec) error {
 	wrong := checkHours(n.Hours)
 	add := func(path string, r fault.Reason, message string) {
@@ -118,6 +118,7 @@ func checkDoorsExist(tx *db.Tx, propertyID string, doors []string) error {
 
 type Row = ent.Code
 
+// Filter selects the codes that [List] returns.
 type Filter struct {
 	Kind, LockID string // Kind and LockID are empty for any
 	Ended        bool   // Ended includes ended codes
@@ -125,7 +126,7 @@ type Filter struct {
 	Limit        int
 }
 
-// List returns the codes of a property, oldest first.
+// List returns up to f.Limit codes of a property, oldest first.
 func List(tx *db.Tx, propertyID string, f Filter) ([]*Row, error) {
 	q := tx.Code.Query().Where(entcode.PropertyID(propertyID))
 	if f.Kind != "" {
@@ -152,7 +153,7 @@ func Get(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	return c, err
 }
 
-// End ends a code and removes it from its locks. reason is one of the End constants; by is the person who ends the
+// End ends a code, records an event, and removes the code from its locks. reason is one of the End constants; by is the person who ends the
 // code. End does nothing if the code has ended already.
 func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, error) {
 	if c.EndedAt != nil || c.RevokedAt != nil {
@@ -168,8 +169,8 @@ func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, erro
 	return Reconcile(rec, c)
 }
 
-// Reveal decrypts the PINs of a code, and records that the person by has read them. shared is the PIN for most doors;
-// own has, by door id, the PINs of doors whose locks do not accept it. It fails if the code has ended.
+// Reveal decrypts the PINs of a code, and records that the person by has read them. It also resolves the notice of a replaced PIN. shared
+// is the PIN for most doors; own has, by door id, the PINs of doors whose locks do not accept it. It fails if the code has ended.
 func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own map[string]string, err error) {
 	if c.EndedAt != nil {
 		return "", nil, fault.New(fault.Precondition, access.WindowPast, "this code has ended: it opens no door")
@@ -191,7 +192,7 @@ func appendEvent(tx *db.Tx, c *ent.Code, kind event.Kind, body map[string]any) e
 	return event.Append(tx, eventOf(c, kind, body))
 }
 
-// eventOf returns an internal event about a code. It adds the code's id, kind and lock to body.
+// eventOf returns an internal event about a code, which no partner receives. It adds the code's id, kind and lock to body.
 func eventOf(c *ent.Code, kind event.Kind, body map[string]any) event.Event {
 	body["codeId"], body["kind"] = c.ID, c.Kind
 	if c.LockID != "" {

@@ -23,7 +23,7 @@ type Use struct {
 	Reason string // Reason is why the lock refused the code; it may be empty
 }
 
-// Uses returns the latest uses of staff, one-time and backup codes at a door, newest first.
+// Uses returns the latest uses, at most limit, of staff, one-time and backup codes at a door, newest first.
 func Uses(view *db.Tx, propertyID, doorID string, limit int) ([]Use, error) {
 	events, err := lock.EventsAtDoor(view, propertyID, doorID, limit,
 		entevent.KindIn(string(event.DoorOpened), string(event.DoorDenied)), entevent.GrantIDHasPrefix(id.Code+"_"))
@@ -33,7 +33,7 @@ func Uses(view *db.Tx, propertyID, doorID string, limit int) ([]Use, error) {
 	return usesOf(view, propertyID, events)
 }
 
-// usesOf converts events at doors into uses of codes. It omits events about grants of reservations.
+// usesOf converts events at doors into uses of codes. It omits events about grants of reservations and about deleted codes.
 func usesOf(view *db.Tx, propertyID string, events []*ent.Event) ([]Use, error) {
 	ids := make([]string, len(events))
 	for i, e := range events {

@@ -63,9 +63,9 @@ type Generator struct {
 	effort int       // effort counts the steps so far
 }
 
-// Generate returns a random PIN of the desired length, or of the nearest length that the rules allow, that is not weak
-// and for which taken returns false. If no PIN satisfies all locks, it satisfies as many as possible, the first locks
-// first; if all such PINs are taken, it satisfies the first lock.
+// Generate returns a random PIN of the desired length, or of the nearest length that the rules allow, that is not weak and for which taken
+// returns false. If no PIN satisfies all locks, it satisfies as many as possible, the first locks first; if all such PINs are taken, it
+// satisfies the first lock. The error is ErrImpossible or ErrTaken if there is none.
 func (d *Generator) Generate(length int, locks []Rules, taken func(string) (bool, error)) (string, error) {
 	all := anyPIN()
 	for _, r := range locks {
@@ -147,7 +147,7 @@ func (d *Generator) satisfiable(length int, locks []Rules) (combined, error) {
 	return set, nil
 }
 
-// sample returns a few random PINs that satisfy c.
+// sample returns up to samples random PINs that satisfy c. There are none if it finds none within its attempts.
 func (d *Generator) sample(c combined, length int) ([]string, error) {
 	var out []string
 	for n := 0; n < attempts && len(out) < samples && d.effort < maxEffort; n++ {
@@ -162,7 +162,7 @@ func (d *Generator) sample(c combined, length int) ([]string, error) {
 	return out, nil
 }
 
-// Satisfies reports whether a lock with these rules accepts the PIN.
+// Satisfies reports whether a lock with these rules accepts the PIN, even a weak one.
 func Satisfies(p string, rules Rules) bool {
 	c, ok := anyPIN().and(rules)
 	return ok && len(p) >= c.min && len(p) <= c.max && strings.Trim(p, c.alphabet) == "" && c.permits(p)

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Weak reports whether a PIN is easy to guess: a digit three times in a row, a run of four, a repeated part, a year or a date.
-// Characters other than digits are checked only for repeats.
+// Weak reports whether a PIN is easy to guess: a digit three times in a row, a run of four (1234 or 9876), a repeated part, a year or a
+// date. Characters other than digits are checked only for repeats and runs.
 func Weak(p string) bool {
 	return hasTriple(p) || periodic(p) || run(p, 4) || yearly(p) || isDate(p)
 }
@@ -78,7 +78,7 @@ var layouts = map[int][]string{
 	8: {"02012006", "01022006", "20060102"},
 }
 
-// isDate reports whether a PIN is a date, such as a birthday.
+// isDate reports whether a PIN of 4, 6 or 8 digits is a date, such as a birthday.
 func isDate(p string) bool {
 	for _, l := range layouts[len(p)] {
 		if t, err := time.Parse(l, p); err == nil && (len(p) < 8 || t.Year() >= 1900 && t.Year() <= 2099) {

@@ -45,8 +45,8 @@ type timekeeper struct {
 	anchoredAt time.Time     // monotonic time at which the anchor was last renewed
 }
 
-// observe records skew, the difference to the server's clock, measured when the machine's clock showed wall. If note is true, the caller must
-// store the new anchor a.
+// observe records skew, the difference to the server's clock, measured when the machine's clock showed wall. If note is true, the caller
+// must store the new anchor a; this happens at most once per anchorEvery.
 func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,6 +88,7 @@ func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 }
 
 // ObserveTime records skew: how far the bridge's clock is ahead of the server's. The bridge calls it for each time that the server sends.
+// It stores an [Anchor] at intervals; a failure to store it is only logged.
 func (k *Verifier) ObserveTime(skew time.Duration) {
 	a, note := k.time.observe(k.cfg.Now(), skew)
 	if !note {

@@ -85,8 +85,8 @@ func (k *Verifier) Greet() (smartkey.Greeting, error) {
 	}, err
 }
 
-// Verify verifies a phone's presentation for an operation at a door. It first stores newer issuer keys or status lists that the
-// presentation carries.
+// Verify verifies a phone's presentation for an operation at a door. It does not open the door. It first stores newer issuer keys or status
+// lists that the presentation carries. It accepts each nonce once, also if it then refuses the SmartKey.
 func (k *Verifier) Verify(p smartkey.Presentation, door smartkey.Door, op smartkey.Operation) smartkey.Verdict {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -126,8 +126,8 @@ func (k *Verifier) adopt(next smartkey.Trust) {
 	k.trust.Keys, k.trust.List = next.Keys, next.List
 }
 
-// UpdateKeySets applies signed issuer key sets from the server, oldest first. The first key set ever is accepted; each later one must be
-// signed by its predecessor.
+// UpdateKeySets applies and stores signed issuer key sets from the server, oldest first. The first key set ever is accepted; each later one
+// must be signed by its predecessor. State.Refused is the reason of the last refused one.
 func (k *Verifier) UpdateKeySets(sets [][]byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -148,7 +148,8 @@ func (k *Verifier) UpdateKeySets(sets [][]byte) State {
 	return k.state(refused)
 }
 
-// UpdateList applies a signed status list from the server, if it is newer than the current one.
+// UpdateList applies and stores a signed status list from the server, if it is newer than the current one. If not, State.Refused is the
+// reason.
 func (k *Verifier) UpdateList(raw []byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -177,7 +178,8 @@ func (k *Verifier) state(refused error) State {
 	return s
 }
 
-// UpdateRules sets how old the status list may be at each door. ages has the maximum age by lock address; other doors get the default.
+// UpdateRules sets and stores the maximum age of the status list at each door. ages has it by lock address. Doors that are missing there,
+// or have an age of 0, get the default. Unknown addresses are ignored.
 func (k *Verifier) UpdateRules(ages map[string]time.Duration) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -55,9 +55,11 @@ type Lock interface {
 	Model() string
 	// Capabilities returns what the lock can do. It does not change while the bridge runs.
 	Capabilities() slot.Capabilities
+	// Set stores a PIN in a slot.
 	Set(ctx context.Context, s Setting) Answer
 	// Clear empties a slot. It succeeds if the slot is already empty.
 	Clear(ctx context.Context, number uint32) Answer
+	// Read returns what a slot holds. The Content is valid only if the result is OK.
 	Read(ctx context.Context, number uint32) (Content, Answer)
 	// Unlock opens the door once. It must not open the door after the context's deadline.
 	Unlock(ctx context.Context) Answer

@@ -18,6 +18,7 @@ type apps struct {
 	Deps
 }
 
+// CreateApp creates an app (a PMS vendor) and its first client token. Only this answer has the token.
 func (s *apps) CreateApp(ctx context.Context, r *adminv1.CreateAppRequest) (*adminv1.CreateAppResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -53,6 +54,7 @@ func (s *apps) ListApps(ctx context.Context, _ *adminv1.ListAppsRequest) (*admin
 	return &adminv1.ListAppsResponse{Data: list}, nil
 }
 
+// ListClientTokens lists the valid client tokens of an app, without their secrets.
 func (s *apps) ListClientTokens(ctx context.Context, r *adminv1.ListClientTokensRequest) (*adminv1.ListClientTokensResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -64,6 +66,7 @@ func (s *apps) ListClientTokens(ctx context.Context, r *adminv1.ListClientTokens
 	return &adminv1.ListClientTokensResponse{Data: tokenList(rows)}, nil
 }
 
+// CreateClientToken creates a further client token of an app. The other tokens stay valid.
 func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTokenRequest) (*adminv1.CreateClientTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -80,7 +83,7 @@ func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTok
 	})
 }
 
-// RotateClientToken creates a new client token for an app. All other client tokens of the app expire after the overlap.
+// RotateClientToken creates a client token of an app. The other client tokens of the app expire after the overlap, or at once without one.
 func (s *apps) RotateClientToken(ctx context.Context, r *adminv1.RotateClientTokenRequest) (*adminv1.RotateClientTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -94,6 +97,7 @@ func (s *apps) RotateClientToken(ctx context.Context, r *adminv1.RotateClientTok
 	})
 }
 
+// RevokeClientToken revokes one client token of an app. It is no error if the token has ended already.
 func (s *apps) RevokeClientToken(ctx context.Context, r *adminv1.RevokeClientTokenRequest) (*adminv1.RevokeClientTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func (s *installation) GetInstallation(ctx context.Context, _ *adminv1.GetInstal
 	return &adminv1.GetInstallationResponse{Data: found}, nil
 }
 
-// ListPropertyStates lists properties with their connected apps and bridges.
+// ListPropertyStates lists one page of properties with their connected apps and the number of their bridges.
 func (s *installation) ListPropertyStates(ctx context.Context, r *adminv1.ListPropertyStatesRequest) (*adminv1.ListPropertyStatesResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -62,7 +62,8 @@ func (s *installation) ListPropertyStates(ctx context.Context, r *adminv1.ListPr
 	return &adminv1.ListPropertyStatesResponse{Data: list}, nil
 }
 
-// ListFailedJobs lists jobs whose last attempt failed: those that the server retries, and those that it gave up.
+// ListFailedJobs lists jobs whose last attempt failed: those that the server retries, and those that it gave up. It lists at most 200, the
+// latest failure first.
 func (s *installation) ListFailedJobs(ctx context.Context, _ *adminv1.ListFailedJobsRequest) (*adminv1.ListFailedJobsResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -84,7 +85,7 @@ func (s *installation) ListFailedJobs(ctx context.Context, _ *adminv1.ListFailed
 	return &adminv1.ListFailedJobsResponse{Data: list}, nil
 }
 
-// RetryJob runs a failed job at once.
+// RetryJob makes a failed job run at once, also one that the server gave up.
 func (s *installation) RetryJob(ctx context.Context, r *adminv1.RetryJobRequest) (*adminv1.RetryJobResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -94,7 +95,7 @@ func (s *installation) RetryJob(ctx context.Context, r *adminv1.RetryJobRequest)
 	})
 }
 
-// DiscardJob removes a job that the server gave up.
+// DiscardJob removes a job that the server gave up. It refuses a job that is still retried.
 func (s *installation) DiscardJob(ctx context.Context, r *adminv1.DiscardJobRequest) (*adminv1.DiscardJobResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

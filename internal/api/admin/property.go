@@ -89,6 +89,7 @@ func (s *properties) GetProperty(ctx context.Context, r *adminv1.GetPropertyRequ
 	return &adminv1.GetPropertyResponse{Data: propertyapi.Message(row)}, nil
 }
 
+// UpdateProperty changes the settings that the request has, and recomputes the access of the reservations.
 func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdatePropertyRequest) (*adminv1.UpdatePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -108,8 +109,8 @@ const (
 	deleteTime  = 5 * time.Second // limits the time of one call; the caller repeats the call until everything is deleted
 )
 
-// DeleteProperty deletes a property with everything that belongs to it. A large property takes several calls: the answer reports whether
-// all is deleted.
+// DeleteProperty deletes a property with everything that belongs to it. The request must repeat the name of the property. A large property
+// takes several calls: the answer reports whether all is deleted.
 func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeletePropertyRequest) (*adminv1.DeletePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -167,7 +168,7 @@ type owners struct {
 	Deps
 }
 
-// CreateOwnerLink creates a single-use link with which a person becomes owner of a property.
+// CreateOwnerLink creates a single-use link with which a person becomes owner of a property. Earlier such links of the property end.
 func (s *owners) CreateOwnerLink(ctx context.Context, r *adminv1.CreateOwnerLinkRequest) (*adminv1.CreateOwnerLinkResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

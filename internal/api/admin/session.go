@@ -20,8 +20,8 @@ type sessions struct {
 	Deps
 }
 
-// SignInOperator exchanges an operator token for a session of a browser. It first counts the attempt as failed in a transaction of its own,
-// so that a refused attempt stays counted.
+// SignInOperator exchanges an operator token for a session of a browser. A first transaction counts the attempt as failed for the client's
+// network, and refuses it after too many; so a refused attempt stays counted. A success takes the count back.
 func (s *sessions) SignInOperator(ctx context.Context, r *adminv1.SignInOperatorRequest) (*adminv1.SignInOperatorResponse, error) {
 	network := ""
 	if call := chain.From(ctx); call != nil && call.Client.IsValid() {
@@ -42,7 +42,7 @@ func (s *sessions) SignInOperator(ctx context.Context, r *adminv1.SignInOperator
 	return answer, err
 }
 
-// GetOperatorSession returns the session of the call and the operator token that opened it.
+// GetOperatorSession returns the session of the call and the operator token that opened it. A call with the token itself has no session.
 func (s *sessions) GetOperatorSession(ctx context.Context, _ *adminv1.GetOperatorSessionRequest) (*adminv1.GetOperatorSessionResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *sessions) GetOperatorSession(ctx context.Context, _ *adminv1.GetOperato
 	return &adminv1.GetOperatorSessionResponse{Data: sessionMessage(opened, with)}, nil
 }
 
-// EndOperatorSession ends the session of the call.
+// EndOperatorSession ends the session of the call. It fails for a call with an operator token.
 func (s *sessions) EndOperatorSession(ctx context.Context, _ *adminv1.EndOperatorSessionRequest) (*adminv1.EndOperatorSessionResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func (s *sessions) EndOperatorSession(ctx context.Context, _ *adminv1.EndOperato
 	})
 }
 
-// sessionMessage converts an operator's session, and the operator token with which it was opened. Each may be nil.
+// sessionMessage converts an operator's session, and the operator token with which it was opened. Both can be nil.
 func sessionMessage(opened, with *credential.Row) *adminv1.OperatorSession {
 	out := &adminv1.OperatorSession{}
 	if with != nil {

@@ -75,8 +75,8 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 	})
 }
 
-// createStaffToken creates a staff token and returns it with its secret. A request with the name actor.SessionName gets a short session
-// instead, which one command of the operator uses.
+// createStaffToken creates a staff token and returns it with its secret. A request with the name actor.SessionName gets a short-lived token
+// instead, for one command of the operator.
 func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
 	if r.GetName() == actor.SessionName {
 		who, _ := actor.From(tx.Context())
@@ -85,6 +85,7 @@ func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest)
 	return credential.CreateStaffToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), convert.Minutes(r.GetTtlMinutes()))
 }
 
+// ListStaffTokens lists the valid staff tokens of a property, without their secrets.
 func (s *tokens) ListStaffTokens(ctx context.Context, r *adminv1.ListStaffTokensRequest) (*adminv1.ListStaffTokensResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/connlimit"
 )
 
-// clientAddr returns the address of the client: the address of the connection or, if a trusted proxy made the connection, the rightmost
-// address in X-Forwarded-For that is not a trusted proxy. Entries further left are not trusted, because the client can forge them.
+// clientAddr returns the address of the client: that of the connection or, if a trusted proxy made it, the rightmost address in
+// X-Forwarded-For that is not a trusted proxy. The client can forge entries further left. The result is the zero Addr for a Unix socket.
 func clientAddr(ctx context.Context, forwarded []string, trusted []netip.Prefix) netip.Addr {
 	p, ok := peer.FromContext(ctx)
 	if !ok || p.Addr == nil {

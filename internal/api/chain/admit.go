@@ -23,8 +23,9 @@ var admissionSteps = []func(*Chain, context.Context, *Call) error{
 }
 
 // Admit authenticates a call and checks its limits from the headers alone, before the server reads the message. The context must hold the
-// metadata and the peer of the call. Unary or Stream, called with the returned context, reuse the decision: they do not authenticate or
-// count the call again, and they answer, log and count a refused call. The caller must call [Call.End] when the call is over.
+// metadata and the peer of the call. [Call.Refused] reports the result. Unary or Stream, called with the returned context, do not
+// authenticate or count the call again, and they answer, log and count a refused call. The caller must call [Call.End] when the call is
+// over.
 func (c *Chain) Admit(ctx context.Context, fullMethod string, p Protocol) (context.Context, *Call) {
 	call := c.newCall(ctx, fullMethod)
 	call.Protocol = p
@@ -57,14 +58,14 @@ func (c *Chain) runAdmission(ctx context.Context, call *Call) {
 // Refused reports whether the call was refused. The server need not read the message of a refused call.
 func (call *Call) Refused() bool { return call.refusal != nil }
 
-// Fail refuses an admitted call whose message cannot be read. The first error counts.
+// Fail refuses an admitted call whose message cannot be read. It does nothing if the call is refused already.
 func (call *Call) Fail(err error) {
 	if call.refusal == nil {
 		call.refusal = err
 	}
 }
 
-// End releases the resources of the call. It may be called more than once.
+// End releases the memory and the count of unfinished calls that the call holds. It may be called more than once.
 func (call *Call) End() {
 	call.releaseArrivalSlot()
 	call.releaseMemory()
@@ -171,7 +172,7 @@ func (c *Chain) authorize(_ context.Context, call *Call) error {
 }
 
 // MayCall returns the error that refuses an authenticated caller an RPC with the access rule, or nil if the caller is allowed to call it.
-// now decides whether a second factor is still confirmed.
+// It refuses no anonymous caller. now decides whether a second factor is still confirmed.
 func MayCall(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
 	if a.Kind == "" || rule == nil {
 		return nil
@@ -193,7 +194,8 @@ func MayCall(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
 	return nil
 }
 
-// authorizePerson returns the error that refuses a signed-in person a call, or nil.
+// authorizePerson returns the error that refuses a signed-in person a call, or nil: the call names no property, the role lacks the right,
+// or the person must first prove again who they are.
 func authorizePerson(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
 	right := staff.Right(rule.GetRight())
 	switch {

@@ -25,8 +25,8 @@ func (m *method) isAudited() bool {
 	return right != "" && right != string(staff.Self) && (m.access.GetMutates() || m.access.GetReveals())
 }
 
-// AuditRecord returns the audit log entry for a call with an answer and an outcome. It returns false if the method is not audited, or if
-// the log already has the entry.
+// AuditRecord returns the audit log entry for a call with an answer and an outcome. It returns false if the method is not audited, the log
+// already has the entry, or the caller has no property.
 func (call *Call) AuditRecord(answer proto.Message, outcome audit.Outcome) (audit.Record, bool) {
 	if call == nil || call.method == nil || call.recorded || call.actor.PropertyID == "" || !call.method.isAudited() {
 		return audit.Record{}, false

@@ -238,7 +238,7 @@ func (call *Call) credentials(ctx context.Context) Credentials {
 // maxIdempotencyKey is the maximum length of an Idempotency-Key.
 const maxIdempotencyKey = 255
 
-// readIdempotencyKey validates and stores the Idempotency-Key of a call that changes something.
+// readIdempotencyKey validates and stores the Idempotency-Key of a call. It ignores the header of a call that changes nothing.
 func (c *Chain) readIdempotencyKey(_ context.Context, call *Call) error {
 	values := call.md[HeaderIdempotencyKey]
 	if len(values) == 0 || !call.method.access.GetMutates() {

@@ -82,7 +82,7 @@ func TooLarge() *fault.Fault {
 	return fault.New(fault.Exhausted, fault.BodyTooLarge, "the request is larger than %d bytes: send less at once", MaxRequestBytes)
 }
 
-// decodeError returns the fault for a message that cannot be decoded.
+// decodeError returns the fault for a message that cannot be decoded: its texts that are not UTF-8, or else a general one. It empties m.
 func decodeError(raw []byte, m proto.Message) error {
 	proto.Reset(m)
 	var fields []fault.Field

@@ -62,7 +62,8 @@ func (c *Chain) Registrar(to ...grpc.ServiceRegistrar) *Registrar {
 // Err returns the first error of a registration, such as an RPC without an access rule.
 func (r *Registrar) Err() error { return r.err }
 
-// RegisterService registers a service with the chain and then with each registrar. After a failure, Err returns the first error.
+// RegisterService registers a service with the chain and then with each registrar. If the chain refuses the service, no registrar gets it,
+// and Err returns the first error.
 func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	if err := r.chain.registerService(desc); err != nil {
 		if r.err == nil {
@@ -138,7 +139,8 @@ func AccessRule(fullMethod string) *rpcv1.Access {
 	return accessOf(d.(protoreflect.MethodDescriptor))
 }
 
-// checkRight returns an error for an access rule that names an unknown right, or that needs a right for signed-in people and names none.
+// checkRight returns an error for an access rule with an unknown right, or with a role, a step-up or a reveal but no right. Signed-in
+// people have rights; tokens have roles.
 func checkRight(rule *rpcv1.Access) error {
 	switch right := rule.GetRight(); {
 	case right == "" && rule.GetRole() != "":

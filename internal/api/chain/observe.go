@@ -42,8 +42,8 @@ func newMetrics(r prometheus.Registerer) (*metrics, error) {
 	return m, errors.Join(r.Register(m.calls), r.Register(m.duration), r.Register(m.panics))
 }
 
-// finish returns the call's gRPC status, nil for success. It updates the metrics and writes the access log, which contains no personal
-// data.
+// finish returns the call's gRPC status, nil for success. It adds the error's headers to the answer, updates the metrics, and writes the
+// access log, which contains no personal data.
 func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Status {
 	took := time.Since(call.workStarted)
 	code, reason := codes.OK, fault.Reason("")

@@ -19,7 +19,7 @@ const (
 )
 
 // Reserve waits until memory for decoding a request is free and reserves it until the request is validated or the call ends. It fails after
-// maxReserveWait. A request of at most unreservedBytes needs no reservation.
+// maxReserveWait. A request of at most unreservedBytes needs no reservation; a larger one replaces the former reservation of the call.
 func (call *Call) Reserve(ctx context.Context, bytes int) error {
 	if call == nil || bytes <= unreservedBytes {
 		return nil

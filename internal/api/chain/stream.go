@@ -13,7 +13,7 @@ import (
 )
 
 // Stream runs one streaming call as a grpc.StreamServerInterceptor. It sets no deadline, because the client decides how long a stream
-// lasts. It validates each received message.
+// lasts. It validates each received message, and ends the stream when the credential ends: see recheck.
 func (c *Chain) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	return c.streamCall(srv, &stream{ServerStream: ss}, info, handler)
 }
@@ -97,8 +97,8 @@ func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCause
 	}
 }
 
-// recheckCaller authenticates and authorizes the caller of a stream again. It returns why the stream must end, or nil. It also returns nil
-// while the database fails, so that a short outage ends no streams.
+// recheckCaller authenticates and authorizes the caller of a stream again. It returns why the stream must end, or nil. A change of role
+// ends it too. It also returns nil while the database fails, so that a short outage ends no streams.
 func (c *Chain) recheckCaller(ctx context.Context, call *Call) error {
 	credentials := call.credentials(ctx)
 	a, err := c.auth[call.method.area](ctx, credentials)

@@ -19,7 +19,8 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// validate validates a request and returns all violations as one fault. It leaves out the field that the handler validates itself.
+// validate corrects the case of fixed values in a request, and returns all violations as one fault. It leaves out the field that the
+// handler validates itself. It does nothing for a public method.
 func (c *Chain) validate(call *Call, msg proto.Message) error {
 	if call.method.public {
 		return nil
@@ -63,9 +64,9 @@ func (c *Chain) validate(call *Call, msg proto.Message) error {
 	return fault.Err(fault.Fields(lastPerPath(fields)...))
 }
 
-// Violations returns everything that is wrong with msg, which is a part of a request: JSON values of a wrong type, violated rules of the
-// proto, and unprintable text. prefix is the path of msg in the request: "" for the body itself, "reservations[2]" for a list entry. All
-// returned paths begin with prefix.
+// Violations returns everything that is wrong with msg, a part of a request: JSON values of a wrong type, violated rules of the proto, and
+// unprintable text. If lists are too long, it returns only that. prefix is the path of msg in the request, with which all returned paths
+// begin: "" for the body itself, "reservations[2]" for a list entry. The error is an internal one.
 func Violations(report *jsonpb.Report, msg proto.Message, prefix string) ([]fault.Field, error) {
 	found, oversized, err := violations(report, msg, prefix, unknownMethod)
 	if err != nil || oversized {
@@ -110,7 +111,7 @@ func ruleViolations(msg proto.Message, prefix string, m *method) ([]fault.Field,
 	return found, err
 }
 
-// messageViolations returns the violations of protovalidate rules in one message.
+// messageViolations returns the violations of protovalidate rules in one message, at most envelope.MaxViolations.
 func messageViolations(msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
 	err := protovalidate.Validate(msg, options...)
 	if err == nil {
@@ -141,8 +142,8 @@ func appendMissing(found, more []fault.Field) []fault.Field {
 	return found
 }
 
-// lastPerPath keeps the last violation of each field. A value of a wrong type leaves the field empty, so it also violates the rule that the
-// field is required; the type error comes last and is the useful one.
+// lastPerPath keeps the last violation of each field. A value of a wrong type leaves the field empty, which also violates the rule that the
+// field is required. The type error comes last and is the useful one.
 func lastPerPath(list []fault.Field) []fault.Field {
 	if len(list) < 2 {
 		return list

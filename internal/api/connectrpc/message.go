@@ -16,8 +16,8 @@ import (
 	"latchkey.dev/internal/api/jsonpb"
 )
 
-// message is a received message that is decoded later, when the method is known, or an answer to encode. So one codec serves every method,
-// and the interceptor chain authenticates the caller before it refuses a malformed message.
+// message is a received message or an answer. A received one is decoded when the method is known. So one codec serves every method, and the
+// interceptor chain authenticates the caller before it refuses a malformed message.
 type message struct {
 	raw      []byte
 	json     bool

@@ -151,7 +151,7 @@ var (
 type deadlineKey struct{}
 
 // negotiate validates the compression and timeout headers, because Connect refuses invalid ones without a reason. It moves the timeout from
-// the header to the context for [withCallerDeadline].
+// the header, which it deletes, to the context for [withCallerDeadline].
 func negotiate(r *http.Request) (*http.Request, *fault.Fault) {
 	for _, name := range encodingHeaders {
 		if v := r.Header.Get(name); v != "" && v != "identity" && v != "gzip" {
@@ -188,7 +188,8 @@ func parseConnectTimeout(v string) (time.Duration, bool) {
 	return time.Duration(n) * time.Millisecond, err == nil && len(v) <= 10
 }
 
-// parseGRPCTimeout parses a gRPC timeout: at most eight digits and a unit. It returns false for an invalid one.
+// parseGRPCTimeout parses a gRPC timeout: at most eight digits and a unit, such as 10S. v must not be empty. It returns false for an
+// invalid one, and cuts hours at 1,000,000.
 func parseGRPCTimeout(v string) (time.Duration, bool) {
 	units := map[byte]time.Duration{'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond}
 	unit := units[v[len(v)-1]]

@@ -183,7 +183,7 @@ func (w *serverStream) SendMsg(v any) error {
 	return w.send(l)
 }
 
-// RecvMsg decodes the next message into v. It returns the errors in the message's JSON; those of a unary call go to a report.
+// RecvMsg decodes the next message into v. It fails with the errors in the message's JSON, whereas those of a unary call go to a report.
 func (w *serverStream) RecvMsg(v any) error {
 	l, err := w.receive()
 	switch {

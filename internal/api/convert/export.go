@@ -39,7 +39,8 @@ type export struct {
 const exportPage = 200
 
 // Export returns the copy of the data that a property holds of a guest. a is the guest's session, or for staff the actor that guest.AsGuest
-// returned. The copy of a companion (an accompanying guest) leaves out what belongs to the main guest.
+// returned. It fails if the session is not allowed to export. The copy of a companion (an accompanying guest) leaves out what belongs to
+// the main guest.
 func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*guestv1.DataExport, error) {
 	if err := guest.MayExport(a); err != nil {
 		return nil, err
@@ -57,7 +58,7 @@ func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*gu
 	return x.out, nil
 }
 
-// addStay adds the reservation and, for the main guest, its booker.
+// addStay adds the reservation. The copy of the main guest also has the booker, the amounts and the check-in.
 func (x *export) addStay() error {
 	r, stay := x.p.Reservation, x.p.Stay
 	out := &guestv1.ExportedStay{
@@ -187,7 +188,7 @@ func (x *export) addDisclosures() error {
 	}
 }
 
-// addMails adds the mails to the guest with their recipients and states, without their texts.
+// addMails adds the mails to the guest with their recipients and states, without their texts. Mails to staff are left out.
 func (x *export) addMails() error {
 	for after := ""; ; {
 		list, err := mail.List(x.view, x.a.PropertyID, mail.Filter{ReservationID: x.a.ReservationID, After: after, Limit: exportPage})
@@ -258,7 +259,7 @@ func (x *export) owns(guestID string, known bool) bool {
 	return guestID == x.a.GuestID
 }
 
-// addOpenings adds when doors opened, or refused to open, for the guest's phones. Uses of the PIN are in the copy of the main guest.
+// addOpenings adds when doors opened, or refused to open, for the guest's phones. Only the copy of the main guest has the uses of the PIN.
 func (x *export) addOpenings() error {
 	for before := int64(math.MaxInt64); ; {
 		list, err := access.ListOpenings(x.view, x.a.PropertyID, x.a.ReservationID, before, exportPage)

@@ -31,7 +31,7 @@ func GuestSession(s guest.Session) *guestv1.Session {
 	return out
 }
 
-// FoundStay converts the result of a guest's search for a stay: a session, or the choices if several stays match.
+// FoundStay converts the result of a guest's search for a stay: a new session with its token, or the choices if several stays match.
 func FoundStay(f guest.Found) *guestv1.Found {
 	out := &guestv1.Found{}
 	if f.Session != nil {
@@ -45,7 +45,8 @@ func FoundStay(f guest.Found) *guestv1.Found {
 	return out
 }
 
-// GuestDevice converts a guest's session, which belongs to one device. It leaves out the credential.
+// GuestDevice converts a guest's session, which belongs to one device, without the credential. Its kind says how it began: by a mail, at a
+// door, on another device of the guest, or at a kiosk.
 func GuestDevice(row *guest.Device) *guestv1.Device {
 	kind := row.Origin
 	switch {
@@ -60,8 +61,8 @@ func GuestDevice(row *guest.Device) *guestv1.Device {
 	}
 }
 
-// Erasure converts the progress of an erasure of a guest's data. receipt is the secret with which the guest can ask for the progress
-// without a session, or empty.
+// Erasure converts the progress of an erasure of a guest's data; its state is "none" if none was requested. receipt is the secret with
+// which the guest can ask for the progress without a session, or empty.
 func Erasure(e guest.Erasure, receipt string) *guestv1.Erasure {
 	out := &guestv1.Erasure{
 		State: "none", WholeParty: e.GuestID == "", AfterStay: e.AfterStay, DueAt: clock.Timestamp(e.DueAt), Law: e.Law, KeptUntil: e.KeptOn(), Receipt: receipt,
@@ -76,7 +77,7 @@ func Erasure(e guest.Erasure, receipt string) *guestv1.Erasure {
 	return out
 }
 
-// Person converts a guest's answers in the registration form to a message.
+// Person converts a guest's answers in the registration form to a message. Empty answers, and the answer that there is none, are left out.
 func Person(a rule.Answers) *guestv1.Person {
 	a = a.WithoutNone()
 	p := &guestv1.Person{

@@ -133,7 +133,7 @@ securitySchemes:
 // reasonMeaning describes one error reason on the reference page. An entry with only a heading begins a new section.
 type reasonMeaning struct{ Heading, Reason, Meaning string }
 
-// parseMeanings parses the list of error reasons, which is YAML.
+// parseMeanings parses the list of error reasons, which is YAML, and removes the full stop at the end of headings.
 func parseMeanings(text []byte) ([]reasonMeaning, error) {
 	var list []reasonMeaning
 	if err := yaml.Unmarshal(text, &list); err != nil {

@@ -31,7 +31,7 @@ var repositoryLinks = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
 // accessible makes the HTML of guides accessible: the keyboard can scroll wide code and tables, and empty table headers become cells.
 var accessible = strings.NewReplacer("<pre>", `<pre tabindex="0">`, "<table>", `<table tabindex="0">`, "<th></th>", "<td></td>")
 
-// guides renders the guides from Markdown files and a start page that links to all pages.
+// guides adds the guides in Markdown files as pages to the site, with their pictures, and a start page that links to all pages.
 func (s site) guides(files fs.FS) error {
 	names, err := fs.Glob(files, "*.md")
 	if err != nil {
@@ -87,7 +87,7 @@ func (s site) pictures(files fs.FS) (sized *strings.Replacer, err error) {
 	return strings.NewReplacer(pairs...), nil
 }
 
-// guide renders one Markdown text as the page with the title and path in at. The page links to all guides and reference pages.
+// guide adds one Markdown text as the page with the title and path in at. The page links to all guides and reference pages.
 func (s site) guide(at link, raw []byte, all []link) error {
 	page, err := template.New("guide").Parse(guidePage)
 	if err != nil {

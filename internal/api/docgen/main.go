@@ -70,7 +70,8 @@ func run(openapi, out string) error {
 	return nil
 }
 
-// reference generates the OpenAPI document and the reference page of an area from openapi, the document of the protobuf generator.
+// reference adds the OpenAPI document and the reference page of an area to the site. It makes both from openapi, the document of the
+// protobuf generator.
 func (s site) reference(a area, openapi []byte) error {
 	root, err := refine(a, openapi)
 	if err != nil {

@@ -223,8 +223,8 @@ func firstSentence(s string) string {
 	return s
 }
 
-// groupOperations returns one group of operations for each service, sorted by path and HTTP method. Callbacks (calls to the partner) are a
-// group too.
+// groupOperations returns one group of operations for each service, in the order of the document's tags. In a group they are sorted by path
+// and HTTP method. Callbacks (calls to the partner) are a group too. It also sets Verb, Path and Sample of each operation.
 func (d *document) groupOperations() []*group {
 	byTag := map[string]*group{}
 	var groups []*group

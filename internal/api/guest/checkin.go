@@ -36,7 +36,8 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest)
 	return &guestv1.GetCheckInResponse{Data: m}, err
 }
 
-// StartCheckIn records that the guest wants to check in, and asks the PMS for the amount owed and the room.
+// StartCheckIn records that the guest begins the check-in and, if the request has one, the language. It asks the PMS for the amount owed
+// and the room. It refuses a companion (an accompanying guest).
 func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequest) (*guestv1.StartCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) {
 		if language := r.GetLanguage(); language != "" {
@@ -50,25 +51,27 @@ func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequ
 	return &guestv1.StartCheckInResponse{Data: m}, err
 }
 
-// AskAgain asks the PMS for the amount owed and the room again now, before the next planned time.
+// AskAgain asks the PMS for the amount owed and the room now, before the next planned time. It can also call the PMS's checkIn endpoint: it
+// repeats a call without an answer, and makes a new one after a refusal.
 func (s *CheckIns) AskAgain(ctx context.Context, _ *guestv1.AskAgainRequest) (*guestv1.AskAgainResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.AskAgain(ctx, a) })
 	return &guestv1.AskAgainResponse{Data: m}, err
 }
 
-// ConfirmDetails records that the guest confirms the data of all guests as still right.
+// ConfirmDetails records that the guest confirms the data of all guests as still right. It does nothing while an answer is missing.
 func (s *CheckIns) ConfirmDetails(ctx context.Context, _ *guestv1.ConfirmDetailsRequest) (*guestv1.ConfirmDetailsResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.ConfirmDetails(ctx, a) })
 	return &guestv1.ConfirmDetailsResponse{Data: m}, err
 }
 
-// CompleteCheckIn asks the PMS for the amount owed and the room once more, and then calls its checkIn endpoint.
+// CompleteCheckIn asks the PMS for the amount owed and the room once more, and then calls its checkIn endpoint. It changes nothing if
+// something else holds the check-in back.
 func (s *CheckIns) CompleteCheckIn(ctx context.Context, _ *guestv1.CompleteCheckInRequest) (*guestv1.CompleteCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.Complete(ctx, a) })
 	return &guestv1.CompleteCheckInResponse{Data: m}, err
 }
 
-// RequestHelp notifies staff that the guest asks for help.
+// RequestHelp notifies staff that the guest asks for help. A repeated request within five minutes does nothing.
 func (s *CheckIns) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpRequest) (*guestv1.RequestHelpResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/guest"
 )
 
-// ListDevices lists the devices with a session that acts for the same guest as the caller's.
+// ListDevices lists the devices with a session for the same guest as the caller's. A session that was not opened by a mailed link sees only
+// itself.
 func (s *Stays) ListDevices(ctx context.Context, _ *guestv1.ListDevicesRequest) (*guestv1.ListDevicesResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -37,8 +38,8 @@ func (s *Stays) SetLanguage(ctx context.Context, r *guestv1.SetLanguageRequest) 
 	})
 }
 
-// EndSession ends the caller's session, or as the request says, the session of another device, all other sessions of the guest, or all
-// sessions of the stay.
+// EndSession ends the caller's session, or as the request says, the session of another device, or all other sessions of the guest. With
+// "all", the main guest with a mailed link ends all sessions of the stay; any other session ends only itself.
 func (s *Stays) EndSession(ctx context.Context, r *guestv1.EndSessionRequest) (*guestv1.EndSessionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.EndSessionResponse, error) {
 		out := &guestv1.EndSessionResponse{}

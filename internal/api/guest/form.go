@@ -64,7 +64,8 @@ func (s *Forms) ListForms(ctx context.Context, _ *guestv1.ListFormsRequest) (*gu
 	return out, nil
 }
 
-// SaveStep stores the answers of one step of a guest's form.
+// SaveStep stores the answers of one step of a guest's form, or none if one is wrong, and the language of the page. After the stay it
+// fails.
 func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*guestv1.SaveStepResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -86,7 +87,7 @@ func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*gues
 	})
 }
 
-// SignForm stores the signature of one guest.
+// SignForm stores the signature of one guest. It fails if the answers changed after the guest saw them. It does nothing if they are signed.
 func (s *Forms) SignForm(ctx context.Context, r *guestv1.SignFormRequest) (*guestv1.SignFormResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SignFormResponse, error) {
 		p, err := guest.Sign(tx, s.Keys, a, r.GetGuestId(), r.GetShown(), r.GetDrawing())
@@ -189,7 +190,7 @@ func reasonMessage(has *guestv1.FormReason, ask rule.Ask, p *guest.Party) *guest
 	return out
 }
 
-// SetParty stores how many adults and children the party has.
+// SetParty stores how many adults and children the party has. A session without the mailed link cannot name more people than a limit.
 func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*guestv1.SetPartyResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetPartyResponse, error) {
 		if err := guest.SetParty(tx, s.Keys, a, int(r.GetAdultCount()), int(r.GetChildCount())); err != nil {
@@ -201,7 +202,8 @@ func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*gues
 
 var errInvitedJustNow = fault.New(fault.Exhausted, fault.TooManyAttempts, "this guest was mailed a link less than a minute ago; try again in a minute").Retry(time.Minute)
 
-// InviteCompanion mails a companion (an accompanying guest) the link to their form. If the request has no address, the answer has the link.
+// InviteCompanion mails a companion (an accompanying guest) the link to their form, at most once a minute. If the request has no address,
+// the answer has the link. The companion's former link ends.
 func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest) (*guestv1.InviteCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.InviteCompanionResponse, error) {
 		if r.GetEmail() == "" {
@@ -225,7 +227,7 @@ func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionR
 	})
 }
 
-// RemoveCompanion deletes a companion (an accompanying guest) with all answers.
+// RemoveCompanion deletes a companion (an accompanying guest) with all answers, and makes the party smaller by one.
 func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionRequest) (*guestv1.RemoveCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RemoveCompanionResponse, error) {
 		if err := guest.RemoveCompanion(tx, s.Keys, a, r.GetGuestId()); err != nil {
@@ -235,7 +237,8 @@ func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionR
 	})
 }
 
-// SetMailAddress stores the guest's address for mails about the stay.
+// SetMailAddress stores the guest's address for mails about the stay, for as long as the PMS has no usable one. It refuses the address of a
+// booking agency.
 func (s *Forms) SetMailAddress(ctx context.Context, r *guestv1.SetMailAddressRequest) (*guestv1.SetMailAddressResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetMailAddressResponse, error) {
 		if !mail.Reaches(r.GetEmail()) {
@@ -260,7 +263,8 @@ func (s *Forms) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRule
 	})
 }
 
-// SetSharing stores which answers the PMS may read, and whether the property keeps answers for the next stay.
+// SetSharing stores which answers of the guest and of minors the PMS may read. For the main guest with a mailed link, it also stores
+// whether the property keeps the answers for the next stay.
 func (s *Forms) SetSharing(ctx context.Context, r *guestv1.SetSharingRequest) (*guestv1.SetSharingResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetSharingResponse, error) {
 		choices := []guest.SharingChoice{{GuestID: r.GetGuestId(), Groups: r.GetGroups()}}

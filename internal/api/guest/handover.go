@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// HandOver creates the link with which a guest at a kiosk continues on a phone. The answer is a secret, so it is not stored under an
-// Idempotency-Key.
+// HandOver creates the link with which a guest at a kiosk continues on one phone. It fails after the session has shown the PIN. The answer
+// is a secret, so it is not stored under an Idempotency-Key; a new link replaces the former one.
 func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*guestv1.HandOverResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -29,8 +29,8 @@ func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*gues
 	return &guestv1.HandOverResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
 }
 
-// CreateDeviceLink creates the link with which the guest opens the stay on a further device. The answer is a secret, so it is not stored
-// under an Idempotency-Key.
+// CreateDeviceLink creates the link with which a guest who used a mailed link opens the stay on a further device. The answer is a secret,
+// so it is not stored under an Idempotency-Key; a new link replaces the former one.
 func (s *Stays) CreateDeviceLink(ctx context.Context, _ *guestv1.CreateDeviceLinkRequest) (*guestv1.CreateDeviceLinkResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -47,8 +47,8 @@ func (s *Stays) CreateDeviceLink(ctx context.Context, _ *guestv1.CreateDeviceLin
 	return &guestv1.CreateDeviceLinkResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
 }
 
-// CreateSmartKeyLink creates the link with which the caller's browser gets a SmartKey. The answer is a secret, so it is not stored under an
-// Idempotency-Key.
+// CreateSmartKeyLink creates the link with which the caller's browser gets a SmartKey. It refuses a session that cannot see the PIN. The
+// answer is a secret, so it is not stored under an Idempotency-Key.
 func (s *Stays) CreateSmartKeyLink(ctx context.Context, _ *guestv1.CreateSmartKeyLinkRequest) (*guestv1.CreateSmartKeyLinkResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

@@ -25,7 +25,8 @@ type Links struct {
 	Deps
 }
 
-// GetLink describes a link without using it up, because mail scanners open links.
+// GetLink describes a link without using it up, because mail scanners open links. The answer has the stay's id only if the link is used up
+// and one of the sessions in the request is for the same guest.
 func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv1.GetLinkResponse, error) {
 	view := s.DB.View(ctx)
 	l, err := guest.LookUpLink(view, s.Keys, r.GetLink())
@@ -94,7 +95,8 @@ func (s *Links) canceledLink(view *db.Tx, secret string) (*guestv1.GetLinkRespon
 	return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: face, Canceled: true}}, nil
 }
 
-// GetEndedSession returns the property of a session that was ended, and why it was ended.
+// GetEndedSession returns the property of a session that was ended early, and why it was ended. It fails for a session that is active or
+// has expired.
 func (s *Links) GetEndedSession(ctx context.Context, r *guestv1.GetEndedSessionRequest) (*guestv1.GetEndedSessionResponse, error) {
 	view := s.DB.View(ctx)
 	propertyID, by, err := guest.PropertyOfEndedSession(view, s.Keys, r.GetToken())
@@ -131,8 +133,8 @@ func firstLetter(name string) string {
 	return string(unicode.ToUpper(first))
 }
 
-// BindLink binds a link to the caller's device, and opens the device's session. The link leads to a stay, or to a kept profile (answers
-// kept for the next stay).
+// BindLink uses up a link and opens a session for the caller's device. The link leads to a stay, or to a kept profile (answers kept for the
+// next stay).
 func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*guestv1.BindLinkResponse, error) {
 	var made guest.Session
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -151,7 +153,7 @@ func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*gues
 	return &guestv1.BindLinkResponse{Data: convert.GuestSession(made)}, nil
 }
 
-// RenewLink mails a new link to the address of an old link. The answer does not reveal whether the old link is known.
+// RenewLink ends a valid link and mails a new one to its address. The answer does not reveal whether the old link is known.
 func (s *Links) RenewLink(ctx context.Context, r *guestv1.RenewLinkRequest) (*guestv1.RenewLinkResponse, error) {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
 		renewal, err := guest.RenewLink(tx, s.Keys, r.GetLink())
@@ -183,7 +185,8 @@ func (s *Links) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest) (*guestv
 	return &guestv1.GetDoorResponse{Data: face}, nil
 }
 
-// FindStay finds the stay of a guest who scanned the QR code at a door, by the reservation's number and the guest's family name.
+// FindStay finds the stay of a guest who scanned the QR code at a door, by the reservation's number and the guest's family name, and opens
+// a session. Failed searches are counted and then refused for some time.
 func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*guestv1.FindStayResponse, error) {
 	view := s.DB.View(ctx)
 	at, err := kiosk.FindDoor(view, r.GetDoor())

@@ -28,7 +28,7 @@ const (
 	watchBeat = 20 * time.Second
 )
 
-// ListMessages lists the conversation of the caller.
+// ListMessages lists a page of the caller's conversation with the property, with the number of unread messages.
 func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequest) (*guestv1.ListMessagesResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {
@@ -52,7 +52,7 @@ func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequ
 	return &guestv1.ListMessagesResponse{Data: out}, nil
 }
 
-// SendMessage sends a message to the property.
+// SendMessage sends a message to the property, and marks the earlier messages of the property as read.
 func (s *Messages) SendMessage(ctx context.Context, r *guestv1.SendMessageRequest) (*guestv1.SendMessageResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {

@@ -18,7 +18,7 @@ type Privacy struct {
 	Deps
 }
 
-// GetErasure returns the progress of the erasure of the caller's data.
+// GetErasure returns the progress of the erasure of the caller's data, or what a request for it would erase.
 func (s *Privacy) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest) (*guestv1.GetErasureResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -35,7 +35,7 @@ func (s *Privacy) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest) 
 	return &guestv1.GetErasureResponse{Data: convert.Erasure(e, e.Receipt(s.Keys))}, nil
 }
 
-// RequestErasure requests the erasure of the caller's data.
+// RequestErasure requests the erasure of the caller's data. A repeated request changes nothing.
 func (s *Privacy) RequestErasure(ctx context.Context, r *guestv1.RequestErasureRequest) (*guestv1.RequestErasureResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RequestErasureResponse, error) {
 		e, err := guest.RequestErasure(tx, s.Keys, a, r.GetKeepProfile())
@@ -46,14 +46,15 @@ func (s *Privacy) RequestErasure(ctx context.Context, r *guestv1.RequestErasureR
 	})
 }
 
-// WithdrawErasure withdraws the caller's request for an erasure.
+// WithdrawErasure withdraws the caller's request for an erasure. It fails if none is pending.
 func (s *Privacy) WithdrawErasure(ctx context.Context, _ *guestv1.WithdrawErasureRequest) (*guestv1.WithdrawErasureResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.WithdrawErasureResponse, error) {
 		return &guestv1.WithdrawErasureResponse{}, guest.WithdrawErasure(tx, a)
 	})
 }
 
-// GetProfile returns the caller's answers that the property keeps for the next stay.
+// GetProfile returns the caller's answers that the property keeps for the next stay. The caller has a session of a stay, or of the link to
+// these answers.
 func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) (*guestv1.GetProfileResponse, error) {
 	if a, ok := callerOfProfile(ctx); ok {
 		kept, err := s.openedProfile(s.DB.View(ctx), a)

@@ -48,7 +48,7 @@ func (s *Links) GetProperty(ctx context.Context, r *guestv1.GetPropertyRequest) 
 }
 
 // RequestProfileLink mails a guest the link to their kept profile (answers kept for the next stay). The answer does not reveal whether
-// there is a profile.
+// there is a profile. Too many requests from a network are refused; too many for an address mail nothing.
 func (s *Links) RequestProfileLink(ctx context.Context, r *guestv1.RequestProfileLinkRequest) (*guestv1.RequestProfileLinkResponse, error) {
 	if _, err := property.Get(s.DB.View(ctx), r.GetPropertyId()); err != nil {
 		return nil, err

@@ -51,7 +51,8 @@ func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentReq
 	}, nil
 }
 
-// Enrol uses up the enrolment link and stores the phone's key in one transaction. The answer has the phone's first SmartKey token.
+// Enrol uses up the enrolment link and stores the phone's key in one transaction. The answer has the phone's first SmartKey token, unless
+// the stay has no access to a door yet.
 func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv1.EnrolResponse, error) {
 	answer := &guestv1.EnrolResponse{}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -130,8 +131,9 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 	return &guestv1.GreetResponse{Greeting: greeting}, nil
 }
 
-// Present sends a phone's presentation (SmartKey token and proof) to the bridge of the door. The server reads the proof only to find the
-// bridge. The bridge verifies the presentation and decides whether to open the door.
+// Present sends a phone's presentation (SmartKey token and proof) to the bridge of the door and waits for the result. The server reads the
+// proof only to find the bridge, and refuses a revoked phone itself. The bridge verifies the presentation and decides whether to open the
+// door.
 func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*guestv1.PresentResponse, error) {
 	p, err := smartkey.DecodePresentation(r.GetPresentation())
 	if err != nil {
@@ -195,7 +197,8 @@ func presentResponse(o lock.UnlockCommand, done lock.Outcome) *guestv1.PresentRe
 	return &guestv1.PresentResponse{Result: "unknown"}
 }
 
-// GetLists returns issuer keys and the status list, which a phone carries to a bridge without internet connection.
+// GetLists returns the issuer keys and the status list that are newer than those of the phone. The phone carries them to a bridge without
+// internet connection.
 func (s *SmartKeys) GetLists(ctx context.Context, r *guestv1.GetListsRequest) (*guestv1.GetListsResponse, error) {
 	bearer, err := mobilekey.Identify(s.DB.View(ctx), r.GetToken())
 	if err != nil {

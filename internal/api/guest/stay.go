@@ -158,7 +158,8 @@ func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *
 	return s.addMails(view, a, p, out)
 }
 
-// addDoors adds the doors to out if the stay has started and the session is trusted. It returns the space of the stay.
+// addDoors adds the doors, and the time for which they open, to out if the stay has started and the session is trusted. It always returns
+// the space of the stay.
 func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) (space.Place, error) {
 	if p.Reservation.State != string(access.Started) || !p.MayAccess(a) {
 		return reservation.PlaceOf(view, p.Reservation)
@@ -179,7 +180,7 @@ func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	return place, nil
 }
 
-// addWithheld adds to out why the session does not get the PIN.
+// addWithheld adds to out why the session does not get the PIN; a reason is also that no door has a code.
 func (s *Stays) addWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	withheld, err := p.PINWithheld(view, a)
 	hasCode := func(d *guestv1.StayDoor) bool { return d.GetPin() != "" }
@@ -267,7 +268,8 @@ func sharedGroups(p *guest.Party, a actor.Actor) []*guestv1.SharedGroup {
 	return out
 }
 
-// RevealPin returns the PINs of the stay, and records that the guest read them.
+// RevealPin returns the PINs of the stay, and records that the guest read them. It leaves out gates (shared doors) with the same PIN as the
+// room. It refuses a session that cannot see the PIN.
 func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*guestv1.RevealPinResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -291,7 +293,8 @@ func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*gu
 	return &guestv1.RevealPinResponse{Data: out}, nil
 }
 
-// ListGroup returns the progress of the check-in of each room of the caller's group (rooms that were booked together).
+// ListGroup returns the progress of the check-in of each room of the caller's group (rooms that were booked together), at most 100. It
+// refuses companions (accompanying guests).
 func (s *Stays) ListGroup(ctx context.Context, _ *guestv1.ListGroupRequest) (*guestv1.ListGroupResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 	"latchkey.dev/internal/mail"
 )
 
-// addMails adds to out the masked address for mails, and whether the mails with PINs and links were delivered.
+// addMails adds to out the masked address for mails, whether the page must ask for one, and whether the mails with PINs and links were
+// delivered.
 func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	outlet, err := s.mailOutlet(view, a.PropertyID)
 	if err != nil {

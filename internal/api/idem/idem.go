@@ -39,8 +39,9 @@ type Answers struct {
 	Keys *keyring.Ring
 	// Render maps a full method name to its renderer, for methods whose answers contain secrets.
 	Render map[string]Renderer
-	// StripPersonal maps a full method name to a function that removes the personal data from an answer before it is stored, so that a stored
-	// answer does not outlive the erasure of a guest. The method's renderer in Render adds these data again if the database still has them.
+	// StripPersonal maps a full method name to a function that removes the personal data from an answer before it is stored, so that a
+	// stored answer does not outlive the erasure of a guest. The method's renderer in Render adds these data again if the database still
+	// has them.
 	StripPersonal map[string]func(answer proto.Message)
 
 	mu      sync.Mutex
@@ -58,7 +59,8 @@ type claim struct {
 type claimKey struct{}
 
 // Unary is the [chain.Interceptor] for the Idempotency-Key: it answers a repeated call with the stored answer, and runs the handler for any
-// other call. It runs after authentication and validation.
+// other call. It fails while the first call with the key runs, and if the key was used for another request. It runs after authentication
+// and validation.
 func (a *Answers) Unary(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	c, answer, err := a.newClaim(ctx, call, req, info.FullMethod)
 	if err != nil || c == nil {
@@ -81,8 +83,8 @@ func (a *Answers) Unary(ctx context.Context, call *chain.Call, req any, info *gr
 	return next(context.WithValue(ctx, claimKey{}, c), req)
 }
 
-// newClaim returns the claim of a mutating call with an Idempotency-Key, and an empty message of the method's answer type. Both are nil for
-// any other call.
+// newClaim returns the claim of a mutating call with an Idempotency-Key and a known caller, and an empty message of the method's answer
+// type. Both are nil for any other call.
 func (a *Answers) newClaim(ctx context.Context, call *chain.Call, req any, method string) (*claim, proto.Message, error) {
 	key := call.IdempotencyKey()
 	if key == "" {
@@ -217,7 +219,8 @@ func (a *Answers) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
 	return err
 }
 
-// sealAnswer encrypts an answer for storage. The result is empty if the answer contains a secret and the method has no renderer.
+// sealAnswer encrypts an answer without its secrets for storage. The result is empty if the answer has a secret and the method has no
+// renderer: such an answer cannot be repeated.
 func (a *Answers) sealAnswer(ctx context.Context, c *claim, answer proto.Message) ([]byte, error) {
 	bare := proto.Clone(answer)
 	if removeSecrets(bare.ProtoReflect()) && a.Render[c.Method] == nil {

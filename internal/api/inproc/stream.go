@@ -11,8 +11,8 @@ import (
 	"google.golang.org/grpc/status"
 )
 
-// NewStream begins a call that answers with a stream of messages. Streams from the client are not served in process. The caller ends the
-// call by canceling ctx, as over a network.
+// NewStream begins a call that answers with a stream of messages; the handler starts at CloseSend. It refuses streams from the client. The
+// caller ends the call by canceling ctx, as over a network.
 func (c *Conn) NewStream(ctx context.Context, desc *grpc.StreamDesc, fullMethod string, _ ...grpc.CallOption) (grpc.ClientStream, error) {
 	m, ok := c.streams[fullMethod]
 	switch {

@@ -22,7 +22,8 @@ const maxDepth = 64
 const maxTrackedFields = 256
 
 // Decode reads a JSON object into a message and records in r what it finds. Unknown names are recorded and skipped. A value of a wrong type
-// is recorded, and its field stays unset. If the input is not a JSON object, Report.Fault is set. An empty body is an empty object.
+// is recorded, and its field stays unset. The first of two equal names counts. If the input is not a JSON object, Report.Fault is set. An
+// empty body is an empty object.
 func Decode(raw []byte, msg protoreflect.Message, r *Report) {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	r.raw = raw
@@ -179,8 +180,8 @@ func (d *reader) skipField() error {
 	return d.dec.SkipValue()
 }
 
-// readMember reads the value of field f into msg and adds the field to the mask; see readMessage for prefix and mask. It refuses a second
-// field of the same oneof.
+// readMember reads the value of field f into msg and adds the field to the mask; see readMessage for prefix and mask. The value null only
+// adds it to the mask. It refuses a second field of the same oneof.
 func (d *reader) readMember(msg protoreflect.Message, f *field, prefix string, mask *[]string) error {
 	if d.dec.PeekKind() == 'n' && f.form != formValue {
 		addToMask(mask, prefix, f)

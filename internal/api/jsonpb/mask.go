@@ -39,8 +39,7 @@ func maskFields(msg protoreflect.Message) (masks []protoreflect.FieldDescriptor)
 	return masks
 }
 
-// fillEntryMasks fills masks with the field mask of each entry of a list in the body. list is the list's JSON name. Only missing and empty
-// masks are filled.
+// fillEntryMasks fills masks with the field mask of each entry of a list in the body. list is the list's JSON name. Masks with paths stay.
 func (r *Report) fillEntryMasks(masks protoreflect.List, list string) {
 	for i := range r.Len(list) {
 		derived := protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: r.EntryMask(list, i)}).ProtoReflect())

@@ -16,8 +16,9 @@ import (
 const maxParameters = 256
 
 // Query reads a query string into the fields of a message. Nested fields are written filter[type] or filter.type. List values are separated
-// by commas, or the name is repeated. Unknown names and values of a wrong type are recorded in r. Top-level fields for which skip returns
-// true belong to the path or the body and count as unknown in the query.
+// by commas, or the name is repeated. Unknown names and values of a wrong type are recorded in r. For an invalid query string, or more than
+// maxParameters names, it sets Report.Fault and reads nothing. Top-level fields for which skip returns true belong to the path or the body
+// and count as unknown in the query.
 func Query(query string, msg protoreflect.Message, skip func(protoreflect.FieldDescriptor) bool, r *Report) {
 	if query == "" {
 		return

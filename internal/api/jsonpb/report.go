@@ -93,7 +93,7 @@ func (r *Report) TypeErrors(prefix string) []fault.Field {
 	return found
 }
 
-// Oversized returns the lists and maps that are too long, of which only a part was read. TypeErrors also contains them.
+// Oversized returns the lists and maps that are too long. Only their first entries were read. TypeErrors also contains them.
 func (r *Report) Oversized() []fault.Field {
 	if r == nil {
 		return nil
@@ -101,8 +101,8 @@ func (r *Report) Oversized() []fault.Field {
 	return r.oversized
 }
 
-// Unknown returns an error for each unknown field in the body. Paths are relative to the body. The first errors suggest the most similar
-// field.
+// Unknown returns an error for each unknown field in the body, at most maxErrors. Paths are relative to the body. The first maxSuggestions
+// errors suggest the most similar field.
 func (r *Report) Unknown() (list []fault.Field) {
 	if r == nil {
 		return nil
@@ -125,7 +125,7 @@ func (r *Report) Unknown() (list []fault.Field) {
 // maxSuggestions bounds how many unknown fields are compared with all fields of their message.
 const maxSuggestions = 20
 
-// nearest returns the JSON name of the field that is most similar to name, or "" if none is: a third of the letters may differ.
+// nearest returns the JSON name of the field that is most similar to name, or "" if each differs in more than a third of the letters.
 func (p *plan) nearest(name string) string {
 	known := make([]string, len(p.ordered))
 	for i, f := range p.ordered {

@@ -44,7 +44,7 @@ func callerKiosk(ctx context.Context) (actor.Actor, error) {
 	return a, nil
 }
 
-// EnrolKiosk exchanges an enrolment code for the tablet's token, and stores the tablet's public key.
+// EnrolKiosk exchanges an enrolment code, which is then used up, for the tablet's token, and stores the tablet's public key.
 func (s *Kiosks) EnrolKiosk(ctx context.Context, r *kioskv1.EnrolKioskRequest) (*kioskv1.EnrolKioskResponse, error) {
 	out := &kioskv1.Enrolled{}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -99,8 +99,8 @@ func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kio
 	return &kioskv1.GetKioskResponse{Data: out}, nil
 }
 
-// FindStay finds the stay of a guest at the tablet by its number and the guest's family name. The tablet signs a challenge, so that a
-// copied token alone is of no use.
+// FindStay finds the stay of a guest at the tablet by its number and the guest's family name, and opens a session. The tablet signs a
+// challenge, so that a copied token alone is of no use.
 func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kioskv1.FindStayResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kio
 	return &kioskv1.FindStayResponse{Data: convert.FoundStay(found)}, nil
 }
 
-// RequestHelp notifies staff that a guest at the tablet needs help.
+// RequestHelp notifies staff that a guest at the tablet needs help, at most once a minute.
 func (s *Kiosks) RequestHelp(ctx context.Context, _ *kioskv1.RequestHelpRequest) (*kioskv1.RequestHelpResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {
@@ -150,7 +150,7 @@ func (s *Kiosks) RequestHelp(ctx context.Context, _ *kioskv1.RequestHelpRequest)
 		}
 		return &kioskv1.RequestHelpResponse{}, notice.Add(tx, notice.Notice{
 			PropertyID: a.PropertyID, Kind: notice.KioskHelp, Subject: a.ID, Params: message.Params{"kiosk": row.Name},
-			// Repeated presses within one minute make one notice.
+			// Presses within one minute of the clock make one notice.
 			OnceKey: a.ID + "/help/" + tx.Now().UTC().Format("2006-01-02T15:04"),
 		})
 	})

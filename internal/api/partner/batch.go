@@ -32,7 +32,7 @@ type item struct {
 }
 
 // batch stores the items of a request in order in one transaction, so that the Idempotency-Key covers the whole batch. Each item has its
-// own savepoint, so that it fails alone.
+// own savepoint, so that it fails alone. An internal error fails the whole batch.
 func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	items, err := validateItems(req, report)
 	if err != nil {

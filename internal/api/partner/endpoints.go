@@ -18,7 +18,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// UpsertEndpoint registers the partner's URL for one action. After a registration of getSpaces, the server soon calls it.
+// UpsertEndpoint registers the partner's URL for one action. Fields that the request omits keep their stored value. The first registration
+// of an integration answers with the signing secret. After a registration of getSpaces, the server soon calls it.
 func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpointRequest) (*partnerv1.UpsertEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -44,7 +45,7 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 	})
 }
 
-// enqueueFirstReading enqueues the first call of a newly registered getSpaces endpoint. If the signing secret is new, the call waits some
+// enqueueFirstReading enqueues the first call of a registered getSpaces endpoint. If the signing secret is new, the call waits some
 // seconds, so that the partner can store the secret.
 func (s *Service) enqueueFirstReading(tx *db.Tx, a actor.Actor, newSecret bool) error {
 	read := s.ReadSpaces
@@ -104,7 +105,7 @@ func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsR
 	return &partnerv1.ListEndpointsResponse{Data: list}, nil
 }
 
-// DeleteEndpoint removes the caller's endpoint for one action.
+// DeleteEndpoint removes the caller's endpoint for one action and returns it. The spaces that the partner listed stay stored.
 func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpointRequest) (*partnerv1.DeleteEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -119,7 +120,8 @@ func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpo
 	})
 }
 
-// TestEndpoint calls the caller's endpoint for one action once and returns the result. The call runs outside of any transaction.
+// TestEndpoint calls the caller's endpoint for one action once, outside of any transaction. It returns the result and stores it in the
+// endpoint's health.
 func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointRequest) (*partnerv1.TestEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -140,8 +142,8 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	return &partnerv1.TestEndpointResponse{Data: out}, nil
 }
 
-// RenderEndpoint is the idem.Renderer of UpsertEndpoint: it adds the endpoint's token to a repeated answer. It does not repeat the signing
-// secret.
+// RenderEndpoint is the idem.Renderer of UpsertEndpoint: it adds the endpoint's token to a repeated answer, unless the endpoint was
+// deleted. It does not repeat the signing secret.
 func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.UpsertEndpointResponse)
 	a, err := caller(ctx)
@@ -163,7 +165,8 @@ func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) erro
 // endpoint.
 func (s *Service) RenderDeleted(context.Context, proto.Message) error { return nil }
 
-// RenderReset is the idem.Renderer of ResetKeyChain: it adds the booker and the current PINs to a repeated answer.
+// RenderReset is the idem.Renderer of ResetKeyChain: it adds the booker to a repeated answer and, if the caller has the scope pins:read,
+// the current PINs.
 func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.ResetKeyChainResponse)
 	a, err := caller(ctx)

@@ -21,7 +21,8 @@ var (
 	errNotShared   = fault.New(fault.Denied, fault.NotShared, "no guest of this stay shares a field that the property marks mandatory")
 )
 
-// ListGuests returns the answers that the guests of a stay share with the partner.
+// ListGuests returns the answers that the guests of a stay share with the partner. The read is recorded even if it is refused: see
+// readGuests.
 func (s *Service) ListGuests(ctx context.Context, req *partnerv1.ListGuestsRequest) (*partnerv1.ListGuestsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -47,7 +48,8 @@ func (s *Service) ListGuests(ctx context.Context, req *partnerv1.ListGuestsReque
 	return &partnerv1.ListGuestsResponse{Data: out}, nil
 }
 
-// addGuests adds the answers that the guests share to the message of their reservation. It fails if the caller lacks the scope guests:read.
+// addGuests adds the answers that the guests share to the message of their reservation. It leaves out guests who share none. It fails if
+// the caller lacks the scope guests:read, and as readGuests does.
 func (s *Service) addGuests(ctx context.Context, a actor.Actor, out *partnerv1.Reservation) error {
 	if !a.Has(actor.GuestsRead) {
 		return fault.New(fault.Denied, fault.ScopeMissing, "reading guests needs the scope guests:read; the property's owner can grant it").Put("scope", actor.GuestsRead)
@@ -74,7 +76,7 @@ func (s *Service) addGuests(ctx context.Context, a actor.Actor, out *partnerv1.R
 }
 
 // readGuests reads the answers that the guests of a stay share with the partner. It records the read in the ledger of disclosures even if
-// it then refuses it. It fails if no guest shares anything.
+// it then refuses it. It fails outside of the stay, and if no guest shares anything.
 func (s *Service) readGuests(ctx context.Context, a actor.Actor, reservationID string) (read []guest.Reading, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		row, err := reservation.Get(tx, readScope(a), reservationID)

@@ -73,7 +73,7 @@ func (s *Service) collectErrors(ctx context.Context, a actor.Actor, p reservatio
 }
 
 // upsert stores a patch and returns the message of the reservation. If the patch names an unknown space, it enqueues a call of the PMS's
-// getSpaces.
+// getSpaces. For a reservation that was deleted after its retention period, it stores nothing: see lateMessage.
 func (s *Service) upsert(tx *db.Tx, a actor.Actor, p reservation.Patch) (*partnerv1.Reservation, error) {
 	out, err := s.reservations().Upsert(tx, writeScope(a), p, nil)
 	if err != nil {
@@ -90,6 +90,7 @@ func (s *Service) upsert(tx *db.Tx, a actor.Actor, p reservation.Patch) (*partne
 	return storedMessage(out)
 }
 
+// GetReservation returns a reservation with the data that the parameter extend names. Reading guests is recorded: see answer.
 func (s *Service) GetReservation(ctx context.Context, req *partnerv1.GetReservationRequest) (*partnerv1.GetReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -104,7 +105,7 @@ func (s *Service) GetReservation(ctx context.Context, req *partnerv1.GetReservat
 	return &partnerv1.GetReservationResponse{Data: out}, err
 }
 
-// FindReservation returns a reservation by the PMS's reservation id.
+// FindReservation is GetReservation for a reservation id of the PMS. It fails if several integrations have the id.
 func (s *Service) FindReservation(ctx context.Context, req *partnerv1.FindReservationRequest) (*partnerv1.FindReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -148,7 +149,8 @@ func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (res
 // maxExtendedPage is the page size limit for pages with access plans, because computing a plan is slow.
 const maxExtendedPage = 50
 
-// ListReservations pages through the caller's reservations, ordered by the last change of the reservation or its access.
+// ListReservations pages through the caller's reservations, ordered by the last change of the reservation or, with accessUpdatedSince, of
+// its access. extend can only be "access"; a page is then limited to maxExtendedPage.
 func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReservationsRequest) (*partnerv1.ListReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -197,7 +199,8 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	return &partnerv1.ListReservationsResponse{Data: out}, nil
 }
 
-// ResetKeyChain gives a reservation new PINs. The answer names the parts that could not be replaced.
+// ResetKeyChain replaces the parts of a reservation's access that the request names: its PIN, its gate PINs, its SmartKeys. The answer
+// names the parts that could not be replaced.
 func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChainRequest) (*partnerv1.ResetKeyChainResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

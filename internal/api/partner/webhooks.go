@@ -23,7 +23,8 @@ import (
 // defaultOverlap is how long a webhook's messages are also signed with the previous secret, unless the request sets overlapMinutes.
 const defaultOverlap = 24 * time.Hour
 
-// UpsertWebhook registers a webhook of the caller, or changes it.
+// UpsertWebhook registers a webhook of the caller, or changes the one with the id or, without an id, the URL of the request. Only the
+// answer to a registration has the signing secret.
 func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhookRequest) (*partnerv1.UpsertWebhookResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -63,7 +64,7 @@ func (s *Service) ListWebhooks(ctx context.Context, _ *partnerv1.ListWebhooksReq
 	return &partnerv1.ListWebhooksResponse{Data: list}, nil
 }
 
-// DeleteWebhook removes a webhook of the caller.
+// DeleteWebhook removes a webhook of the caller with its waiting messages.
 func (s *Service) DeleteWebhook(ctx context.Context, req *partnerv1.DeleteWebhookRequest) (*partnerv1.DeleteWebhookResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -79,7 +80,7 @@ func (s *Service) DeleteWebhook(ctx context.Context, req *partnerv1.DeleteWebhoo
 	})
 }
 
-// RotateWebhookSecret replaces the secret of a webhook of the caller.
+// RotateWebhookSecret replaces the secret of a webhook of the caller. The previous secret also signs until the overlap ends.
 func (s *Service) RotateWebhookSecret(ctx context.Context, req *partnerv1.RotateWebhookSecretRequest) (*partnerv1.RotateWebhookSecretResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -99,7 +100,8 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, req *partnerv1.Rotate
 	})
 }
 
-// TestWebhook sends a message with the event "test" to a webhook once and returns the result. It runs outside of any transaction.
+// TestWebhook sends a message with the event "test" to a webhook once, outside of any transaction, and stores the result. After a success,
+// events that wait for a retry are due at once.
 func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookRequest) (*partnerv1.TestWebhookResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

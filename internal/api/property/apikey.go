@@ -30,6 +30,7 @@ func (s *apiKeys) GetApiKey(ctx context.Context, _ *propertyv1.GetApiKeyRequest)
 	return &propertyv1.GetApiKeyResponse{Data: tokenMessage(row)}, nil
 }
 
+// CreateApiKey creates the key of the property's own scripts. It fails if there is one. Only this answer has the key.
 func (s *apiKeys) CreateApiKey(ctx context.Context, _ *propertyv1.CreateApiKeyRequest) (*propertyv1.CreateApiKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateApiKeyResponse, error) {
 		row, secret, err := s.Partners.CreateAPIKey(tx, propertyID)
@@ -40,6 +41,7 @@ func (s *apiKeys) CreateApiKey(ctx context.Context, _ *propertyv1.CreateApiKeyRe
 	})
 }
 
+// RotateApiKey creates a new key for the property's own scripts. The previous one expires after the overlap, or at once without one.
 func (s *apiKeys) RotateApiKey(ctx context.Context, r *propertyv1.RotateApiKeyRequest) (*propertyv1.RotateApiKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateApiKeyResponse, error) {
 		row, secret, err := s.Partners.RotateAPIKey(tx, propertyID, convert.Minutes(r.GetOverlapMinutes()))
@@ -50,6 +52,7 @@ func (s *apiKeys) RotateApiKey(ctx context.Context, r *propertyv1.RotateApiKeyRe
 	})
 }
 
+// RevokeApiKey revokes all valid keys of the property's own scripts. It fails if there is none.
 func (s *apiKeys) RevokeApiKey(ctx context.Context, _ *propertyv1.RevokeApiKeyRequest) (*propertyv1.RevokeApiKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeApiKeyResponse, error) {
 		return &propertyv1.RevokeApiKeyResponse{}, s.Partners.RevokeAPIKey(tx, propertyID)

@@ -97,7 +97,8 @@ func (s *auditLog) filterOf(ctx context.Context, propertyID string, r *propertyv
 	return f, nil
 }
 
-// dayOf returns the start and the end of a day in the property's time zone. path is the field of the request that has the day.
+// dayOf returns the start and the end of a day in the property's time zone, or an error about path, the field of the request that has the
+// day.
 func dayOf(row *property.Row, path, day string) (begins, ends time.Time, err error) {
 	begins, ends, err = reservation.Day(row, day, time.Time{})
 	if f, ok := fault.Of(err); ok && len(f.Fields) == 1 {
@@ -118,7 +119,8 @@ func namesOf[T any](view *db.Tx, keys *keyring.Ring, propertyID string, list []T
 	return staff.Names(view, keys, propertyID, slices.Sorted(maps.Keys(authors)))
 }
 
-// VerifyEntries verifies the hash chain of the audit log from an entry on, at most verifyLimit entries.
+// VerifyEntries verifies the hash chain of the audit log from an entry on, at most verifyLimit entries. It stops at the first problem. The
+// answer has the entry at which the next call continues.
 func (s *auditLog) VerifyEntries(ctx context.Context, r *propertyv1.VerifyEntriesRequest) (*propertyv1.VerifyEntriesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -19,6 +19,7 @@ type bridges struct {
 	Deps
 }
 
+// CreateBridge creates a bridge and the join code with which a machine becomes this bridge. Only this answer has the code.
 func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRequest) (*propertyv1.CreateBridgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateBridgeResponse, error) {
 		if err := Named("name", r.GetName()); err != nil {
@@ -32,7 +33,8 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 	})
 }
 
-// CreateJoinCode creates a new code with which a bridge joins, such as after its machine was replaced. The previous code ends.
+// CreateJoinCode creates a new code with which a bridge joins, such as after its machine was replaced or it was revoked. The previous code
+// ends.
 func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCodeRequest) (*propertyv1.CreateJoinCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateJoinCodeResponse, error) {
 		row, code, err := bridge.ReplaceJoinCode(tx, s.Keys, s.CA, propertyID, r.GetId())
@@ -64,7 +66,8 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 	return &propertyv1.ListBridgesResponse{Data: list}, nil
 }
 
-// RevokeBridge ends a bridge's credential and recomputes the access of all stays.
+// RevokeBridge ends a bridge's credential and recomputes the access of all stays. Codes stay on its locks, because no bridge can remove
+// them.
 func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRequest) (*propertyv1.RevokeBridgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeBridgeResponse, error) {
 		row, err := bridge.Revoke(tx, propertyID, r.GetId(), lock.MarkLinksLost)
@@ -88,7 +91,7 @@ func bridgeWithLocks(tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1
 	return bridgeMessage(row, counts[row.ID], tx.Now()), nil
 }
 
-// bridgeMessage converts a bridge. locks is the number of its locks.
+// bridgeMessage converts a bridge with its state: revoked, waiting (not yet enrolled), online or offline. locks is the number of its locks.
 func bridgeMessage(b *bridge.Row, locks int, now time.Time) *propertyv1.Bridge {
 	m := &propertyv1.Bridge{
 		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: convert.OptionalTime(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,

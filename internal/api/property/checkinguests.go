@@ -75,7 +75,7 @@ func (s *CheckIns) GetSignature(ctx context.Context, r *propertyv1.GetSignatureR
 	return &propertyv1.GetSignatureResponse{Data: &propertyv1.Signature{Svg: svg, SignedAt: clock.Timestamp(at)}}, nil
 }
 
-// ListDevices lists the devices with a session for a reservation.
+// ListDevices lists the devices with an active session for a reservation.
 func (s *CheckIns) ListDevices(ctx context.Context, r *propertyv1.ListDevicesRequest) (*propertyv1.ListDevicesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -96,7 +96,7 @@ func (s *CheckIns) ListDevices(ctx context.Context, r *propertyv1.ListDevicesReq
 	return &propertyv1.ListDevicesResponse{Data: out}, nil
 }
 
-// EndDevice ends the session of a guest's device, such as a lost phone.
+// EndDevice ends one session of a guest's device, such as a lost phone.
 func (s *CheckIns) EndDevice(ctx context.Context, r *propertyv1.EndDeviceRequest) (*propertyv1.EndDeviceResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.EndDeviceResponse, error) {
 		return &propertyv1.EndDeviceResponse{}, guest.EndDevice(tx, propertyID, r.GetReservationId(), r.GetId())

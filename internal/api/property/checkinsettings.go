@@ -35,6 +35,7 @@ func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetChec
 	return &propertyv1.GetCheckInSettingsResponse{Data: s.settings(ctx, row)}, nil
 }
 
+// UpdateCheckInSettings changes the settings that the request has. It refuses an outdated etag, and settings against the country's law.
 func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.UpdateCheckInSettingsRequest) (*propertyv1.UpdateCheckInSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateCheckInSettingsResponse, error) {
 		stored, err := property.GetCheckInSettings(tx, propertyID)
@@ -128,7 +129,8 @@ func retentionProblems(c property.CheckInChange, installation time.Duration) (wr
 	return wrong
 }
 
-// ruleProblems returns an error for each setting that the country rules do not allow, if the change c is applied to the stored settings.
+// ruleProblems returns an error for each setting that the country rules do not allow, if the change c is applied to the stored settings. It
+// does not report stored settings that c does not change.
 func ruleProblems(stored *property.CheckInSettings, c property.CheckInChange) (wrong []fault.Field) {
 	name, signature, fills := valueOr(c.Rule, stored.Rule), valueOr(c.Signature, stored.Signature), rule.Who(valueOr(c.WhoFills, stored.WhoFills))
 	law, ok := rule.Find(name)

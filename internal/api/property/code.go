@@ -56,6 +56,7 @@ func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest)
 	})
 }
 
+// ListCodes lists a page of codes, the oldest first. Ended codes are included only on request.
 func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (*propertyv1.ListCodesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -128,14 +129,16 @@ func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 	return out, nil
 }
 
-// RevealCode returns the PIN of a code. A repeated call with the same Idempotency-Key decrypts the PIN again: see renderPIN.
+// RevealCode returns the PINs of a code, and records that the caller read them. It fails if the code has ended. A repeated call with the
+// same Idempotency-Key decrypts the PINs again: see renderPIN.
 func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest) (*propertyv1.RevealCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealCodeResponse, error) {
 		return s.reveal(tx, propertyID, r.GetId())
 	})
 }
 
-// reveal returns the answer of RevealCode: the shared PIN and the separate PINs of doors. It records that the caller read them.
+// reveal returns the answer of RevealCode: the shared PIN, and the PINs of doors whose locks do not accept it. It records that the caller
+// read them.
 func (s *codes) reveal(tx *db.Tx, propertyID, codeID string) (*propertyv1.RevealCodeResponse, error) {
 	who, _ := actor.From(tx.Context())
 	c, err := code.Get(tx, propertyID, codeID)
@@ -176,6 +179,7 @@ func (s *codes) renderPIN(ctx context.Context, answer proto.Message) error {
 
 var _ idem.Renderer = (&codes{}).renderPIN
 
+// RevokeCode ends a code and removes it from its locks. It does nothing if the code has ended.
 func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest) (*propertyv1.RevokeCodeResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeCodeResponse, error) {
@@ -191,7 +195,7 @@ func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest)
 	})
 }
 
-// SwapBackupCodes ends the two backup codes of a lock and creates two new ones.
+// SwapBackupCodes ends the two backup codes of a lock and creates two new ones. It fails if the property's backup codes are off.
 func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCodesRequest) (*propertyv1.SwapBackupCodesResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SwapBackupCodesResponse, error) {

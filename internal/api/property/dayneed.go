@@ -24,8 +24,8 @@ type attention struct {
 	checked int      // number of arrivals that were checked
 }
 
-// attentionOf returns which arrivals of a day of a property need staff. shown are arrivals for which this is known already. most bounds the
-// arrivals without a stored result that are checked.
+// attentionOf returns which of the first attentionRows arrivals of a day need staff. shown are arrivals for which this is known already.
+// most bounds the arrivals without a stored result that are checked; the others are left out unless their check-in waits for staff.
 func (s *Days) attentionOf(view *db.Tx, of *property.Row, day string, shown []*propertyv1.DayStay, most int) (a attention, err error) {
 	all, _, err := reservation.ListDay(view, of, reservation.DayQuery{Day: day, Tab: reservation.Arrivals, Size: attentionRows})
 	if err != nil {
@@ -67,8 +67,8 @@ func (a *attention) add(reservationID string, needs bool) {
 	}
 }
 
-// needsStaff decides whether a stay needs staff: a door might not open for the guest, or the check-in waits for staff. status is empty for
-// a departure.
+// needsStaff decides whether a stay needs staff: a door might not open for the guest, or the check-in waits for staff. A stay that has
+// ended needs none. status is empty for a departure and for an arrival that was not checked.
 func needsStaff(state access.State, status readiness.Status, b checkin.Brief) bool {
 	if state == access.Processed {
 		return false

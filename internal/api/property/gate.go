@@ -48,6 +48,8 @@ func (s *gates) CreateGate(ctx context.Context, r *propertyv1.CreateGateRequest)
 	})
 }
 
+// UpdateGate changes the fields of a gate (a shared door) that the request has, and recomputes the access of the stays that it affects. It
+// refuses an outdated etag.
 func (s *gates) UpdateGate(ctx context.Context, r *propertyv1.UpdateGateRequest) (*propertyv1.UpdateGateResponse, error) {
 	c := space.GateChange{Name: r.Name, Floor: r.Floor}
 	if r.GetSpaces() != nil {
@@ -71,6 +73,7 @@ func (s *gates) UpdateGate(ctx context.Context, r *propertyv1.UpdateGateRequest)
 	})
 }
 
+// DeleteGate deletes a gate (a shared door) without a lock, and recomputes the access of the stays that it affects.
 func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest) (*propertyv1.DeleteGateResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteGateResponse, error) {
 		row, err := space.GetGate(tx, propertyID, r.GetId())

@@ -94,7 +94,8 @@ func (s *Identities) FinishIdentityLink(ctx context.Context, r *propertyv1.Finis
 	})
 }
 
-// DeleteIdentityLink removes the link between the signed-in person and their account at the identity provider.
+// DeleteIdentityLink removes the link between the signed-in person and their account at the identity provider. It fails for a person
+// without a password.
 func (s *Identities) DeleteIdentityLink(ctx context.Context, _ *propertyv1.DeleteIdentityLinkRequest) (*propertyv1.DeleteIdentityLinkResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

@@ -50,7 +50,8 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 	return &propertyv1.ListAppsResponse{Data: list}, nil
 }
 
-// ConnectApp connects a partner app to the property. The answer has the access token, which is shown once.
+// ConnectApp connects a partner app to the property. It fails if the app is connected. The answer has the access token, which is shown
+// once.
 func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppRequest) (*propertyv1.ConnectAppResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ConnectAppResponse, error) {
 		if err := NamedOrNot("name", r.GetName()); err != nil {
@@ -94,6 +95,7 @@ func (s *integrations) GetIntegration(ctx context.Context, r *propertyv1.GetInte
 	return &propertyv1.GetIntegrationResponse{Data: m}, err
 }
 
+// UpdateIntegration changes the name and the scopes of an integration. Without a name or scopes in the request, the stored ones stay.
 func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.UpdateIntegrationRequest) (*propertyv1.UpdateIntegrationResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateIntegrationResponse, error) {
 		if r.Name != nil {
@@ -110,7 +112,7 @@ func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.Upda
 	})
 }
 
-// RotateAccessToken creates a new access token for an integration. The previous ones expire after the overlap.
+// RotateAccessToken creates a new access token for an integration. The previous ones expire after the overlap, or at once without one.
 func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.RotateAccessTokenRequest) (*propertyv1.RotateAccessTokenResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateAccessTokenResponse, error) {
 		row, secret, err := s.Partners.RotateAccessToken(tx, propertyID, r.GetId(), convert.Minutes(r.GetOverlapMinutes()))
@@ -122,6 +124,7 @@ func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.Rota
 	})
 }
 
+// RevokeAccessToken revokes all access tokens of an integration. Its reservations and the access of guests stay.
 func (s *integrations) RevokeAccessToken(ctx context.Context, r *propertyv1.RevokeAccessTokenRequest) (*propertyv1.RevokeAccessTokenResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeAccessTokenResponse, error) {
 		row, err := s.Partners.RevokeAccessToken(tx, propertyID, r.GetId())
@@ -167,8 +170,8 @@ func (s *integrations) withProblem(ctx context.Context, propertyID string, err e
 	return f.Put("problem", sentence(to, problem))
 }
 
-// ReadSpaces calls the partner's getSpaces endpoint now and returns how many spaces were found and mapped, and the number of open
-// conflicts.
+// ReadSpaces calls the partner's getSpaces endpoint now and stores the result. It returns how many spaces were found and mapped, and the
+// number of open conflicts.
 func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesRequest) (*propertyv1.ReadSpacesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -202,7 +205,8 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	}}, nil
 }
 
-// TestEndpoint calls one endpoint of the partner now and returns what is wrong with its answer.
+// TestEndpoint calls one endpoint of the partner now, returns what is wrong with its answer, and stores the result in the endpoint's
+// health.
 func (s *integrations) TestEndpoint(ctx context.Context, r *propertyv1.TestEndpointRequest) (*propertyv1.TestEndpointResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

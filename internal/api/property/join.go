@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// CreateFirstOwner makes a person owner of a property by an operator's link, and opens a session. If the link names no property, it also
-// creates one.
+// CreateFirstOwner uses up an operator's link: it makes a person owner of a property, and opens a session. If the link names no property,
+// it also creates one.
 func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFirstOwnerRequest) (*propertyv1.CreateFirstOwnerResponse, error) {
 	made, propertyID, err := s.Staff.AcceptOwnerLink(ctx, staff.FirstOwner{
 		PasswordSignIn: staff.PasswordSignIn{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},
@@ -34,7 +34,7 @@ func (s *Sessions) GetInvitation(ctx context.Context, r *propertyv1.GetInvitatio
 	}}, nil
 }
 
-// AcceptInvitation makes a person a member of a property by the link of an invitation, and opens a session.
+// AcceptInvitation uses up the link of an invitation: it makes a person a member of a property, and opens a session.
 func (s *Sessions) AcceptInvitation(ctx context.Context, r *propertyv1.AcceptInvitationRequest) (*propertyv1.AcceptInvitationResponse, error) {
 	made, propertyID, err := s.Staff.AcceptInvitation(ctx, staff.Acceptance{
 		PasswordSignIn: staff.PasswordSignIn{Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},

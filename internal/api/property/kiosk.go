@@ -59,6 +59,7 @@ func (s *kiosks) ResetKiosk(ctx context.Context, r *propertyv1.ResetKioskRequest
 	})
 }
 
+// DeleteKiosk deletes a kiosk and ends the credential of its tablet and its guests' sessions.
 func (s *kiosks) DeleteKiosk(ctx context.Context, r *propertyv1.DeleteKioskRequest) (*propertyv1.DeleteKioskResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteKioskResponse, error) {
 		if err := kiosk.Delete(tx, propertyID, r.GetId()); err != nil {

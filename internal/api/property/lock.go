@@ -43,7 +43,8 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 	return &propertyv1.ListLocksResponse{Data: &propertyv1.LockList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
 }
 
-// GetLockHistory returns the battery and clock readings of a lock, the times without connection and the last events.
+// GetLockHistory returns the battery and clock readings of a lock and the times without connection, from the time since on, and the last
+// maxOpenings events.
 func (s *locks) GetLockHistory(ctx context.Context, r *propertyv1.GetLockHistoryRequest) (*propertyv1.GetLockHistoryResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -137,7 +138,7 @@ func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest)
 	})
 }
 
-// AssignLock moves a lock to a door, or removes it from its door, and recomputes the access of the stays at both doors.
+// AssignLock moves a lock to a door that has none, or removes it from its door, and recomputes the access of the stays at both doors.
 func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest) (*propertyv1.AssignLockResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.AssignLockResponse, error) {
 		before, err := lock.Get(tx, propertyID, r.GetId())
@@ -172,8 +173,8 @@ func checkFromDoor(r *propertyv1.AssignLockRequest, now string) error {
 	return fault.New(fault.Aborted, fault.Outdated, "changed since you read it: doorId. Read the lock again").Put("changed", "doorId")
 }
 
-// UnlockLock stores the unlock command under the caller's Idempotency-Key before it sends the command. If the server crashes in between, a
-// repeated call returns the known outcome and does not open the door again.
+// UnlockLock opens a door and waits for the result. It stores the unlock command under the caller's Idempotency-Key before it sends it. If
+// the server crashes in between, a repeated call returns the known outcome and does not open the door again.
 func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest) (*propertyv1.UnlockLockResponse, error) {
 	who, _ := actor.From(ctx)
 	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))

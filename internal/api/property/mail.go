@@ -24,10 +24,10 @@ type Mails struct {
 	Test func(ctx context.Context, propertyID, to string) (*mail.SendError, error)
 	// Listed reports whether the operator allows a mail server in a private network.
 	Listed func(host string, port int) bool
-	// TakeBounce marks the mail that a bounce (a report of a failed delivery) names as failed, and returns it. It returns nil if the bounce
-	// has no effect.
+	// TakeBounce marks the mail that a bounce (a report of a failed delivery) names as failed, notifies staff, and returns the mail. It
+	// returns nil if the property has no such mail. A repeated report changes nothing.
 	TakeBounce func(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error)
-	// Resend orders a mail of the same kind again and returns the new mail's id.
+	// Resend orders a mail of the same kind again and returns its id; if the former one is still on its way, it returns that id.
 	Resend func(tx *db.Tx, propertyID, mailID string) (string, error)
 }
 
@@ -124,7 +124,7 @@ func (s *mails) PreviewInvitations(ctx context.Context, r *propertyv1.PreviewInv
 	return &propertyv1.PreviewInvitationsResponse{Data: invitationsMessage(counts)}, nil
 }
 
-// SetInvitations switches the invitations of an integration on or off.
+// SetInvitations switches the invitations of an integration on or off. Due invitations are ordered later, by the next sweep.
 func (s *mails) SetInvitations(ctx context.Context, r *propertyv1.SetInvitationsRequest) (*propertyv1.SetInvitationsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetInvitationsResponse, error) {
 		if err := s.Switch(tx, propertyID, r.GetIntegrationId(), r.GetEnabled()); err != nil {
@@ -154,6 +154,8 @@ func (s *mails) GetMailSettings(ctx context.Context, _ *propertyv1.GetMailSettin
 	return &propertyv1.GetMailSettingsResponse{Data: data}, err
 }
 
+// UpdateMailSettings changes the settings that the request has, and resolves the notice that mails are not sent if there is a mail server
+// then. It refuses an outdated etag.
 func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMailSettingsRequest) (*propertyv1.UpdateMailSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateMailSettingsResponse, error) {
 		stored, err := mail.SettingsOf(tx, propertyID)
@@ -206,7 +208,7 @@ func settingsMessage(view *db.Tx, row *mail.SettingsRow) (*propertyv1.MailSettin
 	return m, nil
 }
 
-// SendTestMail sends a mail with the stored settings now. The answer has the reason if the mail server refused it.
+// SendTestMail sends a mail with the stored settings now. If the mail server refused it, the call succeeds and the answer has the reason.
 func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequest) (*propertyv1.SendTestMailResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -224,7 +226,8 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 	return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Ok: true}}, nil
 }
 
-// ResendMail orders a mail of the same kind again and returns the new mail.
+// ResendMail orders a mail of the same kind again and returns it. Its link replaces that of the former mail. If that mail is still on its
+// way, ResendMail returns it and orders none.
 func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest) (*propertyv1.ResendMailResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendMailResponse, error) {
 		mailID, err := s.Resend(tx, propertyID, r.GetId())
@@ -240,7 +243,8 @@ func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest)
 	})
 }
 
-// ReportBounce marks the mail that a bounce (a report of a failed delivery) names as failed.
+// ReportBounce marks the mail that a bounce (a report of a failed delivery) names as failed, and notifies staff. It ignores any other
+// message.
 func (s *mails) ReportBounce(ctx context.Context, r *propertyv1.ReportBounceRequest) (*propertyv1.ReportBounceResponse, error) {
 	bounce, isBounce := mail.ReadBounce(r.GetMessage())
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (_ *propertyv1.ReportBounceResponse, err error) {

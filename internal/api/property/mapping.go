@@ -117,7 +117,7 @@ func addDorms(view *db.Tx, propertyID string, list []*propertyv1.PartnerSpace) e
 	return err
 }
 
-// SetMapping maps one space of a PMS to a space of the property.
+// SetMapping maps one space of a PMS to a space of the property, and recomputes the access of its stays, or only previews the effect.
 func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingRequest) (*propertyv1.SetMappingResponse, error) {
 	return runMapping(ctx, s, mappingCall{
 		integrationID: r.GetIntegrationId(), kind: space.SetOne, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
@@ -130,7 +130,7 @@ func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingReque
 	})
 }
 
-// UnsetMapping removes the mapping of one space of a PMS.
+// UnsetMapping removes the mapping of one space of a PMS, and recomputes the access of its stays, or only previews the effect.
 func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingRequest) (*propertyv1.UnsetMappingResponse, error) {
 	removed := &propertyv1.Mapping{}
 	return runMapping(ctx, s, mappingCall{
@@ -147,7 +147,7 @@ func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingR
 	})
 }
 
-// BatchSetMappings maps several spaces of a PMS, or removes their mappings. All changes succeed or none.
+// BatchSetMappings maps several spaces of a PMS, or removes their mappings, or only previews the effect. All changes succeed or none.
 func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
 	if wrong := duplicates(r.GetMappings()); len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
@@ -164,7 +164,7 @@ func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetM
 	})
 }
 
-// ApplySuggestions maps the unmapped spaces of a PMS to the suggested spaces.
+// ApplySuggestions maps the unmapped spaces of a PMS to the suggested spaces, or only previews the effect.
 func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.ApplySuggestionsResponse, error) {
 	var list *propertyv1.MappingList
 	return runMapping(ctx, s, mappingCall{
@@ -230,8 +230,8 @@ func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, de
 	return list, space.AffectedStays{}.Union(touched...), err
 }
 
-// replacedMappings returns the PMS's spaces whose mapping must be removed first: those that the request unmaps, and those that it moves to
-// another space while it gives their present space to another one of the PMS.
+// replacedMappings returns the ids of the PMS's spaces whose mapping must be removed first: those that the request unmaps, and those that
+// swap. A space swaps if the request maps it to another space, and another space of the PMS to its present one.
 func replacedMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (replaced []string, err error) {
 	goal := make(map[string]string, len(desired))
 	var targets []string

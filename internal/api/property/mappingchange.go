@@ -29,8 +29,9 @@ type mappingCall struct {
 // mappingChange changes the mapping of a property and returns the stays that the change affects.
 type mappingChange func(tx *db.Tx, propertyID string) (space.AffectedStays, error)
 
-// runMapping runs a change of a mapping, records it, and recomputes the access of the affected stays. With validateOnly it stores nothing.
-// answer builds the response from the id of the recorded change, or from the preview.
+// runMapping runs a change of a mapping, records it so that it can be undone, and recomputes the access of the affected stays. It fails if
+// the mapping changed after c.seen. With validateOnly it stores nothing. answer builds the response from the id of the recorded change (""
+// if nothing changed), or from the preview.
 func runMapping[R proto.Message](ctx context.Context, s *mappings, c mappingCall, answer func(changeID string, p *propertyv1.MappingPreview) R) (R, error) {
 	var changeID string
 	record := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
@@ -136,7 +137,7 @@ func placeName(p space.Place) string {
 	return p.Space.Name
 }
 
-// ListMappingChanges lists the changes of an integration's mapping.
+// ListMappingChanges lists a page of the changes of an integration's mapping, the latest first.
 func (s *mappings) ListMappingChanges(ctx context.Context, r *propertyv1.ListMappingChangesRequest) (*propertyv1.ListMappingChangesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -205,7 +206,7 @@ func changeMessage(c *space.ChangeRow, spaces map[string]*space.Row) *propertyv1
 	return out
 }
 
-// UndoMappingChange undoes a recorded change of a mapping, or only previews the effect.
+// UndoMappingChange undoes a recorded change of a mapping, or only previews the effect. It fails if one of the mappings was changed since.
 func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMappingChangeRequest) (*propertyv1.UndoMappingChangeResponse, error) {
 	newID := ""
 	undo := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
@@ -251,7 +252,7 @@ func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest
 }
 
 // CreateMissingSpaces creates a space for each space of a PMS that no space of the property matches, and maps it, or only previews the
-// effect.
+// effect. One call creates at most 500 spaces; the answer has the number of those that are left.
 func (s *mappings) CreateMissingSpaces(ctx context.Context, r *propertyv1.CreateMissingSpacesRequest) (*propertyv1.CreateMissingSpacesResponse, error) {
 	out := &propertyv1.CreateMissingSpacesResponse{}
 	return runMapping(ctx, s, mappingCall{

@@ -30,7 +30,7 @@ type Messages struct {
 // watchBeat is the interval in which a stream reads again without a wake-up, which can be lost between nodes.
 const watchBeat = 20 * time.Second
 
-// ListConversations lists conversations, the latest message first.
+// ListConversations lists a page of conversations, the latest message first, with the number of unread messages of all guests.
 func (s *Messages) ListConversations(ctx context.Context, r *propertyv1.ListConversationsRequest) (*propertyv1.ListConversationsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -63,7 +63,7 @@ func (s *Messages) ListConversations(ctx context.Context, r *propertyv1.ListConv
 	return &propertyv1.ListConversationsResponse{Data: list}, nil
 }
 
-// ListMessages lists the messages of a conversation.
+// ListMessages lists a page of the messages of a conversation. It does not mark them as read.
 func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesRequest) (*propertyv1.ListMessagesResponse, error) {
 	view := s.DB.View(ctx)
 	k, err := conversationOf(ctx, view, r.GetGuestId(), nil)
@@ -92,7 +92,7 @@ func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesR
 
 var errErasedGuests = fault.New(fault.NotFound, fault.GuestNotFound, "the data of the guests of this stay were erased on request: no message reaches them")
 
-// SendMessage sends a message to a guest.
+// SendMessage sends a message to a guest, and marks the earlier messages of the guest as read. It fails if the guests' data were erased.
 func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageRequest) (*propertyv1.SendMessageResponse, error) {
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.SendMessageResponse, error) {
 		k, err := conversationOf(ctx, tx, r.GetGuestId(), func(propertyID string) error {
@@ -119,7 +119,7 @@ func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageReq
 	})
 }
 
-// ReadMessages marks messages of a guest as read by the property, up to a number.
+// ReadMessages marks messages of a guest as read by the property, up to a number, and resolves the notice about them.
 func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesRequest) (*propertyv1.ReadMessagesResponse, error) {
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.ReadMessagesResponse, error) {
 		k, err := conversationOf(ctx, tx, r.GetGuestId(), nil)
@@ -271,7 +271,7 @@ func (s *Messages) conversationMessage(view *db.Tx, c conversation.Summary) (*pr
 	return out, s.nameAuthors(view, c.Last.PropertyID, out.Last)
 }
 
-// nameAuthors replaces the ids of the people who wrote messages by their names.
+// nameAuthors replaces the ids of the people who wrote messages by their names. Other authors, such as a token's name, stay.
 func (s *Messages) nameAuthors(view *db.Tx, propertyID string, list ...*propertyv1.Message) error {
 	names, err := namesOf(view, s.Keys, propertyID, list, (*propertyv1.Message).GetAuthor)
 	for _, m := range list {

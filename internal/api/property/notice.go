@@ -23,6 +23,8 @@ type notices struct {
 	Deps
 }
 
+// ListNotices lists a page of notices, the newest first, with the numbers of unread notices and of open problems. mineOnly leaves out the
+// kinds that the caller has hidden.
 func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequest) (*propertyv1.ListNoticesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -44,7 +44,7 @@ func (s *notices) GetNoticeSettings(ctx context.Context, _ *propertyv1.GetNotice
 	return &propertyv1.GetNoticeSettingsResponse{Data: noticeSettings(choice)}, nil
 }
 
-// UpdateNoticeSettings replaces the caller's choice of notices.
+// UpdateNoticeSettings replaces the caller's choice of notices. It fails for a token, which has none.
 func (s *notices) UpdateNoticeSettings(ctx context.Context, r *propertyv1.UpdateNoticeSettingsRequest) (*propertyv1.UpdateNoticeSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateNoticeSettingsResponse, error) {
 		m := r.GetSettings()

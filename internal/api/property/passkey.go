@@ -47,7 +47,8 @@ func (s *Passkeys) BeginPasskeyRegistration(ctx context.Context, _ *propertyv1.B
 	return &propertyv1.BeginPasskeyRegistrationResponse{Data: ceremonyMessage(c)}, nil
 }
 
-// FinishPasskeyRegistration stores the new passkey. The answer has a session that replaces the caller's.
+// FinishPasskeyRegistration stores the new passkey. The answer has a session that replaces the caller's, and recovery codes if the person
+// has none.
 func (s *Passkeys) FinishPasskeyRegistration(ctx context.Context, r *propertyv1.FinishPasskeyRegistrationRequest) (*propertyv1.FinishPasskeyRegistrationResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -76,6 +77,7 @@ func (s *Passkeys) RenamePasskey(ctx context.Context, r *propertyv1.RenamePasske
 	})
 }
 
+// DeletePasskey deletes a passkey of the signed-in person. The recovery codes end with the last second factor.
 func (s *Passkeys) DeletePasskey(ctx context.Context, r *propertyv1.DeletePasskeyRequest) (*propertyv1.DeletePasskeyResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

@@ -34,6 +34,7 @@ func peopleCaller(ctx context.Context) staff.Caller {
 	return by
 }
 
+// ListPeople lists the people of the property by name, and the open invitations.
 func (s *People) ListPeople(ctx context.Context, _ *propertyv1.ListPeopleRequest) (*propertyv1.ListPeopleResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -58,7 +59,8 @@ func (s *People) ListPeople(ctx context.Context, _ *propertyv1.ListPeopleRequest
 	return &propertyv1.ListPeopleResponse{Data: list}, nil
 }
 
-// InvitePerson invites a person to the property with a role. The answer has the link, and whether it was mailed.
+// InvitePerson invites a person to the property with a role. The answer has the link, and whether it was mailed. Repeating the caller's own
+// invitation returns the same link and mails nothing.
 func (s *People) InvitePerson(ctx context.Context, r *propertyv1.InvitePersonRequest) (*propertyv1.InvitePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.InvitePersonResponse, error) {
 		i, isNew, err := staff.Invite(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetEmail(), staff.Role(r.GetRole()))
@@ -75,7 +77,7 @@ func (s *People) InvitePerson(ctx context.Context, r *propertyv1.InvitePersonReq
 	})
 }
 
-// ReinvitePerson replaces the link of an invitation. The answer has the new link, and whether it was mailed.
+// ReinvitePerson replaces the link of an invitation, whose former link ends. The answer has the new link, and whether it was mailed.
 func (s *People) ReinvitePerson(ctx context.Context, r *propertyv1.ReinvitePersonRequest) (*propertyv1.ReinvitePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReinvitePersonResponse, error) {
 		i, err := staff.Reinvite(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetId())
@@ -94,7 +96,8 @@ func (s *People) WithdrawInvitation(ctx context.Context, r *propertyv1.WithdrawI
 	})
 }
 
-// UpdatePerson changes the role of a member, or disables or enables the member's access to the property.
+// UpdatePerson changes the role of a member, or disables or enables the member's access to the property. Invitations by the member end if
+// the new role could not make them. It refuses an outdated etag.
 func (s *People) UpdatePerson(ctx context.Context, r *propertyv1.UpdatePersonRequest) (*propertyv1.UpdatePersonResponse, error) {
 	change := staff.AccessChange{Disabled: r.Disabled}
 	if r.Role != nil {
@@ -117,6 +120,7 @@ func (s *People) UpdatePerson(ctx context.Context, r *propertyv1.UpdatePersonReq
 	})
 }
 
+// RemovePerson ends a member's access to the property, and the invitations by the member.
 func (s *People) RemovePerson(ctx context.Context, r *propertyv1.RemovePersonRequest) (*propertyv1.RemovePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RemovePersonResponse, error) {
 		return &propertyv1.RemovePersonResponse{}, staff.RemoveMember(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetId())

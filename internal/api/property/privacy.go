@@ -17,7 +17,8 @@ type privacy struct {
 	Deps
 }
 
-// RequestErasure requests the erasure of a guest's data, after the guest asked the property for it.
+// RequestErasure requests the erasure of the data of a companion or, without a guest id, of the whole party, after the guest asked the
+// property for it.
 func (s *privacy) RequestErasure(ctx context.Context, r *propertyv1.RequestErasureRequest) (*propertyv1.RequestErasureResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RequestErasureResponse, error) {
@@ -68,7 +69,7 @@ func (s *privacy) ExportGuestData(ctx context.Context, r *propertyv1.ExportGuest
 	})
 }
 
-// ListErasures lists the erasures of the property.
+// ListErasures lists a page of the erasures of the property, the latest request first.
 func (s *privacy) ListErasures(ctx context.Context, r *propertyv1.ListErasuresRequest) (*propertyv1.ListErasuresResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -20,8 +20,8 @@ type register struct {
 	Deps
 }
 
-// InspectRegister lists the registration forms that the law requires of guests, by day of arrival, for an inspector. It records who read
-// them and why.
+// InspectRegister lists a page of the registration forms that the law requires of guests, by day of arrival, for an inspector. It records
+// who read them and why.
 func (s *register) InspectRegister(ctx context.Context, r *propertyv1.InspectRegisterRequest) (*propertyv1.InspectRegisterResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

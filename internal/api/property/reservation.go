@@ -43,7 +43,8 @@ func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.Exp
 	return &propertyv1.ExplainReservationResponse{Data: convert.Explanation(e, chain.Reader(ctx))}, nil
 }
 
-// ListReservations lists reservations, or searches them by number, id or the booker's name.
+// ListReservations lists a page of reservations, or searches them by number, id or the booker's name, the latest arrival first. A search
+// for one id also returns the booker's contact to a caller who may read guests.
 func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListReservationsRequest) (*propertyv1.ListReservationsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -116,7 +117,7 @@ func integrationNames(view *db.Tx, propertyID string) (map[string]string, error)
 	return names, nil
 }
 
-// ListArrivals lists a page of arrivals, each with whether its doors are ready. The worst are first.
+// ListArrivals lists a page of the arrivals of a day, each with whether its doors are ready. Within the page, the worst are first.
 func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArrivalsRequest) (*propertyv1.ListArrivalsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

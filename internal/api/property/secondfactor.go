@@ -56,7 +56,7 @@ func (s *Sessions) ConfirmTOTP(ctx context.Context, r *propertyv1.ConfirmTOTPReq
 	return out, err
 }
 
-// DisableTOTP removes the authenticator app of the signed-in person.
+// DisableTOTP removes the authenticator app of the signed-in person. The recovery codes end with the last second factor.
 func (s *Sessions) DisableTOTP(ctx context.Context, _ *propertyv1.DisableTOTPRequest) (*propertyv1.DisableTOTPResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *Sessions) DisableTOTP(ctx context.Context, _ *propertyv1.DisableTOTPReq
 	})
 }
 
-// CreateRecoveryCodes replaces the recovery codes of the signed-in person.
+// CreateRecoveryCodes replaces the recovery codes of the signed-in person. It fails without a second factor.
 func (s *Sessions) CreateRecoveryCodes(ctx context.Context, _ *propertyv1.CreateRecoveryCodesRequest) (*propertyv1.CreateRecoveryCodesResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

@@ -115,8 +115,8 @@ func Renderers(d Deps) map[string]idem.Renderer {
 	}
 }
 
-// StripPersonal returns the functions that remove the PMS's texts about a guest from answers before they are stored, by full method name: see
-// [idem.Answers]. The check-in keeps these texts only until it ends.
+// StripPersonal returns the functions that remove the PMS's texts about a guest from answers before they are stored, by full method name:
+// see [idem.Answers]. The check-in keeps these texts only until it ends.
 func StripPersonal() map[string]func(proto.Message) {
 	removePMSTexts := func(answer proto.Message) {
 		for _, stop := range answer.(interface {

@@ -105,7 +105,7 @@ func (s *Sessions) EndSession(ctx context.Context, r *propertyv1.EndSessionReque
 	})
 }
 
-// SignOutEverywhere ends all sessions of the signed-in person.
+// SignOutEverywhere ends all sessions of the signed-in person, also the caller's.
 func (s *Sessions) SignOutEverywhere(ctx context.Context, _ *propertyv1.SignOutEverywhereRequest) (*propertyv1.SignOutEverywhereResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -141,7 +141,8 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 	})
 }
 
-// record adds the call to the audit log of every property where the person who works. It is for calls that change the person's account.
+// record adds the call to the audit logs of the properties where the person who works, at most 50. It is for calls that change the person's
+// account.
 func (s *Sessions) record(ctx context.Context, tx *db.Tx, who actor.Actor) error {
 	return staff.Record(tx, s.Keys, who.PersonID, chain.From(ctx).Trace(), audit.Done)
 }

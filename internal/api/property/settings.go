@@ -19,7 +19,7 @@ func HandlerFields() map[string]string {
 }
 
 // Settings converts the settings in a request. It returns all errors at once: violations of proto rules, and the errors of fit, the
-// domain's check. The request field is named "settings".
+// domain's check. It names their fields "settings.name" and so on.
 func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(property.Settings) error) (property.Settings, error) {
 	if m == nil {
 		m = &propertyv1.PropertySettings{}

@@ -21,7 +21,7 @@ type smartKeys struct {
 // NewSmartKeys creates the SmartKeyService for staff.
 func NewSmartKeys(d Deps) propertyv1.SmartKeyServiceServer { return &smartKeys{Deps: d} }
 
-// CreateSmartKeyLink creates the link with which a phone gets the SmartKey of a reservation.
+// CreateSmartKeyLink creates the single-use link with which a phone gets the SmartKey of a reservation.
 func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.CreateSmartKeyLinkRequest) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 		l, err := mobilekey.CreateLink(tx, s.Keys, mobilekey.LinkSpec{
@@ -55,7 +55,7 @@ func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSm
 	return answer, nil
 }
 
-// RevokeSmartKeyPhone revokes the SmartKey of a phone, such as a lost one.
+// RevokeSmartKeyPhone revokes the SmartKey of a phone, such as a lost one. Doors refuse it once their bridges have the next status list.
 func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.RevokeSmartKeyPhoneRequest) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
 		p, err := mobilekey.Revoke(tx, s.Keys, propertyID, r.GetId())
@@ -83,7 +83,8 @@ func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorLis
 	})
 }
 
-// RotateIssuerKey replaces the key that signs the property's SmartKey tokens, step by step or at once.
+// RotateIssuerKey replaces the key that signs the property's SmartKey tokens, step by step or at once. At once, all tokens become invalid.
+// It fails while another rotation runs, unless it is done at once.
 func (s *smartKeys) RotateIssuerKey(ctx context.Context, r *propertyv1.RotateIssuerKeyRequest) (*propertyv1.RotateIssuerKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateIssuerKeyResponse, error) {
 		done, err := mobilekey.Rotate(tx, s.Keys, propertyID, r.GetAtOnce())

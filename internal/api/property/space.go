@@ -37,7 +37,7 @@ func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest
 	return &propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
 }
 
-// GetSpace returns a space with the last uses of codes and remote unlocks at its door.
+// GetSpace returns a space with the last uses of codes and remote unlocks at its door, at most maxOpenings of each.
 func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*propertyv1.GetSpaceResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -166,6 +166,7 @@ func parentErrors(n *propertyv1.NewSpace) []fault.Field {
 	return wrong
 }
 
+// UpdateSpace changes the fields of a space that the request has, and recomputes the access of its stays. It refuses an outdated etag.
 func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceRequest) (*propertyv1.UpdateSpaceResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateSpaceResponse, error) {
 		stored, err := space.Get(tx, propertyID, r.GetId())
@@ -189,7 +190,7 @@ func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceReque
 	})
 }
 
-// DeleteSpace deletes a space and recomputes the access of its stays, or only previews the effect.
+// DeleteSpace deletes a space without beds, lock and mapping, and recomputes the access of its stays, or only previews the effect.
 func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceRequest) (*propertyv1.DeleteSpaceResponse, error) {
 	if r.GetValidateOnly() {
 		return previewed(ctx, s.Deps, func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {

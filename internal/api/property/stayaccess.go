@@ -19,7 +19,7 @@ import (
 var errNoAccess = fault.New(fault.Precondition, fault.NoAccess,
 	"no door of the stay has a code now: the guest is not in house, or the stay has no room with a lock; ExplainReservation says why")
 
-// ExtendAccess extends the access of a stay beyond its planned end.
+// ExtendAccess extends the access of a stay beyond its planned end, until the PMS changes the dates or ends the stay.
 func (s *reservations) ExtendAccess(ctx context.Context, r *propertyv1.ExtendAccessRequest) (*propertyv1.ExtendAccessResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ExtendAccessResponse, error) {
 		if err := Named("reason", r.GetReason()); err != nil {
@@ -42,7 +42,8 @@ func stayAccess(reservationID string, p access.Plan) *propertyv1.StayAccess {
 	return out
 }
 
-// RevealPin returns the PINs of a stay. A repeated call with the same Idempotency-Key decrypts them again: see renderStayPIN.
+// RevealPin returns the PINs of a stay, and records that the caller read them. It fails if there are none. A repeated call with the same
+// Idempotency-Key decrypts them again: see renderStayPIN.
 func (s *reservations) RevealPin(ctx context.Context, r *propertyv1.RevealPinRequest) (*propertyv1.RevealPinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealPinResponse, error) {
 		if err := Named("reason", r.GetReason()); err != nil {
@@ -88,7 +89,7 @@ func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) 
 	})
 }
 
-// ReplacePin gives a stay a new PIN in place of its current one.
+// ReplacePin gives a stay a new PIN in place of its current one, and records that as an event. It fails if no door has a code.
 func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinRequest) (*propertyv1.ReplacePinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReplacePinResponse, error) {
 		if err := Named("reason", r.GetReason()); err != nil {

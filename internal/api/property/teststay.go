@@ -26,7 +26,7 @@ func (s *testStays) stays() reservation.Service {
 	return reservation.Service{Keys: s.Keys, Keep: s.KeepStays}
 }
 
-// GetTestStay returns the open test stay.
+// GetTestStay returns the open test stay. It fails if there is none.
 func (s *testStays) GetTestStay(ctx context.Context, _ *propertyv1.GetTestStayRequest) (*propertyv1.GetTestStayResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -48,7 +48,7 @@ func (s *testStays) GetTestStay(ctx context.Context, _ *propertyv1.GetTestStayRe
 	return &propertyv1.GetTestStayResponse{Data: m}, err
 }
 
-// StartTestStay books a test stay, and returns the guest's link once.
+// StartTestStay books a test stay from now on, and ends an earlier one. Only this answer has the guest's link.
 func (s *testStays) StartTestStay(ctx context.Context, r *propertyv1.StartTestStayRequest) (*propertyv1.StartTestStayResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.StartTestStayResponse, error) {
 		own, err := partner.CreateOwnIntegration(tx, propertyID)

@@ -23,7 +23,7 @@ type Events struct {
 // watchPause is the minimum time between two messages of a stream.
 const watchPause = 250 * time.Millisecond
 
-// listMethods maps each topic to the call that lists its objects. A caller that may make this call may watch the topic.
+// listMethods maps each topic to the call that lists its objects. A caller that is allowed to make this call is allowed to watch the topic.
 var listMethods = map[watch.Topic]string{
 	watch.Reservations: propertyv1.DayService_ListDay_FullMethodName,
 	watch.Spaces:       propertyv1.SpaceService_ListSpaces_FullMethodName,
@@ -34,7 +34,8 @@ var listMethods = map[watch.Topic]string{
 	watch.Kiosks:       propertyv1.KioskService_ListKiosks_FullMethodName,
 }
 
-// Watch streams the ids of what changes at the caller's property, by topic.
+// Watch streams the ids of what changes at the caller's property, by topic. It sends a message after each change, and at least every
+// watchBeat.
 func (s *Events) Watch(r *propertyv1.WatchRequest, stream grpc.ServerStreamingServer[propertyv1.WatchResponse]) error {
 	ctx := stream.Context()
 	propertyID, err := callerProperty(ctx)
@@ -93,8 +94,8 @@ func sendChanges(stream grpc.ServerStreamingServer[propertyv1.WatchResponse], ch
 	return stream.Send(out)
 }
 
-// watchedTopics returns the topics of a stream: the named ones, or all that the caller may read if none is named. It refuses a named topic
-// that the caller may not read.
+// watchedTopics returns the topics of a stream: the named ones, or if none is named, all that the caller is allowed to read. It refuses a
+// named topic that the caller is not allowed to read, and ignores unknown names.
 func watchedTopics(caller actor.Actor, named []string, now time.Time) (topics []watch.Topic, err error) {
 	for _, t := range watch.Topics {
 		if len(named) > 0 && !slices.Contains(named, string(t)) {

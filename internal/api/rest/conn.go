@@ -21,7 +21,8 @@ type conn struct {
 	routes map[string]*binding
 }
 
-// Invoke runs a call for the gateway's generated code. It first reads the query string and the field masks into the request.
+// Invoke runs a call for the gateway's generated code. It first reads the query string into the request, and replaces its field masks by
+// those derived from the body.
 func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _ ...grpc.CallOption) error {
 	x, b := exchangeOf(ctx), c.routes[fullMethod]
 	in, ok := args.(proto.Message)

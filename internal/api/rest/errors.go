@@ -38,7 +38,8 @@ func (h *Handler) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtim
 	h.writeFault(w, x, fault.New(fault.Internal, fault.InternalError, "internal error"))
 }
 
-// handleUnrouted is the gateway's handler for requests that match no route.
+// handleUnrouted is the gateway's handler for requests that match no route. It answers that the path is unknown, or which HTTP methods it
+// supports.
 func (h *Handler) handleUnrouted(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
 	x := exchangeOf(ctx)
 	verbs := h.allowedMethods(r.URL.Path)

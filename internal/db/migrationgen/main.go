@@ -43,7 +43,7 @@ const next = "next"
 
 var goodName = regexp.MustCompile(`^[a-z][a-z0-9_]{1,60}$`)
 
-// run writes the migration with a name into the directories of both engines below dir.
+// run writes the migration with a name into the directories of both engines below dir. It starts a temporary PostgreSQL.
 func run(ctx context.Context, dir, name string) error {
 	if !goodName.MatchString(name) {
 		return fmt.Errorf("name %q: want lower-case words with underscores", name)
@@ -208,7 +208,7 @@ func (s *statements) Format(plan *atlas.Plan) ([]atlas.File, error) {
 }
 
 // write writes the migration of each engine to file and removes the one named next. texts has the statements by engine. If all are empty,
-// it writes nothing.
+// it only removes.
 func write(dir, file string, texts map[string][]byte) error {
 	empty := true
 	for engine, text := range texts {

@@ -82,7 +82,8 @@ var titles = map[int32]struct {
 	codeNotAcceptable:               {"NOT_ACCEPTABLE", http.StatusNotAcceptable},
 }
 
-// Status returns the gRPC status of a fault with all details.
+// Status returns the gRPC status of a fault with all details, and with the default reason of its kind if it has none. An empty requestID is
+// left out.
 func Status(f *fault.Fault, requestID string) *status.Status {
 	row := kinds[f.Kind]
 	reason := f.Reason
@@ -211,7 +212,8 @@ var kindsByCode = map[codes.Code]fault.Kind{
 	codes.Unimplemented: fault.Unavailable,
 }
 
-// FaultOf returns the fault with which a gRPC call failed. It is the inverse of [Status].
+// FaultOf returns the fault with which a gRPC call failed. It is the inverse of [Status], but an unimplemented method becomes Unavailable
+// and an unknown code Internal. It returns a fault in err's chain unchanged. err must not be nil.
 func FaultOf(err error) *fault.Fault {
 	if own := (*fault.Fault)(nil); errors.As(err, &own) {
 		return own

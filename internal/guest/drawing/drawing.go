@@ -30,7 +30,7 @@ var (
 	ErrEmpty  = errors.New("is too small for a signature: draw it larger")
 )
 
-// Parse returns the drawing of a text that a page sent, or why it is no signature. [Drawing.String] returns the same text.
+// Parse returns the drawing of a text that a page sent, or ErrFormat, ErrSize or ErrEmpty. [Drawing.String] returns the same text.
 func Parse(text string) (Drawing, error) {
 	if len(text) > MaxLength || strings.Count(text, ";") >= MaxStrokes || strings.Count(text, ",") > MaxPoints {
 		return nil, ErrSize

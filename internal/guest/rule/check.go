@@ -50,7 +50,7 @@ var shapes = map[Field]Shape{
 	TaxExemption: {Kind: Choice, Options: []string{"disability", "escort", "school", "work", "other"}},
 }
 
-// ShapeOf returns the shape of a field's answers.
+// ShapeOf returns the shape of a field's answers. An unknown field counts as a property's own question.
 func ShapeOf(f Field) Shape {
 	s, ok := shapes[f]
 	if !ok {
@@ -139,8 +139,8 @@ func Clean(f Field, answer string, days Days) (string, Problem) {
 	return answer, ""
 }
 
-// withoutInvisible is a mapping for [strings.Map] that drops invisible characters, such as those that change the direction of text: an answer
-// must not disguise what staff read. It keeps the joiners, which some scripts need.
+// withoutInvisible is a mapping for [strings.Map] that drops invisible characters, such as those that change the direction of text: an
+// answer must not disguise what staff read. It keeps the joiners, which some scripts need.
 func withoutInvisible(r rune) rune {
 	const nonJoiner, joiner = '\u200c', '\u200d'
 	if unicode.Is(unicode.Cf, r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) && r != nonJoiner && r != joiner {
@@ -156,7 +156,7 @@ func isVisible(r rune) bool {
 	return unicode.IsGraphic(r) && !unicode.IsSpace(r) && !unicode.IsMark(r) && r != blankBraille && !unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r)
 }
 
-// cleanNumber removes separators from a number and makes its letters upper case.
+// cleanNumber removes separators from a number and makes its letters upper case. It refuses a number of separators only.
 func cleanNumber(answer string) (string, Problem) {
 	answer = strings.ToUpper(strings.NewReplacer(" ", "", ".", "", "-", "").Replace(answer))
 	if answer == "" {
@@ -183,7 +183,7 @@ func cleanDate(answer string, latest time.Time) (string, Problem) {
 	return answer, ""
 }
 
-// cleanEmail checks that an answer is one mail address without a name.
+// cleanEmail checks that an answer is one mail address without a name, whose domain has a dot.
 func cleanEmail(answer string) (string, Problem) {
 	parsed, err := mail.ParseAddress(answer)
 	if err != nil || parsed.Address != answer || !strings.Contains(answer[strings.LastIndex(answer, "@")+1:], ".") {
@@ -194,7 +194,8 @@ func cleanEmail(answer string) (string, Problem) {
 
 var phone = regexp.MustCompile(`^\+?[0-9]{6,15}$`)
 
-// cleanPhone accepts every number that could be dialled: new ranges exist before a table knows them.
+// cleanPhone accepts every number that could be dialled (6 to 15 digits), because new ranges exist before a table knows them. It removes
+// separators, and writes 00 as +.
 func cleanPhone(answer string) (string, Problem) {
 	digits := strings.NewReplacer(" ", "", ".", "", "-", "", "/", "", "(0)", "", "(", "", ")", "").Replace(answer)
 	if rest, ok := strings.CutPrefix(digits, "00"); ok {

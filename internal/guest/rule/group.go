@@ -24,7 +24,7 @@ var Groups = map[Group][]Field{
 // GroupNames lists the groups in the order in which pages show them.
 var GroupNames = []Group{Identity, Contact, Home, Document, Birth}
 
-// optionalInGroup has fields that are not required, because not every guest can answer them.
+// optionalInGroup has fields that are not required although their group is mandatory, because not every guest can answer them.
 var optionalInGroup = map[Field]bool{
 	SecondLastName: true, OtherNationality: true, Sex: true, Kinship: true, Postcode: true, Region: true, ComingFrom: true,
 	SupportNumber: true, IssuingPlace: true, IssuingAuthority: true, IssueDate: true, BirthPlace: true, BirthCountry: true,

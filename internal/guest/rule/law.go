@@ -32,7 +32,7 @@ type Rule struct {
 	foreignOnly bool        // citizens of the country fill in no form
 	family      family      // companions whom the form of the main guest covers as members of the family
 	groupsOver  int         // the leader of a larger party fills in one form for all; 0: each guest has a form of their own
-	signs       []condition // a guest for whom one of them holds signs; empty: the law names no signer
+	signs       []condition // a guest signs if one of them holds; empty: the law names no signer
 	wants       []requirement
 }
 
@@ -189,7 +189,7 @@ func optional(when condition, fields ...Field) []requirement {
 	return out
 }
 
-// byDeparture is like every, for fields that the law wants by the departure. They do not hold a check-in back.
+// byDeparture is like every, for fields that the law wants by the departure. The check-in does not wait for them.
 func byDeparture(when condition, fields ...Field) []requirement {
 	out := optional(when, fields...)
 	for i := range out {

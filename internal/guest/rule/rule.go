@@ -177,7 +177,7 @@ type Settings struct {
 }
 
 // Fields returns the questions to one guest, in the order of the form, by the version of the rule that is in force on the day of arrival.
-// The answers so far decide: a citizenship adds or removes what only foreign citizens are asked.
+// First and last name are always asked. The answers so far decide: a citizenship adds or removes what only foreign citizens are asked.
 func Fields(s Settings, g Guest, p Party) []Ask {
 	wanted := make([]Ask, len(steps)) // by position in the form; those without a field are not asked
 	at := func(f Field) *Ask { return &wanted[positions[f]] }
@@ -244,7 +244,7 @@ func Open(s Settings, g Guest, p Party) []Field {
 	return out
 }
 
-// AskLater returns the names of the rules with fields that the law wants by the departure, for the sweep that reminds guests.
+// AskLater returns the names of the rules with fields that the law wants by the departure. The sweep that reminds guests uses it.
 func AskLater() []string {
 	var out []string
 	for _, r := range Rules {
@@ -264,8 +264,8 @@ func AllFields() []Field {
 	return out
 }
 
-// LegalName reports whether the name of a property's own question is that of a field that laws ask, and returns the field. The API refuses
-// such a name. Case and dots do not distinguish names.
+// LegalName reports whether the name of a property's own question is that of a field that laws ask, or its last part, such as street, and
+// returns the field. The API refuses such a name. Case and dots do not distinguish names.
 func LegalName(own string) (Field, bool) {
 	plain := func(s string) string { return strings.ToLower(strings.ReplaceAll(s, ".", "")) }
 	for _, f := range AllFields() {
@@ -289,8 +289,8 @@ func StepOf(f Field) (Step, bool) {
 	return steps[i].step, true
 }
 
-// OfficialAnswers returns the answers that the law wants on the official form of a guest. If the law allows no other data on the form, it
-// contains no answer that only the property asks, and none that only decides what is asked.
+// OfficialAnswers returns the answers that the law wants on the official form of a guest, without those that only decide what is asked.
+// Unless the law is Closed, it adds first and last name, also if only the property asks for them.
 func OfficialAnswers(s Settings, g Guest, p Party) Answers {
 	closed := s.Rule.On(p.Arrival).Closed
 	out := Answers{}
@@ -348,8 +348,8 @@ func ageOn(g Guest, on time.Time) (int, bool) {
 	return age, true
 }
 
-// Purpose returns the name of the catalogue's text that explains why the law asks a question; "" if the law does not ask it or no text exists.
-// A text of the country goes before a general one, and one of the field before one of its step. has reports whether a text exists.
+// Purpose returns the name of the catalogue's text that explains why the law asks a question; "" if the law does not ask it or no text
+// exists. A text of the country goes before a general one, and one of the field before one of its step. has reports whether a text exists.
 func Purpose(law *Rule, a Ask, has func(kind string) bool) string {
 	prefix := "why."
 	switch a.Reason() {

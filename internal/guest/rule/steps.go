@@ -25,8 +25,9 @@ var deciders = []decider{
 	{Kinship, func(*Rule, time.Time) []string { return []string{"spouse", "child", "sibling", "notFamily"} }},
 }
 
-// StepRange returns the smallest and the largest number of steps that the form of a guest can have, for any answers to the questions that are still
-// open. If both are the same, the number is certain. The largest never grows while the guest fills in the form, so a page can promise it.
+// StepRange returns the smallest and the largest number of steps that the form of a guest can have, for any answers to the questions that
+// are still open. If both are the same, the number is certain. The largest never grows while the guest fills in the form, so a page can
+// promise it.
 func StepRange(s Settings, g Guest, p Party) (least, most int) {
 	law := s.Rule.On(p.Arrival)
 	least, most = stepRange(s, law, g, p)

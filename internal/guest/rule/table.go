@@ -25,8 +25,8 @@ var Rules = []Rule{
 		wants:          slices.Concat(every(0, FirstName, LastName, Street, City, Country), optional(0, Postcode, Region)),
 	},
 	{
-		// § 29 (2) in the version of 2025-01-01 speaks of foreign guests only, and counts foreign spouses, partners and minor children on the form
-		// of another guest. Other relatives have a form of their own.
+		// § 29 (2) in the version of 2025-01-01 speaks of foreign guests only, and counts foreign spouses, partners and minor children on the
+		// form of another guest. Other relatives have a form of their own.
 		Name: "DE", Since: "2025-01-01", Source: "§§ 29, 30 BMG", ReadOn: "2026-11-23", Closed: true, KeepMonths: 12,
 		URL:         "https://www.buzer.de/gesetz/10628/a180984.htm",
 		Also:        "https://www.buzer.de/gesetz/10628/al0-143959.htm",
@@ -82,8 +82,8 @@ var Rules = []Rule{
 		),
 	},
 	{
-		// The ordinance of 2020-04-08 is in force since 2020-04-16. The second source, a notice of a host, lists the same answers, and as the last
-		// one the basis of an exemption from the sojourn tax. It has no date and names the tax act of 2008. The table takes the reasons from
+		// The ordinance of 2020-04-08 is in force since 2020-04-16. The second source, a notice of a host, lists the same answers, and as the
+		// last one the basis of an exemption from the sojourn tax. It has no date and names the tax act of 2008. The table takes the reasons from
 		// https://www.rovinj-tourism.com/en/plan-your-journey/registration-of-arrival/616: 70 % disability with one escort, school, work. The
 		// other reasons there, such as family of residents, are the answer "other".
 		Name: "HR", Since: "2020-04-16", Source: "NN 43/2020", ReadOn: "2026-11-23",
@@ -138,8 +138,8 @@ var Rules = []Rule{
 var former = []Rule{
 	{
 		// The former law ended on 2015-11-01. Until the end of 2024 German citizens filled in the form, too: § 29 (2) spoke of all guests, and
-		// counted relatives of any degree on the form of another guest. Both sources have this text, the second one as of 2021-03-18. Neither says
-		// that it was the same before 2021.
+		// counted relatives of any degree on the form of another guest. Both sources have this text, the second one as of 2021-03-18. Neither
+		// says that it was the same before 2021.
 		Name: "DE", Since: "2015-11-01", Source: "§§ 29, 30 BMG (2015)", ReadOn: "2026-11-23", Closed: true, KeepMonths: 12,
 		URL:        "https://www.buzer.de/gesetz/10628/al0-143959.htm",
 		Also:       "https://lexetius.com/BMG/29",

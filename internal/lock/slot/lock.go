@@ -121,7 +121,7 @@ func (l Lock) find(number uint32) (int, bool) {
 	return slices.BinarySearchFunc(l.Slots, number, func(s Slot, n uint32) int { return cmp.Compare(s.Number, n) })
 }
 
-// DigestRows returns the rows that the bridge passes to [LockDigest].
+// DigestRows returns the rows that the bridge passes to [LockDigest]: the slots with a state that the server desires.
 func (l Lock) DigestRows() []DigestRow {
 	rows := make([]DigestRow, 0, len(l.Slots))
 	for _, s := range l.Slots {

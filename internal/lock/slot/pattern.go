@@ -69,7 +69,7 @@ func CompilePattern(source string) (Pattern, error) {
 }
 
 // FilterPatterns selects the reported patterns that the server checks. refused counts the others: they are invalid, or
-// exceed the limits together. Patterns after the first 4*MaxPatterns are ignored.
+// exceed the limits together. Patterns after the first 4*MaxPatterns are not examined and count as refused.
 func FilterPatterns(reported []string) (accepted []string, refused int) {
 	total := 0
 	for _, source := range reported[:min(len(reported), 4*MaxPatterns)] {

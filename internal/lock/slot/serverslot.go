@@ -81,7 +81,7 @@ func markSentWith(s ServerSlot, bridge string, rule rules) (ServerSlot, Desired)
 }
 
 // ApplyReport applies a report about the desired generation from the bridge's current session, which has the given
-// epoch. It ignores other reports and then returns false. A proven removal frees the slot.
+// epoch. It ignores other reports and repeated ones, and then returns false. A proven removal frees the slot.
 func ApplyReport(s ServerSlot, epoch uint64, r Report) (ServerSlot, bool) {
 	return applyReportWith(s, epoch, r, production)
 }

@@ -59,7 +59,8 @@ func (m *machine) slotRecord(number uint32) *Slot {
 	return &m.lock.Slots[i]
 }
 
-// setDesired stores the desired state in the event, unless its generation is older than that of the stored state.
+// setDesired stores the desired state in the event, unless its generation is older than that of the stored state. The
+// same generation updates only MayHoldOwn.
 func (m *machine) setDesired() {
 	d := m.ev.Desired
 	s := m.slotRecord(m.ev.Slot)
@@ -89,10 +90,10 @@ func (m *machine) requestRead() {
 	}
 }
 
-// changedAtLock handles a report that a slot was changed at the lock itself. If the lock shows PINs, the slot is
-// read. Otherwise its content becomes uncertain and the code is set again, the first time soon, then with backoff,
-// because the lock may report the bridge's own writes as changes. A lock that shows only whether a slot is used is
-// also read; after maxMaskedChanges reports its content stays certain.
+// changedAtLock handles a report that a slot was changed at the lock itself. If the lock shows PINs, the slot is read.
+// Otherwise its content becomes uncertain, drift is reported and the code is set again, the first time soon, then with
+// backoff, because the lock may report the bridge's own writes as changes. A lock that shows only whether a slot is
+// used is also read; after maxMaskedChanges reports its content stays certain.
 func (m *machine) changedAtLock() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
@@ -211,7 +212,7 @@ func (m *machine) expireOp() {
 	m.applyAnswer()
 }
 
-// applyAnswer applies the driver's answer to the operation in flight.
+// applyAnswer applies the driver's answer to the operation in flight. It ignores the answer to another operation.
 func (m *machine) applyAnswer() {
 	op := m.lock.Op
 	if op.Kind == "" || (m.ev.Seq != op.Seq && m.rules.enforces(answerMatchesOp)) {
@@ -254,7 +255,8 @@ func (m *machine) succeeded(s *Slot, op Op) {
 	}
 }
 
-// rejected applies the lock's answer that the operation did not take effect and never will.
+// rejected applies the lock's answer that the operation did not take effect and never will. It stores the final refusal
+// of a new code. A removal and a transient error are retried.
 func (m *machine) rejected(s *Slot, op Op) {
 	code := m.ev.Result
 	doubtful := op.Replace && s.Content.Kind != Own
@@ -273,7 +275,8 @@ func (m *machine) rejected(s *Slot, op Op) {
 	m.scheduleRetry(s, op)
 }
 
-// scheduleRetry schedules the next attempt of a failed operation, after a wait that grows.
+// scheduleRetry schedules the next attempt of a failed operation, after a wait that grows. It does nothing if the
+// desired state has changed since, because the new state starts without a wait.
 func (m *machine) scheduleRetry(s *Slot, op Op) {
 	if op.Generation != s.Desired.Generation {
 		return
@@ -287,7 +290,8 @@ func (m *machine) scheduleRetry(s *Slot, op Op) {
 	s.Attempts = min(s.Attempts+1, m.rules.maxAttempts)
 }
 
-// applyReading corrects what the bridge believes about a slot by a successful read of the slot.
+// applyReading corrects what the bridge believes about a slot by the result of a read. After a failed read it only
+// schedules the next one.
 func (m *machine) applyReading(s *Slot) {
 	if m.ev.Result != OK {
 		m.readFailed(s)

@@ -304,7 +304,8 @@ func (t *stepBuilder) unreachable(h Event) []Step {
 	return out
 }
 
-// evidence returns the steps for new evidence that a lock holds, or no longer holds, a code.
+// evidence returns the step for new evidence that a lock holds, or no longer holds, a code. It returns none for a code of another stay, or
+// if another step shows the evidence.
 func (f Facts) evidence(h Event) []Step {
 	w, ok := evidenceSteps[h.Evidence]
 	if !ok || !h.OfStay {

@@ -38,7 +38,7 @@ const (
 	mostPauses      = 50       // the most keypad pauses of each lock
 )
 
-// Of explains why the doors of a reservation do or do not open.
+// Of explains why the doors of a reservation do or do not open. It returns a not-found fault if the scope has no such reservation.
 func Of(tx *db.Tx, svc reservation.Service, s reservation.Scope, reservationID string) (Explanation, error) {
 	f, err := Load(tx, svc, s, reservationID)
 	if err != nil {
@@ -91,7 +91,7 @@ type loader struct {
 	rows   []*ent.Event
 }
 
-// grants loads the latest grants of the stay, and when each was created.
+// grants loads the latest maxGrants grants of the stay, and when each was created. If there are more, it sets More and Gaps in the facts.
 func (l *loader) grants() (err error) {
 	l.grant, err = l.tx.Grant.Query().Where(entgrant.PropertyID(l.row.PropertyID), entgrant.ReservationID(l.row.ID)).
 		Order(entgrant.ByID(sql.OrderDesc())).Limit(maxGrants + 1).All(l.tx.Context())
@@ -115,7 +115,7 @@ func (l *loader) wasReplaced(grantID string, at time.Time) bool {
 	return false
 }
 
-// phones loads the phones of the stay, which may have opened doors with a SmartKey.
+// phones loads up to maxPhones phones of the stay, which may have opened doors with a SmartKey. Further ones count as those of others.
 func (l *loader) phones() error {
 	ids, err := l.tx.Phone.Query().Where(entphone.PropertyID(l.row.PropertyID), entphone.ReservationID(l.row.ID)).
 		Limit(maxPhones).IDs(l.tx.Context())
@@ -154,7 +154,7 @@ func (l *loader) doors() error {
 	return nil
 }
 
-// stay loads the latest events whose subject is the reservation.
+// stay loads the latest events whose subject is the reservation, at most maxEvents of each of its two subjects.
 func (l *loader) stay() error {
 	for _, subject := range []string{l.row.ID, event.InternalSubject(l.row.ID)} {
 		err := l.loadLatest(maxEvents, entevent.BySubjectSequence(sql.OrderDesc()), entevent.Subject(subject))
@@ -165,7 +165,7 @@ func (l *loader) stay() error {
 	return nil
 }
 
-// codes loads the latest events about codes of the stay's grants.
+// codes loads the latest maxEvents events about codes of the stay's grants.
 func (l *loader) codes() error {
 	if len(l.grant) == 0 {
 		return nil

@@ -46,7 +46,7 @@ func (t *stepBuilder) pauseSteps() (steps []Step) {
 	return steps
 }
 
-// inWords formats a duration, rounded up to a second.
+// inWords formats a duration, rounded up to a second, as minutes if these are whole, otherwise as seconds.
 func inWords(d time.Duration) message.Message {
 	n := int((d + time.Second - 1) / time.Second)
 	if n >= 60 && n%60 == 0 {

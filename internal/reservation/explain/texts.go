@@ -52,6 +52,7 @@ var planSteps = map[event.Kind]string{
 	event.AccessIssued: "accessIssued", event.AccessUpdated: "accessUpdated", event.AccessRemoved: "accessRemoved", event.AccessFailed: "accessFailed",
 }
 
+// evidenceStep is the actor and the kind of the step that shows an evidence.
 type evidenceStep struct {
 	actor Actor
 	kind  string

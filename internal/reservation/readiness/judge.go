@@ -28,7 +28,7 @@ const (
 	NotReady Status = "notReady" // a door will not open for the guest unless a person acts
 )
 
-// Rank orders statuses: a higher rank is worse.
+// Rank orders statuses: a higher rank is worse. An unknown status has the rank -1.
 func (w Status) Rank() int { return slices.Index([]Status{Ready, AtRisk, NotReady}, w) }
 
 // Severity is how urgent a fix is: Blocks makes an arrival NotReady, Risks makes it AtRisk, a Note leaves it Ready.
@@ -72,7 +72,7 @@ type Facts struct {
 type Lock struct {
 	Online       bool // Online means that the lock can be reached
 	BridgeOnline bool
-	ReadBack     bool
+	ReadBack     bool          // ReadBack means that the bridge can read the codes on the lock
 	OwnSchedule  bool          // OwnSchedule means that the lock opens and closes windows by its own clock
 	Clock        time.Duration // Clock is how far the lock's clock is ahead, if known
 	BridgeClock  time.Duration // BridgeClock is how far the clock of the lock's bridge is ahead
@@ -108,8 +108,8 @@ const blockingAhead = 2 * time.Hour
 
 // Limits that a lock may reach before staff are warned.
 const (
-	lowBattery   = 20 // battery percentage below which staff are warned
-	emptyBattery = 5  // battery percentage from which the lock counts as not opening
+	lowBattery   = 20 // at this battery percentage or less, staff are warned
+	emptyBattery = 5  // at this battery percentage or less, the lock counts as not opening
 	clockOff     = 2 * time.Minute
 )
 

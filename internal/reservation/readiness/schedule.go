@@ -26,14 +26,15 @@ func lastCheckpoint(now, from time.Time) (minutes int, ok bool) {
 	return minutes, ok
 }
 
-// needsChecks reports whether an arrival is checked at this time. A lock can fail before a late guest arrives, so checks do not end with the start.
+// needsChecks reports whether an arrival is checked at this time. A lock can fail before a late guest arrives, so checks do not end with
+// the start.
 func needsChecks(now, from time.Time) bool {
 	left := from.Sub(now)
 	return left <= reservation.Horizon && left > -reservation.Grace
 }
 
-// nextCheck returns the time of the next check. before is the last wait, or zero if the status has just changed.
-// jitter, at most recheckJitter, shortens the wait of a ready arrival.
+// nextCheck returns the time of the next check, which is never later than the next checkpoint or the start. before is the last wait, or
+// zero if the status has just changed. jitter, at most recheckJitter, shortens the wait of a ready arrival.
 func nextCheck(now, from time.Time, w Status, before, jitter time.Duration) time.Time {
 	wait := recheckInterval - jitter
 	if w != Ready {

@@ -168,7 +168,7 @@ var noticeKinds = map[Status]notice.Kind{AtRisk: notice.ArrivalAtRisk, NotReady:
 // onceKey returns the deduplication key of the notice about an arrival with a status.
 func onceKey(reservationID string, w Status) string { return noticeKinds[w].Key(reservationID) }
 
-// resolveNotices resolves the notices about an arrival, except the notice for its current status.
+// resolveNotices resolves the notices about an arrival, except the notice for its current status. Ready has none, so all are resolved.
 func resolveNotices(tx *db.Tx, propertyID, reservationID string, current Status) error {
 	for w := range noticeKinds {
 		if w == current {
@@ -184,8 +184,8 @@ func resolveNotices(tx *db.Tx, propertyID, reservationID string, current Status)
 // recheckDelay is the debounce of a recheck: a burst of changes causes one check.
 const recheckDelay = time.Second
 
-// RecheckSoon makes all arrivals of some properties, and some single arrivals, due within a second. It is called after
-// changes that can affect an arrival.
+// RecheckSoon makes all arrivals of some properties, and some single arrivals, due within a second. It is called after changes that can
+// affect an arrival. Reservations that are not checked yet, because their arrival is not near, stay so.
 func RecheckSoon(tx *db.Tx, propertyIDs, reservationIDs []string) error {
 	at := tx.Now().Add(recheckDelay)
 	err := tx.Arrival.Update().Where(entarrival.AgainAtGT(at), entarrival.Or(entarrival.PropertyIDIn(propertyIDs...), entarrival.IDIn(reservationIDs...))).

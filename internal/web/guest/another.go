@@ -44,7 +44,8 @@ func (s *site) showAnother(x *exchange) error {
 	return x.render(http.StatusOK, "another", p)
 }
 
-// makeDeviceLink handles the button that creates a link for another device of the same guest.
+// makeDeviceLink handles the button that creates a link for another device of the same guest. The link replaces an earlier one that no
+// device has opened.
 func (s *site) makeDeviceLink(x *exchange) error {
 	made, err := s.api.Stays.CreateDeviceLink(x.callContext(), &guestv1.CreateDeviceLinkRequest{})
 	if err != nil {
@@ -53,7 +54,7 @@ func (s *site) makeDeviceLink(x *exchange) error {
 	return x.showNewLink("web.another.title", "web.another.made", made.GetLink(), made.GetExpiresAt(), x.flow.Below("devices"))
 }
 
-// inviteByLink creates a link for a companion and shows it. The main guest passes it on.
+// inviteByLink creates a link for a companion and shows it once, so that the main guest can pass it on. guestID is the companion.
 func (s *site) inviteByLink(x *exchange, guestID string) error {
 	made, err := s.api.Forms.InviteCompanion(x.callContext(), &guestv1.InviteCompanionRequest{GuestId: guestID})
 	if err != nil {
@@ -76,8 +77,8 @@ func (s *site) showGroup(x *exchange) error {
 // pastedLink matches the link of a stay within a pasted text.
 var pastedLink = regexp.MustCompile(`/g/l/([A-Za-z0-9_-]{1,64})`)
 
-// showFirst handles the start page of the installed app. It moves to a stay that this device has. Without one, it asks for the link: on an
-// iPhone, an app on the home screen has its own cookies and does not know the stay.
+// showFirst handles the start page of the installed app. It redirects to a stay whose session this device has. Without one, it asks for the
+// link: on an iPhone, an app on the home screen has its own cookies and does not know the stay.
 func (s *site) showFirst(x *exchange) error {
 	if id := x.keptStay(""); id != "" {
 		return x.Redirect("/g/stays/" + id)
@@ -85,7 +86,7 @@ func (s *site) showFirst(x *exchange) error {
 	return x.askForLinkPage(http.StatusOK, "")
 }
 
-// openPasted handles the form in which the guest pastes the link of a stay. It moves to that link.
+// openPasted handles the form in which the guest pastes the link of a stay. It redirects to that link.
 func (s *site) openPasted(x *exchange) error {
 	found := pastedLink.FindStringSubmatch(x.Value("link"))
 	if found == nil {
@@ -94,8 +95,8 @@ func (s *site) openPasted(x *exchange) error {
 	return x.Redirect("/g/l/" + found[1])
 }
 
-// askForLinkPage renders the page that asks for the link of a stay. typed is what the guest pasted before. Status 422 means that typed
-// contains no such link.
+// askForLinkPage renders the page that asks for the link of a stay. typed is what the guest pasted before, or "". Status 422 means that
+// typed contains no such link.
 func (x *exchange) askForLinkPage(status int, typed string) error {
 	p := x.newPage(nil, "web.first.title")
 	if status == http.StatusUnprocessableEntity {

@@ -34,7 +34,7 @@ func (s *site) calendar(x *exchange) error {
 	return err
 }
 
-// calendarText escapes a text for a calendar file.
+// calendarText escapes a text for a calendar file (RFC 5545).
 func calendarText(text string) string {
 	return strings.NewReplacer("\\", "\\\\", ";", "\\;", ",", "\\,", "\r", "", "\n", "\\n").Replace(text)
 }

@@ -21,12 +21,12 @@ func missing(step *guestv1.FormStep) []*guestv1.FormField {
 	return slices.DeleteFunc(slices.Clone(step.GetFields()), func(f *guestv1.FormField) bool { return answered(f) || !holdsUp(f) })
 }
 
-// left returns the unanswered questions of a step that do not hold up the check-in.
+// left returns the other questions of a step that have no answer: those that do not hold up the check-in.
 func left(step *guestv1.FormStep) []*guestv1.FormField {
 	return slices.DeleteFunc(slices.Clone(step.GetFields()), func(f *guestv1.FormField) bool { return answered(f) || holdsUp(f) })
 }
 
-// holdsUp reports whether the check-in needs the answer now: it is required, not only due by departure, and this session may give it.
+// holdsUp reports whether the check-in needs the answer now: it is required, it is not due only at departure, and this session may give it.
 func holdsUp(f *guestv1.FormField) bool {
 	return f.GetRequired() && !f.GetByDeparture() && f.GetLockedBy() == ""
 }
@@ -48,7 +48,7 @@ func (s *site) showAnswers(x *exchange) error {
 	return x.render(http.StatusOK, "check", p)
 }
 
-// firstMissing returns the URL of the first step with a missing answer, or "". After that step, the guest comes back to the check of all
+// firstMissing returns the URL of the first step with a missing answer, or "". From that step, the guest comes back to the check of all
 // answers.
 func (x *exchange) firstMissing(all []answers) string {
 	for _, a := range all {

@@ -20,12 +20,14 @@ type stageView struct {
 	Birth   string    // if a minor without an adult stops the check-in: the URL at which the date of birth is corrected, or ""
 }
 
-// canRetry reports whether the guest can retry a stopped check-in. It is false if any reason of the stop needs the front desk.
+// canRetry reports whether the guest can retry a stopped check-in. It is false at any other stage, and if any reason of the stop needs the
+// front desk.
 func canRetry(c *guestv1.CheckIn) bool {
 	return c.GetStage() == "stopped" && !slices.ContainsFunc(c.GetStops(), func(s *guestv1.CheckInStop) bool { return !s.GetRetry() })
 }
 
-// showStage handles the pages of the check-in. It shows the current stage. If that stage has another page, it redirects to that page.
+// showStage handles the pages of the check-in. It shows the current stage or, if that has another URL, redirects to it. A kiosk first goes
+// to the page about sharing data, if it must ask that. A companion goes to the first page of the stay instead of the check-in.
 func (s *site) showStage(x *exchange) error {
 	c := x.flow.Stay.GetCheckIn()
 	if x.R.URL.Path == x.flow.CheckIn() && x.flow.asksSharing() {
@@ -41,7 +43,7 @@ func (s *site) showStage(x *exchange) error {
 	return x.stage(http.StatusOK, c)
 }
 
-// stage renders the current stage of the check-in. A status other than 200 means that a signature was refused.
+// stage renders the current stage of the check-in. A status other than 200 means that a signature was refused as too small.
 func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 	p := x.stayPage(stageTitle(c))
 	v := stageView{CheckIn: c, Retry: canRetry(c)}
@@ -86,8 +88,8 @@ func (x *exchange) stage(status int, c *guestv1.CheckIn) error {
 	return x.render(status, "stage", p)
 }
 
-// birthPage returns the URL of the form step in which the first guest of the session corrects a mistyped date of birth, or "" if this
-// session cannot change it.
+// birthPage returns the URL of the form step in which the guest of the session corrects a mistyped date of birth, or "" if this session
+// cannot change it.
 func (x *exchange) birthPage() (string, error) {
 	first := x.flow.Self().GetId()
 	f, err := x.form(first)
@@ -115,8 +117,8 @@ func stageTitle(c *guestv1.CheckIn) string {
 	return "web.stage.other"
 }
 
-// takeStep handles the button of the next step of the check-in. It loads the stay only if needed, so that the last step, which completes
-// the check-in, is fast.
+// takeStep handles the button of the next step of the check-in, and redirects to the stage after it. After the start, it first asks for an
+// e-mail address if the stay has none. It loads the stay only if needed, so that the last step, which completes the check-in, is fast.
 func (s *site) takeStep(x *exchange) error {
 	do := x.Value("do")
 	c, err := x.doStep(do)
@@ -136,7 +138,8 @@ func (s *site) takeStep(x *exchange) error {
 	return x.Redirect(x.flow.stagePage(c))
 }
 
-// showRefused answers a step that the API refused. If the check-in has advanced meanwhile, it moves to the current stage.
+// showRefused answers a step that the API refused. If the check-in has advanced meanwhile, it redirects to the current stage. If a
+// signature was too small, it shows the page again. It returns other errors unchanged. do is the value of the button.
 func (x *exchange) showRefused(do string, err error) error {
 	switch f := x.site.Fault(err); {
 	case do == "sign" && f.Kind == fault.Invalid:
@@ -178,9 +181,9 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 }
 
 type pinView struct {
-	Pins   *guestv1.Pins      // nil if this session does not get them
+	Pins   *guestv1.Pins      // nil if this session does not get the PINs now
 	Gates  []*guestv1.GatePin // gates (doors that several rooms share) whose PIN differs from that of the room
-	Shown  bool               // the PINs were shown before, or to another session: this session does not get them
+	Shown  bool               // this session does not get the PINs: it has seen them, or only another session may see them
 	Doors  []doorState
 	Wait   bool   // the doors of the stay are not known yet
 	Moving bool   // a code is still being put on a door's lock
@@ -188,14 +191,15 @@ type pinView struct {
 	Phone  qrCode // at a kiosk: the link for the guest's phone
 }
 
-// showKey handles the page with the PINs of the stay and the state of each door.
+// showKey handles the page with the PINs of the stay and the state of each door. Before the check-in it redirects to the current stage.
+// Each load reveals the PINs, which the API records. A session at a kiosk gets them only once: later the page shows only the doors.
 func (s *site) showKey(x *exchange) error {
 	if want := x.flow.stagePage(x.flow.Stay.GetCheckIn()); want != x.flow.Key() && x.flow.Stay.GetState() != "started" {
 		return x.Redirect(want)
 	}
 	v := pinView{Doors: x.doors()}
 	if x.flow.Kiosk {
-		v.Phone = x.phoneQR() // first: once the PIN is revealed, the API creates no such link, to protect against a copied cookie
+		v.Phone = x.phoneQR() // before RevealPin: afterwards the API creates no such link, to protect against a copied cookie
 	}
 	pins, err := s.api.Stays.RevealPin(x.callContext(), &guestv1.RevealPinRequest{})
 	if err == nil {

@@ -27,7 +27,8 @@ func (s *site) showData(x *exchange) error {
 	return x.dataPage(http.StatusOK, v)
 }
 
-// data loads the state of an erasure and the guest's profile: the data that the property stores for the next stay.
+// data loads the state of an erasure. For a guest whose erasure covers the whole party, it also loads the profile: the data that the
+// property stores for the next stay.
 func (x *exchange) data() (dataView, error) {
 	v := dataView{Ended: x.flow.Stay.GetState() == "processed"}
 	found, err := x.site.api.Privacy.GetErasure(x.callContext(), &guestv1.GetErasureRequest{})
@@ -69,8 +70,9 @@ func (s *site) downloadData(x *exchange) error {
 	return err
 }
 
-// changeData handles the forms of the page. They request the erasure of the guest's data, withdraw the request, or delete the profile for
-// the next stay. An erasure that does not wait for the end of the stay ends the session, so the browser goes to the page of its receipt.
+// changeData handles the forms of the page about data. They request the erasure of the guest's data, withdraw the request, or delete the
+// profile for the next stay. A request needs the checked box "sure". An erasure that does not wait for the end of the stay ends the
+// session, so the browser goes to the page of its receipt.
 func (s *site) changeData(x *exchange) error {
 	switch x.Value("do") {
 	case "withdraw":
@@ -106,8 +108,8 @@ func (s *site) changeData(x *exchange) error {
 	return x.Redirect(x.flow.Below("data"))
 }
 
-// showErasure handles the page with the progress of an erasure. Its URL has a receipt instead of a session, because the erasure ends the
-// guest's session.
+// showErasure handles the page with the progress of an erasure. Its URL has a receipt, a secret that replaces the session, because the
+// erasure ends the guest's session.
 func (s *site) showErasure(x *exchange) error {
 	found, err := s.api.Privacy.GetErasureReceipt(x.callContext(), &guestv1.GetErasureReceiptRequest{Receipt: x.R.PathValue("receipt")})
 	if err != nil {

@@ -15,7 +15,7 @@ type findView struct {
 	Number, Name string
 	NotFound     bool
 	TooMany      bool
-	Wait         time.Duration // time until the next attempt, after too many
+	Wait         time.Duration // if TooMany: the time until the next attempt
 	Challenge    string        // at a kiosk: random text that the tablet's key signs
 	Choices      []*guestv1.Choice
 }
@@ -62,7 +62,8 @@ func (p *page) tooMany(wait time.Duration) wrong {
 	return wrong{Title: p.T("web.find.tooMany.title"), Text: p.T("web.find.tooMany", "minutes", minutes)}
 }
 
-// findAtDoor handles the search form at a door. A found stay is opened on this device.
+// findAtDoor handles the search form at a door. It opens a found stay on this device, and stores the door for a later search. If several
+// bookings match, the guest chooses one from a list.
 func (s *site) findAtDoor(x *exchange) error {
 	path := x.R.PathValue("door")
 	door, err := s.api.Links.GetDoor(x.callContext(), &guestv1.GetDoorRequest{Door: path})
@@ -87,8 +88,8 @@ func (s *site) findAtDoor(x *exchange) error {
 	return x.openSession(found.GetData().GetSession())
 }
 
-// notFoundHere shows the search form again after a failed search at a door's QR code. The page does not reveal which of number and name was
-// wrong.
+// notFoundHere shows the search form again after a failed search at a door's QR code. The page does not reveal whether number or name was
+// wrong. It returns other errors unchanged.
 func (x *exchange) notFoundHere(err error, face *guestv1.PropertyFace, v findView) error {
 	f := x.site.Fault(err)
 	switch f.Kind {

@@ -31,7 +31,7 @@ var doorTexts = map[string]string{
 	"lockOffline": "web.door.lockOffline", "lockJammed": "web.door.lockJammed",
 }
 
-// stateOf returns the state of a door as the guest reads it. begun means that the time has begun in which the stay's codes open doors.
+// stateOf returns the state of a door as the guest reads it. begun means that the window has begun in which the stay's codes open doors.
 func stateOf(d *guestv1.StayDoor, begun bool) doorState {
 	pin, reason := d.GetPin(), d.GetReason()
 	onDoor := slices.Contains([]string{"accepted", "verified", "used"}, pin)

@@ -7,7 +7,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// showEmail handles the page that asks for the guest's e-mail address, because the PMS has sent none at which the guest gets mails.
+// showEmail handles the page that asks for the guest's e-mail address, because the PMS has sent none at which the guest gets mails. If the
+// stay needs none, it redirects to the check-in.
 func (s *site) showEmail(x *exchange) error {
 	if !x.flow.Stay.GetNeedsMailAddress() {
 		return x.Redirect(x.flow.CheckIn())
@@ -26,7 +27,7 @@ func (x *exchange) emailPage(status int, typed, problem string) error {
 	return x.render(status, "email", p)
 }
 
-// saveEmail handles the form with the address. The guest can also answer that there is none.
+// saveEmail handles the form with the address. The button "skip" stores nothing. Both continue with the check-in.
 func (s *site) saveEmail(x *exchange) error {
 	if x.Value("do") == "skip" {
 		return x.Redirect(x.flow.CheckIn())

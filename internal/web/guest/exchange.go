@@ -65,8 +65,8 @@ type problemView struct {
 	URL, Label string // link to continue, or ""
 }
 
-// continueLink returns the link with which the guest continues from an error page with this status: its URL and its label, a message kind. Both
-// are "" if there is no such page.
+// continueLink returns the link with which the guest continues from an error page with this status: its URL and its label, a message kind.
+// Both are "" if there is none.
 func (x *exchange) continueLink(status int) (link, label string) {
 	path := x.R.URL.Path
 	switch {
@@ -102,13 +102,13 @@ func (x *exchange) notFound() error {
 	return nil
 }
 
-// renderError answers with the error page for err. A kiosk moves to its start page instead if the session has ended or the page does not
-// exist.
+// renderError answers with the error page for err. A kiosk redirects to its start page instead if the session has ended or the page does
+// not exist.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	kind := f.Kind
 	if kind == fault.Invalid && x.R.Method != http.MethodPost {
-		kind = fault.NotFound // a GET has only a URL that can be invalid, such as a link copied with text of the mail
+		kind = fault.NotFound // in a GET only the URL can be invalid, such as a link copied with text of the mail
 	}
 	switch kind {
 	case fault.Unauthenticated, fault.Denied, fault.NotFound:
@@ -139,9 +139,9 @@ func (x *exchange) renderError(err error) {
 	}
 }
 
-// Names of cookies. On a guest's device, the id of a stay follows the name: stayCookie has the session of that stay, and doorCookie the
-// door whose QR code the guest scanned to find it, so that the guest can search again after the session. A tablet has its own token in
-// kioskCookie, and the session of its current guest in visitCookie.
+// Names of cookies. On a guest's device, the id of a stay follows the name: stayCookie has the session of that stay. doorCookie has the
+// door whose QR code the guest scanned to find the stay, so that the guest can search again after the session. A tablet has its own token
+// in kioskCookie, and the session of its current guest in visitCookie.
 const (
 	stayCookie  = "lk-stay-"
 	doorCookie  = "lk-door-"

@@ -10,7 +10,7 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// flow builds the URLs of the pages of a stay. They contain the id of the stay on a guest's own device, and no id at a kiosk.
+// flow builds the URLs of the pages of a stay. On a guest's own device they contain the id of the stay, and at a kiosk no id.
 type flow struct {
 	Kiosk bool
 	Stay  *guestv1.Stay
@@ -43,7 +43,8 @@ func (f flow) Home() string {
 // Below returns the URL of the stay's page with this name.
 func (f flow) Below(name string) string { return f.base() + "/" + name }
 
-// Form returns the URL of the form of one guest. guest is the id. At a kiosk, the page itself chooses the guest.
+// Form returns the URL of the form of one guest. guest is the id. At a kiosk it ignores guest: the page chooses the first guest with
+// missing answers.
 func (f flow) Form(guest string) string {
 	if f.Kiosk {
 		return "/k/form"
@@ -51,7 +52,8 @@ func (f flow) Form(guest string) string {
 	return f.base() + "/form/" + guest
 }
 
-// Step returns the URL of a step of a guest's form. At a kiosk, the URL has the guest's position in the party instead of the id.
+// Step returns the URL of a step of a guest's form. At a kiosk, the URL has the guest's position in the party instead of the id, as in
+// 2.address. The first guest's has none.
 func (f flow) Step(guest, step string) string {
 	if !f.Kiosk {
 		return f.Form(guest) + "/" + step
@@ -62,7 +64,7 @@ func (f flow) Step(guest, step string) string {
 	return "/k/form/" + step
 }
 
-// place returns the position of a guest in the party, from 0, or -1.
+// place returns the index of a guest in the party, or -1. guest is the id.
 func (f flow) place(guest string) int {
 	for i, g := range f.Stay.GetGuests() {
 		if g.GetId() == guest {
@@ -124,8 +126,8 @@ func (f flow) Shares() string {
 	return ""
 }
 
-// asksSharing reports whether a kiosk must ask which data the PMS gets before the check-in continues. No other device can decide later, because
-// only the session that gave the answers may read them.
+// asksSharing reports whether, before the check-in continues, a kiosk must ask which data the PMS gets. It is false on other devices. No
+// other device can decide later, because only the session that gave the answers may read them.
 func (f flow) asksSharing() bool {
 	c := f.Stay.GetCheckIn()
 	if !f.Kiosk || f.Shares() != "todo" || len(c.GetMissingGuestIds()) > 0 {
@@ -171,18 +173,18 @@ func (f flow) stagePage(c *guestv1.CheckIn) string {
 	return "/k/stop"
 }
 
-// misses reports whether required answers of a guest are missing. guest is the id.
+// misses reports whether answers of a guest that the check-in requires are missing. guest is the id.
 func (f flow) misses(guest string) bool {
 	return slices.Contains(f.Stay.GetCheckIn().GetMissingGuestIds(), guest)
 }
 
-// missesCompanion reports whether answers of a companion are missing.
+// missesCompanion reports whether required answers of any companion are missing.
 func (f flow) missesCompanion() bool {
 	return slices.ContainsFunc(f.Stay.GetGuests(), func(g *guestv1.StayGuest) bool { return g.GetRole() == "companion" && f.misses(g.GetId()) })
 }
 
-// CorrectsParty reports whether the page offers to correct how many people stay. Only the session of the main guest can, until all answers
-// are confirmed.
+// CorrectsParty reports whether the page offers to correct how many people stay. Only the session of the main guest can correct it, until
+// all answers are confirmed.
 func (f flow) CorrectsParty() bool {
 	switch f.Stay.GetCheckIn().GetStage() {
 	case "notToday", "start", "details", "confirmDetails", "stopped":
@@ -192,7 +194,7 @@ func (f flow) CorrectsParty() bool {
 }
 
 // Number returns the position, from 1, of a guest among the adults of the party or, for a child, among the children. It returns 0 if fewer
-// than two of them are companions. Pages use it to distinguish guests without a name.
+// than two of these (adults or children) are companions. Pages use it to distinguish guests without a name.
 func (f flow) Number(of *guestv1.StayGuest) (number int) {
 	at, companions := 0, 0
 	for _, g := range f.Stay.GetGuests() {
@@ -223,8 +225,8 @@ func (f flow) Guest(id string) *guestv1.StayGuest {
 	return nil
 }
 
-// Self returns the guest of the session, whom the API lists first. If the session belongs to no guest of the party, it is the first guest
-// of the party; nil without guests.
+// Self returns the first guest of the loaded stay: the guest of the session, whom the API lists first, or another if the session belongs to
+// none. It returns nil without guests.
 func (f flow) Self() *guestv1.StayGuest {
 	if all := f.Stay.GetGuests(); len(all) > 0 {
 		return all[0]
@@ -232,7 +234,7 @@ func (f flow) Self() *guestv1.StayGuest {
 	return nil
 }
 
-// Others returns the number of guests in the party besides the first.
+// Others returns the number of guests in the party without the first.
 func (f flow) Others() int { return max(len(f.Stay.GetGuests())-1, 0) }
 
 // Companion reports whether the session belongs to a companion. A companion only fills in a form, and the main guest checks in.

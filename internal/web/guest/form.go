@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// guestAndStep returns the guest's id and the step's name from the URL.
+// guestAndStep returns the guest's id and the step's name from the URL, both "" for an invalid URL at a kiosk.
 func (x *exchange) guestAndStep() (guest, step string) {
 	if x.flow.Kiosk {
 		return x.flow.stepOf(x.R.PathValue("step"))
@@ -18,8 +18,9 @@ func (x *exchange) guestAndStep() (guest, step string) {
 	return x.R.PathValue("guest"), x.R.PathValue("step")
 }
 
-// openForm handles the URL of a form. It redirects to the first step with a missing answer. At a kiosk it chooses the first guest who has a
-// missing answer.
+// openForm handles the URL of a form. It redirects to the first step with a missing answer. If none is missing, it redirects to the first
+// step or, for answers from an earlier stay, to the check of all answers. At a kiosk it chooses the first guest who has a missing answer,
+// or redirects to the check-in.
 func (s *site) openForm(x *exchange) error {
 	id := x.R.PathValue("guest")
 	if x.flow.Kiosk {
@@ -72,7 +73,7 @@ type field struct {
 	Value string
 	Parts []string // day, month and year of a date
 	Why   string   // kind of the message about why the law asks the question; empty if the field before has the same reason
-	By    string   // first name of the guest whose answer this session must not change; empty if it must not see the name
+	By    string   // if this session must not change the answer: the first name of the guest who may; "" if the name is hidden, too
 }
 
 type stepView struct {
@@ -81,11 +82,11 @@ type stepView struct {
 	Fields  []field
 	Number  int                // number of the step; 0 if the form has only one
 	Count   int                // number of steps of the form, or the largest that it can have
-	AtMost  bool               // the form possibly has fewer steps: that depends on answers that are still missing
+	AtMost  bool               // the form can have fewer steps, depending on answers that are still missing
 	Confirm bool               // the page returns to the check of all answers
 	Same    *guestv1.StayGuest // guest whose address a button copies, or nil
 	Other   bool               // the questions are about another guest than the reader
-	Party   bool               // the page offers to correct the number of people, in case this companion has not come
+	Party   bool               // the page offers to correct the number of people, because this companion possibly has not come
 }
 
 // showStep handles the page of one step of a guest's form.
@@ -102,7 +103,8 @@ func (s *site) showStep(x *exchange) error {
 	return x.step(http.StatusOK, f, step, typed, nil)
 }
 
-// step renders the step of form f with this name. posted are answers to show instead of the stored ones, and faults are the errors in them.
+// step renders the step of form f with this name. posted are answers to show instead of the stored ones, or nil, and faults are the errors
+// in them. A step that the form does not have gets the page for unknown URLs.
 func (x *exchange) step(status int, f *guestv1.Form, name string, posted map[string]string, faults []fault.Field) error {
 	at := slices.IndexFunc(f.GetSteps(), func(s *guestv1.FormStep) bool { return s.GetName() == name })
 	if at < 0 {
@@ -167,8 +169,8 @@ func stepTitle(step *guestv1.FormStep, other bool) string {
 	return "form.birth.sex"
 }
 
-// sameAddress returns the answers of the main guest's step "address", which a companion's form can copy. ok is false for other steps and
-// guests, and if this session must not see the address.
+// sameAddress returns the answers of the main guest's step "address", which a companion's form can copy. ok is false for other steps, for
+// the main guest, and if there is no address or this session must not see it.
 func (x *exchange) sameAddress(guest, step string) (address map[string]string, ok bool) {
 	first := x.flow.Main().GetId()
 	if step != "address" || guest == first || first == "" {
@@ -218,7 +220,8 @@ func answerOf(path string) string {
 	return strings.Trim(path, `.[]"`)
 }
 
-// saveStep handles the form of a step. It saves the answers and moves to the next page.
+// saveStep handles the form of a step. It saves the answers and redirects to the next page. The button "same" saves the address of the main
+// guest instead. A form that was sent twice is no error.
 func (s *site) saveStep(x *exchange) error {
 	guest, step := x.guestAndStep()
 	f, err := x.form(guest)
@@ -250,7 +253,7 @@ func (s *site) saveStep(x *exchange) error {
 	return x.Redirect(x.pageAfterStep(saved.GetData(), step))
 }
 
-// posted returns the posted answers of a step, by the name of the question.
+// posted returns the posted answers of a step, by the name of the question. Questions that this session must not answer are left out.
 func (x *exchange) posted(step *guestv1.FormStep) map[string]string {
 	posted := map[string]string{}
 	words := x.words(x.flow.Stay.GetProperty())
@@ -267,7 +270,8 @@ func (x *exchange) posted(step *guestv1.FormStep) map[string]string {
 	return posted
 }
 
-// pageAfterStep returns the URL of the page after a saved step. f is the form after the save.
+// pageAfterStep returns the URL of the page after a saved step: the next step, a step with a missing answer, or the check of all answers. f
+// is the form after the save.
 func (x *exchange) pageAfterStep(f *guestv1.Form, step string) string {
 	if x.isFromCheck() && f.GetNext() == "" {
 		return x.checkPage()

@@ -44,7 +44,7 @@ func (s *site) tabletSession(h handler) handler {
 }
 
 // endCanceledVisit handles an ended session at a tablet. refused is the API's error. If the PMS canceled the stay, the tablet forgets the
-// session and goes to a page about that, which shows no data to the next guest. Otherwise endCanceledVisit returns refused.
+// session and goes to the page of showCanceled. Otherwise endCanceledVisit returns refused.
 func (x *exchange) endCanceledVisit(refused error) error {
 	ended, err := x.site.api.Links.GetEndedSession(x.callContextOf(""), &guestv1.GetEndedSessionRequest{Token: x.token})
 	switch {
@@ -86,7 +86,8 @@ func (x *exchange) enrolPage(status int, v enrolView) error {
 	return x.render(status, "enrol", p)
 }
 
-// enrol handles the enrolment form. It exchanges an enrolment code and the tablet's public key for the tablet's token.
+// enrol handles the enrolment form. It sends an enrolment code and the tablet's public key to the API, and stores the tablet's token in a
+// cookie.
 func (s *site) enrol(x *exchange) error {
 	x.flow.Kiosk = true
 	key, err := base64.StdEncoding.DecodeString(x.Value("publicKey"))
@@ -110,7 +111,7 @@ type kioskView struct {
 	QR    qrCode
 }
 
-// kiosk loads the tablet of the exchange's token. A token that is no longer valid is deleted.
+// kiosk loads the tablet of the exchange's token. If the token is no longer valid, it deletes the cookie and returns the error.
 func (x *exchange) kiosk() (*kioskv1.Kiosk, error) {
 	found, err := x.site.api.Kiosks.GetKiosk(x.callContext(), &kioskv1.GetKioskRequest{})
 	if err != nil {
@@ -122,16 +123,17 @@ func (x *exchange) kiosk() (*kioskv1.Kiosk, error) {
 	return found.GetData(), nil
 }
 
-// startSeconds is the reload interval of the start page, which shows whether check-in is open. closedSeconds and cutSeconds are the times after
-// which the offline pages try the start page: showClosed and showCut. cutSeconds is longer, because a guest reads on the page how to continue.
+// startSeconds is the reload interval of the start page, which shows whether check-in is open. The offline pages of showClosed and showCut
+// try to load it after closedSeconds and cutSeconds; on the latter the guest reads how to continue.
 const (
 	startSeconds  = 30
 	closedSeconds = 10
 	cutSeconds    = 30
 )
 
-// showKiosk handles the start page of a tablet. It ends the session of the last guest, and forgets the language unless a guest has just chosen
-// it.
+// showKiosk handles the start page of a tablet. It ends the session of the last guest, and forgets the language unless a guest has just
+// chosen it. A tablet whose token is no longer valid goes to the enrolment. If the API fails in another way, it shows the page of
+// showClosed.
 func (s *site) showKiosk(x *exchange) error {
 	x.endGuestSession()
 	if x.R.URL.RawQuery != chosenQuery {
@@ -222,7 +224,8 @@ func (x *exchange) findPage(status int, v findView) error {
 	return x.find(status, k.GetProperty(), v)
 }
 
-// findAtKiosk handles the search form of a tablet. The tablet signs the challenge, so that only enrolled tablets can search.
+// findAtKiosk handles the search form of a tablet. The tablet signs the challenge, so that only enrolled tablets can search. A found stay
+// begins the session of a guest at the tablet. If several bookings match, the guest chooses one from a list.
 func (s *site) findAtKiosk(x *exchange) error {
 	v := findView{Number: x.Value("number"), Name: x.Value("name")}
 	signature, err := base64.StdEncoding.DecodeString(x.Value("signature"))
@@ -259,7 +262,7 @@ func (s *site) showYou(x *exchange) error {
 	return x.render(http.StatusOK, "you", p)
 }
 
-// kioskHelp handles the button that calls a member of staff to the tablet.
+// kioskHelp handles the button that calls a member of staff to the tablet, with a notice and a mail.
 func (s *site) kioskHelp(x *exchange) error {
 	k, err := x.kiosk()
 	if err != nil {
@@ -290,7 +293,7 @@ func (s *site) showPhone(x *exchange) error {
 	return x.render(http.StatusOK, "phone", p)
 }
 
-// endVisit handles the button with which a guest ends the visit at the tablet.
+// endVisit handles the button with which a guest ends the visit, and so the session, at the tablet.
 func (s *site) endVisit(x *exchange) error {
 	x.endGuestSession()
 	return x.Redirect("/k/")
@@ -305,8 +308,8 @@ func (x *exchange) qr(door string) qrCode {
 	return x.qrOf("/q/" + url.PathEscape(door))
 }
 
-// phoneQR returns the QR code with which the guest at a kiosk continues on a phone. It returns the zero code if the stay cannot be handed
-// over, such as after a phone has opened it.
+// phoneQR creates a link with which the guest at a kiosk continues on a phone, and returns its QR code. The link replaces an earlier one.
+// It returns the zero code if the stay cannot be handed over, such as after a phone has opened it.
 func (x *exchange) phoneQR() qrCode {
 	made, err := x.site.api.Stays.HandOver(x.callContext(), &guestv1.HandOverRequest{})
 	if err != nil {

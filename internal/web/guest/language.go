@@ -13,8 +13,8 @@ import (
 // words returns the renderer of texts for a page of the property, in the guest's language.
 func (x *exchange) words(face *guestv1.PropertyFace) kit.Words { return x.Words(placeOf(face)) }
 
-// language returns the language to store for the guest, or "" if unknown. At a tablet only a choice counts, because the browser's language is
-// not the guest's.
+// language returns the language to store for the guest, or "" if it is unknown. At a tablet only the guest's choice counts, because the
+// browser's language is not the guest's.
 func (x *exchange) language() string {
 	if x.flow.Kiosk {
 		return x.ChosenLanguage()
@@ -31,8 +31,8 @@ func (x *exchange) pageLanguage() string {
 	return message.Match(x.R.Header.Get("Accept-Language"))
 }
 
-// saveLook handles the form that chooses colors or language. At a tablet the choice of a language ends at the start page, because the next
-// guest comes.
+// saveLook handles the form that chooses colors or language. At a tablet the choice of a language ends with the visit: the start page is
+// for the next guest.
 func (s *site) saveLook(x *exchange) error {
 	path := x.R.URL.Path
 	if !slices.ContainsFunc(Paths, func(p string) bool { return strings.HasPrefix(path, p) }) {
@@ -45,8 +45,8 @@ func (s *site) saveLook(x *exchange) error {
 	return x.SaveLook(until, x.saveLanguage)
 }
 
-// saveLanguage stores the chosen language with the stay, so that mails use it. An error is ignored: the cookie already has the choice for
-// pages.
+// saveLanguage stores the chosen language with the stay, so that mails use it. Without a session it does nothing. An error is only logged:
+// the cookie already has the choice for pages.
 func (x *exchange) saveLanguage(language string) {
 	token := x.Cookie(visitCookie)
 	if id, ok := strings.CutPrefix(x.R.URL.Path, "/g/stays/"); ok {

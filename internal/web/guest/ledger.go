@@ -7,7 +7,7 @@ import (
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 )
 
-// ledgerView is the ledger: the list of reads of the guests' data by the PMS, also of refused reads.
+// ledgerView is the ledger: the list of the PMS's reads of guests' data, including refused reads.
 type ledgerView struct {
 	Lines   []ledgerLine
 	Several bool   // the lines name the guest, because there are several
@@ -22,7 +22,7 @@ type ledgerLine struct {
 	Guest *guestv1.StayGuest
 }
 
-// Kind returns what happened: checkIn, read, or refused.REASON for a refused read.
+// Kind returns why the PMS read the data: checkIn or read, or refused.REASON for a refused read.
 func (l ledgerLine) Kind() string {
 	if l.GetRefused() != "" {
 		return "refused." + l.GetRefused()
@@ -30,7 +30,7 @@ func (l ledgerLine) Kind() string {
 	return l.GetWhy()
 }
 
-// Count returns how many reads the line combines.
+// Count returns how many equal reads within an hour the line combines.
 func (l ledgerLine) Count() int { return int(l.GetTimes()) }
 
 // showLedger handles the ledger, the list of reads by the PMS. It has the reads of those guests' data that this device may see.

@@ -16,7 +16,8 @@ type linkView struct {
 	Sent bool   // a new link was mailed
 }
 
-// showLink handles the link of a mail. It only shows a page with a button, because mail scanners open links.
+// showLink handles the link of a mail. It only shows a page with a button, because mail scanners open links. A device that has opened the
+// link before is redirected to the stay.
 func (s *site) showLink(x *exchange) error {
 	found, err := x.link()
 	if err != nil {
@@ -34,7 +35,7 @@ func (x *exchange) link() (*guestv1.Link, error) {
 	return found.GetData(), err
 }
 
-// maxSessions bounds the number of session tokens that a device sends to the API.
+// maxSessions is how many session tokens of a device are sent to the API. Others are ignored.
 const maxSessions = 20
 
 // sessions returns the tokens of the stays' sessions in the cookies of this device, at most maxSessions.
@@ -47,7 +48,7 @@ func (x *exchange) sessions() (tokens []string) {
 	return tokens
 }
 
-// showLink renders the page of a link. sent means that a new link was just mailed.
+// showLink renders the page of a link: of a stay, of a canceled stay, or of a profile. sent means that a new link was just mailed.
 func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 	if link.GetCanceled() {
 		return x.renderGone(http.StatusGone, link.GetProperty(), "web.canceled")
@@ -60,15 +61,15 @@ func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 	return x.render(http.StatusOK, "link", p)
 }
 
-// bindLink handles the button on the page of a mailed link. It binds the link to this device, and redirects to the stay or the profile. A
-// POST without the key of the page's form changes nothing, because some mail scanners post to links.
+// bindLink handles the button on the page of a mailed link. It binds the link to this device (a link binds only one), and redirects to the
+// stay or the profile. A POST without the key of the page's form changes nothing, because some mail scanners post to links.
 func (s *site) bindLink(x *exchange) error {
 	if x.Key() == "" {
 		return s.showLink(x)
 	}
 	bound, err := s.api.Links.BindLink(x.callContext(), &guestv1.BindLinkRequest{Link: x.R.PathValue("secret"), Device: kit.DeviceOf(x.R.UserAgent()), Language: x.language()})
 	if err != nil {
-		// Another device may have bound it meanwhile, or the stay was canceled. The page of the link shows which.
+		// Possibly another device has bound the link meanwhile, or the stay was canceled. The page of the link shows which.
 		if again, e := x.link(); e == nil && (again.GetBound() || again.GetCanceled()) {
 			return x.showLink(again, false)
 		}
@@ -80,7 +81,8 @@ func (s *site) bindLink(x *exchange) error {
 	return x.openSession(bound.GetData())
 }
 
-// renewLink handles the button that mails a new link to the same address.
+// renewLink handles the button that mails a new link to the same address. The old link ends. For an unknown link it mails nothing and shows
+// no error.
 func (s *site) renewLink(x *exchange) error {
 	if x.Key() == "" {
 		return s.showLink(x)
@@ -92,17 +94,18 @@ func (s *site) renewLink(x *exchange) error {
 	if unknown != nil && s.Fault(unknown).Kind != fault.NotFound {
 		return unknown
 	}
-	// A form that is sent twice finds no link the second time, because the first one replaced it.
+	// If the form is sent twice, the second request finds no link, because the first one replaced it.
 	if _, err := s.api.Links.RenewLink(x.callContext(), &guestv1.RenewLinkRequest{Link: x.R.PathValue("secret")}); err != nil {
 		return err
 	}
 	return x.showLink(found, true)
 }
 
-// stayCookieAge is how long a device keeps the token of a stay. The session ends earlier, but its end moves if the stay is extended.
+// stayCookieAge is how long a device keeps the token of a stay. The server ends the session earlier, at a time that moves if the stay is
+// extended.
 const stayCookieAge = 400 * 24 * time.Hour
 
-// openSession stores a session in a cookie of the guest's device and moves to its stay.
+// openSession stores a session in a cookie of the guest's device and redirects to the stay of the session.
 func (x *exchange) openSession(session *guestv1.Session) error {
 	if !cookieID.MatchString(session.GetStayId()) {
 		return x.notFound()

@@ -55,7 +55,7 @@ func (s *site) serveManifest(x *exchange) error {
 // maxShortName is the number of characters that fit below an app icon.
 const maxShortName = 15
 
-// shortName returns the first words of a name that fit below an icon. A longer first word is cut.
+// shortName returns the first words of a name that fit below an icon (maxShortName). A longer first word is cut.
 func shortName(name string) string {
 	short := ""
 	for _, word := range strings.Fields(name) {
@@ -72,7 +72,7 @@ func shortName(name string) string {
 	return short
 }
 
-// Manifest returns the URL of the stay's manifest, or "" where the pages cannot be installed.
+// Manifest returns the URL of the stay's manifest, or "" where the pages cannot be installed as an app, such as at a kiosk.
 func (p *page) Manifest() string {
 	if p.Kiosk || p.Gone || p.Flow.Stay == nil {
 		return ""
@@ -83,7 +83,7 @@ func (p *page) Manifest() string {
 // TouchIcon returns the URL of the icon for the home screen of iOS.
 func (p *page) TouchIcon() string { return kit.IconURL(p.Property.GetAccent(), kit.TouchIcon) }
 
-// isApple reports whether an installed app has its own cookies on this kind of device (an iPhone or iPad). It then needs its own link to
+// isApple reports whether the kind of device is an iPhone or iPad. There, an installed app has its own cookies, so it needs its own link to
 // open the stay.
 func isApple(device string) bool { return device == "iPhone" || device == "iPad" }
 
@@ -92,9 +92,9 @@ func (p *page) Sentences() []string {
 	return []string{"noGreeting", "noKey", "choose", "sending", "show", "over", "expired", "ended"}
 }
 
-// showGreeted handles the page that a phone opens with the QR code of a kiosk, to open a door with its SmartKey without internet. The code
-// is a greeting, a challenge in the fragment of the URL, which the server does not get. The script reads it and shows the phone's signed
-// answer. The service worker of the phone stores the page, so it works offline.
+// showGreeted handles the page that a phone opens with the QR code of a kiosk, to open a door with its SmartKey without internet. The QR
+// code has a greeting: a challenge in the fragment of the URL, which browsers do not send to the server. The script reads the greeting and
+// shows the phone's signed answer. The service worker of the phone stores the page, so it works offline.
 func (s *site) showGreeted(x *exchange) error {
 	p := x.newPage(nil, "web.greeted.title")
 	p.LookURL, p.Stored = "", true // no choice of colors or language: a reload would lose the greeting
@@ -109,10 +109,11 @@ func (s *site) showOffline(x *exchange) error {
 	return x.render(http.StatusOK, "offline", p)
 }
 
-// KeptAt returns the HTML element in which the script shows at what time the phone stored a part of the stay.
+// KeptAt returns an empty HTML element. The script fills in at what time the phone stored a part of the stay.
 func (p *page) KeptAt() template.HTML { return "<time data-at></time>" }
 
-// CodeVersion returns a hash of the states of the codes. If it changes, the phone stores the page of the PINs again.
+// CodeVersion returns a hash of the states of the codes at the doors, without the PINs. If it changes, the phone stores the page of the
+// PINs again.
 func (v pinView) CodeVersion() string {
 	h := fnv.New64a()
 	for _, d := range v.Doors {

@@ -42,7 +42,8 @@ func (s *site) showMessages(x *exchange) error {
 	return x.messagesPage(http.StatusOK, v)
 }
 
-// messages loads a page of the conversation: the newest messages, or those of a page token.
+// messages loads a page of the conversation: the newest messages, or those of a page token. For a device without a conversation, v is
+// Closed.
 func (x *exchange) messages(token string) (v messagesView, err error) {
 	got, err := x.site.api.Messages.ListMessages(x.callContext(), &guestv1.ListMessagesRequest{NewestFirst: true, PageToken: token, PageSize: shownMessages})
 	if err != nil {
@@ -72,7 +73,8 @@ func (x *exchange) messagesPage(status int, v messagesView, wrongs ...wrong) err
 	return x.render(status, "messages", p)
 }
 
-// sendMessage handles the form with a new message to the property.
+// sendMessage handles the form with a new message to the property. An empty text sends nothing. A text that is too long, or one of too
+// many, is shown again with an error.
 func (s *site) sendMessage(x *exchange) error {
 	text := x.Value("text")
 	if text == "" {
@@ -99,8 +101,8 @@ func (s *site) sendMessage(x *exchange) error {
 	return x.messagesPage(http.StatusUnprocessableEntity, v, wrong{ID: "f-text", Text: x.words(x.flow.Stay.GetProperty()).T(kind)})
 }
 
-// followMessages handles the event stream of the open conversation. It sends an event for each new message, and the page then reloads its
-// messages.
+// followMessages handles the event stream of the open conversation. It sends an event for each new message after the last one that the page
+// knows. The page then reloads its messages.
 func (s *site) followMessages(x *exchange) error {
 	after, _ := strconv.ParseInt(cmp.Or(x.R.Header.Get("Last-Event-ID"), x.R.URL.Query().Get("after")), 10, 32)
 	stream, err := s.api.Messages.WatchMessages(x.callContext(), &guestv1.WatchMessagesRequest{After: int32(max(after, 0))})

@@ -20,14 +20,14 @@ type openView struct {
 // openSentence is a text that the script shows about a door: the message web.open.KIND.
 type openSentence struct{ Kind, Tone string }
 
-// openSentences are the results of opening a door in docs/smartkey.md, section 21, and those refusals that a guest can resolve.
+// openSentences are the results of opening a door in docs/smartkey.md, section 21, and the refusals that a guest can resolve.
 var openSentences = []openSentence{
 	{"press", ""}, {"sending", ""}, {"opened", "ok"}, {"refused", "bad"}, {"refused.notYetValid", "bad"}, {"refused.staleList", "bad"}, {"refused.clockUntrusted", "bad"},
 	{"refused.revoked", "bad"}, {"failed", "bad"}, {"expired", "warn"}, {"unknown", "warn"}, {"offline", "warn"}, {"away", "warn"}, {"unreachable", "warn"}, {"slow", "warn"},
 	{"ended", "bad"}, {"moved", "warn"}, {"cannotKeep.insecure", ""}, {"cannotKeep.unable", ""}, {"cannotKeep.storage", ""}, {"notReady", ""}, {"noDoor", ""},
 }
 
-// openView returns the data for opening doors from the page. A kiosk opens none.
+// openView returns the data for opening doors from the page. A kiosk opens none, nor does a session that does not get the PIN.
 func (x *exchange) openView() openView {
 	withheld := x.flow.Stay.GetPinWithheld()
 	return openView{
@@ -36,7 +36,8 @@ func (x *exchange) openView() openView {
 	}
 }
 
-// keyLink handles the script's request for a link that sets up the SmartKey of this browser.
+// keyLink handles the script's request for a link that sets up the SmartKey of this browser. The link replaces an earlier one that was not
+// used.
 func (s *site) keyLink(x *exchange) error {
 	made, err := s.api.Stays.CreateSmartKeyLink(x.callContext(), &guestv1.CreateSmartKeyLinkRequest{})
 	if err != nil {

@@ -18,9 +18,9 @@ type page struct {
 	Flow     flow
 	Refresh  int    // seconds until the script loads the page again; 0: never
 	Stored   bool   // a phone stores the page for use without a connection
-	Gone     bool   // this device no longer has the stay: the script deletes what it stored
+	Gone     bool   // this device no longer has the stay: the script deletes what the device stored of it
 	Idle     string // at a kiosk, the mode of the page's script: guest, code, start, closed or cut (see ts/kiosk.ts)
-	Called   bool   // staff were called: the page does not offer it again
+	Called   bool   // staff were just called: the page does not offer to call them again
 	OnPhone  bool   // the page itself has the QR code for the guest's phone, so its foot does not link to it
 
 	prefix string // prefix of input names at a kiosk, see Name
@@ -49,13 +49,13 @@ func (x *exchange) newPage(face *guestv1.PropertyFace, title string, kv ...any) 
 	return p
 }
 
-// secretPages are the names of pages that show PINs or a new link, also as a QR code. Compression would reveal them, see
-// [kit.Exchange.Render].
+// secretPages are the names of pages that show PINs or a new link, also as a QR code. They are not compressed, because the compressed size
+// would reveal a secret: see [kit.Exchange.Render].
 var secretPages = map[string]bool{"key": true, "newlink": true, "phone": true}
 
 // render executes the template with this name and sends it with an HTTP status.
 func (x *exchange) render(status int, name string, p *page) error {
-	// On a 404 without the stay, the device no longer has it.
+	// After a 404 without a loaded stay, this device no longer has the stay.
 	p.Gone = p.Gone || status == http.StatusGone || status == http.StatusNotFound && x.flow.Stay == nil
 	p.Keeps = p.Keeps && !p.Kiosk // a kiosk offers no choice of colors or language on a page with answers
 	return x.Render(status, name, p, secretPages[name])

@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// showPartySize handles the page on which a kiosk asks how many people stay. The PMS possibly sent no number or a wrong one, or a companion
-// has not come.
+// showPartySize handles the page on which a kiosk asks how many people stay: the PMS possibly sent no number or a wrong one, or a companion
+// has not come. If the number cannot be corrected, it redirects to the check-in.
 func (s *site) showPartySize(x *exchange) error {
 	if !x.flow.CorrectsParty() {
 		return x.Redirect(x.flow.CheckIn())
@@ -43,7 +43,7 @@ func (x *exchange) partySize(status int, problem string, kv ...any) error {
 }
 
 // setParty stores the posted number of people. If the API refuses it, problem is the message kind of the reason, and kv are its parameters.
-// err is any other error.
+// problem is "" otherwise. err is any other error. The API adds or removes companions to match the number.
 func (x *exchange) setParty() (problem string, kv []any, err error) {
 	_, err = x.site.api.Forms.SetParty(x.callContext(), &guestv1.SetPartyRequest{
 		AdultCount: parseCount(x.Value("adults")), ChildCount: parseCount(x.Value("children")),

@@ -11,7 +11,7 @@ import (
 type peopleView struct {
 	Sent  string // id of the guest to whom a link was sent
 	Bad   string // id of the guest whose posted address is invalid
-	Kept  string // id of a companion who has answered on a link of their own: only the desk changes their link or removes them
+	Kept  string // id of a companion who has answered on a link of their own: only the front desk can change their link or remove them
 	Minor string // id of a minor who gets no link until the main guest has entered a date of birth
 	Party partyView
 	Wrong template.HTML // why the API refused the number of people, or ""
@@ -43,7 +43,8 @@ func (x *exchange) people(status int, v peopleView) error {
 	return x.render(status, "people", p)
 }
 
-// saveParty handles the form with the number of people on the guest's own device.
+// saveParty handles the form with the number of people on the guest's own device. Companions are added or removed to match; those with
+// answers stay.
 func (s *site) saveParty(x *exchange) error {
 	problem, kv, err := x.setParty()
 	if err != nil {
@@ -55,7 +56,7 @@ func (s *site) saveParty(x *exchange) error {
 	return x.Redirect(x.flow.Below("people"))
 }
 
-// parseCount parses a number of people. It returns -1 for anything else, so that the API refuses it.
+// parseCount parses a number of people, from 0 to 999. It returns -1 for any other text, so that the API refuses it.
 func parseCount(text string) int32 {
 	n := int32(0)
 	for _, c := range text {

@@ -25,8 +25,8 @@ type profileView struct {
 // profilePath returns the URL of the page on which guests see their profile, the data that a property stores for their next stay.
 func profilePath(propertyID string) string { return "/g/profile/" + url.PathEscape(propertyID) }
 
-// findProfile handles /g/profile without a property. It moves to the page of the only property. With several, it shows where to find the right
-// URL.
+// findProfile handles /g/profile without a property. It redirects to the page of the only property. If there are several, it shows where to
+// find the right URL.
 func (s *site) findProfile(x *exchange) error {
 	found, err := s.api.Links.GetProperty(x.callContext(), &guestv1.GetPropertyRequest{})
 	if err == nil {
@@ -40,7 +40,8 @@ func (s *site) findProfile(x *exchange) error {
 	return x.render(http.StatusOK, "problem", p)
 }
 
-// profileOf wraps a handler h of the profile pages. It loads the property of the URL and passes it to h.
+// profileOf wraps a handler h of the profile pages. It takes the session of a profile link from the cookie, if there is one, and passes the
+// property of the URL to h.
 func (s *site) profileOf(h func(x *exchange, at *guestv1.GetPropertyResponse) error) handler {
 	return func(x *exchange) error {
 		id := x.R.PathValue("property")
@@ -56,7 +57,7 @@ func (s *site) profileOf(h func(x *exchange, at *guestv1.GetPropertyResponse) er
 	}
 }
 
-// showProfile handles the profile page. With a session of a profile link it shows the stored data, and otherwise the form that requests a
+// showProfile handles the profile page. With the session of a profile link it shows the stored data, otherwise the form that requests a
 // link.
 func (s *site) showProfile(x *exchange, at *guestv1.GetPropertyResponse) error {
 	done := x.R.URL.Query().Get("done")
@@ -86,7 +87,8 @@ func (x *exchange) profilePage(status int, at *guestv1.GetPropertyResponse, v pr
 	return x.render(status, "profile", p)
 }
 
-// changeProfile handles the forms of the page. "forget" deletes the profile, "close" only ends the session, and otherwise a link is mailed.
+// changeProfile handles the forms of the page. "forget" deletes the profile, "close" only deletes the session's cookie. Any other form
+// requests a mail with a link; the response does not reveal whether there is a profile.
 func (s *site) changeProfile(x *exchange, at *guestv1.GetPropertyResponse) error {
 	id := at.GetData().GetId()
 	switch x.Value("do") {
@@ -112,12 +114,12 @@ func (s *site) changeProfile(x *exchange, at *guestv1.GetPropertyResponse) error
 	return x.Redirect(profilePath(id) + "?done=asked")
 }
 
-// downloadProfile handles the download of the profile as a JSON file.
+// downloadProfile handles the download of the profile as a JSON file. It needs the session of a profile link.
 func (s *site) downloadProfile(x *exchange, _ *guestv1.GetPropertyResponse) error {
 	return s.downloadData(x)
 }
 
-// openProfile stores the session of a profile link in a cookie of this device and moves to the profile.
+// openProfile stores the session of a profile link in a cookie of this device and redirects to the profile.
 func (x *exchange) openProfile(session *guestv1.Session) error {
 	id := session.GetProfilePropertyId()
 	if !cookieID.MatchString(id) {

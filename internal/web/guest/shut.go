@@ -16,15 +16,15 @@ const (
 	tryFromTime  try = "fromTime" // come back when the code becomes valid
 	tryWait      try = "wait"     // wait until the lock has the code
 	tryPressure  try = "pressure" // push or pull the door to free a jammed bolt
-	tryPhone     try = "phone"    // open it with the phone
-	tryNoCode    try = "noCode"   // do not type it again
+	tryPhone     try = "phone"    // open it with the phone (a SmartKey)
+	tryNoCode    try = "noCode"   // there is no working code: do not type it again
 )
 
-// cutOff are the reasons for which no command reaches a door's lock. A phone does not open such a door either.
+// cutOff are the reasons for which no command reaches a door's lock. A SmartKey on a phone does not open such a door either.
 var cutOff = []string{"noLock", "noBridge", "bridgeRevoked", "spaceInactive", "lockOffline"}
 
-// triesAt returns the advice for a door that does not open, in the order of the page. The last step is always to call the property. phone means
-// that this device can have a SmartKey.
+// triesAt returns the advice for a door that does not open, in the order of the page. The last step is always to call the property. phone
+// means that this device can have a SmartKey, a token that opens doors.
 //
 //	the door                                  tries
 //	has no lock, no code, or is cut off       do not type it again

@@ -9,12 +9,13 @@ import (
 // signView is the form in which a guest signs the answers, with a drawing.
 type signView struct {
 	Guest  *guestv1.StayGuest
-	Shown  string               // version of the shown answers: the signature counts only for this version
+	Shown  string               // version of the shown answers: a signature is valid only for the version that was shown
 	Fields []*guestv1.FormField // the answers that are signed
 	Small  bool                 // the posted drawing was too small
 }
 
-// toSign returns the answers that the next guest can sign on this page. It returns nil if the check-in does not wait for a drawn signature.
+// toSign returns the answers that the next guest can sign on this page. It returns nil if the check-in does not wait for a drawn signature
+// of that guest.
 func (x *exchange) toSign(c *guestv1.CheckIn) (*signView, error) {
 	if c.GetStage() != "signature" || len(c.GetUnsignedGuestIds()) == 0 {
 		return nil, nil
@@ -38,7 +39,8 @@ func (x *exchange) toSign(c *guestv1.CheckIn) (*signView, error) {
 	return v, nil
 }
 
-// sign stores the posted drawing as the guest's signature.
+// sign stores the posted drawing as the signature of the posted guest. The API refuses a drawing that is too small, or answers that have
+// changed. A guest who has signed keeps that signature.
 func (x *exchange) sign() error {
 	_, err := x.site.api.Forms.SignForm(x.callContext(), &guestv1.SignFormRequest{GuestId: x.Value("guest"), Shown: x.Value("shown"), Drawing: x.Value("drawing")})
 	return err

@@ -15,7 +15,8 @@ import (
 func (s *site) deviceStay(h handler) handler { return s.deviceSession(withStay(h)) }
 
 // deviceSession wraps a handler of a page of a stay. It takes the session of the stay from the device's cookie. Without one, the response
-// is the same as for an unknown stay. A device without any stay gets the page on which the guest can paste a link.
+// is the same as for an unknown stay. If the API reports that the session has ended, renderEnded answers. A device without any stay gets
+// the page on which the guest can paste a link.
 func (s *site) deviceSession(h handler) handler {
 	return func(x *exchange) error {
 		id := x.R.PathValue("id")
@@ -40,16 +41,16 @@ func (s *site) deviceSession(h handler) handler {
 	}
 }
 
-// renderEnded answers a request whose session has ended. If the session was ended before its expiry, the page shows why, and the device keeps the
-// token as the proof that it had the stay. Nothing is stored about other sessions, such as those of an erased guest: the page says what can be the
-// reason, and the device forgets the token.
+// renderEnded answers a request whose session has ended. If the session was ended before its expiry, the page shows why, and the device
+// keeps the token as the proof that it had the stay. About other sessions, such as those of an erased guest, nothing is stored: the page
+// lists possible reasons, and the device forgets the token.
 func (x *exchange) renderEnded(id string) error {
 	found, err := x.site.api.Links.GetEndedSession(x.callContextOf(""), &guestv1.GetEndedSessionRequest{Token: x.token})
 	switch {
 	case err != nil && x.site.Fault(err).Kind != fault.NotFound:
 		return err
 	case x.Scripted():
-		return x.Redirect("/g/stays/" + id) // a script cannot show this page itself, so it loads the stay
+		return x.Redirect("/g/stays/" + id) // a script cannot show this page, so it loads the stay, whose response is this page
 	case err != nil:
 		if x.wantsPage() {
 			x.dropStay(id)
@@ -61,7 +62,7 @@ func (x *exchange) renderEnded(id string) error {
 	return x.renderGone(http.StatusGone, found.GetData().GetProperty(), "web.ended")
 }
 
-// dropStay makes the device forget its session of a stay.
+// dropStay deletes the cookies of a stay on this device: its session, and the door where it was found.
 func (x *exchange) dropStay(id string) {
 	x.DropCookie(stayCookie + id)
 	x.DropCookie(doorCookie + id)
@@ -104,7 +105,7 @@ func (x *exchange) keptStay(except string) string {
 	return ""
 }
 
-// loadStay loads the stay of the exchange's session into x.flow.
+// loadStay loads the stay of the exchange's session into x.flow. It fails with NotFound if that is not the stay in the URL.
 func (x *exchange) loadStay() error {
 	x.flow.Stay = nil
 	found, err := x.site.api.Stays.GetStay(x.callContext(), &guestv1.GetStayRequest{})
@@ -118,7 +119,7 @@ func (x *exchange) loadStay() error {
 	return nil
 }
 
-// stayPage returns the data of a page of the stay. title is a message kind.
+// stayPage returns the data of a page of the stay. title is a message kind, and kv are names and values of its parameters.
 func (x *exchange) stayPage(title string, kv ...any) *page {
 	p := x.newPage(x.flow.Stay.GetProperty(), title, kv...)
 	p.Back = x.flow.Home()
@@ -135,11 +136,11 @@ type stayView struct {
 	Doors  pinView
 	openView
 	Stage string // kind of the title message of the check-in's stage
-	Rules bool   // the page links to the house rules, because no open task does
-	Apple bool   // an installed app has its own cookies, so it needs its own link
+	Rules bool   // the page links to the house rules, because no open task links to them
+	Apple bool   // on this device, an installed app has its own cookies, so it needs its own link
 }
 
-// showStay handles the first page of the stay, with the list of tasks.
+// showStay handles the first page of the stay, with the list of tasks. It shows the doors, but no PIN.
 func (s *site) showStay(x *exchange) error {
 	p := x.stayPage("web.stay.title")
 	p.Back = ""
@@ -227,7 +228,7 @@ func (s *site) acceptRules(x *exchange) error {
 	return x.Redirect(x.flow.Home())
 }
 
-// minors returns the companions for whom this guest decides what is shared, because they are minors.
+// minors returns the companions for whom this guest decides which data the PMS gets, because they are minors.
 func minors(stay *guestv1.Stay) (out []*guestv1.StayGuest) {
 	for _, g := range stay.GetGuests() {
 		if g.GetMayShare() && g.GetMinor() && g.GetRole() == "companion" {
@@ -254,7 +255,7 @@ type lawView struct {
 	Reason *guestv1.FormReason
 }
 
-// newLawView returns the fields of a form that the law requires.
+// newLawView returns the fields of a form that the law requires, not those that only the property asks for. A nil form has none.
 func newLawView(form *guestv1.Form) (v lawView) {
 	for _, step := range form.GetSteps() {
 		if step.GetReason().GetKind() != "law" {
@@ -270,10 +271,11 @@ func newLawView(form *guestv1.Form) (v lawView) {
 	return v
 }
 
-// showSharing handles the page on which the guest decides which data the PMS gets.
+// showSharing handles the page on which the guest decides which data the PMS gets. A kiosk whose session is not allowed to decide goes on
+// with the check-in.
 func (s *site) showSharing(x *exchange) error {
 	if x.flow.Kiosk && x.flow.Shares() == "" {
-		return x.Redirect(x.flow.CheckIn()) // only another device may decide
+		return x.Redirect(x.flow.CheckIn()) // only another device is allowed to decide
 	}
 	v := shareView{Minors: minors(x.flow.Stay), Law: newLawView(nil)}
 	if own := x.flow.Self(); own != nil {
@@ -313,7 +315,8 @@ func (x *exchange) keepShared() {
 	}
 }
 
-// saveSharing handles the form in which the guest decides which data the PMS gets.
+// saveSharing handles the form in which the guest decides which data the PMS gets, and whether the property keeps the answers for the next
+// stay. A minor shares the same groups as the guest, or none.
 func (s *site) saveSharing(x *exchange) error {
 	if x.flow.Kiosk && x.flow.Shares() == "" {
 		return x.Redirect(x.flow.CheckIn()) // another device has decided meanwhile
@@ -340,7 +343,7 @@ func (s *site) saveSharing(x *exchange) error {
 	return x.Redirect(x.flow.Home())
 }
 
-// help handles the button that calls a member of staff.
+// help handles the button that calls a member of staff, with a notice and a mail.
 func (s *site) help(x *exchange) error {
 	if _, err := s.api.CheckIns.RequestHelp(x.callContext(), &guestv1.RequestHelpRequest{}); err != nil {
 		return err
@@ -351,7 +354,8 @@ func (s *site) help(x *exchange) error {
 	return x.render(http.StatusOK, "help", p)
 }
 
-// showUnknown handles URLs below a stay that have no page. A browser may load the URL of a form again later: it is redirected to the stay.
+// showUnknown handles URLs below a stay that have no page. A browser can load the URL of a posted form again later: for these URLs it
+// redirects to the stay.
 func (s *site) showUnknown(x *exchange) error {
 	switch x.R.PathValue("rest") {
 	case "", "help", "end":
@@ -360,7 +364,8 @@ func (s *site) showUnknown(x *exchange) error {
 	return x.notFound()
 }
 
-// beforeTheEnd wraps a handler of a page that only makes sense before the end of the stay. Afterwards it moves to the stay.
+// beforeTheEnd wraps a handler of a page that only makes sense before the end of the stay. Afterwards it redirects to the first page of the
+// stay.
 func beforeTheEnd(h handler) handler {
 	return func(x *exchange) error {
 		if x.flow.Stay.GetCheckIn().GetStage() == "ended" {
@@ -370,7 +375,7 @@ func beforeTheEnd(h handler) handler {
 	}
 }
 
-// endSession handles the button that removes the stay from this device.
+// endSession handles the button that removes the stay from this device. It also ends the session on the server.
 func (s *site) endSession(x *exchange) error {
 	if _, err := s.api.Stays.EndSession(x.callContext(), &guestv1.EndSessionRequest{}); err != nil {
 		return err

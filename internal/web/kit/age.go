@@ -7,7 +7,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Ago renders how long ago a moment was, such as "3 min ago". From one hour on it renders the moment itself, like [Page.When].
+// Ago renders how long ago a moment was, such as "3 min ago". After one hour, or for a moment in the future, it renders the moment itself,
+// like [Page.When]. It returns "" for nil.
 func (p *Page) Ago(at *timestamppb.Timestamp) template.HTML {
 	if at == nil {
 		return ""
@@ -21,7 +22,7 @@ func (p *Page) Ago(at *timestamppb.Timestamp) template.HTML {
 	return p.When(at)
 }
 
-// When renders a moment as short as is clear: "14:40" today, "yesterday 23:10", and date and time for other days.
+// When renders a moment as short as is clear: "14:40" today, "yesterday 23:10", and date and time for other days. It returns "" for nil.
 func (p *Page) When(at *timestamppb.Timestamp) template.HTML {
 	if at == nil {
 		return ""
@@ -39,7 +40,7 @@ func (p *Page) When(at *timestamppb.Timestamp) template.HTML {
 	return p.aged(at, p.Stamp(at))
 }
 
-// isFar reports whether a time is so far from now that its date needs the year: more than half a year.
+// isFar reports whether a time is more than half a year before or after now. Its date then needs the year.
 func (p *Page) isFar(t time.Time) bool { return p.now.Sub(t).Abs() > 183*24*time.Hour }
 
 // Short renders the date of a moment in short, such as "Sat 21 Nov", or with its year if it is far from now: "21 November 2025".

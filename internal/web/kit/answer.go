@@ -15,7 +15,8 @@ type Answer struct {
 	Kind  string // how to show Value: date, country, choice or text
 }
 
-// AnswersOf returns the answers that a guest has given, in the order of the form. Questions without an answer are left out.
+// AnswersOf returns the answers that a guest has given, in the order of the form. Answers to questions of the property come last, sorted by
+// name. Questions without an answer are left out.
 func AnswersOf(of *guestv1.Person) (answers []Answer) {
 	add := func(kind, field, value string) {
 		if value != "" {

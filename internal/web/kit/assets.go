@@ -63,10 +63,11 @@ func newAsset(name string, content []byte) *asset {
 	return &asset{kind: mime.TypeByExtension(path.Ext(name)), plain: content, zipped: zip(content), tag: fmt.Sprintf(`"%x"`, sum[:8])}
 }
 
-// URL returns the URL of a file. name is without the hash, such as guest.css.
+// URL returns the URL of a file under /static. name is without the hash, such as guest.css.
 func (a *assets) URL(name string) string { return "/static/" + a.names[name] }
 
-// serve answers a request for a file of /static. Browsers may cache the file forever.
+// serve answers a request for a file of /static, which browsers can cache forever. A name without a hash is not found, because its content
+// can change.
 func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	f, ok := a.byName[r.PathValue("name")]
 	if !ok || hashed.FindStringSubmatch(r.PathValue("name")) == nil {
@@ -77,8 +78,8 @@ func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	f.write(w, r)
 }
 
-// ServeWorker returns the handler of a service worker's script. keeps are the files that the worker stores for offline use. Their hashed names
-// are in the script, so browsers install a new worker when one of them changes.
+// ServeWorker returns the handler of a service worker's script. name is the file of the script. keeps are the files that the worker stores
+// for offline use. Their hashed names are in the script, so browsers install a new worker when one of them changes.
 func (k *Kit) ServeWorker(name string, keeps ...string) http.HandlerFunc {
 	var kept []string
 	for _, plain := range keeps {
@@ -126,15 +127,15 @@ func acceptsGzip(r *http.Request) bool {
 
 var zippers = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed); return z }}
 
-// mayCompress reports whether the response to r may be compressed. It prevents BREACH: another site makes the browser load a page with a text
-// of its choice, and learns from the compressed size whether the page contains that text. So only requests from this site get a compressed
-// page. [Exchange.Render] also leaves pages with a secret uncompressed.
+// mayCompress reports whether it is safe to compress the response to r, and the browser accepts gzip. It prevents the attack BREACH:
+// another site makes the browser load a page with a text of its choice, and learns from the compressed size whether the page contains that
+// text. So only requests from this site get a compressed page. [Exchange.Render] also leaves pages with a secret uncompressed.
 func mayCompress(r *http.Request) bool {
 	from := r.Header.Get("Sec-Fetch-Site") // empty in old browsers and without TLS
 	return (from == "" || from == "same-origin" || from == "none") && acceptsGzip(r)
 }
 
-// write sends a complete page. compress means with gzip.
+// write sends a complete page, compressed with gzip if compress is true.
 func (x *Exchange) write(status int, body []byte, compress bool) {
 	if compress {
 		var b bytes.Buffer

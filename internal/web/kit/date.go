@@ -7,7 +7,7 @@ import (
 )
 
 // DateParts splits a date into day, month and year for the three boxes of an input. value is a stored date (YYYY-MM-DD) or, after a failed
-// attempt, the text that DateFrom returned. It returns three empty parts for "".
+// attempt, the text that DateFrom returned. It always returns three parts, all empty for "".
 func DateParts(value string) []string {
 	if parts := strings.SplitN(value, "-", 3); len(parts) == 3 && len(parts[0]) == 4 {
 		return []string{strings.TrimLeft(parts[2], "0"), strings.TrimLeft(parts[1], "0"), parts[0]}
@@ -16,7 +16,7 @@ func DateParts(value string) []string {
 }
 
 // DateFrom joins the three boxes of a date input to YYYY-MM-DD. month may be a number or a name. It returns an invalid date as typed, with
-// spaces between the boxes, so that the API refuses it. It returns "" for three empty boxes.
+// spaces between the boxes, so that the API refuses it and the page can show it again. It returns "" for three empty boxes.
 func (w Words) DateFrom(day, month, year string) string {
 	if day+month+year == "" {
 		return ""
@@ -34,7 +34,8 @@ func (w Words) DateFrom(day, month, year string) string {
 	return fmt.Sprintf("%04d-%02d-%02d", y, m, d)
 }
 
-// monthNamed returns the number of the month with this name in the language, or 0. At least the first three letters must be given.
+// monthNamed returns the number of the month with this name in the language, or 0. name has at least three letters of it; the first month
+// that matches counts.
 func (w Words) monthNamed(name string) int {
 	name = strings.TrimSuffix(strings.ToLower(name), ".")
 	for m := 1; m <= 12 && len(name) >= 3; m++ {

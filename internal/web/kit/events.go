@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// beat is the interval of keep-alive comments in an event stream, so that proxies do not close it.
+// beat is the interval of the keep-alive comments that Follow sends, so that proxies do not close the stream.
 const beat = 20 * time.Second
 
 // Follow sends server-sent events to an open page until receive fails or the browser disconnects. receive blocks until the next event and

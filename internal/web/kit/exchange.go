@@ -18,7 +18,7 @@ import (
 type Exchange struct {
 	W http.ResponseWriter
 	R *http.Request
-	// IgnoreChosenLanguage makes the page ignore the language that was chosen on the device.
+	// IgnoreChosenLanguage makes the page ignore the language that a person chose on the device.
 	IgnoreChosenLanguage bool
 
 	area  *Area
@@ -35,7 +35,8 @@ func (a *Area) NewExchange(w http.ResponseWriter, r *http.Request) *Exchange {
 // maxForm is the maximum size of a posted form in bytes.
 const maxForm = 64 << 10
 
-// ParseForm parses the body of a POST, also one with uploaded files. It returns false if the body is invalid or larger than maxForm.
+// ParseForm parses the body of a POST, also one with uploaded files. It returns false if the body is invalid or larger than maxForm. For
+// other methods it does nothing and returns true.
 func (x *Exchange) ParseForm() bool { return x.ParseFormOf(maxForm) }
 
 // ParseFormOf is [Exchange.ParseForm] with another maximum size in bytes.
@@ -67,8 +68,8 @@ func (x *Exchange) Key() string {
 	return ""
 }
 
-// callKey returns the idempotency key for API calls of the posted form, or "". It is a hash of the form's key and values: a form that is sent
-// twice has the same key, and a changed form another.
+// callKey returns the idempotency key for API calls of the posted form, or "" if the form has no key. It is a hash of the form's key and
+// values: the same for a form that is sent twice, and another for a changed form.
 func (x *Exchange) callKey() string {
 	key := x.Key()
 	if key == "" {
@@ -78,8 +79,8 @@ func (x *Exchange) callKey() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// Value returns the posted value of an input without spaces around it, and with "\n" between lines: browsers post "\r\n". It ignores the
-// random prefix that input names have at a kiosk, which ends in "~".
+// Value returns the first posted value of an input, or "". It trims spaces, and replaces "\r\n", which browsers post, by "\n". It ignores
+// the random prefix that input names have at a kiosk, which ends in "~".
 func (x *Exchange) Value(name string) string {
 	for full, values := range x.R.PostForm {
 		if plain := full[strings.LastIndexByte(full, '~')+1:]; plain == name && len(values) > 0 {
@@ -89,7 +90,7 @@ func (x *Exchange) Value(name string) string {
 	return ""
 }
 
-// HasTyped reports whether the page must show the posted values instead of the stored ones. That is so only for the GET of
+// HasTyped reports whether the page must show the posted values instead of the stored ones. It is true only for the GET of
 // [Exchange.typedRequest], which renders a half-filled form again after a choice of colors or language.
 func (x *Exchange) HasTyped() bool { return x.R.Method == http.MethodGet && len(x.R.PostForm) > 0 }
 
@@ -97,7 +98,8 @@ func (x *Exchange) HasTyped() bool { return x.R.Method == http.MethodGet && len(
 // follows a redirect would load the next page twice, and a kiosk shows a code only once.
 func (x *Exchange) Scripted() bool { return x.R.Header.Get("Latchkey-Script") != "" }
 
-// Redirect sends the browser to another page, or the URL to a script: see [Exchange.Scripted]. It always returns nil.
+// Redirect sends the browser to another page with 303. A script gets the URL in a header instead: see [Exchange.Scripted]. It always
+// returns nil.
 func (x *Exchange) Redirect(url string) error {
 	if x.Scripted() {
 		x.W.Header().Set("Latchkey-Location", url)
@@ -109,7 +111,7 @@ func (x *Exchange) Redirect(url string) error {
 	return nil
 }
 
-// Address returns the complete URL of a path of this server.
+// Address returns the complete URL of a path of this server, with the host of the request.
 func (x *Exchange) Address(path string) string {
 	scheme := "http"
 	if x.area.Secure(x.R) {
@@ -118,8 +120,8 @@ func (x *Exchange) Address(path string) string {
 	return (&url.URL{Scheme: scheme, Host: x.R.Host}).String() + path
 }
 
-// Render executes the template of a page within the layout and sends it. page embeds a [Page]. secret means that the page shows a secret:
-// it is not compressed, see [mayCompress].
+// Render executes the template of a page within the layout and sends it. page embeds a [Page]. If a template fails, Render returns the
+// error and sends nothing. secret means that the page shows a secret: it is not compressed, see [mayCompress].
 func (x *Exchange) Render(status int, name string, page interface{ setMain(template.HTML) }, secret bool) error {
 	var main, b bytes.Buffer
 	if err := x.area.templates.ExecuteTemplate(&main, pageBlock(name), page); err != nil {
@@ -134,7 +136,8 @@ func (x *Exchange) Render(status int, name string, page interface{ setMain(templ
 	return nil
 }
 
-// CookieName returns the stored name of a cookie. With TLS it has the prefix __Host-, so other hosts of the domain cannot set it.
+// CookieName returns the name under which the browser stores a cookie. With TLS it has the prefix __Host-, so that other hosts of the
+// domain cannot set it.
 func (x *Exchange) CookieName(name string) string {
 	if x.area.Secure(x.R) {
 		return "__Host-" + name
@@ -151,7 +154,7 @@ func (x *Exchange) Cookie(name string) string {
 	return c.Value
 }
 
-// SetCookie stores a cookie until a time. With the zero time, the browser deletes it when it closes.
+// SetCookie stores a cookie in the browser until a time. With the zero time, the browser deletes the cookie when the browser closes.
 func (x *Exchange) SetCookie(name, value string, until time.Time) {
 	http.SetCookie(x.W, &http.Cookie{
 		Name: x.CookieName(name), Value: value, Path: "/", Expires: until, Secure: x.area.Secure(x.R), HttpOnly: true, SameSite: http.SameSiteLaxMode,

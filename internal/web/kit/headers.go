@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// setHeaders sets the security headers of every page. They are sent with errors, too.
+// setHeaders sets the security headers of every page and every error page.
 func (x *Exchange) setHeaders() {
 	h := x.W.Header()
 	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'nonce-"+x.nonce+"' 'strict-dynamic'; style-src 'self'; img-src 'self' data:; font-src 'self'; "+
@@ -42,7 +42,7 @@ func Permissions(used ...string) string {
 	return strings.Join(off, ", ")
 }
 
-// Protect wraps next against CSRF. Requests that may change something and come from a page of another site go to refuse instead.
+// Protect wraps next against CSRF. Requests other than GET, HEAD and OPTIONS that come from a page of another site go to refuse instead.
 func Protect(next, refuse http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(refuse)

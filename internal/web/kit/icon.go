@@ -28,8 +28,8 @@ const (
 
 var iconName = regexp.MustCompile(`^([0-9a-f]{6})-(180|192|512)\.png$`)
 
-// IconURL returns the URL of an app icon. accent is the property's colour, or "". The URL contains colour and size, so browsers can cache the
-// icon forever.
+// IconURL returns the URL of an app icon. accent is the property's colour, or "" for defaultAccent. size is one of the sizes above. The URL
+// contains colour and size, so browsers can cache the icon forever.
 func IconURL(accent string, size int) string {
 	c, ok := parseColour(accent)
 	if !ok {
@@ -59,7 +59,8 @@ func serveIcon(w http.ResponseWriter, r *http.Request) {
 // shades is the number of mixed colours between background and key. They smooth the edges of the key.
 const shades = 16
 
-// drawIcon draws the key. It stays within the middle 80 % of the image, because devices crop icons to other shapes.
+// drawIcon draws the white key on the color ground. The key stays within the middle 80 % of the image, because devices crop icons to other
+// shapes.
 func drawIcon(ground colour, size int) image.Image {
 	palette := make(color.Palette, shades+1)
 	for i := range palette {
@@ -79,8 +80,8 @@ func drawIcon(ground colour, size int) image.Image {
 	return out
 }
 
-// keyDistance returns the distance of a point from the outline of the key in a square of length 1. It is negative inside the key, which has a
-// ring, a shaft and two teeth.
+// keyDistance returns the distance of a point from the outline of the key. The image is a square of length 1. It is negative inside the
+// key, which has a ring, a shaft and two teeth.
 func keyDistance(x, y float64) float64 {
 	box := func(left, top, right, bottom float64) float64 {
 		dx, dy := max(left-x, x-right), max(top-y, y-bottom)

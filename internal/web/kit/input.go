@@ -26,7 +26,7 @@ type Option struct{ Value, Kind, Text string }
 // ID returns the HTML id of the field.
 func (i Input) ID() string { return "f-" + i.Name }
 
-// Has reports whether the box with this value is checked.
+// Has reports whether the box with this value is checked, in an input of the type "boxes".
 func (i Input) Has(value string) bool { return slices.Contains(strings.Fields(i.Value), value) }
 
 // ownsPath reports whether the API field at path belongs to this input: the paths are equal, or path is below the input's name.
@@ -35,8 +35,8 @@ func (i Input) ownsPath(path string) bool {
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Refuse adds the fields that the API refused to the error summary of the page. It returns false if f concerns none of the inputs. The caller
-// then handles f in another way.
+// Refuse adds the fields of inputs that the API refused to the error summary of the page. It returns false if f concerns none of the
+// inputs: the caller must then handle f in another way.
 func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 	before := len(p.Wrong)
 	for _, field := range f.Fields {
@@ -53,7 +53,8 @@ func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 	return len(p.Wrong) > before
 }
 
-// Posted sets the values of inputs to the posted ones, in place, and returns inputs. Passwords stay empty.
+// Posted sets the values of inputs to the posted ones, in place, and returns inputs. It does not set passwords, so that no page contains
+// one.
 func (x *Exchange) Posted(inputs []Input) []Input {
 	for i := range inputs {
 		switch inputs[i].Type {

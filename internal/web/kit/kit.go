@@ -54,7 +54,7 @@ type Kit struct {
 	mux       *http.ServeMux
 }
 
-// New loads the static files and the languages.
+// New loads the static files and the languages. Each option is required.
 func New(o Options) (*Kit, error) {
 	if o.As == nil || o.Fault == nil || o.Logger == nil || o.Secure == nil || o.Now == nil {
 		return nil, errors.New("web: As, Fault, Logger, Secure and Now are required")
@@ -135,7 +135,8 @@ func (k *Kit) NewArea(files fs.FS, functions template.FuncMap, shared ...fs.FS) 
 // pageBlock returns the name that the block "main" of a page has in the template set.
 func pageBlock(name string) string { return "pages/" + name }
 
-// addPage adds the blocks of a page's template to the set of the area. It fails if the set already has a block of the same name.
+// addPage adds the blocks of a page's template to the set of the area. It renames the block "main" by pageBlock. It fails if the set
+// already has a block of the same name.
 func addPage(set *template.Template, name string, page *template.Template) error {
 	for _, block := range page.Templates() {
 		as := block.Name()
@@ -155,7 +156,7 @@ func addPage(set *template.Template, name string, page *template.Template) error
 	return nil
 }
 
-// Pages returns the names of the area's pages, for tests that render each.
+// Pages returns the names of the area's page templates, for tests that render each.
 func (a *Area) Pages() []string { return a.pages }
 
 // DeskParts are the templates that the areas of staff and of operators share: see [Kit.NewArea].

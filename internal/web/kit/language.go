@@ -18,8 +18,8 @@ type Place struct {
 	Language string // "" if the property has chosen none
 }
 
-// Words returns a renderer of texts in the best language: chosen, else the first language in the Accept-Language header accept that has
-// texts, else the property's, else English.
+// Words returns a renderer of texts in the time zone of the property (UTC if it is unknown) and the best language: chosen, else the first
+// language in the Accept-Language header accept that has texts, else the property's, else English.
 func (k *Kit) Words(chosen, accept string, of Place) Words {
 	w := Words{Lang: message.English, zone: time.UTC}
 	if zone, err := clock.Zone(of.TimeZone); err == nil {
@@ -40,7 +40,8 @@ func (x *Exchange) Words(of Place) Words {
 	return x.area.Words(x.ChosenLanguage(), x.R.Header.Get("Accept-Language"), of)
 }
 
-// ChosenLanguage returns the language that was chosen on the device. It is "" without a choice, or if the page has its own language.
+// ChosenLanguage returns the language that was chosen on the device. It is "" without a choice, for an unknown language, or if
+// IgnoreChosenLanguage is set.
 func (x *Exchange) ChosenLanguage() string {
 	if x.IgnoreChosenLanguage {
 		return ""
@@ -51,7 +52,7 @@ func (x *Exchange) ChosenLanguage() string {
 	return ""
 }
 
-// ForgetLanguage deletes the choice of a language. The current page ignores the choice, too.
+// ForgetLanguage deletes the cookie with the chosen language. The current page ignores the choice, too.
 func (x *Exchange) ForgetLanguage() {
 	if x.Cookie(languageCookie) == "" {
 		return

@@ -21,7 +21,7 @@ var themes = []string{"system", "light", "dark"}
 // needs no field with the page to return to.
 const LookQuery = "look"
 
-// theme returns the chosen colors: light, dark or, if the device decides, "".
+// theme returns the chosen colors: light, dark, or "" if the device decides.
 func (x *Exchange) theme() string {
 	if theme := x.Cookie(themeCookie); theme != themes[0] && slices.Contains(themes, theme) {
 		return theme
@@ -29,8 +29,8 @@ func (x *Exchange) theme() string {
 	return ""
 }
 
-// lookURL returns the URL to which the page posts a choice of colors or language. It is "" if the page answers a POST and cannot be loaded by
-// a GET.
+// lookURL returns the URL to which the page posts a choice of colors or language. It is "" if the page is the response to a POST and its
+// URL has no page for a GET.
 func (x *Exchange) lookURL() string {
 	if x.R.Method != http.MethodGet {
 		if _, pattern := x.area.Mux.Handler(&http.Request{Method: http.MethodGet, Host: x.R.Host, URL: x.R.URL}); pattern == "/" {
@@ -43,8 +43,8 @@ func (x *Exchange) lookURL() string {
 	return "?" + LookQuery
 }
 
-// HandleLook returns a handler that passes the forms with a choice of colors or language to save, and all other requests to next. These forms
-// need no session.
+// HandleLook returns a handler that passes posted choices of colors or language (see [LookQuery]) to save, and all other requests to next.
+// A choice needs no session.
 func HandleLook(next, save http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name, _, _ := strings.Cut(r.URL.RawQuery, "&")
@@ -56,9 +56,9 @@ func HandleLook(next, save http.Handler) http.Handler {
 	})
 }
 
-// SaveLook stores the posted choice of colors or language in cookies, and shows the page again with the values that were typed into its
-// form. until is when the browser forgets the language; with the zero time, when it closes. chosen is called with the new language, if
-// there is one.
+// SaveLook stores the posted choice of colors or language in cookies, and shows the page again. If the page has a form with typed values,
+// they are posted, too, and the page shows them; nothing else is saved. until is when the browser forgets the language; the zero time means
+// when the browser closes. SaveLook calls chosen with the new language, if there is one.
 func (x *Exchange) SaveLook(until time.Time, chosen func(language string)) error {
 	typed := x.typedRequest()
 	switch theme := x.R.PostForm.Get("theme"); {
@@ -82,8 +82,7 @@ func (x *Exchange) SaveLook(until time.Time, chosen func(language string)) error
 	return x.Redirect((&url.URL{Path: x.R.URL.Path, RawQuery: query}).String())
 }
 
-// typedRequest returns a GET of the page whose form was posted, with the posted values. The page then renders with these values, and
-// nothing is saved.
+// typedRequest returns a GET of the page whose form was posted. The page then renders with the posted values, and nothing is saved.
 func (x *Exchange) typedRequest() *http.Request {
 	r := x.R.Clone(x.R.Context())
 	r.Method = http.MethodGet

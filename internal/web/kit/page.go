@@ -46,8 +46,8 @@ type Wrong struct {
 	Text  template.HTML
 }
 
-// NewPage returns the common data of a page of the property. title is a message kind, such as "web.find.title", and kv are names and values
-// of its parameters.
+// NewPage returns the data that all pages have. of is the time zone and language of the property. title is a message kind, such as
+// "web.find.title", and kv are names and values of its parameters.
 func (x *Exchange) NewPage(of Place, title string, kv ...any) Page {
 	p := Page{Words: x.Words(of), Nonce: x.nonce, Key: rand.Text(), Path: x.R.URL.Path, files: x.area.files, now: x.area.Now(),
 		Look: x.theme(), LookURL: x.lookURL(), Languages: x.area.languages}
@@ -61,7 +61,7 @@ func (p *Page) File(name string) string { return p.files.URL(name) }
 // Now returns the time at which the page was rendered.
 func (p *Page) Now() *timestamppb.Timestamp { return timestamppb.New(p.now) }
 
-// Past reports whether a moment has passed when the page is rendered.
+// Past reports whether a moment has passed when the page is rendered. A nil moment has passed.
 func (p *Page) Past(at *timestamppb.Timestamp) bool { return !at.AsTime().After(p.now) }
 
 // Schemes returns the CSS color schemes of the page: those that the person chose, or both.
@@ -78,7 +78,7 @@ func (p *Page) Choosable() bool { return p.LookURL != "" && len(p.Languages) > 1
 // Looks returns the choices of colors. The first follows the setting of the device.
 func (p *Page) Looks() []string { return themes }
 
-// Lines splits a text into its lines.
+// Lines splits a text into its lines. It returns nil for an empty text.
 func (p *Page) Lines(text string) []string {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 // colour is an sRGB colour.
 type colour [3]uint8
 
-// parseColour parses a colour of six hexadecimal digits. ok is false for anything else.
+// parseColour parses a colour of six hexadecimal digits, with or without "#". ok is false for anything else.
 func parseColour(text string) (c colour, ok bool) {
 	n, err := strconv.ParseUint(strings.TrimPrefix(text, "#"), 16, 32)
 	if err != nil || len(strings.TrimPrefix(text, "#")) != 6 {
@@ -42,7 +42,7 @@ func contrast(a, b colour) float64 {
 }
 
 // toward mixes the colour with to until it is readable: until its contrast is at least 4.5 both with ground, the page behind it, and with
-// on, the text on it.
+// on, the text on it. If no mix is readable, it returns to.
 func (c colour) toward(to, ground, on colour) colour {
 	for step := range 101 {
 		var moved colour
@@ -63,8 +63,8 @@ var (
 	themeName               = regexp.MustCompile(`^[0-9a-f]{6}\.css$`)
 )
 
-// ThemeURL returns the URL of the style sheet with a property's colour, or "" without a colour. The URL contains the colour, so browsers can
-// cache the sheet forever.
+// ThemeURL returns the URL of the style sheet with a property's colour, or "" if accent is not a valid colour. The URL contains the colour,
+// so browsers can cache the sheet forever.
 func ThemeURL(accent string) string {
 	c, ok := parseColour(accent)
 	if !ok {

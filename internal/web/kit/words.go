@@ -67,8 +67,8 @@ func (w Words) Or(kind, other string) template.HTML {
 	return w.T(kind)
 }
 
-// Choices returns the messages whose kinds start with prefix, such as "country." for all countries, in the order of the language. The
-// prefix is cut from their kinds.
+// Choices returns the messages whose kinds start with prefix, such as "country." for all countries. They are in the order of the language's
+// catalogue. Their kinds are without the prefix.
 func (w Words) Choices(prefix string) []message.Entry { return message.List(w.Lang, prefix) }
 
 // Countries returns the HTML options of all countries, with the codes of often first. chosen is the selected code. Go code renders them
@@ -123,7 +123,7 @@ func (w Words) Short(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return w.date("date.short", t) }, w.zone)
 }
 
-// Date renders a date of the form YYYY-MM-DD without its year, such as "Saturday, 21 November".
+// Date renders a date of the form YYYY-MM-DD without its year, such as "Saturday, 21 November". It returns any other text escaped.
 func (w Words) Date(day string) template.HTML {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -132,7 +132,7 @@ func (w Words) Date(day string) template.HTML {
 	return tag(day, w.day(t))
 }
 
-// LongDate renders a date of the form YYYY-MM-DD with its year, such as "21 November 2029".
+// LongDate renders a date of the form YYYY-MM-DD with its year, such as "21 November 2029". It returns any other text escaped.
 func (w Words) LongDate(day string) template.HTML {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {
@@ -149,7 +149,7 @@ func (w Words) date(kind string, t time.Time) string {
 	return message.Reader{Language: w.Lang, Zone: w.zone}.Text(message.Date(kind, t))
 }
 
-// timeTag returns a time element for a moment. format makes its text from the moment in zone. It returns "" for nil.
+// timeTag returns an HTML time element for a moment. format makes the text from the moment in zone. It returns "" for nil.
 func timeTag(at *timestamppb.Timestamp, format func(time.Time) string, zone *time.Location) template.HTML {
 	if at == nil {
 		return ""
@@ -158,12 +158,13 @@ func timeTag(at *timestamppb.Timestamp, format func(time.Time) string, zone *tim
 	return tag(t.Format(time.RFC3339), format(t))
 }
 
-// tag returns a time element. moment is its machine-readable value, and text is what the reader sees.
+// tag returns an HTML time element. moment is its machine-readable value, and text is what the reader sees.
 func tag(moment, text string) template.HTML {
 	return template.HTML(`<time datetime="` + template.HTMLEscapeString(moment) + `">` + template.HTMLEscapeString(text) + `</time>`)
 }
 
-// PlainDay returns a date of the form YYYY-MM-DD as plain text without its year, such as "Saturday, 21 November".
+// PlainDay returns a date of the form YYYY-MM-DD as plain text without its year, such as "Saturday, 21 November". It returns any other text
+// unchanged.
 func (w Words) PlainDay(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil {

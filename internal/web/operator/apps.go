@@ -41,7 +41,7 @@ func (x *exchange) appsPage(status int, v appsView, f *fault.Fault) error {
 	return x.render(status, "apps", p)
 }
 
-// createApp handles the form of a new app. The response shows the app's first client token, which no later page shows.
+// createApp handles the form of a new app (a PMS vendor). The response shows the app's first client token, which no later page shows.
 func (s *site) createApp(x *exchange) error {
 	made, err := s.api.Apps.CreateApp(x.call(), &adminv1.CreateAppRequest{Name: x.Value("name")})
 	if err != nil {
@@ -72,7 +72,8 @@ func (s *site) showApp(x *exchange) error {
 	return x.appPage(http.StatusOK, appView{Inputs: appTokenInputs()}, nil)
 }
 
-// appPage renders the page of the app in the path. f is why the API refused the posted form, or nil.
+// appPage renders the page of the app in the path. f is why the API refused the posted form, or nil; if f is not about the form, appPage
+// returns it.
 func (x *exchange) appPage(status int, v appView, f *fault.Fault) error {
 	id, api := x.R.PathValue("id"), x.site.api.Apps
 	tokens, err := api.ListClientTokens(x.call(), &adminv1.ListClientTokensRequest{AppId: id})
@@ -96,7 +97,8 @@ func (x *exchange) appPage(status int, v appView, f *fault.Fault) error {
 	return x.render(status, "app", p)
 }
 
-// changeApp handles the forms of an app's page. They create a client token, replace all tokens by a new one, or revoke one token.
+// changeApp handles the forms of an app's page. They create a client token, replace all tokens by a new one (the old ones expire after
+// rotateOverlap), or revoke one token.
 func (s *site) changeApp(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {

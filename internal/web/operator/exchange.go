@@ -42,7 +42,8 @@ func (x *exchange) call() context.Context {
 	return x.CallContext(kit.Credential{Token: x.token, Language: x.Words(kit.Place{}).Lang})
 }
 
-// requireSession wraps a handler of a page that only signed-in operators see. Without a session cookie, the browser goes to the sign-in page.
+// requireSession wraps a handler of a page that only signed-in operators see. Without a session cookie, or with one that has expired, the
+// browser goes to the sign-in page.
 func (s *site) requireSession(h handler) handler {
 	return func(x *exchange) error {
 		if x.token == "" {
@@ -55,7 +56,8 @@ func (s *site) requireSession(h handler) handler {
 	}
 }
 
-// load reads the operator's session from the API into x.session. It fails if the cookie's token has expired or is of another kind.
+// load reads the operator's session from the API into x.session. It fails with Unauthenticated if the cookie's token has expired or is not
+// an operator's.
 func (x *exchange) load() error {
 	found, err := x.site.api.Sessions.GetOperatorSession(x.call(), &adminv1.GetOperatorSessionRequest{})
 	if err != nil {
@@ -85,7 +87,8 @@ func (s *site) showUnknown(x *exchange) error {
 	return x.problem(http.StatusNotFound, "staff.problem.unknown")
 }
 
-// renderError answers with the error page for err. If the session has expired, it moves the browser to the sign-in page instead.
+// renderError answers with the error page for err. If the session has expired, it deletes the cookie and redirects to the sign-in page
+// instead.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	switch {
@@ -104,7 +107,7 @@ func (x *exchange) renderError(err error) {
 	}
 }
 
-// saveLook handles the form that chooses colors or language. The choice is stored in a cookie of the browser.
+// saveLook handles the form that chooses colors or language. The choice is stored in cookies.
 func (s *site) saveLook(x *exchange) error {
 	return x.SaveLook(s.Now().Add(kit.LookAge), func(string) {})
 }

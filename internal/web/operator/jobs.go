@@ -28,7 +28,8 @@ func (s *site) showJobs(x *exchange) error {
 	return x.render(http.StatusOK, "jobs", p)
 }
 
-// changeJob handles the buttons of a failed job. "retry" runs it now, and "discard" deletes a job that is no longer retried.
+// changeJob handles the buttons of a failed job. "retry" runs it now, and "discard" deletes a job that was given up. The API refuses to
+// discard a job that it still retries.
 func (s *site) changeJob(x *exchange) error {
 	id, err := strconv.ParseInt(x.Value("job"), 10, 64)
 	if err != nil {

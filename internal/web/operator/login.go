@@ -31,8 +31,8 @@ func (x *exchange) loginPage(status int, p *page) error {
 	return x.render(status, "login", p)
 }
 
-// login handles the sign-in form. It exchanges an operator token for a session, and ends the browser's old session so that its cookie is
-// useless to a thief.
+// login handles the sign-in form. It exchanges an operator token for a session, and ends the browser's former session, so that a stolen
+// cookie of it is useless.
 func (s *site) login(x *exchange) error {
 	made, err := s.api.Sessions.SignInOperator(x.CallContext(kit.Credential{Language: x.Words(kit.Place{}).Lang}), &adminv1.SignInOperatorRequest{
 		Token: x.Value("token"), Device: kit.DeviceOf(x.R.UserAgent()),
@@ -54,7 +54,7 @@ func (s *site) login(x *exchange) error {
 	return x.Redirect("/operator/")
 }
 
-// endSession ends the session of the cookie on the server. A session that no longer exists is no error.
+// endSession ends the session of the cookie on the server, and leaves the cookie. A missing session or cookie is no error.
 func (x *exchange) endSession() error {
 	if x.token == "" {
 		return nil
@@ -66,7 +66,7 @@ func (x *exchange) endSession() error {
 	return nil
 }
 
-// logout handles the sign-out. It ends the session on the server and deletes the cookie and the browser's cache.
+// logout handles the sign-out. It ends the session on the server, and deletes the cookie and the browser's cache.
 func (s *site) logout(x *exchange) error {
 	if err := x.endSession(); err != nil {
 		return err // the session is still valid, so show the error

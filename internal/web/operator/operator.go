@@ -61,7 +61,7 @@ type Route struct {
 	handle  handler
 }
 
-// Routes returns all routes. A test uses it to check which callers may open which page.
+// Routes returns all routes. A test checks with them which callers can open which page.
 func Routes() []Route { return (&site{}).routes() }
 
 // routes lists every page and action with its handler.

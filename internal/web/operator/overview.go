@@ -11,7 +11,7 @@ import (
 const (
 	lateJob     = 5 * time.Minute // the oldest due job is late after this time
 	staleBackup = 48 * time.Hour  // a backup is too old after this time
-	clockApart  = time.Second     // the clocks of two nodes may differ by this much
+	clockApart  = time.Second     // if the clock of a node is off by more, the page warns
 )
 
 // overview is the page with the state of the installation. The message of each chip has a second message with the suffix .text, which
@@ -43,7 +43,7 @@ func (v overview) StateChip() chip {
 	return chip{"bad", "✕", "operator.state.unready"}
 }
 
-// NodesChip returns the chip that shows whether any node reports in, and whether the clocks of the nodes agree.
+// NodesChip returns the chip that shows whether any node is known, and whether each node's clock is right to within clockApart.
 func (v overview) NodesChip() chip {
 	for _, n := range v.GetNodes() {
 		if ahead := time.Duration(n.GetClockAheadMs()) * time.Millisecond; ahead.Abs() > clockApart {
@@ -56,7 +56,7 @@ func (v overview) NodesChip() chip {
 	return chip{"ok", "●", "operator.nodes.up"}
 }
 
-// BusChip returns the chip that shows whether the nodes can reach each other.
+// BusChip returns the chip that shows whether this node is connected to the message bus, over which the nodes reach each other.
 func (v overview) BusChip() chip {
 	if v.GetBusConnected() {
 		return chip{"ok", "●", "operator.bus.up"}
@@ -64,7 +64,7 @@ func (v overview) BusChip() chip {
 	return chip{"bad", "✕", "operator.bus.down"}
 }
 
-// JobsChip returns the chip that shows whether background jobs run in time.
+// JobsChip returns the chip that shows whether background jobs run in time, were given up, or are retried.
 func (v overview) JobsChip() chip {
 	j := v.GetJobs()
 	switch {
@@ -100,7 +100,7 @@ func (v overview) Engine() string {
 	return "PostgreSQL " + v.GetDatabase().GetVersion()
 }
 
-// Size formats a number of bytes with the largest unit that leaves a number above one.
+// Size formats a number of bytes with the largest unit in which it is at least one, such as 1.5 MB (1 KB is 1000 bytes).
 func (overview) Size(bytes int64) string {
 	size, units := float64(bytes), []string{"B", "KB", "MB", "GB", "TB"}
 	for len(units) > 1 && size >= 1000 {

@@ -43,7 +43,7 @@ func (x *exchange) render(status int, name string, p *page) error {
 	return x.Render(status, name, p, p.secret)
 }
 
-// House returns the end of the HTML title. Other pages of the kit have the name of a property there.
+// House returns the end of the HTML title. Pages of staff have the name of the property there.
 func (p *page) House() string { return "Latchkey" }
 
 // With passes value to a nested template together with the page, because a template has only one argument.
@@ -61,7 +61,8 @@ type chip struct{ Tone, Mark, Text string }
 // shownSecret is a new secret that a page shows only once. Name and Text are message kinds.
 type shownSecret struct{ Name, Text, Value string }
 
-// refuse adds the errors of a refused form to its page. It returns false if f is not about these inputs.
+// refuse adds the errors of a refused form to its page. It returns false if f is not about these inputs. It takes "exists already" as an
+// error of the input "name".
 func refuse(p *page, f *fault.Fault, inputs []kit.Input) bool {
 	if f.Kind == fault.Exists {
 		f = fault.Fields(fault.Field{Path: "name", Reason: fault.Duplicate})

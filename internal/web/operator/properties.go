@@ -18,7 +18,7 @@ type propertiesView struct {
 	Inputs []kit.Input
 }
 
-// BridgesChip returns the chip that shows whether the bridges of a property are online.
+// BridgesChip returns the chip that shows whether all bridges of a property are online.
 func (propertiesView) BridgesChip(s *adminv1.PropertyState) chip {
 	switch {
 	case s.GetBridges() == 0:
@@ -63,7 +63,7 @@ func (x *exchange) propertiesPage(status int, v propertiesView, f *fault.Fault) 
 	return x.render(status, "properties", p)
 }
 
-// createProperty handles the form of a new property.
+// createProperty handles the form of a new property, and redirects to its page.
 func (s *site) createProperty(x *exchange) error {
 	name, zone := x.Value("settings.name"), x.Value("settings.timeZone")
 	made, err := s.api.Properties.CreateProperty(x.call(), &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone}})
@@ -80,8 +80,8 @@ type propertyView struct {
 	Blocked any         // the text about what blocks the deletion, or nil
 }
 
-// deleteInputs returns the form fields of the deletion: the property's name as a confirmation, and the ids of locks to abandon. Those are
-// locks that are gone for good, whose codes nothing can remove.
+// deleteInputs returns the form fields of the deletion: the property's name as a confirmation, and the ids of locks to abandon. These locks
+// are lost: their codes cannot be removed, and do not block the deletion.
 func deleteInputs() []kit.Input {
 	return []kit.Input{
 		{Name: "name", Label: "operator.delete.name", Autocomplete: "off"},
@@ -109,7 +109,8 @@ func (x *exchange) propertyPage(status int, v propertyView, f *fault.Fault) erro
 	return x.render(status, "property", p)
 }
 
-// changeProperty handles the forms of a property's page. They create a sign-up link for an owner, or delete the property.
+// changeProperty handles the forms of a property's page. They create a sign-up link for an owner, which is shown once and ends the earlier
+// ones, or delete the property.
 func (s *site) changeProperty(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {
@@ -140,7 +141,8 @@ func (x *exchange) blockedText(f *fault.Fault) any {
 	return words.T("operator.delete.blocked.codes", "count", count, "locks", locks)
 }
 
-// deleteProperty deletes the property. One call deletes only a part of a large property. The page then asks the operator to continue.
+// deleteProperty deletes the property. One call deletes only a part of a large property: the page then asks the operator to post the form
+// again. If codes or SmartKeys block the deletion, the page says so.
 func (x *exchange) deleteProperty(id string) error {
 	abandoned := strings.FieldsFunc(x.Value("abandon"), func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
 	done, err := x.site.api.Properties.DeleteProperty(x.call(), &adminv1.DeletePropertyRequest{Id: id, Name: x.Value("name"), AbandonedLockIds: abandoned})

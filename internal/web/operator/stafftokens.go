@@ -15,6 +15,7 @@ type staffTokensView struct {
 	Secret       *shownSecret
 }
 
+// staffTokenRoles are the roles that a staff token can have, the weakest first.
 var staffTokenRoles = []kit.Option{
 	{Value: "viewer", Kind: "operator.staffToken.role.viewer"}, {Value: "operator", Kind: "operator.staffToken.role.operator"}, {Value: "owner", Kind: "operator.staffToken.role.owner"},
 }
@@ -54,7 +55,8 @@ func (x *exchange) staffTokensPage(status int, v staffTokensView, f *fault.Fault
 	return x.render(status, "stafftokens", p)
 }
 
-// changeStaffTokens handles the forms of the page. They create a staff token, which is shown once, or revoke one.
+// changeStaffTokens handles the forms of the page. They create a staff token, which is shown once, or revoke one. An invalid lifetime is an
+// error.
 func (s *site) changeStaffTokens(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {

@@ -17,8 +17,8 @@ type tokenRow struct {
 	Action     string // the URL that the form posts to
 }
 
-// tokenRows returns the rows of a list of tokens. action is the URL that their forms post to, and text the kind of the message about the
-// effect of revoking.
+// tokenRows returns the rows of a list of tokens. action is the URL that their forms post to. text is the kind of the message about the
+// effect of revoking a token. Own is not set.
 func tokenRows(list []*adminv1.Token, action, text string) (rows []tokenRow) {
 	for _, t := range list {
 		row := tokenRow{Token: t, Action: action, Text: text}

@@ -10,8 +10,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// showConfirm handles the page that asks for the second factor again. The API requires that before a sensitive action, such as to show a
-// PIN.
+// showConfirm handles the page that asks for the second factor again. The API requires it before a sensitive action, such as showing a PIN.
 func (s *site) showConfirm(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.confirm.title"), x.confirmForm())
 }
@@ -23,7 +22,7 @@ func (x *exchange) confirmForm() formView {
 	}}
 }
 
-// confirm handles the form that showConfirm renders. It proves the second factor again and continues to the page in the query "to".
+// confirm handles the form that showConfirm renders. With the right code it continues to the page in the query "to".
 func (s *site) confirm(x *exchange) error {
 	made, err := s.api.Sessions.ConfirmSecondFactor(x.call(), &propertyv1.ConfirmSecondFactorRequest{Code: x.Value("code")})
 	if err != nil {
@@ -100,7 +99,8 @@ func (x *exchange) passwordPage(status int, f *fault.Fault) error {
 // showPassword handles the page that changes or sets the password.
 func (s *site) showPassword(x *exchange) error { return x.passwordPage(http.StatusOK, nil) }
 
-// changePassword handles the form that changes or sets the password. The API then replaces the session by a new one.
+// changePassword handles the form that changes or sets the password. The API ends all sessions of the person, and this browser gets a new
+// one. A wrong password shows the form again.
 func (s *site) changePassword(x *exchange) error {
 	made, err := s.api.Sessions.ChangePassword(x.call(), &propertyv1.ChangePasswordRequest{Password: x.passwordOf("password"), NewPassword: x.passwordOf("newPassword")})
 	if err != nil {
@@ -116,12 +116,12 @@ func (s *site) changePassword(x *exchange) error {
 	return x.proceed(made.GetData(), "/app/account?done="+done)
 }
 
-// secondView is the page that sets up an authenticator app as the second factor. It shows one step of the set-up.
+// secondView is the page that sets up an authenticator app as the second factor. It shows one step of the set-up, or new recovery codes.
 type secondView struct {
-	On     bool
+	On     bool // an app is already in use
 	QR     kit.QR
-	Secret string
-	Codes  []string
+	Secret string   // secret of a new app, to type instead of scanning QR
+	Codes  []string // new recovery codes, shown only once
 	Inputs []kit.Input
 	Begun  bool // the set-up has begun: the page asks for the first code of the app
 }
@@ -148,8 +148,8 @@ func (s *site) showSecondFactor(x *exchange) error {
 	return x.secondPage(http.StatusOK, secondView{On: x.session.GetHasAuthenticatorApp()})
 }
 
-// changeSecondFactor handles the forms of the page of the second factor. They begin the set-up of an authenticator app, confirm it, create new
-// recovery codes, or end the use of the app. Secrets are shown only in this response.
+// changeSecondFactor handles the forms of the page of the second factor. They begin the set-up of an authenticator app, confirm it with a
+// code (which also replaces the session), replace the recovery codes, or end the use of the app. Secrets are shown only in this response.
 func (s *site) changeSecondFactor(x *exchange) error {
 	api := s.api.Sessions
 	switch x.Value("do") {

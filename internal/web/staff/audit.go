@@ -18,14 +18,15 @@ type auditRow struct {
 	Touches []link // links to the objects of the entry
 }
 
-// callOf removes the package from the full name of an RPC: it returns LockService/UnlockLock, for example.
+// callOf returns the full name of an RPC without its package, such as LockService/UnlockLock.
 func callOf(action string) string { return action[strings.LastIndexByte(action, '.')+1:] }
 
 // callText returns the kind of the message that describes an API call in words, such as "Open a door from afar". Not every call has such a
 // message.
 func callText(call string) string { return "staff.did." + strings.Replace(call, "/", ".", 1) }
 
-// newAuditRow returns the row of an entry of the audit log. may reports whether the person has a right, see subjectLink.
+// newAuditRow returns the row of an entry of the audit log. A damaged entry gets no links and no outcome. may reports whether the person
+// has a right, see subjectLink.
 func newAuditRow(e *propertyv1.AuditEntry, may func(right string) bool) auditRow {
 	r := auditRow{AuditEntry: e, Chip: chip{"unknown", "?", "staff.audit.other"}, Call: callOf(e.GetAction())}
 	r.What = callText(r.Call)
@@ -129,7 +130,7 @@ func (x *exchange) verifyAudit(v *auditView) error {
 	return nil
 }
 
-// reportChip returns the chip that shows whether the chain is intact.
+// reportChip returns the chip that shows whether the hash chain is intact, or that entries are left to verify.
 func reportChip(r *propertyv1.AuditReport) chip {
 	switch {
 	case r.GetProblem() == "changed", r.GetProblem() == "missing", r.GetProblem() == "headLost":

@@ -32,8 +32,9 @@ func recordedCalls() (calls []string) {
 	return slices.Compact(calls)
 }
 
-// auditInputs returns the form fields that filter the audit log. r is the current filter. rows are the entries of the page, whose callers
-// are choices, too: tokens and former colleagues are not in the list of people.
+// auditInputs returns the form fields that filter the audit log. r is the current filter. rows are the entries of the page. Their callers
+// are choices, too, because tokens and former colleagues are not in the list of people. The people are choices only for a person who may
+// manage people.
 func (x *exchange) auditInputs(p *page, r *propertyv1.ListEntriesRequest, rows []auditRow) ([]kit.Input, error) {
 	who := []kit.Option{{Kind: "staff.audit.anyone"}}
 	add := func(actor, name string) {
@@ -75,7 +76,7 @@ func (x *exchange) auditInputs(p *page, r *propertyv1.ListEntriesRequest, rows [
 	}, nil
 }
 
-// wrongDays returns the errors of the days in the filter that the API refused, or nothing if f is not about them.
+// wrongDays returns the errors of the days in the filter that the API refused, or nil if f is not about them.
 func wrongDays(p *page, f *fault.Fault) (wrong []kit.Wrong) {
 	for _, field := range f.Fields {
 		for path, label := range map[string]string{"firstDay": "staff.audit.first", "lastDay": "staff.audit.last"} {

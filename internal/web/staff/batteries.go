@@ -19,7 +19,8 @@ const (
 	weekDays   = 7
 )
 
-// maxForecasts bounds how many locks one page forecasts, because each needs an API call for its history.
+// maxForecasts bounds how many locks one page forecasts, because each needs an API call for its history. It skips those with the most
+// charge.
 const maxForecasts = 20
 
 // batteryRow is a lock whose battery staff should change this week.
@@ -37,8 +38,8 @@ type batteriesView struct {
 // MayGetLow returns the charge in percent up to which a battery is forecast.
 func (batteriesView) MayGetLow() int { return mayGetLow }
 
-// forecast estimates when a battery falls to lowPercent, from its readings since the last new battery. ok is false if the charge does not
-// fall.
+// forecast estimates when a battery falls to lowPercent, from its readings since the last new battery. lowAt is never before now. ok is
+// false if the charge does not fall, or if there are fewer than two readings.
 func forecast(readings []*propertyv1.LockReading, now time.Time) (lowAt time.Time, ok bool) {
 	if len(readings) < 2 {
 		return time.Time{}, false
@@ -64,7 +65,7 @@ func laterOf(a, b time.Time) time.Time {
 	return b
 }
 
-// showBatteries handles the list of batteries to change within a week, in a form to print.
+// showBatteries handles the list of batteries to change within a week, for printing.
 func (s *site) showBatteries(x *exchange) error {
 	locks, err := x.locks(&propertyv1.ListLocksRequest{BatteryAtMost: new(int32(mayGetLow))})
 	if err != nil {

@@ -127,7 +127,7 @@ type joinView struct {
 	Plaintext bool   // the bridge must enrol without TLS
 }
 
-// joinPage renders a new join code with the commands that connect the bridge. code is shown only this once, and ends is when it expires.
+// joinPage renders a new join code with the commands that connect the bridge. No later page shows code. ends is when it expires.
 func (x *exchange) joinPage(b *propertyv1.Bridge, code string, ends *timestamppb.Timestamp) error {
 	v := joinView{Bridge: newBridgeView(x, b), URL: "/app/bridges/" + b.GetId(), Code: code, EndsAt: ends, QR: kit.DrawQR(code, qr.M, qr.Auto)}
 	browsed, err := url.Parse(x.Address(""))
@@ -140,7 +140,7 @@ func (x *exchange) joinPage(b *propertyv1.Bridge, code string, ends *timestamppb
 	return x.render(http.StatusOK, "join", p)
 }
 
-// changeBridge handles the forms of a bridge's page. They create another join code, or revoke the bridge.
+// changeBridge handles the forms of a bridge's page. They create another join code, which replaces the former one, or revoke the bridge.
 func (s *site) changeBridge(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {

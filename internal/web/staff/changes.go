@@ -27,7 +27,7 @@ type effect struct {
 }
 
 // editMappings prepares a change of the given mappings. pms is the id of the integration. lastChange is the id of the latest change that
-// the person has seen: the API refuses the edit if there is a later one.
+// the person has seen: the API refuses the edit if there is a later one. Without changes the edit does nothing.
 func (x *exchange) editMappings(pms, lastChange string, changes []*propertyv1.Mapping) edit {
 	return func(validateOnly bool) (effect, error) {
 		if len(changes) == 0 {
@@ -94,7 +94,7 @@ func (v previewView) More() int { return int(v.GetChanged()) - len(v.GetStays())
 // newRows is how many new rooms and beds the preview names.
 const newRows = 50
 
-// Names returns the names of the first new rooms and beds.
+// Names returns the names of the new rooms and beds, at most newRows.
 func (v previewView) Names() (names []string) {
 	for _, s := range v.New[:min(len(v.New), newRows)] {
 		names = append(names, text.FullName(s.GetParentName(), s.GetName()))
@@ -105,8 +105,8 @@ func (v previewView) Names() (names []string) {
 // MoreNew returns the number of new rooms and beds that the preview does not name.
 func (v previewView) MoreNew() int { return len(v.New) - len(v.Names()) }
 
-// previewPage renders the effect of the edit would, with a button that stores it: the button posts the same form to action again. back is
-// the URL of the page to return to.
+// previewPage renders the effect of an edit without storing it. would is the edit. A button posts the same form again to the URL action,
+// which stores the edit. back is the URL of the page to return to.
 func (x *exchange) previewPage(would edit, action, back string) error {
 	found, err := would(true)
 	if err != nil {
@@ -117,7 +117,7 @@ func (x *exchange) previewPage(would edit, action, back string) error {
 	return x.render(http.StatusOK, "preview", p)
 }
 
-// mappingFields returns the values of the posted form that the page of the preview repeats as hidden fields.
+// mappingFields returns those values of the posted form that describe the edit. The page of the preview repeats them as hidden fields.
 func (x *exchange) mappingFields() (fields []postedField) {
 	for name, values := range x.R.PostForm {
 		if !slices.Contains([]string{"do", "pms", "page", "lastChange", "space", "conflict", "kind", "external", "id"}, name) && !strings.HasPrefix(name, "was.") && !strings.HasPrefix(name, "map.") {
@@ -143,7 +143,7 @@ type changeRow struct {
 // More returns the number of rooms that the entry does not name.
 func (c changeRow) More() int { return len(c.GetRows()) - len(c.Named) }
 
-// PartnerName returns the name that the PMS had for a space when its mapping changed.
+// PartnerName returns the name that the PMS had for a space when its mapping changed, or the space's id at the PMS if it had none.
 func (changeRow) PartnerName(m *propertyv1.ChangedMapping) string {
 	for _, mapped := range []*propertyv1.MappedSpace{m.GetAfter(), m.GetBefore()} {
 		if mapped.GetPartnerName() != "" {

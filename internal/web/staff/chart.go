@@ -13,24 +13,24 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// chart is a value over time as the path of an SVG image. The line has gaps where the lock could not be reached.
+// chart is a line of values over time, drawn in an SVG image. The line has gaps where the lock could not be reached.
 type chart struct {
 	Path        template.HTMLAttr // the attribute d="…" of the line
 	Gaps        []gapBar
 	Least, Most int64                     // range of the values
-	Readings    []*propertyv1.LockReading // newest first
+	Readings    []*propertyv1.LockReading // newest first, at most maxChartRows
 	HasLine     bool
 	Dot         *dot    // the only reading, whose line may be too short to be seen, or nil
 	Unknown     *gapBar // the time before the lock was first reported, or nil
 }
 
-// dot is the center of a dot of the image, in its units.
+// dot is the center of a dot, in units of the image.
 type dot struct{ X, Y string }
 
 // dotRadius is the radius of a dot in units of the image.
 const dotRadius = 4
 
-// gapBar is a gap as a bar of the image, in its units.
+// gapBar is the bar of a gap, in units of the image.
 type gapBar struct{ X, Width string }
 
 // Size of a chart's image in units of the SVG.
@@ -53,7 +53,7 @@ func newSpan(from, until, created time.Time) span {
 // isNew reports whether the lock was first reported within the span.
 func (s span) isNew() bool { return s.begin.After(s.from) }
 
-// x returns the horizontal position of a moment in the image.
+// x returns the horizontal position of a moment in the image. A moment outside the span gets the nearest edge.
 func (s span) x(at time.Time) float64 {
 	part := float64(at.Sub(s.from)) / float64(s.until.Sub(s.from))
 	return math.Max(0, math.Min(1, part)) * chartWidth
@@ -62,8 +62,8 @@ func (s span) x(at time.Time) float64 {
 // reached is a period in which the lock could be reached.
 type reached struct{ from, until time.Time }
 
-// reachedBetween returns the parts of a period in which the lock could be reached. gaps are the times when it could not, the earliest
-// first.
+// reachedBetween returns the parts of a period in which the lock could be reached. gaps are the times when it could not be reached, the
+// earliest first. A gap without an end lasts until the end of the period.
 func reachedBetween(from, until time.Time, gaps []*propertyv1.LockGap) (parts []reached) {
 	for _, g := range gaps {
 		begin, end := g.GetFrom().AsTime(), until
@@ -88,7 +88,7 @@ func reachedBetween(from, until time.Time, gaps []*propertyv1.LockGap) (parts []
 }
 
 // newChart returns the chart of readings, the oldest first. Each reading is valid until the next. low and high are the values at the lower
-// and upper edge.
+// and upper edge of the image; values beyond them are drawn at the edge. Without readings the chart has no line.
 func newChart(s span, readings []*propertyv1.LockReading, gaps []*propertyv1.LockGap, low, high int64) chart {
 	c := chart{Gaps: gapBars(s, gaps), Unknown: s.unknownBar()}
 	if len(readings) == 0 {
@@ -143,7 +143,7 @@ func linkChart(s span, gaps []*propertyv1.LockGap) chart {
 	return c
 }
 
-// unknownBar returns the bar of the time in which nothing is known of the lock, or nil.
+// unknownBar returns the bar of the time before the lock was first reported, or nil if there is none.
 func (s span) unknownBar() *gapBar {
 	if !s.isNew() {
 		return nil
@@ -151,7 +151,7 @@ func (s span) unknownBar() *gapBar {
 	return &gapBar{"0.0", fmt.Sprintf("%.1f", s.x(s.begin))}
 }
 
-// gapBars returns the bars of the gaps within the span.
+// gapBars returns the bars of the gaps within the span. A bar is at least one unit wide.
 func gapBars(s span, gaps []*propertyv1.LockGap) (bars []gapBar) {
 	for _, g := range gaps {
 		end := s.until

@@ -27,7 +27,7 @@ func newCodeRow(c *propertyv1.Code) codeRow {
 	r := codeRow{c, chip{"unknown", "?", "staff.code.state.other"}}
 	switch c.GetState() {
 	case "open":
-		r.Chip = chip{"info", "●", "staff.code.state.open"} // by the time alone: whether a lock has the code is not known here
+		r.Chip = chip{"info", "●", "staff.code.state.open"} // by the time only: whether a lock has the code is not known here
 	case "waiting":
 		r.Chip = chip{"info", "○", "staff.code.state.waiting"}
 	case "ended":
@@ -42,8 +42,8 @@ func newCodeRow(c *propertyv1.Code) codeRow {
 // from which the code is being removed.
 var evidenceRanks = []string{"failed", "unconfirmed", "planned", "queued", "sent", "accepted", "verified", "used"}
 
-// openCodeChip returns the chip of a code whose time has come. places are its locks: whether the code opens follows from the worst evidence
-// among them.
+// openCodeChip returns the chip of a code whose time has come. places are its locks. Whether the code opens follows from the worst evidence
+// among them; a code that is on no lock opens nothing.
 func openCodeChip(places []*propertyv1.CodePlace) chip {
 	worst, on := len(evidenceRanks), 0
 	for _, at := range places {
@@ -81,6 +81,7 @@ type codesView struct {
 	Live    bool // the page updates itself when locks report on codes
 }
 
+// codeKinds are the kinds of codes by which the list can be filtered, as the API names them; "" is all.
 var codeKinds = []string{"", "staff", "oneTime", "backup"}
 
 // showCodes handles the list of staff codes, one-time codes and backup codes.
@@ -139,7 +140,7 @@ type placeRow struct {
 	Chip chip
 }
 
-// Answer returns the kind of the message about why the lock does not have the code, or "" if it has it or has not answered yet.
+// Answer returns the kind of the message about why the lock did not store the code, or "" if it did or has not answered yet.
 func (r placeRow) Answer() string {
 	if result := r.GetResult(); result != "" && result != "ok" {
 		return "staff.result." + result
@@ -153,7 +154,7 @@ type codeView struct {
 	Places           []placeRow
 	PIN              string // shown only in the response to the form
 	DoorPINs         []*propertyv1.DoorPin
-	Shown            bool
+	Shown            bool // the PIN was just revealed
 	Reveals, Manages bool
 	Live             bool // the page updates itself when locks report on the code
 	Why              kit.Input
@@ -204,11 +205,11 @@ func (x *exchange) codePage(status int, shown *propertyv1.RevealCodeResponse, wr
 	return x.render(status, "code", p)
 }
 
-// backToCode redirects a GET of an action's URL, which has no page, to the page with the action's button. The browser comes there after the
-// person has confirmed the second factor.
+// backToCode redirects a GET of an action's URL to the page with the action's button. The browser comes there after a confirmation of the
+// second factor.
 func (s *site) backToCode(x *exchange) error { return x.Redirect("/app/codes/" + x.R.PathValue("id")) }
 
-// revealCode handles the button that shows the PIN of a code. The posted reason is recorded in the audit log.
+// revealCode handles the button that shows the PIN of a code. Without a reason, which the audit log records, it shows an error.
 func (s *site) revealCode(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.code.why.missing"); wrong != "" {
 		return x.codePage(http.StatusUnprocessableEntity, nil, func(p *page) { p.refuseReason(whyInput().ID(), wrong) })
@@ -220,7 +221,7 @@ func (s *site) revealCode(x *exchange) error {
 	return x.codePage(http.StatusOK, shown, nil)
 }
 
-// revokeCode handles the button that revokes a code.
+// revokeCode handles the button that revokes a code. The code ends at once.
 func (s *site) revokeCode(x *exchange) error {
 	id := x.R.PathValue("id")
 	if _, err := s.api.Codes.RevokeCode(x.call(), &propertyv1.RevokeCodeRequest{Id: id}); err != nil {
@@ -277,7 +278,7 @@ func (x *exchange) newCodePage(status int, wrong func(*page)) error {
 func (s *site) showNewCode(x *exchange) error { return x.newCodePage(http.StatusOK, nil) }
 
 // codeRequest converts the posted form of a new code to an API request. wrong has the names of missing or invalid parts of the form, such
-// as "hours". zone is that of the property.
+// as "hours". It does not check the holder. zone is the time zone of the property.
 func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.CreateCodeRequest, wrong []string) {
 	first := func(name string) string {
 		if len(form[name]) == 0 {
@@ -353,7 +354,8 @@ func (s *site) createCode(x *exchange) error {
 	return x.Redirect("/app/codes/" + made.GetData().GetId() + "?done=codeMade")
 }
 
-// codeField returns the part of the form, such as "hours", to which a refused field of the API request belongs.
+// codeField returns the part of the form, such as "hours", to which a refused field of the API request belongs. An unknown field belongs to
+// "door".
 func codeField(path string) string {
 	switch {
 	case path == "kind" || path == "holder":

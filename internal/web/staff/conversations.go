@@ -18,7 +18,7 @@ type conversationsView struct {
 	Narrow bool // a filter or search is active
 }
 
-// showConversations handles the list of conversations with guests. Those with unread messages are first.
+// showConversations handles the list of conversations with guests. On each page, those with unread messages are first.
 func (s *site) showConversations(x *exchange) error {
 	q := x.R.URL.Query()
 	unread := q.Get("show") == "unread"
@@ -75,8 +75,8 @@ func (s *site) showMessages(x *exchange) error {
 	return x.messagesPage(http.StatusOK, x.R.URL.Query().Get("page"), "")
 }
 
-// messagesPage renders a page of the conversation with one guest, and marks the newest messages as read if it shows them. typed is a message that
-// was refused because it was too long, or "". The menu entry is messages or, for a URL below a reservation, reservations.
+// messagesPage renders a page of the conversation with one guest, and marks the newest messages as read if it shows them. typed is a
+// message that was refused because it was too long, or "". Its menu entry is "messages" or, for a URL below a reservation, "reservations".
 func (x *exchange) messagesPage(status int, token, typed string) error {
 	v := messagesView{Typed: typed, May: x.may("writeMessages")}
 	found, err := x.readConversation(x.R.PathValue("id"), token, v.May && !x.automatic())
@@ -119,9 +119,9 @@ func (p *page) refuseMessage(status int) {
 	}
 }
 
-// readConversation loads a page of a conversation, the newest message first: the newest messages, or those of a page token. marks means
-// that the newest messages become read. It is false for a page that updates itself, which possibly has no reader. Without unread messages,
-// readConversation writes nothing, because a write waits for the disk.
+// readConversation loads a page of a conversation: the newest messages, or those of a page token. The newest message is first. If marks is
+// true, it also marks the newest messages as read. marks is false for a page that updates itself, because possibly no person reads it.
+// Without unread messages, readConversation writes nothing, because a write waits for the disk.
 func (x *exchange) readConversation(guest, token string, marks bool) (*propertyv1.ListMessagesResponse, error) {
 	found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, NewestFirst: true, PageToken: token, PageSize: shownMessages})
 	list := found.GetData().GetList()
@@ -132,7 +132,7 @@ func (x *exchange) readConversation(guest, token string, marks bool) (*propertyv
 	return found, err
 }
 
-// sendMessage handles the form with a new message to the guest.
+// sendMessage handles the form with a new message to the guest. An empty text sends nothing.
 func (s *site) sendMessage(x *exchange) error {
 	if text := x.Value("text"); text != "" {
 		if _, err := s.api.Messages.SendMessage(x.call(), &propertyv1.SendMessageRequest{GuestId: x.R.PathValue("id"), Text: text}); err != nil {

@@ -9,8 +9,9 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// etagGuard is for a form that replaces a whole setting, such as a list. Setting names it, and Etag is the version of the settings that the
-// form shows. If another person has changed that setting meanwhile, the API refuses the form, and the page shows both values.
+// etagGuard has the hidden fields of a form that replaces a whole setting, such as a list. Setting is the name of the setting, and Etag the
+// version of the settings that the form shows. If another person has changed the setting meanwhile, the API refuses the form, and the page
+// shows both values.
 type etagGuard struct{ Etag, Setting string }
 
 // notedInput is an input with a note below it, such as the value that another person has stored meanwhile.
@@ -40,6 +41,7 @@ func renamed(f *fault.Fault, prefix, input string) *fault.Fault {
 }
 
 // changeRules stores a check-in setting whose new value depends on the stored one, such as a list with one more entry. change computes it.
+// If that setting has changed since the page was shown, the error is [fault.Outdated].
 func (x *exchange) changeRules(change func(stored *propertyv1.CheckInSettings) *propertyv1.CheckInSettingsChange) error {
 	return x.saveUnlessChanged(func(etag string) error {
 		stored, err := x.checkInSettings()
@@ -51,13 +53,14 @@ func (x *exchange) changeRules(change func(stored *propertyv1.CheckInSettings) *
 	}, x.rulesEtag)
 }
 
-// refuseChanged adds the error that another person has changed what the refused form shows. The form has the stored values.
+// refuseChanged adds the error that another person has changed the values meanwhile. The caller shows the form with the stored values.
 func (p *page) refuseChanged() {
 	p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T("staff.settings.outdated.text")}}
 }
 
-// refuseSetting adds the errors of a refused settings form to its page, and returns the HTTP status. f is why the API refused the form.
-// outdated is the message kind for the case that another person has changed the setting. If f is not about the form, the error is f itself.
+// refuseSetting adds the errors of a refused settings form to its page, and returns the HTTP status: 409 if the form is outdated, else 422.
+// f is why the API refused the form. outdated is the message kind for the case that another person has changed the setting. If f is not
+// about the form, the error is f itself.
 func (x *exchange) refuseSetting(p *page, f *fault.Fault, inputs []kit.Input, outdated string) (int, error) {
 	if f.Reason == fault.Outdated {
 		p.Wrong = []kit.Wrong{{Title: p.T("staff.settings.outdated"), Text: p.T(outdated)}}
@@ -69,8 +72,8 @@ func (x *exchange) refuseSetting(p *page, f *fault.Fault, inputs []kit.Input, ou
 	return http.StatusUnprocessableEntity, nil
 }
 
-// noted returns the shown inputs with notes. If the form was refused as outdated, each input whose stored value differs gets a note with it.
-// shown and stored are in the same order.
+// noted returns the shown inputs with notes. If outdated is true (another person has changed the setting), each input whose stored value
+// differs gets a note with that value. shown and stored are in the same order.
 func noted(shown, stored []kit.Input, outdated bool) (list []notedInput) {
 	for i, input := range shown {
 		n := notedInput{Input: input}

@@ -21,7 +21,7 @@ type exchange struct {
 	session  *propertyv1.CurrentSession // nil until load has read it
 	role     *propertyv1.PersonProperty // the property that the page shows and the person's role there, or nil
 	property *propertyv1.Property       // settings of that property
-	proves   bool                       // the browser came back from the identity provider, at which the person had to sign in again
+	proves   bool                       // the browser came back from the identity provider, where the person had to sign in again
 	typed    *typedForm                 // form values from before the person confirmed the second factor, or nil
 }
 
@@ -49,7 +49,8 @@ func (s *site) httpHandler(h handler) http.Handler {
 // maxSheetForm is the maximum size in bytes of the form with a file of rooms.
 const maxSheetForm = 1 << 20
 
-// parseForm parses the posted form. Only the upload of a file of rooms may be large, and only if the browser sends a session cookie.
+// parseForm parses the posted form. It returns false if the form is invalid or too large. Only the upload of a file of rooms can be large,
+// and only if the browser sends a session cookie.
 func (x *exchange) parseForm() bool {
 	if x.R.URL.Path == "/app/spaces/import" && x.token != "" {
 		return x.ParseFormOf(maxSheetForm)
@@ -57,7 +58,7 @@ func (x *exchange) parseForm() bool {
 	return x.ParseForm()
 }
 
-// call returns the context for an API call as the signed-in person, for the property of the page.
+// call returns the context for an API call. It carries the session of the signed-in person, the property of the page, and the language.
 func (x *exchange) call() context.Context {
 	return x.CallContext(kit.Credential{Token: x.token, Property: x.role.GetPropertyId(), Language: x.words().Lang, Automatic: x.automatic()})
 }
@@ -65,8 +66,8 @@ func (x *exchange) call() context.Context {
 // feedPath is the URL of the event stream of changes.
 const feedPath = "/app/live"
 
-// automatic reports whether the page's script sent the request by itself, to update the page. Such requests do not extend the session of a
-// person who has left.
+// automatic reports whether the page's script sent the request by itself, to update the page. Such requests do not extend the session: the
+// person possibly has left.
 func (x *exchange) automatic() bool {
 	return x.R.Method == http.MethodGet && (x.R.URL.Path == feedPath || x.R.Header.Get("Latchkey-Automatic") != "")
 }
@@ -86,8 +87,8 @@ func (x *exchange) may(right string) bool {
 	return right == Self && x.session != nil || slices.Contains(x.role.GetRights(), right)
 }
 
-// require wraps a handler of a page that needs a right. Without a session, the browser goes to the sign-in. The API checks the right again
-// at each call.
+// require wraps a handler of a page that needs a right. Without a session cookie, the browser goes to the sign-in. Without the right, or
+// for a form posted from the page of another property, it gets an error page. The API checks the right again at each call.
 func (s *site) require(right string, h handler) handler {
 	if right == Anyone {
 		return h
@@ -117,7 +118,8 @@ func (x *exchange) ofOtherProperty() bool {
 	return x.R.Method == http.MethodPost && of != "" && of != x.role.GetPropertyId()
 }
 
-// load reads the session and its property: the one in the cookie or, without a choice, the first of the person.
+// load reads the session, and the settings of the property in the cookie or, without a choice, of the first property of the person. If the
+// person has no property, x.role and x.property stay nil.
 func (x *exchange) load() error {
 	found, err := x.site.api.Sessions.GetSession(x.call(), &propertyv1.GetSessionRequest{})
 	if err != nil {
@@ -135,8 +137,8 @@ func (x *exchange) load() error {
 	return err
 }
 
-// toLogin redirects a browser without a session to the sign-in page, which later returns to the requested page. After a posted form, it
-// returns to the page of the form, and the sign-in page says that nothing was saved.
+// toLogin redirects a browser without a session to the sign-in page, which later returns to the requested page. If the request posted a
+// form, the sign-in page says that nothing was saved, and returns to the page of the form.
 func (x *exchange) toLogin() error {
 	switch {
 	case x.R.Method != http.MethodGet:
@@ -188,8 +190,8 @@ func (s *site) showUnknown(x *exchange) error {
 	return x.problem(http.StatusNotFound, "staff.problem.unknown")
 }
 
-// renderError answers with the error page for err. If the call needs the second factor or a session, the browser goes to the page that asks
-// for it.
+// renderError answers with the error page for err. If the call needs the second factor, a newer sign-in or a session, the browser goes to
+// the page that asks for it. In the first two cases keepTyped stores the posted values.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	switch {

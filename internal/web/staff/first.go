@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// newProperty is the query of a sign-up link with which the owner also creates the property. It only chooses the fields of the form: the
-// API decides what the link allows.
+// newProperty is the query of a sign-up link with which the owner also creates the property. It only adds fields to the form. The API
+// decides what the link allows.
 const newProperty = "new"
 
 // firstInputs returns the form fields of an owner's sign-up. creates adds the fields of a new property.
@@ -40,8 +40,8 @@ func (s *site) showFirst(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.first.title"), firstForm(firstInputs(x.R.URL.Query().Has(newProperty))))
 }
 
-// createOwner handles the sign-up form of an owner. It makes the person an owner and signs them in. A POST without the key of the page's form
-// changes nothing, because some mail scanners post to links.
+// createOwner handles the sign-up form of an owner. It makes the person an owner and signs them in, which ends a former session of the
+// browser. A POST without the key of the page's form changes nothing, because some mail scanners post to links.
 func (s *site) createOwner(x *exchange) error {
 	if x.Key() == "" {
 		return s.showFirst(x)

@@ -45,8 +45,8 @@ func gatesOf(s *propertyv1.Space, all []*propertyv1.Gate) (open []*propertyv1.Ga
 	return open
 }
 
-// gateInputs returns the form fields of a gate, or of a new one for nil. own are the spaces of the property. Only rooms and dorms are
-// choices, because guests of a bed open the gates of its dorm.
+// gateInputs returns the form fields of the gate g, or those of a new gate if g is nil. own are the spaces of the property. Only rooms and
+// dorms are choices, because guests of a bed open the gates of its dorm.
 func gateInputs(g *propertyv1.Gate, own []*propertyv1.Space) []kit.Input {
 	var rooms []kit.Option
 	for _, s := range own {
@@ -98,7 +98,7 @@ func (x *exchange) gatesPage(f *fault.Fault) error {
 }
 
 // refuseGate sets the posted values in inputs and adds the errors of f to the page. If another person has changed the gate, the page shows
-// the stored values instead. It returns f if f is not about the form.
+// the stored values instead. It returns f if f is not about the form, and nil otherwise.
 func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error {
 	if f.Reason == fault.Outdated { // the form shows what the other person stored
 		p.refuseChanged()
@@ -163,7 +163,7 @@ func (x *exchange) gatePage(f *fault.Fault) error {
 	return x.render(status, "gate", p)
 }
 
-// changeGate handles the forms that change or delete a gate, a door that several rooms share.
+// changeGate handles the forms that change or delete a gate, a door that several rooms share. The API refuses to delete a gate with a lock.
 func (s *site) changeGate(x *exchange) error {
 	id, err := x.R.PathValue("id"), error(nil)
 	to := "/app/gates?done=saved"

@@ -31,7 +31,7 @@ type providerView struct {
 	On    bool   // the person's account is linked
 }
 
-// provider returns the identity provider of the server, or nil if the server has none.
+// provider returns the identity provider of the server, or nil without an error if the server has none.
 func (x *exchange) provider() (*propertyv1.IdentityProvider, error) {
 	found, err := x.site.api.Identities.GetIdentityProvider(x.anonymous(), &propertyv1.GetIdentityProviderRequest{})
 	if err != nil || found.GetData().GetIssuer() == "" {
@@ -46,7 +46,8 @@ func (x *exchange) keepIdentity(c *propertyv1.IdentityCeremony, use, to, name st
 	x.SetCookie(identityCookie, strings.Join([]string{use, c.GetState(), url64(to), url64(name)}, "."), c.GetEndsAt().AsTime())
 }
 
-// identityCeremony returns what keepIdentity stored, and deletes it, so that it is used once.
+// identityCeremony returns what keepIdentity stored, and deletes the cookie, so that it is used once. Without the cookie, all values are
+// "".
 func (x *exchange) identityCeremony() (use, state, to, name string) {
 	parts := append(strings.Split(x.Cookie(identityCookie), "."), "", "", "")
 	x.DropCookie(identityCookie)
@@ -72,7 +73,8 @@ func (s *site) beginIdentityLogin(x *exchange) error {
 	return x.Redirect(begun.GetData().GetUrl())
 }
 
-// finishIdentity handles the return from the identity provider. It finishes the sign-in, the link or the invitation.
+// finishIdentity handles the return from the identity provider. It finishes the sign-in, the link or the invitation, by the purpose in the
+// cookie.
 func (s *site) finishIdentity(x *exchange) error {
 	use, state, to, name := x.identityCeremony()
 	x.proves = use == toProve
@@ -119,14 +121,14 @@ func (x *exchange) identityProblem(err error) string {
 	case fault.TooManyAttempts:
 		return "staff.problem.tooMany.text"
 	}
-	if f.Kind == fault.Invalid { // a parameter that no provider sends
+	if f.Kind == fault.Invalid { // the browser sent a parameter that no provider sends
 		return "staff.identity.refused"
 	}
 	return ""
 }
 
-// identityRefused renders the sign-in page with the reason why the provider's sign-in failed. to is the page to return to. It returns other
-// errors unchanged.
+// identityRefused renders the sign-in page with the reason why the sign-in at the provider failed. to is the page to return to. It returns
+// an err that is not about the provider unchanged.
 func (x *exchange) identityRefused(err error, to string) error {
 	text := x.identityProblem(err)
 	if text == "" {
@@ -140,8 +142,8 @@ func (x *exchange) identityRefused(err error, to string) error {
 // showIdentity handles the page that links the person's account to the identity provider.
 func (s *site) showIdentity(x *exchange) error { return x.identityPage(http.StatusOK, "", nil) }
 
-// identityPage renders the page that links the account to the identity provider. address is the URL of the provider after the person pressed the
-// button, or "". wrong are errors to show.
+// identityPage renders the page that links the account to the identity provider. address is the URL of the provider, or "" until the person
+// presses the button. wrong are errors to show.
 func (x *exchange) identityPage(status int, address string, wrong []kit.Wrong) error {
 	provider, err := x.provider()
 	if err != nil {

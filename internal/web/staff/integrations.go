@@ -29,7 +29,7 @@ func (integrationRow) StateChip(state string) chip {
 // shownSecret is a new secret that a page shows only once. Name and Text are message kinds.
 type shownSecret struct{ Name, Text, Value string }
 
-// endpointResult is the result of a test of an endpoint.
+// endpointResult is the result of the test of an endpoint. Action is the name of the endpoint, such as getSpaces.
 type endpointResult struct {
 	*propertyv1.EndpointTest
 	Integration, Action string
@@ -40,8 +40,8 @@ type integrationsView struct {
 	Tested     *endpointResult
 	Apps       []*propertyv1.App // apps that can be connected
 	Secret     *shownSecret
-	MayConnect bool
-	MayRead    bool
+	MayConnect bool // the person may connect apps and replace credentials
+	MayRead    bool // the person may test endpoints and read the spaces of the PMS
 }
 
 // showIntegrations handles the list of connected apps.
@@ -84,7 +84,8 @@ func (x *exchange) integrationsPage(secret *shownSecret, tested *endpointResult)
 	return x.render(http.StatusOK, "integrations", p)
 }
 
-// connectApp handles the form that connects an app. The response shows its access token once.
+// connectApp handles the form that connects an app. The response shows its access token once. For an unknown app, or one that is connected
+// already, it shows the list.
 func (s *site) connectApp(x *exchange) error {
 	made, err := s.api.Integrations.ConnectApp(x.call(), &propertyv1.ConnectAppRequest{AppId: x.Value("app")})
 	if err != nil {
@@ -96,7 +97,8 @@ func (s *site) connectApp(x *exchange) error {
 	return x.integrationsPage(&shownSecret{"staff.token.access", "staff.token.access.text", made.GetAccessToken()}, nil)
 }
 
-// changeIntegration handles the forms of an integration. They create new credentials, which are shown once, or revoke its access.
+// changeIntegration handles the forms of an integration. They replace the access token or the signing secret by a new one, which is shown
+// once, or revoke the access.
 func (s *site) changeIntegration(x *exchange) error {
 	id, api := x.R.PathValue("id"), s.api.Integrations
 	switch x.Value("do") {
@@ -134,7 +136,7 @@ func (s *site) testEndpoint(x *exchange) error {
 	return x.integrationsPage(nil, &endpointResult{found.GetData(), integrationID, action})
 }
 
-// switchInvitations handles the switch for the invitation mails to the guests of an integration.
+// switchInvitations handles the switch that turns invitation mails to the guests of an integration on or off.
 func (s *site) switchInvitations(x *exchange) error {
 	if x.Value("do") == "" {
 		return x.Redirect("/app/settings/integrations")

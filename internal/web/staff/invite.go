@@ -9,8 +9,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// inviteInputs returns the form fields with which a person accepts an invitation. They depend on whether the person has an account. code adds
-// the field of the second factor.
+// inviteInputs returns the form fields with which a person accepts an invitation. They depend on whether the person has an account. code
+// adds the field of the second factor.
 func inviteInputs(i *propertyv1.InvitationForPerson, code bool) (inputs []kit.Input) {
 	if i.GetKnown() {
 		inputs = append(inputs, kit.Input{Name: "password", Label: "staff.password", Type: "password", Autocomplete: "current-password"})
@@ -63,8 +63,8 @@ func (x *exchange) renderInvitationError(err error) error {
 	return err
 }
 
-// acceptInvite handles the form that accepts an invitation. It makes the person a member of the property and signs them in. A POST without the key
-// of the page's form changes nothing, because some mail scanners post to links.
+// acceptInvite handles the form that accepts an invitation. It makes the person a member of the property and signs them in there; a former
+// session of the browser ends. A POST without the key of the page's form changes nothing, because some mail scanners post to links.
 func (s *site) acceptInvite(x *exchange) error {
 	if x.Key() == "" {
 		return s.showInvite(x)

@@ -9,8 +9,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// beginJoin starts to accept an invitation with an account of the identity provider. The response to a form cannot redirect to the provider
-// because of the policy form-action, so its page has a link.
+// beginJoin starts to accept an invitation with an account of the identity provider. Because of the policy form-action, the response to a
+// form cannot redirect to the provider. It is a page with a link to the provider.
 func (x *exchange) beginJoin(i *propertyv1.InvitationForPerson) error {
 	secret, name := x.R.PathValue("secret"), x.Value("name")
 	p := x.newPage("staff.invite.title", "property", i.GetPropertyName())
@@ -31,7 +31,8 @@ func (x *exchange) beginJoin(i *propertyv1.InvitationForPerson) error {
 	return x.render(http.StatusOK, "go", p)
 }
 
-// finishJoin accepts an invitation after the return from the identity provider. state, secret and name are from the cookie.
+// finishJoin accepts an invitation after the return from the identity provider. It signs the person in. state, secret and name are from the
+// cookie.
 func (x *exchange) finishJoin(state, secret, name string, answer *propertyv1.IdentityAnswer) error {
 	i, err := x.invitation(secret)
 	if err != nil {

@@ -14,7 +14,7 @@ type kiosksView struct {
 	Code    string            // enrolment code of a tablet, shown only once
 	Of      *propertyv1.Kiosk // the tablet of the code
 	Address string            // URL at which the tablet enters the code
-	Doors   string            // start of the URLs in QR codes
+	Doors   string            // prefix of the URLs in the QR codes of tablets
 }
 
 // Chip returns the chip that shows whether a tablet is online.
@@ -71,7 +71,8 @@ func (s *site) createKiosk(x *exchange) error {
 	return x.kiosksPage(kiosksView{Code: made.GetCode(), Of: made.GetData()}, nil)
 }
 
-// changeKiosk handles the forms of a tablet. They create another enrolment code, or delete the tablet.
+// changeKiosk handles the forms of a tablet. They create another enrolment code, or delete the tablet. Both end the access of the enrolled
+// tablet at once.
 func (s *site) changeKiosk(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {

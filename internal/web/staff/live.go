@@ -9,7 +9,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// feed is the event stream that an open page follows to update itself.
+// feed describes the event stream that an open page follows to update itself.
 type feed struct {
 	URL string
 	Of  string // the page updates only on changes of the objects with these ids (separated by space characters); "" for any
@@ -28,8 +28,8 @@ func newFeedAt(at, topics, of string) feed {
 	return f
 }
 
-// follow handles the event stream of an open page. Each event has the ids of changed objects, and the page reloads its parts. Missed events do
-// no harm, because a reload shows the current state.
+// follow handles the event stream of an open page. Each event has the ids of changed objects, and the page then reloads its parts. Missed
+// events do no harm, because a reload shows the current state.
 func (s *site) follow(x *exchange) error {
 	topics := strings.Split(x.R.URL.Query().Get("topics"), ",") // the API refuses topics that the person may not read
 	stream, err := s.api.Events.Watch(x.call(), &propertyv1.WatchRequest{Topics: topics, ResumeToken: x.R.Header.Get("Last-Event-ID")})
@@ -65,5 +65,5 @@ func changedEvent(m *propertyv1.WatchResponse) (string, error) {
 	return fmt.Sprintf("id: %s\nevent: changed\ndata: %s\n\n", m.GetResumeToken(), data), nil
 }
 
-// LostAt returns the HTML element in which the script shows since when the page is no longer updated.
+// LostAt returns an empty HTML element. The script fills in since when the page is no longer updated.
 func (p *page) LostAt() template.HTML { return "<time data-at></time>" }

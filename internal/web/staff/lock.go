@@ -85,7 +85,8 @@ func whyInput() kit.Input {
 // maxReason is the maximum length of a reason for the audit log, as the API limits it.
 const maxReason = 500
 
-// wrongReason returns the message kind of the error in a posted reason, or "". missing is the message kind for an empty reason.
+// wrongReason returns the message kind of the error in a posted reason, or "" if the reason is valid. missing is the message kind for an
+// empty reason.
 func wrongReason(reason, missing string) string {
 	switch {
 	case reason == "":
@@ -167,7 +168,8 @@ func (x *exchange) doors(chosen ...string) (list []choice, err error) {
 	return list, err
 }
 
-// changeLock handles the forms that rename a lock or assign it to a door.
+// changeLock handles the forms that rename a lock, or assign it to a door. It shows an error if the lock was moved meanwhile, or if the
+// door has a lock.
 func (s *site) changeLock(x *exchange) error {
 	id, done, err := x.R.PathValue("id"), "", error(nil)
 	switch x.Value("do") {
@@ -199,11 +201,11 @@ func (p *page) refuseDoor(why string) {
 	p.Wrong = []kit.Wrong{{ID: "f-door", Label: p.T("staff.lock.door"), Text: p.T(why)}}
 }
 
-// backToLock redirects a GET of an action's URL, which has no page, to the page with the action's button. The browser comes there after the
-// person has confirmed the second factor.
+// backToLock redirects a GET of an action's URL to the page with the action's button. The browser comes there after a confirmation of the
+// second factor.
 func (s *site) backToLock(x *exchange) error { return x.Redirect("/app/locks/" + x.R.PathValue("id")) }
 
-// openLock handles the button that opens a lock. The posted reason is recorded in the audit log.
+// openLock handles the button that opens a lock. Without a reason, which the audit log records, it shows an error.
 func (s *site) openLock(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.why.missing"); wrong != "" {
 		return x.lockPage(http.StatusUnprocessableEntity, func(p *page) { p.refuseReason(whyInput().ID(), wrong) })
@@ -215,7 +217,8 @@ func (s *site) openLock(x *exchange) error {
 	return x.redirectOpened("/app/locks/"+x.R.PathValue("id"), "", result)
 }
 
-// unlock opens a lock now. result is opened, refused, expired, offline (nothing was sent), or unknown if the lock has not answered.
+// unlock opens a lock now. reason is for the audit log. result is opened, refused, expired, offline (nothing was sent), or unknown if the
+// lock has not answered in time. err is any other error of the API.
 func (x *exchange) unlock(lock, reason string) (result string, err error) {
 	answer, err := x.site.api.Locks.UnlockLock(x.call(), &propertyv1.UnlockLockRequest{Id: lock, Reason: reason})
 	if err != nil {

@@ -18,14 +18,14 @@ type historyView struct {
 	Days                 int
 	From                 *timestamppb.Timestamp
 	Since                *timestamppb.Timestamp // when the lock was first reported, if the charts begin before; or nil
-	Gaps                 []*propertyv1.LockGap  // newest first
+	Gaps                 []*propertyv1.LockGap  // newest first, at most maxChartRows
 	Events, Older        []*propertyv1.LockHistoryEvent
 }
 
 // newestEvents is how many events the page shows before the person expands the list.
 const newestEvents = 8
 
-// lockHistory loads the history of a lock. It appends the last values in the status of l, see withLatest.
+// lockHistory loads the history of a lock for the last historyDays days. It appends the last values in the status of l, see withLatest.
 func (x *exchange) lockHistory(l *propertyv1.Lock) (historyView, error) {
 	now, status := x.site.Now(), l.GetStatus()
 	s := newSpan(now.AddDate(0, 0, -historyDays), now, l.GetCreatedAt().AsTime())
@@ -83,7 +83,7 @@ func (p *page) Seconds(milliseconds int64) int64 {
 // slotCounts counts the slots of a lock: those that Latchkey manages, and those with codes of other software.
 type slotCounts struct{ Ours, Foreign int }
 
-// countSlots counts the used slots of a lock.
+// countSlots counts the used slots of a lock. A slot whose code was removed is not used.
 func countSlots(slots []slotRow) (c slotCounts) {
 	for _, sl := range slots {
 		switch {

@@ -37,7 +37,8 @@ func offlineRemark(reason string, since *timestamppb.Timestamp) remark {
 // boltMaxAge is how old the report about a bolt may be. The page shows an older report as the last known state, not as the current one.
 const boltMaxAge = time.Hour
 
-// boltChip returns the state of a lock's bolt, and a remark about when the lock reported it.
+// boltChip returns the state of a lock's bolt, and a remark about when the lock reported it. The state is unknown if the lock is offline or
+// the report is older than boltMaxAge.
 func boltChip(s *propertyv1.LockStatus, now time.Time) (chip, remark) {
 	bolt, at := s.GetBolt(), s.GetLastSeenAt()
 	known := slices.Contains([]string{"locked", "unlocked", "notFullyLocked", "jammed"}, bolt)
@@ -112,7 +113,7 @@ func lockFindings(l *propertyv1.Lock) (kinds []string) {
 	return kinds
 }
 
-// lockRow is one lock with its state for a page.
+// lockRow is one lock with its state for a page. Low is about the battery. Placeless means that the lock is not on a door.
 type lockRow struct {
 	*propertyv1.Lock
 	Bolt, Battery, Link     chip
@@ -136,8 +137,8 @@ func (r lockRow) lacksBattery() bool {
 	return !r.Placeless && !r.Low && r.GetStatus().BatteryPercent == nil
 }
 
-// Faults returns the chips of a lock that is offline or jammed, for pages that show only what is wrong. The page adds the chip of a low battery
-// because it has a percentage.
+// Faults returns the chip of a lock that is offline or jammed, or nil, for pages that show only what is wrong. The page itself adds the
+// chip of a low battery, because that text has a percentage.
 func (r lockRow) Faults() []chip {
 	switch {
 	case r.Offline:
@@ -148,7 +149,7 @@ func (r lockRow) Faults() []chip {
 	return nil
 }
 
-// badness returns the sort key of a lock: the lower, the more it needs staff.
+// badness returns the sort key of a lock, from 0 (offline or jammed) to 3 (no problem).
 func (r lockRow) badness() int {
 	switch {
 	case r.Offline || r.GetStatus().GetBolt() == "jammed":
@@ -161,7 +162,8 @@ func (r lockRow) badness() int {
 	return 3
 }
 
-// has reports whether the lock passes a filter (offline, low, noDoor, or "" for all) and its name or door contains text.
+// has reports whether the lock passes a filter (offline, low, noDoor, or "" for all) and its name or the name of its door contains text, in
+// any case.
 func (r lockRow) has(filter, text string) bool {
 	switch filter {
 	case "offline":
@@ -201,7 +203,7 @@ type locksView struct {
 	Bridge bool // no bridge has reported a lock, although one is connected
 }
 
-// locks loads all locks that r selects, over all pages of the API's list.
+// locks loads all locks that r selects, over all pages of the API's list. It changes the page size and token in r.
 func (x *exchange) locks(r *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, error) {
 	return loadAllPages(func(token string) ([]*propertyv1.Lock, string, error) {
 		r.PageSize, r.PageToken = wholePage, token
@@ -213,7 +215,7 @@ func (x *exchange) locks(r *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, er
 // usualLocks is the number of rows of the list of locks until the person chooses another.
 const usualLocks = 100
 
-// showLocks handles the list of locks.
+// showLocks handles the list of locks, those with the worst problems first.
 func (s *site) showLocks(x *exchange) error {
 	q := x.R.URL.Query()
 	filter, text := q.Get("show"), q.Get("q")
@@ -265,7 +267,7 @@ func (x *exchange) hasConnectedBridge() (bool, error) {
 	return slices.ContainsFunc(found.GetData().GetList(), func(b *propertyv1.Bridge) bool { return b.GetState() == "online" }), err
 }
 
-// listURL returns path with a query. kv are names and values, and empty values are left out.
+// listURL returns path with a query. kv are names and values in turn. Empty values are left out.
 func listURL(path string, kv ...string) string {
 	q := url.Values{}
 	for i := 0; i+1 < len(kv); i += 2 {

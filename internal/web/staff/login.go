@@ -19,8 +19,8 @@ const (
 // passwordOf returns a posted password. Unlike Value it keeps spaces at the ends, because they are part of the password.
 func (x *exchange) passwordOf(name string) string { return x.R.PostForm.Get(name) }
 
-// openSession stores a new session in place of the old one. Each sign-in and each proof of the second factor creates a new token, so a token
-// that leaked before is useless.
+// openSession stores the token of a new session in the browser's cookie, in place of the old one. Each sign-in and each proof of the second
+// factor creates a new token, so a token that leaked before is useless.
 func (x *exchange) openSession(s *propertyv1.SessionToken) {
 	x.DropCookie(challengeCookie)
 	x.token = s.GetToken()
@@ -38,8 +38,8 @@ func loginInputs() []kit.Input {
 // loginAgain returns the address of the sign-in page for a person who must sign in again. to is the page to return to.
 func loginAgain(to string) string { return listURL("/app/login", "again", "yes", "to", to) }
 
-// signsInAgain reports whether the person must sign in again, although the browser has a session. The URL says so (see loginAgain), or the
-// visit to the identity provider was for that.
+// signsInAgain reports whether the person must sign in again, although the browser has a session. Either the URL says so (see loginAgain),
+// or that was the purpose of the visit to the identity provider.
 func (x *exchange) signsInAgain() bool { return x.proves || x.R.URL.Query().Get("again") != "" }
 
 // showLogin handles the sign-in page. A person with a valid session goes to the dashboard instead, unless they must sign in again.
@@ -71,7 +71,7 @@ func (x *exchange) loginPage(status int, p *page, inputs []kit.Input, to string)
 	return x.form(status, p, v)
 }
 
-// login handles the sign-in form.
+// login handles the form of the sign-in with a password. It ends the former session of the browser.
 func (s *site) login(x *exchange) error {
 	inputs := x.Posted(loginInputs())
 	made, err := s.api.Sessions.SignIn(x.anonymous(), &propertyv1.SignInRequest{
@@ -113,8 +113,8 @@ func (x *exchange) endSession() error {
 	return nil
 }
 
-// proceed continues a sign-in. It asks for the second factor if the API requires it, and otherwise stores the session and moves to the page
-// to.
+// proceed continues a sign-in. If the API requires the second factor, the browser goes to the page that asks for it. Otherwise proceed
+// stores the session in the cookie and redirects to the URL to, or to the dashboard if to is "".
 func (x *exchange) proceed(s *propertyv1.SessionToken, to string) error {
 	if s.GetChallenge() != "" {
 		x.SetCookie(challengeCookie, s.GetChallenge(), s.GetEndsAt().AsTime())
@@ -138,7 +138,7 @@ func (x *exchange) secondForm() formView {
 		Passkey: loginPasskey(localPage(x.R.URL.Query().Get("to")))}
 }
 
-// showSecond handles the page that asks for the second factor during a sign-in.
+// showSecond handles the page that asks for the second factor during a sign-in. Without a begun sign-in it goes to the sign-in page.
 func (s *site) showSecond(x *exchange) error {
 	if x.Cookie(challengeCookie) == "" {
 		return x.Redirect("/app/login")
@@ -146,7 +146,8 @@ func (s *site) showSecond(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.second.title"), x.secondForm())
 }
 
-// finishLogin handles the form that asks for the second factor during a sign-in, and completes the sign-in.
+// finishLogin handles the form that asks for the second factor during a sign-in, and completes the sign-in. If the sign-in has expired, the
+// browser goes to the sign-in page.
 func (s *site) finishLogin(x *exchange) error {
 	made, err := s.api.Sessions.FinishSignIn(x.anonymous(), &propertyv1.FinishSignInRequest{Challenge: x.Cookie(challengeCookie), Code: x.Value("code")})
 	if err == nil {
@@ -162,7 +163,7 @@ func (s *site) finishLogin(x *exchange) error {
 	return err
 }
 
-// wrongCode returns the data of a page with the error that the posted code of the second factor is wrong or already used. title is a
+// wrongCode returns the data of a page with the error that the posted code of the second factor is wrong or was used before. title is a
 // message kind.
 func (x *exchange) wrongCode(title string) *page {
 	p := x.newPage(title)
@@ -170,7 +171,7 @@ func (x *exchange) wrongCode(title string) *page {
 	return p
 }
 
-// logout handles the sign-out. It ends the session on the server and deletes the cookies and the browser's cache.
+// logout handles the sign-out. It ends the session on the server, and deletes the cookies and the browser's cache.
 func (s *site) logout(x *exchange) error {
 	if err := x.endSession(); err != nil {
 		return err // the session is still valid, so show the error
@@ -180,7 +181,8 @@ func (s *site) logout(x *exchange) error {
 	return x.Redirect("/app/login")
 }
 
-// showHome handles /app/. It moves to the set-up until that is complete, and later to the first page that the person's role may see.
+// showHome handles /app/. It redirects to the set-up until its required steps are done, if the person may manage settings. Otherwise it
+// redirects to the first page of the menu that the person's role may see.
 func (s *site) showHome(x *exchange) error {
 	if x.may("manageSettings") {
 		steps, err := x.setup()
@@ -202,7 +204,7 @@ func (s *site) showHome(x *exchange) error {
 // propertyAge is how long browsers store which property a person chose.
 const propertyAge = 400 * 24 * time.Hour
 
-// chooseProperty handles the form that switches to another property of the person.
+// chooseProperty handles the form that switches to another property of the person. It ignores the id of any other property.
 func (s *site) chooseProperty(x *exchange) error {
 	for _, p := range x.session.GetProperties() {
 		if p.GetPropertyId() == x.Value("property") {

@@ -26,7 +26,7 @@ func arrange(all []*propertyv1.Space) (ordered []*propertyv1.Space) {
 	return ordered
 }
 
-// compareNames compares names as people sort them: "Room 9" is before "Room 10".
+// compareNames compares names as people sort them: "Room 9" is before "Room 10". It is case-sensitive.
 func compareNames(a, b string) int {
 	for a != "" && b != "" {
 		x, y := leadingNumber(a), leadingNumber(b)
@@ -54,12 +54,12 @@ func leadingNumber(s string) string {
 	return s
 }
 
-// spaceChoice is what a person chose for one space of the property: was and now are the ids of the PMS's space that is mapped to it, before
-// and after, "" for none.
+// spaceChoice is what a person chose for one space of the property. was is the id of the PMS's space that was mapped to it before, and now
+// the id of the space that the person chose. "" means none.
 type spaceChoice struct{ spaceID, was, now string }
 
-// mappingChanges returns the mappings that the choices change. twice is "", unless two choices have the same space of the PMS: it is then
-// the id of that space, and there are no changes.
+// mappingChanges returns the mappings that the choices change. If two choices have the same space of the PMS, twice is the id of that
+// space, and changes is nil. Otherwise twice is "".
 func mappingChanges(choices []spaceChoice) (changes []*propertyv1.Mapping, twice string) {
 	taken := map[string]bool{}
 	for _, c := range choices {
@@ -94,7 +94,8 @@ type cure struct {
 	Text, Name string
 }
 
-// curesOf returns the buttons that resolve a conflict, the best cure first. listed are the spaces of the PMS, for their names.
+// curesOf returns the buttons that resolve a conflict, the best cure first. It leaves out "map" without a suggested room. listed are the
+// spaces of the PMS, for their names.
 func curesOf(c *propertyv1.Conflict, listed []*propertyv1.PartnerSpace) (cures []cure) {
 	named := func(externalID string) *propertyv1.PartnerSpace {
 		at := slices.IndexFunc(listed, func(p *propertyv1.PartnerSpace) bool { return p.GetExternalId() == externalID })
@@ -129,8 +130,8 @@ const maxBeds = 50
 // maxRooms is the maximum number of rooms and beds that one API call creates.
 const maxRooms = 500
 
-// roomsOf parses a typed list of rooms, one per line: "101", with a floor "101, 1", or a dorm with its number of beds "Dorm 4: 6". wrong are
-// the numbers of invalid lines. It stops after more than maxRooms.
+// roomsOf parses a typed list of rooms, one per line: "101", with a floor "101, 1", or a dorm with its number of beds "Dorm 4: 6". wrong
+// are the numbers of invalid lines. It stops when rooms has more than maxRooms, so that the caller can refuse the list.
 func roomsOf(list string) (rooms []*propertyv1.NewSpace, wrong []int) {
 	for i, line := range strings.Split(list, "\n") {
 		if len(rooms) > maxRooms {

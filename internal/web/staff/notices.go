@@ -15,7 +15,7 @@ type noticeRow struct {
 }
 
 // subjectLink returns the link to the page of the object with this id, such as lck_... for a lock. It returns the zero link if that kind of
-// object has no page, or if may reports that the person lacks the right to see the page.
+// object has no page, or if may reports that the person lacks the right to see settings.
 func subjectLink(id string, may func(right string) bool) link {
 	prefix, _, _ := strings.Cut(id, "_")
 	switch prefix {
@@ -57,15 +57,15 @@ type noticesView struct {
 	Tabs    []tab
 	Rows    []noticeRow
 	Unread  bool     // the page shows only unread notices
-	Open    int      // if it shows none: how many problems are still open, also those whose notices are read or hidden
+	Open    int      // if it shows none: how many problems are still open, including those whose notices are read or hidden
 	Many    bool     // there are more than Open
-	Mark    []string // ids of the unread notices that the page shows, which one button marks as read
+	Mark    []string // ids of the unread notices that the page shows; one button marks them all as read
 	More    bool     // there are other unread notices, which the button does not mark
 	Next    string
 	Manages bool
 }
 
-// showNotices handles the list of notices: the unread ones that the person has chosen to see, or all.
+// showNotices handles the list of notices: all, or only the unread ones in the groups that the person has chosen to see.
 func (s *site) showNotices(x *exchange) error {
 	q := x.R.URL.Query()
 	all := q.Get("show") == "all"
@@ -97,8 +97,8 @@ func (s *site) showNotices(x *exchange) error {
 	return x.render(http.StatusOK, "notices", p)
 }
 
-// readNotices handles the buttons that mark as read either one notice, or all that the page shows. It never marks notices that the person
-// has not seen, because a notice that is read is not mailed any more.
+// readNotices handles the buttons that mark one notice, or all that the page shows, as read. It never marks notices that the person has not
+// seen, because a notice that is read is not mailed any more.
 func (s *site) readNotices(x *exchange) error {
 	ids := x.R.PostForm["notice"]
 	if len(ids) == 0 {

@@ -9,8 +9,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// openedCookie is the name of the cookie that takes the result of opening a door to the page after the redirect, which shows it once. A query
-// would show it to everyone who follows the link.
+// openedCookie is the name of the cookie with the result of opening a door. The page after the redirect shows the result once. In a query,
+// the result would be shown to everyone who follows the link.
 const openedCookie = "lk-opened"
 
 const openedAge = time.Minute
@@ -18,10 +18,10 @@ const openedAge = time.Minute
 // openResults are the results of opening a lock remotely: those of the API, and offline if nothing was sent.
 var openResults = []string{"opened", "refused", "expired", "unknown", "offline"}
 
-// openResult is what happened when a person opened a door.
+// openResult is the result when a person tried to open a door.
 type openResult struct {
 	Path   string    `json:"path"`   // URL path of the page that shows it
-	Person string    `json:"person"` // id of the person who opened the door
+	Person string    `json:"person"` // id of the person who tried; the page shows it to no other
 	Door   string    `json:"door"`   // name of the door, or "" if the page has it
 	Result string    `json:"result"` // one of openResults
 	Time   time.Time `json:"at"`
@@ -30,13 +30,14 @@ type openResult struct {
 // Text returns the kind of the message about the result.
 func (r openResult) Text() string { return "staff.open." + r.Result }
 
-// OK reports whether the door is open.
+// OK reports whether the lock opened.
 func (r openResult) OK() bool { return r.Result == "opened" }
 
-// At returns when the door was opened.
+// At returns the time of the attempt.
 func (r openResult) At() *timestamppb.Timestamp { return timestamppb.New(r.Time) }
 
-// redirectOpened redirects to the page at this path, which shows the result of opening a door. So a reload of that page opens nothing.
+// redirectOpened redirects to the page at this path, which shows the result of opening a door. So a reload of that page does not open the
+// door again. door is the name of the door, or "" if the page has it.
 func (x *exchange) redirectOpened(path, door, result string) error {
 	raw, err := json.Marshal(openResult{path, x.session.GetPerson().GetId(), door, result, x.site.Now()})
 	if err != nil {
@@ -46,7 +47,8 @@ func (x *exchange) redirectOpened(path, door, result string) error {
 	return x.Redirect(path)
 }
 
-// takeOpened returns the result of opening a door that this page shows, or nil. It deletes the cookie.
+// takeOpened returns the result of opening a door for this page and person, and deletes its cookie. Without one it returns nil. It also
+// returns nil, and keeps the cookie, if the page's script sent the request.
 func (x *exchange) takeOpened() *openResult {
 	raw, err := base64.RawURLEncoding.DecodeString(x.Cookie(openedCookie))
 	if err != nil || len(raw) == 0 || x.automatic() {

@@ -23,10 +23,11 @@ type page struct {
 	Done    string                     // kind of the message that confirms the action before the redirect, or ""
 	Sizing  *sizing                    // the choice of the number of rows, or nil if the page offers none
 	typed   *typedForm                 // form values from before the person confirmed the second factor, or nil
-	secret  bool                       // the page shows a secret: it is never compressed
+	secret  bool                       // the page shows a secret: it is never compressed, see [kit.Exchange.Render]
 }
 
 // newPage returns the data of a page. title is a message kind, such as "staff.locks.title", and kv are names and values of its parameters.
+// If the page shows restored form values, newPage deletes their cookie.
 func (x *exchange) newPage(title string, kv ...any) *page {
 	p := &page{Page: x.NewPage(kit.Place{TimeZone: x.property.GetTimeZone()}, title, kv...), Session: x.session, Role: x.role, typed: x.typed}
 	p.PropertyID = x.role.GetPropertyId()
@@ -56,7 +57,8 @@ func (p *page) House() string { return p.Role.GetName() }
 // Full returns the full name of a space. parent is the name of its dorm, or "".
 func (p *page) Full(parent, name string) string { return text.FullName(parent, name) }
 
-// render executes the template with this name and sends it with an HTTP status.
+// render executes the template with this name and sends it with an HTTP status. With an error status, the page shows the posted values
+// again.
 func (x *exchange) render(status int, name string, p *page) error {
 	if status >= http.StatusBadRequest {
 		x.showPosted(p)
@@ -73,8 +75,8 @@ type part struct {
 	V any
 }
 
-// Who returns the name to show for the author of a record, such as an audit entry. name is the stored name, or "". A person who was removed
-// has none and is shown as "former colleague". Other authors without a name, such as programs, stay "".
+// Who returns the name to show for the author of a record, such as an audit entry. name is the stored name, or "". A removed person has no
+// stored name and is shown as "former colleague". For other authors without a name, such as programs, it returns "".
 func (p *page) Who(name, author string) string {
 	if name == "" && strings.HasPrefix(author, "staff:"+id.Person+"_") {
 		return p.Text("staff.former", nil)

@@ -70,13 +70,14 @@ type paletteView struct {
 // Empty reports whether the query found nothing.
 func (v paletteView) Empty() bool { return len(v.Stays)+len(v.Rooms)+len(v.Locks)+len(v.Pages) == 0 }
 
-// maxPaletteFinds is the maximum number of stays, of rooms and of locks that the palette shows.
+// maxPaletteFinds is how many stays the palette shows at most; the same for rooms and for locks.
 const maxPaletteFinds = 6
 
 // minPaletteQuery is the minimum length of a query for rooms and locks. A shorter one would load all of them at each key press.
 const minPaletteQuery = 2
 
-// showPalette handles a query of the palette. It finds stays by name, number or room, rooms and locks by name, and pages by name.
+// showPalette handles a query of the palette. It finds stays by name, number or room, and rooms, locks and pages by name. It searches only
+// what the person may see. An empty query finds all pages.
 func (s *site) showPalette(x *exchange) error {
 	p := x.newPage("staff.palette.title")
 	v := paletteView{Query: strings.TrimSpace(x.R.URL.Query().Get("q"))}
@@ -101,7 +102,7 @@ func (s *site) showPalette(x *exchange) error {
 	return x.render(http.StatusOK, "palette", p)
 }
 
-// findThings adds those rooms, beds and locks to v whose names contain the query.
+// findThings adds the rooms, beds and locks to v whose names contain the query, at most maxPaletteFinds rooms and beds, and as many locks.
 func (x *exchange) findThings(v *paletteView) error {
 	if x.may("readProperty") {
 		own, err := x.ownSpaces()

@@ -25,7 +25,7 @@ type passkeyForm struct {
 	Button string // message kind
 }
 
-// begin stores the state of a new ceremony in the cookie, and sends its options to the page's script.
+// begin stores the state of a new ceremony in the cookie, and sends the ceremony's options (JSON) to the page's script.
 func (x *exchange) begin(c *propertyv1.PasskeyCeremony) error {
 	x.SetCookie(passkeyCookie, c.GetState(), x.site.Now().Add(ceremonyAge))
 	x.W.Header().Set("Content-Type", "application/json")
@@ -33,15 +33,15 @@ func (x *exchange) begin(c *propertyv1.PasskeyCeremony) error {
 	return err
 }
 
-// ceremony returns the state of the browser's ceremony, and deletes it, so that it is used once.
+// ceremony returns the state of the browser's ceremony, or "", and deletes the cookie, so that it is used once.
 func (x *exchange) ceremony() string {
 	state := x.Cookie(passkeyCookie)
 	x.DropCookie(passkeyCookie)
 	return state
 }
 
-// notBegun answers the page's script if a ceremony could not begin. page is the URL to return to after the person has confirmed the second
-// factor or signed in again. It returns other errors unchanged.
+// notBegun answers the page's script if a ceremony could not begin: 409 if the server has no passkeys, or the URL of a page to visit first.
+// page is the URL to return to after the person has confirmed the second factor or signed in again. It returns other errors unchanged.
 func (x *exchange) notBegun(err error, page string) error {
 	switch f := x.site.Fault(err); {
 	case f.Reason == fault.PasskeysUnavailable:
@@ -69,7 +69,7 @@ func (s *site) beginPasskeyLogin(x *exchange) error {
 	return x.begin(begun.GetData())
 }
 
-// passkeyLogin handles the form that finishes a sign-in with a passkey.
+// passkeyLogin handles the form that finishes a sign-in with a passkey. It ends the former session of the browser.
 func (s *site) passkeyLogin(x *exchange) error {
 	to := localPage(x.R.URL.Query().Get("to"))
 	made, err := s.api.Passkeys.FinishPasskeySignIn(x.anonymous(), &propertyv1.FinishPasskeySignInRequest{
@@ -148,7 +148,8 @@ func (s *site) beginPasskey(x *exchange) error {
 	return x.begin(begun.GetData())
 }
 
-// changePasskeys handles the forms of the list of passkeys. They rename or delete a passkey, or finish the registration of a new one.
+// changePasskeys handles the forms of the list of passkeys. They rename or delete a passkey, or finish the registration of a new one. A
+// registration replaces the session, and its response shows new recovery codes if the person had none.
 func (s *site) changePasskeys(x *exchange) error {
 	api, id := s.api.Passkeys, x.Value("id")
 	switch x.Value("do") {

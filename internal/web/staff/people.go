@@ -58,7 +58,7 @@ func (x *exchange) peoplePage(v peopleView, f *fault.Fault) error {
 }
 
 // peopleResult answers an action on the page of the people. Without err, it redirects to the list, which confirms the action: done is one
-// of results. If the API refused the action, it shows the reason. It returns other errors.
+// of results. If the API refused the action, it shows the reason. It returns other errors unchanged.
 func (x *exchange) peopleResult(err error, done string) error {
 	if err == nil {
 		return x.Redirect("/app/settings/people?done=" + done)
@@ -70,7 +70,7 @@ func (x *exchange) peopleResult(err error, done string) error {
 	return err
 }
 
-// invitePerson handles the form that invites a person. The response shows the link once.
+// invitePerson handles the form that invites a person. The API mails the link if it can. The response shows the link once.
 func (s *site) invitePerson(x *exchange) error {
 	made, err := s.api.People.InvitePerson(x.call(), &propertyv1.InvitePersonRequest{Email: x.Value("email"), Role: x.Value("role"), Language: x.words().Lang})
 	if err != nil {
@@ -79,7 +79,8 @@ func (s *site) invitePerson(x *exchange) error {
 	return x.peoplePage(peopleView{Link: x.Address(staff.InvitationPath + made.GetLink().GetSecret()), Mailed: made.GetMailed(), To: made.GetData().GetEmail()}, nil)
 }
 
-// changeInvitation handles the forms of an open invitation. They send it again with a new link, or withdraw it.
+// changeInvitation handles the forms of an open invitation. They send it again with a new link, which ends the former one and is shown
+// once, or withdraw it.
 func (s *site) changeInvitation(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {
@@ -96,11 +97,12 @@ func (s *site) changeInvitation(x *exchange) error {
 	return x.Redirect("/app/settings/people")
 }
 
-// backToPeople redirects a GET of an action's URL, which has no page, to the page with the action's button. The browser comes there after
-// the person has confirmed the second factor.
+// backToPeople redirects a GET of an action's URL to the page with the action's button. The browser comes there after a confirmation of the
+// second factor.
 func (s *site) backToPeople(x *exchange) error { return x.Redirect("/app/settings/people") }
 
-// changePerson handles the forms of a person. They change the role, disable or enable the access, or remove the person.
+// changePerson handles the forms of a person. They change the role, disable or enable the person's access to the property, or remove the
+// person from it.
 func (s *site) changePerson(x *exchange) error {
 	id := x.R.PathValue("id")
 	change := &propertyv1.UpdatePersonRequest{Id: id, Etag: x.Value("etag")}

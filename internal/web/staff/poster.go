@@ -23,7 +23,7 @@ type poster struct {
 	Unnamed bool
 }
 
-// posterOf returns the poster of the check-in tablet in the path.
+// posterOf returns the poster of the check-in tablet in the path. The error is NotFound if there is no such tablet.
 func (x *exchange) posterOf() (poster, error) {
 	found, err := x.site.api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
 	if err != nil {
@@ -50,7 +50,7 @@ func (x *exchange) posterOf() (poster, error) {
 	return made, nil
 }
 
-// showPoster handles the page of a tablet's poster, in a form to print.
+// showPoster handles the page of a tablet's poster, which can be printed.
 func (s *site) showPoster(x *exchange) error {
 	v, err := x.posterOf()
 	if err != nil {

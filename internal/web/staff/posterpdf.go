@@ -14,7 +14,7 @@ import (
 	"golang.org/x/image/font/sfnt"
 )
 
-// The poster is a sheet of A4. Its measures are points.
+// Margin of the poster and width of its QR code, in points. The poster is a sheet of A4.
 const (
 	sheetMargin = 60
 	codeSize    = 340
@@ -50,8 +50,8 @@ func canDraw(font, text string) bool {
 // pdfSheet draws on a page, from the top to the bottom.
 type pdfSheet struct{ *fpdf.Fpdf }
 
-// write writes a text in a font. It leaves out a text with characters that the font lacks: the HTML page of the poster, which can be
-// printed, has it.
+// write writes a text in a font. If the font lacks a character of the text, it writes nothing: the HTML page of the poster, which can be
+// printed, has the text.
 func (p pdfSheet) write(text, font string, size float64) {
 	if !canDraw(font, text) {
 		return

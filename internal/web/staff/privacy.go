@@ -17,7 +17,8 @@ const latestErasures = 20
 // data, or erase them.
 type privacyForms struct{ Copy, Erase, Sure kit.Input }
 
-// privacyForms returns the forms for the guests of a stay, with the posted choices. The first choice, "", is the main guest with the booking.
+// privacyForms returns the forms for the guests of a stay, with the posted choices. The first choice, "", is the main guest with the
+// booking; for an erasure it is everyone.
 func (x *exchange) privacyForms(guests []guestRow) *privacyForms {
 	whose := kit.Input{Label: "staff.data.whose", Options: []kit.Option{{Kind: "staff.data.booking"}}}
 	for _, g := range guests {
@@ -38,7 +39,7 @@ func (x *exchange) privacyForms(guests []guestRow) *privacyForms {
 	return f
 }
 
-// downloadGuestData handles the form that downloads the copy of a guest's data. The API records the read.
+// downloadGuestData handles the form that downloads the copy of a guest's data. The API records the read in the audit log.
 func (s *site) downloadGuestData(x *exchange) error {
 	found, err := s.api.Privacy.ExportGuestData(x.call(), &propertyv1.ExportGuestDataRequest{ReservationId: x.R.PathValue("id"), GuestId: x.Value("guest")})
 	if err != nil {
@@ -54,7 +55,8 @@ func (s *site) downloadGuestData(x *exchange) error {
 	return err
 }
 
-// eraseGuestData handles the form that requests the erasure of the data of a companion, or of everyone on the booking.
+// eraseGuestData handles the form that requests the erasure of the data of a companion, or of everyone on the booking. If the box "sure" is
+// not checked, it shows an error.
 func (s *site) eraseGuestData(x *exchange) error {
 	if x.Value("sure") == "" {
 		return x.showGuests(http.StatusUnprocessableEntity, func(p *page) {
@@ -68,12 +70,12 @@ func (s *site) eraseGuestData(x *exchange) error {
 	return x.Redirect("/app/reservations/" + id + "?done=erasure")
 }
 
-// backToGuests redirects a GET of an action's URL, which has no page, to the page with the action's button.
+// backToGuests redirects a GET of an action's URL to the page with the action's button.
 func (s *site) backToGuests(x *exchange) error {
 	return x.Redirect("/app/reservations/" + x.R.PathValue("id") + "/guests")
 }
 
-// erasures returns the latest erasures of the property, or nil if the person may not see them.
+// erasures returns the latest erasures of the property, at most latestErasures, or nil if the person may not see them.
 func (x *exchange) erasures() ([]*propertyv1.ErasureItem, error) {
 	if !x.may("eraseGuests") {
 		return nil, nil

@@ -56,7 +56,7 @@ func questionInputs(p *page, q *propertyv1.OwnField) []kit.Input {
 		kit.Input{Name: "question.mainOnly", Label: "staff.question.main", Hint: "staff.question.main.hint", Type: "switch", Value: flag(q.GetMainOnly())})
 }
 
-// labelTags returns the languages in which a question can have a text.
+// labelTags returns the languages in which a question can have a text: those of the pages, then others in which it has a stored text.
 func labelTags(p *page, q *propertyv1.OwnField) []string {
 	tags := slices.Clone(p.Languages)
 	for _, tag := range slices.Sorted(maps.Keys(q.GetLabels())) {
@@ -67,7 +67,7 @@ func labelTags(p *page, q *propertyv1.OwnField) []string {
 	return tags
 }
 
-// postedQuestion returns the question in the posted form, with the given name. Languages with an empty text are left out.
+// postedQuestion returns the question in the posted form, with this name. Languages with an empty text are left out.
 func (x *exchange) postedQuestion(name string) *propertyv1.OwnField {
 	q := &propertyv1.OwnField{Name: name, Label: x.Value("question.label"), Required: *x.isOn("question.required"), MainOnly: *x.isOn("question.mainOnly"), Labels: map[string]string{}}
 	for input := range x.R.PostForm {
@@ -79,7 +79,7 @@ func (x *exchange) postedQuestion(name string) *propertyv1.OwnField {
 }
 
 // questionName derives a name for a new question from its text, such as numberPlate. If list has that name, it appends a number, as in
-// numberPlate2.
+// numberPlate2. A text without Latin letters becomes question. The name has at most longestName characters.
 func questionName(label string, list []*propertyv1.OwnField) string {
 	var b strings.Builder
 	word := false // the next letter begins a new word
@@ -109,7 +109,8 @@ func indexOfQuestion(list []*propertyv1.OwnField, name string) int {
 	return slices.IndexFunc(list, func(q *propertyv1.OwnField) bool { return q.GetName() == name })
 }
 
-// saveQuestions stores the list of questions that edit returns for the stored list.
+// saveQuestions stores the list of questions that edit returns for the stored list. It fails like changeRules if another person has changed
+// the list. It can call edit twice.
 func (x *exchange) saveQuestions(edit func(list []*propertyv1.OwnField) []*propertyv1.OwnField) error {
 	return x.changeRules(func(stored *propertyv1.CheckInSettings) *propertyv1.CheckInSettingsChange {
 		return &propertyv1.CheckInSettingsChange{Fields: &propertyv1.OwnFields{List: edit(stored.GetFields())}}
@@ -168,7 +169,8 @@ func (s *site) addQuestion(x *exchange) error {
 // showQuestion handles the page of one question.
 func (s *site) showQuestion(x *exchange) error { return x.questionPage(nil) }
 
-// questionPage renders the question in the path. f is why the API refused the posted form, or nil.
+// questionPage renders the question in the path. f is why the API refused the posted form, or nil. If the question was removed meanwhile,
+// the values go to the form of a new one.
 func (x *exchange) questionPage(f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {

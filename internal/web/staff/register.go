@@ -17,10 +17,10 @@ import (
 // register.
 const registerPath = "/app/register"
 
-// registerRows is the number of forms on a page. Each may have a signature, which has some kilobytes.
+// registerRows is the number of forms on a page. Each can have a signature, which has some kilobytes.
 const registerRows = 25
 
-// maxRegister is the maximum number of forms in one document, to print or to download. For more forms, the person reads fewer days at once.
+// maxRegister is the maximum number of forms in one document, to print or to download. For more, the person must read fewer days at once.
 const maxRegister = 1000
 
 // minRegisterReason and maxRegisterReason are the API's limits for the length of the reason.
@@ -33,7 +33,7 @@ type registerRow struct {
 	Signature template.URL // an image, or ""
 }
 
-// registerDay has the forms of the guests who arrived on a day, of the form YYYY-MM-DD.
+// registerDay has the forms of the guests who arrived on the day On (YYYY-MM-DD).
 type registerDay struct {
 	On   string
 	Rows []registerRow
@@ -76,8 +76,8 @@ func (s *site) showRegister(x *exchange) error {
 	return x.registerPage(http.StatusOK, registerView{Inputs: x.registerInputs()}, nil)
 }
 
-// backToRegister redirects a GET of the download's URL, which has no page, to the page with the form. The browser comes there after the
-// person has confirmed the second factor.
+// backToRegister redirects a GET of the download's URL to the page with the form. The browser comes there after a confirmation of the
+// second factor.
 func (s *site) backToRegister(x *exchange) error { return x.Redirect(registerPath) }
 
 // registerPage renders the page of the guest register with the result of a read, if there is one. wrong adds errors to the page, or is nil.
@@ -90,9 +90,10 @@ func (x *exchange) registerPage(status int, v registerView, wrong func(*page)) e
 	return x.render(status, "register", p)
 }
 
-// readRegister reads the registration forms of the posted days: all of them, or only those of the posted page. A posted entry selects one
-// form. The API leaves out forms without an answer, so it may return an empty page before the last one. If the posted values are invalid,
-// readRegister renders the page with the errors itself, and returns a nil list without an error.
+// readRegister reads the registration forms of the posted days: all of them if all is true, otherwise those of the posted page. It returns
+// at most maxRegister forms, and v.TooLarge reports that there are more. The posted field "entry" selects one form. The API records the
+// read and the reason. The API leaves out forms without an answer, so a page of the API can be empty although others follow. If the posted
+// values are invalid, readRegister renders the page with the errors itself, and returns a nil list without an error.
 func (x *exchange) readRegister(all bool) (v registerView, list []*propertyv1.RegisterEntry, err error) {
 	v = registerView{Inputs: x.registerInputs(), First: x.Value("firstArrivalOn"), Last: x.Value("lastArrivalOn"), Reason: x.Value("reason")}
 	refuse := func(wrong func(*page)) (registerView, []*propertyv1.RegisterEntry, error) {
@@ -135,7 +136,8 @@ func (x *exchange) readRegister(all bool) (v registerView, list []*propertyv1.Re
 	return v, list, nil
 }
 
-// listRegister handles the form that shows the register. A posted entry selects one form.
+// listRegister handles the form that shows the register. The posted field "entry" selects one form. The view "open" shows all forms of the
+// days, for printing.
 func (s *site) listRegister(x *exchange) error {
 	only := x.Value("entry")
 	open := only != "" || x.Value("view") == "open"
@@ -173,7 +175,7 @@ func (r registerRow) Lacks() (fields []string) {
 	return fields
 }
 
-// downloadRegister handles the download of the register as a CSV file.
+// downloadRegister handles the download of the register as a CSV file. If the days have more than maxRegister forms, it shows an error.
 func (s *site) downloadRegister(x *exchange) error {
 	v, list, err := x.readRegister(true)
 	if err != nil || list == nil {

@@ -19,8 +19,8 @@ var registerColumns = []string{"arrivalOn", "departureOn", "state", "number", "r
 // registerEnd are the last columns of that file.
 var registerEnd = []string{"signedAt", "eraseAt"}
 
-// registerCSV returns registration forms as a CSV file. Column names are those of the API in every language. Each field that the law requires
-// of one of the forms has a column, also without an answer.
+// registerCSV returns registration forms as a CSV file. Column names are those of the API in every language. Each field that the law
+// requires in one of the forms has a column, even if no guest has answered it.
 func registerCSV(list []*propertyv1.RegisterEntry) ([]byte, error) {
 	var fields []string
 	add := func(field string) {

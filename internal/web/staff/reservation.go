@@ -27,12 +27,12 @@ type reservationView struct {
 	Doors    []doorRow
 	Steps    []*partnerv1.ExplainedStep // the latest first
 	CheckIn  *propertyv1.StaffCheckIn
-	Clears   string // the check-in stage that staff must clear by law, or ""
+	Clears   string // the check-in stage that staff must clear (confirm) by law, such as identityCheck, or ""
 	Unclear  bool   // the PMS has not answered a check-in call, so its result is unknown
 	Mails    []*propertyv1.Mail
 	Result   stayResult
 	Access   accessView
-	Manages  bool   // the person may act in the check-in
+	Manages  bool   // the person may use the buttons of the check-in
 	Guests   bool   // the person may read guests' data and messages
 	Messages bool   // the person may write messages
 	Topics   string // topics of the changes that the page follows
@@ -67,8 +67,8 @@ func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
 // money is an amount as the API sends it, with its currency.
 type money struct{ Amount, Currency string }
 
-// Owed returns the amount that the guest owes, as the PMS last reported it, or nil if it never did. The amount in the check-in is newer
-// than that in the reservation.
+// Owed returns the amount that the guest owes, as the PMS last reported it, or nil if it never did. The amount in the check-in has
+// priority, because it is newer than that in the reservation.
 func (v reservationView) Owed() *money {
 	switch {
 	case v.CheckIn.GetOwing() != "":
@@ -163,7 +163,8 @@ func (x *exchange) showReservation(status int, result stayResult, wrong func(*pa
 	return x.render(status, "reservation", p)
 }
 
-// locksOfDoors loads the locks of these doors. The map is by the id of the door, and nil if the person may not read locks.
+// locksOfDoors loads the locks of these doors. The map is by the id of the door and lacks doors without a lock. It is nil if the person may
+// not read locks.
 func (x *exchange) locksOfDoors(doors ...string) (map[string]*propertyv1.Lock, error) {
 	doors = slices.DeleteFunc(doors, func(id string) bool { return id == "" })
 	if !x.may("readLocks") || len(doors) == 0 {
@@ -179,7 +180,7 @@ func (x *exchange) locksOfDoors(doors ...string) (map[string]*propertyv1.Lock, e
 	return byDoor, err
 }
 
-// canOpen reports whether the person may open a lock remotely, and the lock supports it.
+// canOpen reports whether the person has the right to open locks remotely, and the lock supports it. It is false for nil.
 func (x *exchange) canOpen(l *propertyv1.Lock) bool {
 	return x.may("openDoors") && l.GetAbilities().GetRemoteUnlock()
 }
@@ -212,8 +213,9 @@ func (x *exchange) refuseReason(field, wrong string) error {
 	return x.showReservation(http.StatusUnprocessableEntity, stayResult{}, func(p *page) { p.refuseReason(field, wrong) })
 }
 
-// changeCheckIn handles the buttons of staff in the check-in of a reservation, such as to clear a stage (confirm an identity check) or to
-// send the invitation again.
+// changeCheckIn handles the buttons of staff in the check-in of a reservation, such as to clear a stage (confirm an identity check), to
+// waive an open amount, or to send the invitation again. Refusing a stage and waiving an amount need a reason. If the guest has no address,
+// no mail is sent, and the page says so.
 func (s *site) changeCheckIn(x *exchange) error {
 	id, api := x.R.PathValue("id"), s.api.CheckIns
 	if do := x.Value("do"); do == "refuse" || do == "waive" {
@@ -263,13 +265,13 @@ func (s *site) changeCheckIn(x *exchange) error {
 	return x.Redirect("/app/reservations/" + id + done)
 }
 
-// backToReservation redirects a GET of an action's URL, which has no page, to the page with the action's button. The browser comes there
-// after the person has confirmed the second factor.
+// backToReservation redirects a GET of an action's URL to the page with the action's button. The browser comes there after a confirmation
+// of the second factor.
 func (s *site) backToReservation(x *exchange) error {
 	return x.Redirect("/app/reservations/" + x.R.PathValue("id"))
 }
 
-// openDoor handles the button that opens a door of the stay now. The posted reason is recorded in the audit log.
+// openDoor handles the button that opens a door of the stay now. Without a reason, which the audit log records, it shows an error.
 func (s *site) openDoor(x *exchange) error {
 	reason := x.Value("reason")
 	if wrong := wrongReason(reason, "staff.why.missing"); wrong != "" {

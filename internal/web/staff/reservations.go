@@ -19,7 +19,7 @@ type reservationsView struct {
 	Inspects bool
 }
 
-// showReservations handles the search for reservations by name or number, or of one day. Without a query it lists the latest.
+// showReservations handles the search for reservations by name or number, or by day. Without a query it lists the latest.
 func (s *site) showReservations(x *exchange) error {
 	q := x.R.URL.Query()
 	size := x.pageSize(usualRows, mostFullRows)

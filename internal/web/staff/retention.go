@@ -6,7 +6,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// kept lists what is stored and for how long, as message kinds.
+// kept are the texts about what is stored and for how long, as message kinds.
 var kept = []string{"staff.kept.stays", "staff.kept.codes", "staff.kept.forms", "staff.kept.law", "staff.kept.messages", "staff.kept.audit", "staff.kept.erase"}
 
 // keptFor is how many days the server stores one kind of data. Label is a message kind.

@@ -112,7 +112,8 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	return x.render(status, "room", p)
 }
 
-// addMapping adds to v how the room is mapped to the PMS in the query, and the other spaces of the PMS that it can be mapped to.
+// addMapping adds to v the space of the PMS (the one in the query) to which the room is mapped and, if the person may change it, the
+// choices of other spaces. Without a connected PMS it adds nothing.
 func (x *exchange) addMapping(v *roomView) (err error) {
 	all, chosen, err := x.integrations()
 	if v.Chosen = chosen; err != nil || chosen == nil {
@@ -147,7 +148,7 @@ func queryOfPMS(all []*propertyv1.Integration, chosen *propertyv1.Integration) s
 	return listURL("", "pms", chosen.GetId())
 }
 
-// changeRoom handles the forms that change, map or delete a room or bed.
+// changeRoom handles the forms that change, map or delete a room or bed. If the API refuses that, the page shows why.
 func (s *site) changeRoom(x *exchange) error {
 	id, done, pms := x.R.PathValue("id"), "saved", x.R.URL.Query().Get("pms")
 	err := error(nil)
@@ -174,7 +175,8 @@ func (s *site) changeRoom(x *exchange) error {
 	return x.Redirect(listURL("/app/spaces/rooms/"+id, "pms", pms, "done", done))
 }
 
-// placeLock handles the forms that assign a lock to the door of a room or bed, or remove it from the door.
+// placeLock handles the forms that assign a lock to the door of a room or bed, or remove it from the door. It shows an error if the lock
+// was moved meanwhile.
 func (s *site) placeLock(x *exchange) error {
 	lock, door := x.Value("lock"), x.R.PathValue("id")
 	at, pms := "/app/spaces/rooms/"+door, x.R.URL.Query().Get("pms")
@@ -235,7 +237,8 @@ func (x *exchange) newRooms(status int, p *page, v newRoomsView) error {
 	return x.render(status, "rooms", p)
 }
 
-// createRooms handles the forms of new rooms. They create one room or bed, or a list of them.
+// createRooms handles the forms of new rooms. They create one room or bed, or a list of at most maxRooms: all of the list or, if one line
+// is invalid, none.
 func (s *site) createRooms(x *exchange) error {
 	own, err := x.ownSpaces()
 	if err != nil {
@@ -288,7 +291,7 @@ func (x *exchange) finishRooms(p *page, v newRoomsView, inputs []kit.Input, crea
 	return x.newRooms(http.StatusUnprocessableEntity, p, v)
 }
 
-// joinNumbers returns the first ten numbers, separated by commas.
+// joinNumbers returns the numbers separated by commas, at most the first ten.
 func joinNumbers(numbers []int) string {
 	var texts []string
 	for _, n := range numbers[:min(len(numbers), 10)] {

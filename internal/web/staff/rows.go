@@ -21,7 +21,8 @@ const (
 	mostFullRows = 100
 )
 
-// pageSize returns the number of rows on a page of a list: what the person chose, else usual, and at most most.
+// pageSize returns the number of rows on a page of a list: the number that the person chose or, without a choice, usual. It is never more
+// than most.
 func (x *exchange) pageSize(usual, most int) int {
 	n, err := strconv.Atoi(x.Cookie(rowsCookie))
 	if err != nil || !slices.Contains(pageSizes, n) {

@@ -24,7 +24,8 @@ type settingsForm struct {
 	Etag   string // etag of the shown settings; "" if a save may overwrite another person's changes
 }
 
-// Boxes returns the names of switches and check boxes. A browser leaves them out of a posted form when nothing is checked.
+// Boxes returns the names of the switches and check boxes. The form posts these names in the field "box", because a browser leaves out a
+// box that is not checked.
 func (f settingsForm) Boxes() (names []string) {
 	for _, g := range f.Groups {
 		for _, i := range g.Inputs {
@@ -42,7 +43,7 @@ type settingsView struct {
 	Forms  []settingsForm
 	Unsent int32                      // number of mails that were never sent, because there was no mail server when they were due
 	Sent   *propertyv1.TestMailResult // result of the test mail, or nil
-	Limits string                     // what the law requires and this service does not do
+	Limits string                     // what the law requires, but this service does not do
 	Kept   []string                   // what is stored and for how long, as message kinds
 	Server []keptFor                  // how long the server stores other data
 	// Erasures are the latest erasures of guests' data.
@@ -68,7 +69,8 @@ func (x *exchange) settingsPage(tab string) *page {
 	return p
 }
 
-// showForms renders a page of settings. If f is not nil, the form named posted shows its posted values and the errors of f.
+// showForms renders a page of settings. If f is not nil, the form named posted shows its posted values and the errors of f. If f is not
+// about that form, showForms returns f.
 func (x *exchange) showForms(v settingsView, posted string, f *fault.Fault) error {
 	status, p := http.StatusOK, x.settingsPage(v.Tab)
 	for _, form := range v.Forms {
@@ -92,7 +94,8 @@ func (x *exchange) showForms(v settingsView, posted string, f *fault.Fault) erro
 	return x.render(status, "settings", p)
 }
 
-// finishForm answers a posted form: it redirects to the page tab, calls show if the API refused fields or the etag, or returns err.
+// finishForm answers a posted form. err is the result of saving it. Without err, it redirects to the page of settings named tab. If the API
+// refused fields, or the form is outdated, it calls show. Otherwise it returns err.
 func (x *exchange) finishForm(tab string, err error, show func(f *fault.Fault) error) error {
 	if err == nil {
 		return x.Redirect("/app/settings/" + tab + "?done=saved")
@@ -176,6 +179,7 @@ func (x *exchange) rulesEtag() (string, error) {
 	return found.GetEtag(), err
 }
 
+// checkInForm returns the form of the check-in settings. rules are the choices of the country whose law applies.
 func checkInForm(s *propertyv1.CheckInSettings, rules []kit.Option) settingsForm {
 	return settingsForm{Name: "checkin", Etag: s.GetEtag(), Button: "staff.save", Groups: []group{
 		{"staff.settings.law", "staff.settings.law.text", []kit.Input{
@@ -199,6 +203,7 @@ func checkInForm(s *propertyv1.CheckInSettings, rules []kit.Option) settingsForm
 
 func (s *site) showCheckInSettings(x *exchange) error { return x.checkInForms("", nil) }
 
+// checkInForms renders the check-in settings. f is why the API refused the form named posted, or nil.
 func (x *exchange) checkInForms(posted string, f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {
@@ -219,7 +224,8 @@ func (x *exchange) checkInForms(posted string, f *fault.Fault) error {
 	return x.showForms(settingsView{Tab: "checkin", Forms: []settingsForm{checkInForm(stored, rules)}, Limits: stored.GetLimits()}, posted, f)
 }
 
-// changeCheckInSettings handles the form of the check-in. Settings with a legal default are sent only if changed, to follow a new country.
+// changeCheckInSettings handles the form of the check-in. Settings whose default comes from the law are sent only if changed, so that they
+// follow when the country changes.
 func (s *site) changeCheckInSettings(x *exchange) error {
 	if x.Value("form") != "checkin" {
 		return x.Redirect("/app/settings/checkin")
@@ -239,6 +245,7 @@ func (s *site) changeCheckInSettings(x *exchange) error {
 	return x.finishForm("checkin", err, func(f *fault.Fault) error { return x.checkInForms("checkin", f) })
 }
 
+// mailForm returns the form of the mail server and sender.
 func mailForm(s *propertyv1.MailSettings) settingsForm {
 	password := "staff.mailset.password.new"
 	if s.GetHasPassword() {
@@ -264,6 +271,7 @@ func mailForm(s *propertyv1.MailSettings) settingsForm {
 	}}
 }
 
+// testMailForm returns the form that sends a test mail. to is the suggested address.
 func testMailForm(to string) settingsForm {
 	return settingsForm{Name: "test", Button: "staff.mailset.test.do", Groups: []group{{"staff.mailset.test", "staff.mailset.test.text", []kit.Input{
 		{Name: "to", Label: "staff.email", Type: "email", Value: to, Autocomplete: "email"},
@@ -283,7 +291,8 @@ func (x *exchange) mailForms(posted string, f *fault.Fault, sent *propertyv1.Tes
 	return x.showForms(settingsView{Tab: "mail", Forms: forms, Unsent: stored.GetUnsent(), Sent: sent}, posted, f)
 }
 
-// changeMailSettings handles the forms of the mail settings and of the test mail. An empty password keeps the stored one.
+// changeMailSettings handles the forms of the mail settings and of the test mail. The test mail is sent at once, and the page shows its
+// result. An empty password keeps the stored one.
 func (s *site) changeMailSettings(x *exchange) error {
 	form := x.Value("form")
 	refuse := func(f *fault.Fault) error { return x.mailForms(form, f, nil) }

@@ -8,12 +8,12 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// change stores the posted values of a form. The API refuses that with [fault.Outdated] if the current etag of the settings is another.
+// change stores the posted values of a form. The API refuses it with [fault.Outdated] if etag is not the current etag of the settings.
 type change func(etag string) error
 
-// saveUnlessChanged stores a form, unless another person has changed one of its own settings since the page was shown: it then returns the
-// API's error. Settings of other forms share the etag. If only those have changed, it stores the form again with the current etag, which
-// the function now loads.
+// saveUnlessChanged calls store to save a form. If another person has changed one of the form's settings since the page was shown, it
+// returns the API's error. Settings of other forms share the etag: if only those have changed, it calls store again with the current etag,
+// which it loads with the function "now".
 func (x *exchange) saveUnlessChanged(store change, now func() (string, error)) error {
 	err := store(x.Value("etag"))
 	if err == nil {

@@ -33,6 +33,7 @@ func propertyForm(s *propertyv1.Property) settingsForm {
 	}}
 }
 
+// lookForm returns the form of what guests see: language, color and contact. It is a part of the check-in settings.
 func lookForm(s *propertyv1.CheckInSettings, languages []kit.Option) settingsForm {
 	return settingsForm{Name: "look", Etag: s.GetEtag(), Button: "staff.settings.look.save", Groups: []group{
 		{"staff.settings.look", "staff.settings.look.text", []kit.Input{
@@ -48,7 +49,7 @@ func lookForm(s *propertyv1.CheckInSettings, languages []kit.Option) settingsFor
 	}}
 }
 
-// languageOptions returns the languages that have texts, and the stored one.
+// languageOptions returns the languages that have texts. It adds the stored language if that has none.
 func languageOptions(p *page, stored string) (list []kit.Option) {
 	tags := p.Languages
 	if stored != "" && !slices.Contains(tags, stored) {
@@ -76,6 +77,7 @@ func (x *exchange) propertyForms(posted string, f *fault.Fault) error {
 	return x.showForms(settingsView{Tab: "property", Forms: []settingsForm{propertyForm(x.property), lookForm(rules, languages)}}, posted, f)
 }
 
+// changeProperty handles the forms of the property. "property" stores settings of the property, and "look" check-in settings.
 func (s *site) changeProperty(x *exchange) error {
 	err := error(nil)
 	switch x.Value("form") {

@@ -46,7 +46,8 @@ func setupSteps(f setupFacts) []setupStep {
 	}
 }
 
-// works reports whether the app of an integration has registered endpoints, and calls to none of them fail.
+// works reports whether the app of an integration has registered endpoints, and none of them fails. It is false for an integration without
+// an app.
 func works(i *propertyv1.Integration) bool {
 	fails := func(e *propertyv1.Endpoint) bool { return e.GetState() == "failing" }
 	return i.AppId != nil && len(i.GetEndpoints()) > 0 && !slices.ContainsFunc(i.GetEndpoints(), fails)
@@ -55,7 +56,7 @@ func works(i *propertyv1.Integration) bool {
 // isEnrolled reports whether a tablet has entered its enrolment code.
 func isEnrolled(k *propertyv1.Kiosk) bool { return k.GetEnrolledAt() != nil }
 
-// setupLeft counts the open steps that are required before guests can check in and enter by themselves.
+// setupLeft counts the required steps that are not done. Without them, guests cannot check in and enter by themselves.
 func setupLeft(steps []setupStep) (left int) {
 	for _, s := range steps {
 		if !s.Done && !s.Optional {
@@ -110,7 +111,8 @@ func (x *exchange) setup() ([]setupStep, error) {
 	return setupSteps(f), err
 }
 
-// hasArrival reports whether a guest is in house, or the guest of the test stay has opened a door.
+// hasArrival reports whether a guest is in house (the guest of the test stay does not count), or the guest of the test stay has opened a
+// door.
 func (x *exchange) hasArrival() (bool, error) {
 	test, err := x.testStay()
 	if err != nil || isProven(test) {

@@ -27,10 +27,10 @@ type sheetFault struct {
 }
 
 // maxSheet is the maximum number of rows of a file. It is larger than maxRooms, the limit for rows that change something, so that a large
-// property can import the file that it exported.
+// property can import its own exported file.
 const maxSheet = 5000
 
-// formulaStart are the characters with which a spreadsheet begins a formula. Exported cells that begin so get a quote mark in front.
+// formulaStart are the characters with which a spreadsheet begins a formula. Exported cells that begin with one get a quote mark in front.
 const formulaStart = "=+-@\t\r"
 
 // escapeCell puts a quote mark before a cell that a spreadsheet would run as a formula.
@@ -69,8 +69,8 @@ func writeSheet(to io.Writer, d spacesData) error {
 	return w.WriteAll(lines)
 }
 
-// readSheet parses a file of rooms, with columns separated by commas, semicolons or tabs. wrong are errors in the file itself. planSheet
-// finds those that depend on the rooms of the property.
+// readSheet parses a file of rooms, with columns separated by commas, semicolons or tabs. It stops at a line that is not CSV, and after
+// maxSheet rows. wrong are errors in the file itself. planSheet finds the errors that depend on the rooms of the property.
 func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	head, _, _ := strings.Cut(text, "\n")
@@ -147,7 +147,8 @@ func (p sheetPlan) ChangedMappings() (n int) {
 }
 
 // planSheet compares the rows of a file with the rooms of the property, and returns what the import will do. A row without a pmsId does not
-// change the mapping of its room. wrong are the errors that prevent the import.
+// change the mapping of its room. The import never changes the type or floor of an existing room, and deletes none. wrong are the errors
+// that prevent the import.
 func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFault) {
 	type place struct{ dorm, name string } // names are unique within a dorm, and among rooms and dorms
 	names, ours := map[string]string{}, map[place]*propertyv1.Space{}
@@ -210,8 +211,8 @@ func (p sheetPlan) exceedsCall() bool {
 	return len(p.Create) > maxRooms || len(p.withCreated(changes, p.created)) > maxRooms
 }
 
-// withCreated adds the mappings of the created rooms to changes. ids are the rooms' ids, in the order of Create. If changes only free a
-// space of the PMS that a created room gets, it drops that change, because one call may name each space only once.
+// withCreated adds the mappings of the created rooms to changes. ids are the rooms' ids, in the order of Create. If changes unmap a space
+// of the PMS that a created room gets, it drops the unmapping, because one call must name each space only once.
 func (p sheetPlan) withCreated(changes []*propertyv1.Mapping, ids []string) []*propertyv1.Mapping {
 	changes = slices.DeleteFunc(slices.Clone(changes), func(m *propertyv1.Mapping) bool { return slices.Contains(p.created, m.GetExternalId()) })
 	for i, external := range p.created {

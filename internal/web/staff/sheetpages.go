@@ -44,7 +44,7 @@ func (s *site) showImport(x *exchange) error {
 	return x.importPage(http.StatusOK, sheetView{PMS: x.R.FormValue("pms"), Inputs: sheetInputs()})
 }
 
-// importPage renders the page that imports a file of rooms, with the errors of the file or with the plan to confirm.
+// importPage renders the page that imports a file of rooms, with the errors of the file (the first ten) or with the plan to confirm.
 func (x *exchange) importPage(status int, v sheetView) error {
 	p := x.newPage("staff.sheet.title")
 	p.Here, p.Back, p.Data = "spaces", listURL("/app/spaces", "pms", v.PMS), v
@@ -69,7 +69,7 @@ func (x *exchange) sheet() (string, error) {
 }
 
 // importRooms handles the form that imports a file of rooms. The first post shows what the import will change. The second, with do=import,
-// changes it.
+// changes it. A file with an error changes nothing.
 func (s *site) importRooms(x *exchange) error {
 	text, err := x.sheet()
 	if err != nil {
@@ -115,7 +115,8 @@ func (s *site) importRooms(x *exchange) error {
 	return err
 }
 
-// applySheet creates the rooms of plan, and then stores the mapping: changes for existing rooms, and that of the new rooms.
+// applySheet creates the rooms of plan, and then stores the mapping of the existing rooms (changes) and of the new rooms. These are two API
+// calls: if the second fails, the new rooms stay.
 func (x *exchange) applySheet(plan sheetPlan, changes []*propertyv1.Mapping) error {
 	if len(plan.Create) > 0 {
 		made, err := x.site.api.Spaces.BatchCreateSpaces(x.call(), &propertyv1.BatchCreateSpacesRequest{Spaces: plan.Create})

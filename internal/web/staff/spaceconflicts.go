@@ -33,7 +33,7 @@ const (
 	conflictStays = 3
 )
 
-// addConflicts loads one page of the open conflicts of the chosen PMS into v.
+// addConflicts loads one page of the open conflicts of the chosen PMS into v: the page in the query.
 func (x *exchange) addConflicts(v *spacesView, d spacesData) error {
 	if d.chosen == nil {
 		return nil
@@ -67,7 +67,7 @@ func (x *exchange) addConflicts(v *spacesView, d spacesData) error {
 }
 
 // staysOf loads the reservations that conflicts affect, the first ones of each. The map is by id, and nil if the person may not read
-// reservations. It lacks deleted reservations.
+// reservations. It has no deleted reservations.
 func (x *exchange) staysOf(conflicts []*propertyv1.Conflict) (map[string]*propertyv1.Reservation, error) {
 	var ids []string
 	for _, c := range conflicts {

@@ -13,9 +13,9 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// Number of rows on a page without a choice, and the maximum. Each row offers at most spaceChoices free spaces of the PMS as choices. The
-// room's own page offers all. Before anything is mapped, each row has many choices. So all rows of a page together have at most
-// pageChoices, and each row itself counts as rowSize of them.
+// spaceRows is the number of rows on a page if the person has chosen none, and mostSpaces the maximum. Each row offers at most spaceChoices
+// free spaces of the PMS as choices; the room's own page offers all. Before anything is mapped, each row has many choices. Therefore all
+// rows of a page together have at most pageChoices, and a row itself counts as rowSize choices.
 const (
 	spaceRows    = 50
 	mostSpaces   = 100
@@ -39,10 +39,10 @@ type spaceRow struct {
 // Field returns the HTML id of the list with the row's choices.
 func (r spaceRow) Field() string { return mapField(r.GetId()) }
 
-// mapField returns the HTML id of the list with the choices for a space of the property.
+// mapField returns the HTML id of the list of choices in the row of a space of the property.
 func mapField(spaceID string) string { return "m-" + spaceID }
 
-// NoLock returns the chip of a room without a lock.
+// NoLock returns the chip that says that a room has no lock.
 func (spaceRow) NoLock() chip { return chip{"warn", "✕", "staff.room.noLock"} }
 
 // spaceGates is how many gates each row names; the room's own page names all.
@@ -98,10 +98,10 @@ type spacesData struct {
 	lastChange string // id of the latest change of the mapping that the page shows
 }
 
-// wholePage is the page size for lists that are loaded completely: the maximum of the API.
+// wholePage is the page size for lists that are loaded completely. It is the maximum of the API.
 const wholePage = 1000
 
-// loadAllPages calls read with each page token until the list is complete, and returns the entries of all pages.
+// loadAllPages calls read with each page token until next is "", and returns the entries of all pages.
 func loadAllPages[T any](read func(token string) (list []T, next string, err error)) (whole []T, err error) {
 	for token := ""; ; {
 		list, next, err := read(token)
@@ -137,8 +137,8 @@ func (x *exchange) loadSpaces() (d spacesData, err error) {
 	return d, err
 }
 
-// integrations loads the connected apps, each of a PMS. chosen is the one in the query or, without a query, the first; nil if there is
-// none.
+// integrations loads the connected apps, each of a PMS. Integrations without an app are left out. chosen is the one in the query or,
+// without a query, the first. It is nil if list is empty.
 func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *propertyv1.Integration, err error) {
 	found, err := x.site.api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
 	for _, i := range found.GetData().GetList() {
@@ -177,7 +177,8 @@ func (d spacesData) mappedTo(spaceID string) *propertyv1.PartnerSpace {
 }
 
 // choices returns the spaces of the PMS that s can be mapped to, in the order of d.listed: the current mapping, the space with the id
-// chosen, suggestions, and up to most other free spaces. Options with equal names also show what distinguishes them.
+// chosen, suggestions, and up to most other free spaces (active, and beds only for a bed). The first option is "none". Options with equal
+// names also show what distinguishes them.
 func (d spacesData) choices(w kit.Words, s *propertyv1.Space, chosen string, most int) []kit.Option {
 	var offered []*propertyv1.PartnerSpace
 	free, equal := 0, map[string]int{}

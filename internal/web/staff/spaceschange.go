@@ -11,7 +11,8 @@ import (
 
 // changeSpaces handles the forms of the page of spaces: "rows" stores the choices of all rows, "cure" resolves a conflict in one of the
 // proposed ways, "exact" accepts the suggestions, and "missing" creates rooms. The API refuses "rows", "exact" and "missing" if the mapping
-// has changed since the page was shown, and "cure" if the conflict no longer has that cure.
+// has changed since the page was shown, and "cure" if the conflict no longer has that cure. With the field "preview", the page only shows
+// what would change.
 func (s *site) changeSpaces(x *exchange) error {
 	pms := x.Value("pms")
 	if pms == "" {
@@ -72,8 +73,8 @@ func (s *site) changeSpaces(x *exchange) error {
 	return x.Redirect(back(done))
 }
 
-// postedChoice returns the id of the PMS's space that the page selects for a space of the property, or "". After a posted form, that is the
-// person's choice, if the mappings of both spaces are still those in the form. Otherwise it is the current mapping.
+// postedChoice returns the id of the PMS's space that the page selects for a space of the property, or "". After a posted form, it returns
+// the person's choice if neither space was mapped in another way since the form was shown. Otherwise it returns the current mapping.
 func (x *exchange) postedChoice(d spacesData, spaceID string) string {
 	now, chosen := d.mappedTo(spaceID).GetExternalId(), x.Value("map."+spaceID)
 	if !x.R.PostForm.Has("map."+spaceID) || x.Value("was."+spaceID) != now {
@@ -92,7 +93,7 @@ func (p *page) refuseOutdated() {
 	p.Wrong = []kit.Wrong{{Title: p.T("staff.spaces.outdated"), Text: p.T("staff.spaces.outdated.text")}}
 }
 
-// chosenTwice shows the posted choices again, with an error at each choice of the PMS's space with the id twice.
+// chosenTwice shows the posted choices again. twice is the id of a space of the PMS that several choices have; each of them gets an error.
 func (x *exchange) chosenTwice(choices []spaceChoice, twice string) error {
 	return x.spacesPage(http.StatusUnprocessableEntity, nil, func(p *page, d spacesData) {
 		name := twice

@@ -74,7 +74,7 @@ func New(k *kit.Kit, api API) (http.Handler, error) {
 	return kit.Protect(kit.HandleLook(s.Mux, s.httpHandler(s.saveLook)), refuse), nil
 }
 
-// Rights of routes that do not depend on a role.
+// Values of Route.Right for routes that need no right of a role.
 const (
 	Anyone = ""     // works without a session
 	Self   = "self" // every signed-in person
@@ -87,7 +87,7 @@ type Route struct {
 	handle  handler
 }
 
-// Routes returns all routes. A test uses it to check which roles may open which page.
+// Routes returns all routes. A test checks with them which roles can open which page.
 func Routes() []Route { return (&site{}).routes() }
 
 // routes lists every page and action with the right that it needs and its handler.

@@ -14,7 +14,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// accessView has what the person may do about the access of a stay.
+// accessView has the actions about the access of a stay that the page offers to the person.
 type accessView struct {
 	Reveals  bool // show the PINs
 	Replaces bool // replace the PIN
@@ -33,7 +33,8 @@ const stayExtension = 2 * time.Hour
 // localMinute is the time format of the HTML input datetime-local.
 const localMinute = "2006-01-02T15:04"
 
-// accessOf returns what the person may do about the access of a stay. A stay that has ended or has no door allows no action.
+// accessOf returns which actions about the access of a stay the page offers to the person. A stay that has ended or has no door allows no
+// action.
 func (x *exchange) accessOf(v reservationView) accessView {
 	state := v.GetState()
 	current := (state == "confirmed" || state == "started") && len(v.Doors) > 0
@@ -51,7 +52,8 @@ func (v reservationView) hasPIN() bool {
 	})
 }
 
-// untilInput returns the form field with the new end of a stay's access.
+// untilInput returns the form field with the new end of a stay's access: the posted time or, without one, stayExtension after the planned
+// end.
 func (x *exchange) untilInput(r *propertyv1.Reservation) kit.Input {
 	in := kit.Input{Name: "until", Label: "staff.stay.until", Hint: "staff.stay.until.hint", Type: "datetime-local", Value: x.Value("until")}
 	if zone, err := clock.Zone(x.property.GetTimeZone()); err == nil && in.Value == "" {
@@ -60,8 +62,8 @@ func (x *exchange) untilInput(r *propertyv1.Reservation) kit.Input {
 	return in
 }
 
-// doorsHaveNoCode shows the reservation again if the API refused an action because no door of the stay has a code. It returns other errors
-// unchanged.
+// doorsHaveNoCode shows the reservation again with the reason, if the API refused an action because no door of the stay has a code. It
+// returns other errors unchanged.
 func (x *exchange) doorsHaveNoCode(err error) error {
 	if x.site.Fault(err).Reason != fault.NoAccess {
 		return err
@@ -69,7 +71,8 @@ func (x *exchange) doorsHaveNoCode(err error) error {
 	return x.showReservation(http.StatusConflict, stayResult{Text: "staff.stay.noAccess"}, nil)
 }
 
-// finishAccess answers an action about the access of a stay. err is the API's error, and done the confirmation on the page, one of results.
+// finishAccess answers an action about the access of a stay. err is the API's error or nil, and done the confirmation on the page, one of
+// results.
 func (x *exchange) finishAccess(err error, done string) error {
 	if err != nil {
 		return x.doorsHaveNoCode(err)
@@ -77,7 +80,7 @@ func (x *exchange) finishAccess(err error, done string) error {
 	return x.Redirect("/app/reservations/" + x.R.PathValue("id") + "?done=" + done)
 }
 
-// revealPIN handles the button that shows the PINs of a stay. The posted reason is recorded in the audit log.
+// revealPIN handles the button that shows the PINs of a stay. Without a reason, which the audit log records, it shows an error.
 func (s *site) revealPIN(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.code.why.missing"); wrong != "" {
 		return x.refuseReason("why-reveal", wrong)
@@ -89,7 +92,7 @@ func (s *site) revealPIN(x *exchange) error {
 	return x.showReservation(http.StatusOK, stayResult{PINs: shown.GetData()}, nil)
 }
 
-// replacePIN handles the form that replaces the PIN of a stay.
+// replacePIN handles the form that replaces the PIN of a stay. The guest gets a mail with the new one. It needs a reason.
 func (s *site) replacePIN(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.reason.missing"); wrong != "" {
 		return x.refuseReason("why-replace", wrong)
@@ -98,7 +101,7 @@ func (s *site) replacePIN(x *exchange) error {
 	return x.finishAccess(err, "pinReplaced")
 }
 
-// extendAccess handles the form that extends the access of a stay beyond its planned end.
+// extendAccess handles the form that extends the access of a stay beyond its planned end, by at most 24 hours. It needs a reason.
 func (s *site) extendAccess(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.reason.missing"); wrong != "" {
 		return x.refuseReason("why-extend", wrong)
@@ -125,7 +128,8 @@ func (s *site) extendAccess(x *exchange) error {
 	return x.finishAccess(err, "extended")
 }
 
-// codeForStay returns form values for a new one-time code that opens the doors of a stay until its end.
+// codeForStay returns form values for a new one-time code that opens the doors of a stay until its end. If the stay has ended, the end of
+// the code is left empty.
 func (x *exchange) codeForStay(id string) (url.Values, error) {
 	r, err := x.reservation(id)
 	if err != nil {
@@ -154,8 +158,8 @@ func backupCodesOf(lock, done string) string {
 	return listURL("/app/codes", "show", "backup", "lock", lock, "done", done)
 }
 
-// backToBackupCodes redirects a GET of an action's URL, which has no page, to the page with the action's button. The browser comes there
-// after the person has confirmed the second factor.
+// backToBackupCodes redirects a GET of an action's URL to the page with the action's button. The browser comes there after a confirmation
+// of the second factor.
 func (s *site) backToBackupCodes(x *exchange) error {
 	return x.Redirect(backupCodesOf(x.R.PathValue("id"), ""))
 }

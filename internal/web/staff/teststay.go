@@ -32,7 +32,7 @@ func isProven(s *propertyv1.TestStay) bool {
 	return slices.ContainsFunc(s.GetDoors(), func(d *propertyv1.TestDoor) bool { return d.GetPin() == "used" })
 }
 
-// testStay returns the open test stay, or nil.
+// testStay returns the open test stay, or nil without an error if there is none.
 func (x *exchange) testStay() (*propertyv1.TestStay, error) {
 	found, err := x.site.api.TestStays.GetTestStay(x.call(), &propertyv1.GetTestStayRequest{})
 	if err != nil {
@@ -55,7 +55,7 @@ func testDoorChip(d *propertyv1.TestDoor) chip {
 	return evidenceChip("planned")
 }
 
-// bookable returns the choices of the rooms and beds that guests can book.
+// bookable returns the rooms and beds that guests can book, as choices. Dorms and inactive rooms are left out.
 func bookable(own []*propertyv1.Space) (choices []kit.Option) {
 	names := fullNames(own)
 	for _, s := range own {
@@ -90,7 +90,8 @@ func (x *exchange) testStayPage(status int, v testStayView) (err error) {
 	return x.render(status, "teststay", p)
 }
 
-// changeTestStay handles the forms of the test stay: book it, check its guest in, and end it.
+// changeTestStay handles the forms of the test stay: book it (the response shows the guest's link once), check its guest in, and end it. If
+// it has ended already, that is no error.
 func (s *site) changeTestStay(x *exchange) (err error) {
 	switch x.Value("do") {
 	case "start":

@@ -23,7 +23,7 @@ type textsForm struct {
 }
 
 // guestTexts returns the texts that a property writes for guests, such as the house rules. Each has a standard text, from s, and a text in
-// one language, from local. Guests with that language read the latter, unless it is empty.
+// one language, from local. Guests with that language read the text in it or, if that is empty, the standard text.
 func guestTexts(s *propertyv1.CheckInSettings, local *propertyv1.LocalTexts) []guestText {
 	return []guestText{
 		{"houseRules", s.GetHouseRules(), local.GetHouseRules()}, {"directions", s.GetDirections(), local.GetDirections()}, {"address", s.GetAddress(), local.GetAddress()},
@@ -69,7 +69,8 @@ func (x *exchange) textsPage(posted string, f *fault.Fault) error {
 	return x.render(status, "texts", p)
 }
 
-// noteFallback adds a note about what guests read if the text is empty. standard is the standard text.
+// noteFallback adds a note about what guests read, if the text is empty or there is no standard text. standard is the standard text. It
+// keeps a note that the input has already.
 func (n *notedInput) noteFallback(standard string) {
 	switch {
 	case n.Note != "":

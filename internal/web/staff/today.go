@@ -16,7 +16,7 @@ import (
 type chip struct{ Tone, Mark, Text string }
 
 // dayTab is one of the three lists of a day: arrivals, guests in house, departures. Name is its name in the query, and list its name in the
-// API.
+// API. All counts its stays, and Left those whose guests have not checked in (arrivals) or out (departures).
 type dayTab struct {
 	Name, list string
 	All, Left  int32
@@ -30,7 +30,7 @@ type dayRow struct {
 	Fixes   []*propertyv1.ArrivalFix // problems that may lock out the guest
 	CheckIn []string                 // kinds of messages about the stage of the check-in, or about what stops it
 	Tone    string                   // tone of CheckIn
-	Clears  string                   // the check-in stage that staff must clear by law, or ""
+	Clears  string                   // the check-in stage that staff must clear (confirm) by law, or ""
 	Waives  bool                     // an open amount stops the check-in, which staff can waive
 	Over    bool                     // nothing is left to do for this stay
 }
@@ -59,7 +59,8 @@ type todayView struct {
 // showToday handles the lists of a day: arrivals, guests in house and departures.
 func (s *site) showToday(x *exchange) error { return x.todayPage(http.StatusOK, nil) }
 
-// todayPage renders the list of a day in the query. refuse adds the errors of a posted form to the page, or is nil.
+// todayPage renders the list, day and page in the query; by default, the arrivals of today. refuse adds the errors of a posted form to the
+// page, or is nil.
 func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	q := x.R.URL.Query()
 	tab := cmp.Or(q.Get("tab"), "arrivals")
@@ -158,7 +159,7 @@ func (x *exchange) rowKeys() (keys string) {
 	return keys
 }
 
-// overLast returns the sort key of a row: 1 if nothing is left to do for the stay, so that it comes last, and otherwise 0.
+// overLast returns the sort key of a row: 1 if nothing is left to do for the stay, and otherwise 0. So finished stays come last.
 func overLast(r dayRow) int {
 	if r.Over {
 		return 1
@@ -188,7 +189,7 @@ func dayLinks(tab, today string, day time.Time) (links []link) {
 	return append(links, link{next(now, -1), "staff.today.yesterday"}, link{dayURL(tab, ""), "staff.area.today"}, link{next(now, 1), "staff.today.tomorrow"})
 }
 
-// newDayRow returns a stay with its chip and its check-in state for a list. tab is the name of the list.
+// newDayRow returns the row of a stay in the list named tab, with its chip and the state of its check-in.
 func newDayRow(tab string, stay *propertyv1.DayStay) dayRow {
 	r := dayRow{DayStay: stay}
 	for _, fix := range stay.GetFixes() {
@@ -252,7 +253,8 @@ func (p *page) refuseWaive() {
 	p.Wrong = []kit.Wrong{{Title: p.T("staff.waive.outdated"), Text: p.T("staff.waive.outdated.text")}}
 }
 
-// changeToday handles the buttons in a row of a day: they clear a stage of the check-in, such as an identity check, or waive an open amount.
+// changeToday handles the buttons in a row of a day: they clear a stage of the check-in, such as an identity check, or waive an open
+// amount, which needs a reason. It shows an error if the amount has changed meanwhile.
 func (s *site) changeToday(x *exchange) error {
 	id, done := x.Value("reservation"), "cleared"
 	if x.Value("do") == "waive" {

@@ -10,8 +10,8 @@ import (
 	"time"
 )
 
-// typedCookie is the name of the cookie that stores posted form values while the person confirms the second factor or signs in again. The
-// page then shows them again.
+// typedCookie is the name of the cookie that stores posted form values while the person confirms the second factor or signs in again.
+// Afterwards the page of the form shows them again.
 const typedCookie = "lk-typed"
 
 const (
@@ -30,7 +30,8 @@ type typedForm struct {
 	Values   url.Values `json:"values"`
 }
 
-// keepTyped stores the posted values in a cookie until the person has confirmed the second factor or signed in again. Values that are too long are not stored.
+// keepTyped stores the posted values in a cookie until the person has confirmed the second factor or signed in again. It stores only the
+// inputs in typedNames, and nothing if they are too long (maxTypedSize).
 func (x *exchange) keepTyped() {
 	if x.R.Method != http.MethodPost || x.session == nil {
 		return
@@ -47,7 +48,8 @@ func (x *exchange) keepTyped() {
 	}
 }
 
-// restoreTyped loads the values that keepTyped stored, if this page contains their form. newPage then deletes the cookie.
+// restoreTyped loads the values that keepTyped stored, if this page contains their form. They become the posted values of the request.
+// newPage then deletes the cookie.
 func (x *exchange) restoreTyped() {
 	raw, err := base64.RawURLEncoding.DecodeString(x.Cookie(typedCookie))
 	if err != nil || len(raw) == 0 || x.R.Method != http.MethodGet || x.automatic() {

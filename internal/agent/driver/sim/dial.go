@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Dial returns a driver for simulated locks that another process serves at a base URL with [Serve].
+// Dial returns a driver for simulated locks that another process serves at a base URL with [Serve]. It polls for events until Close.
 func Dial(base string) driver.Driver {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &remoteDriver{base: base, events: make(chan driver.Event), cancel: cancel, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}

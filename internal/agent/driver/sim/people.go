@@ -34,7 +34,7 @@ func (h *Site) Reset(address string, reported bool) error {
 	})
 }
 
-// SetJammed jams or frees a lock's bolt.
+// SetJammed jams or frees a lock's bolt. The lock reports a jam to the driver. An unknown address is ignored.
 func (h *Site) SetJammed(address string, jammed bool) {
 	_ = h.withLock(address, func(l *lock) {
 		if jammed && !l.jammed {
@@ -49,7 +49,7 @@ func (h *Site) SetOffline(address string, offline bool) {
 	_ = h.withLock(address, func(l *lock) { l.offline = offline })
 }
 
-// SetBattery sets a lock's charge in percent. An empty lock does not work.
+// SetBattery sets a lock's charge in percent. At 0 the lock does not work; below minPercentToWrite it refuses new codes.
 func (h *Site) SetBattery(address string, percent uint32) {
 	_ = h.withLock(address, func(l *lock) { l.battery = percent })
 }

@@ -10,7 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// FaultKind is a kind of fault that affects one operation that sets or clears a slot.
+// FaultKind is a kind of fault that affects one operation that sets or clears a slot. With a kind that has no comment, the operation
+// changes nothing and its answer is the result of that name.
 type FaultKind string
 
 const (
@@ -61,7 +62,8 @@ func (h *Site) SetOdds(o Odds) {
 	h.odds = o
 }
 
-// runWrite runs an operation that changes a slot, after the latency of the radio. effect makes the change. Only such operations have faults.
+// runWrite runs an operation that changes a slot, after the radio's latency, and counts it. effect makes the change. Only such operations
+// have faults.
 func (l *lock) runWrite(ctx context.Context, effect func() driver.Answer) driver.Answer {
 	return l.runOperation(ctx, true, func() driver.Answer {
 		l.writes++
@@ -158,7 +160,8 @@ func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer
 // lateMargin keeps late effects within the operation's lifetime, because timers may fire late.
 const lateMargin = 50 * time.Millisecond
 
-// runLater runs the effect of an operation after a delay, although the operation already has an answer. The caller holds h.mu.
+// runLater runs the effect of an operation after a delay, although the operation already has an answer. It drops the effect if the site is
+// closed. The caller holds h.mu.
 func (h *Site) runLater(after time.Duration, effect func() driver.Answer) {
 	if h.closed {
 		return

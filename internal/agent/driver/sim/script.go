@@ -121,8 +121,9 @@ func (h *Site) applyMove(m Move) error {
 	return nil
 }
 
-// RandomScript returns random moves of the locks within a time; the same seed gives the same moves. A lock that goes offline, jams or drains
-// recovers within a tenth of the time. Nothing happens in the last tenth, so that all operations can succeed before the end.
+// RandomScript returns a fault script of the duration over; the same seed gives the same script. moves is the number of random moves. The
+// script also has a move that ends each loss of radio, jam or drain, within a tenth of the duration. Nothing happens in the last tenth, so
+// that all operations can succeed before the end.
 func RandomScript(seed uint64, locks []string, moves int, over time.Duration) []Move {
 	rng := rand.New(rand.NewPCG(seed, ^seed))
 	faults := []FaultKind{Lost, LostAck, Late, Offline, Busy, Unconfirmed, Hang, Jammed, LowPower, Lost, Late}

@@ -129,7 +129,7 @@ type Press struct {
 	Slot   uint32 `json:"-"`
 }
 
-// Press types a PIN at the keypad of the lock at an address. The lock emits an event as a real lock does.
+// Press types a PIN at the keypad of the lock at an address. The lock emits an event as a real lock does, unless its keypad is paused.
 func (h *Site) Press(address string, pin slot.PIN) (Press, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -60,7 +60,8 @@ func (d *Driver) keepConnected(ctx context.Context) {
 	}
 }
 
-// runConnection connects to the broker, subscribes, and passes received messages to d.inbox. It returns why the connection ended.
+// runConnection connects to the broker, subscribes, and passes received messages to d.inbox. It changes the subscriptions when the locks or
+// their names change. It returns why the connection ended.
 func (d *Driver) runConnection(ctx context.Context) error {
 	socket, err := d.dial(ctx)
 	if err != nil {
@@ -207,8 +208,8 @@ var (
 	errUnknown      = errors.New("the broker did not say if it has it") // the message may have been delivered
 )
 
-// publish sends a command, which the broker drops if it cannot deliver it within expiry, rounded down to seconds. It returns nil,
-// errUnsent, errNoSubscriber or errUnknown.
+// publish sends a command, which the broker drops if it cannot deliver it within expiry, rounded down to seconds. It returns nil if the
+// broker has the command, otherwise errUnsent (also if expiry is below a second), errNoSubscriber or errUnknown.
 func (d *Driver) publish(ctx context.Context, topic string, payload []byte, expiry time.Duration) error {
 	d.mu.Lock()
 	c := d.conn

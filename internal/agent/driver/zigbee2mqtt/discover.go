@@ -140,8 +140,9 @@ type discovery struct {
 	refused []string             // reasons why devices with a lock were left out
 }
 
-// discover finds the locks in payload, Zigbee2MQTT's device list. showsPINs reports whether Zigbee2MQTT publishes the PINs of the lock at an
-// address when they are read. lifetime is the operation lifetime of all locks.
+// discover finds the locks in payload, Zigbee2MQTT's device list. It leaves out, with a reason, locks with an unusable name or address,
+// duplicates, and those above maxLocks. showsPINs reports whether Zigbee2MQTT publishes the PINs of the lock at an address when they are
+// read. lifetime is the operation lifetime of all locks.
 func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address string) bool, lifetime time.Duration) (discovery, error) {
 	var devices []device
 	if err := json.Unmarshal(payload, &devices); err != nil {

@@ -99,7 +99,7 @@ type Driver struct {
 	isReady       bool             // ready is closed
 	locks         map[string]*lock // locks by address
 	dropped       int              // events that were dropped
-	warnings      map[string]bool  // locks whose refusal was already logged
+	warnings      map[string]bool  // reasons for left-out locks that were already logged
 }
 
 // New validates the configuration and returns a driver that connects in the background, and reconnects, until Close.

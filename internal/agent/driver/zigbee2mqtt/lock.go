@@ -89,7 +89,7 @@ func (l *lock) deliverUpdate(h update) {
 }
 
 // onLogError ends the running operation if text, an error in Zigbee2MQTT's log, is about it, such as "Publish 'set' 'pin_code' to 'front'
-// failed: ...". The caller holds the driver's mutex.
+// failed: ...". An error without a known reason marks the lock as unreachable. The caller holds the driver's mutex.
 func (l *lock) onLogError(text string) {
 	_, rest, ok := strings.Cut(text, "Publish "+l.command+" to '"+l.name+"' failed: ")
 	if !ok {
@@ -183,7 +183,8 @@ func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(
 	}
 }
 
-// Unlock sends an unlock command that the broker drops at its deadline. It succeeds when the lock reports that it is unlocked.
+// Unlock sends an unlock command that the broker drops before ctx's deadline. It succeeds when the lock reports that it is unlocked.
+// Without such a report the result is Timeout.
 func (l *lock) Unlock(ctx context.Context) driver.Answer {
 	if !l.caps.RemoteUnlock {
 		return driver.Answer{Result: slot.Unsupported}

@@ -188,7 +188,8 @@ func (d *Driver) setDisconnected(err error) {
 	d.noteConnectionChange()
 }
 
-// onStateMessage processes a lock's state message. The caller holds the driver's mutex.
+// onStateMessage processes a lock's state message: it records the state, emits events and informs the running operation. A retained
+// message, which is old, only updates the state. The caller holds the driver's mutex.
 func (l *lock) onStateMessage(m message) {
 	now, ok := parseState(m.payload)
 	if !ok {

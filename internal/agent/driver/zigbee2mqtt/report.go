@@ -41,8 +41,8 @@ func (u user) isPresent() bool { return u.status == "enabled" || u.status == "di
 // isKnown reports whether the status is one of the known values.
 func (u user) isKnown() bool { return u.isPresent() || u.status == "available" }
 
-// parseState decodes a lock's state message. It skips fields of an unexpected type, because devices differ. The second result is false if the
-// message is no JSON object.
+// parseState decodes a lock's state message. It skips fields of an unexpected type, because devices differ. The second result is false if
+// the message is no JSON object or is larger than maxReport.
 func parseState(payload []byte) (report, bool) {
 	if len(payload) > maxReport {
 		return report{}, false
@@ -114,7 +114,7 @@ func timestampText(raw json.RawMessage) string {
 	return s
 }
 
-// parseLastSeen decodes last_seen in any format that Zigbee2MQTT can be set to.
+// parseLastSeen decodes last_seen in any format that Zigbee2MQTT can be set to; zero if it is missing or malformed.
 func parseLastSeen(raw json.RawMessage) time.Time {
 	s := timestampText(raw)
 	if ms, err := strconv.ParseInt(s, 10, 64); err == nil && ms > 0 {
@@ -128,7 +128,7 @@ func parseLastSeen(raw json.RawMessage) time.Time {
 	return time.Time{}
 }
 
-// parseUsers decodes the slots that a lock shows, by slot number; nil if it shows none.
+// parseUsers decodes the slots that a lock shows, by slot number, at most maxSlots; nil if it shows none.
 func parseUsers(raw json.RawMessage) map[uint32]user {
 	var in map[string]struct {
 		Status string          `json:"status"`

@@ -94,7 +94,7 @@ func (c *operation) storePIN(ctx context.Context, number uint32, pin slot.PIN) d
 	return a
 }
 
-// Clear empties a slot and waits for the lock's confirmation.
+// Clear empties a slot and waits for the lock's confirmation. A slot that the lock does not have counts as empty.
 func (l *lock) Clear(ctx context.Context, number uint32) driver.Answer {
 	if number == 0 || int(number) > l.caps.Slots {
 		return driver.Answer{Result: slot.OK}
@@ -120,8 +120,9 @@ func (c *operation) clearPIN(ctx context.Context, number uint32) driver.Answer {
 	return a
 }
 
-// awaitConfirmation waits until the lock reports that it stored the code in a slot, or cleared it: by a new time of the last success, or by an
-// event with the slot's number. The second result is true if it did; otherwise the answer is the reason.
+// awaitConfirmation waits until the lock reports that it stored the code in a slot, or cleared it: by a new time of the last success, or by
+// an event with the slot's number. It then returns true and sets the lock's reportsChanges. Otherwise it returns false, and the answer is
+// the reason.
 func (c *operation) awaitConfirmation(ctx context.Context, number uint32, cleared bool) (driver.Answer, bool) {
 	a, ok := c.await(ctx, c.lock.driver.timings.answer, func(h update) bool {
 		if p, yes := codeChangeOf(h.now); yes && !p.atLock && p.cleared == cleared && p.user != nil && *p.user == number {
@@ -164,7 +165,7 @@ func (c *operation) awaitFirstReport(ctx context.Context) {
 	}
 }
 
-// Read requests what a slot holds from the lock.
+// Read requests from the lock what a slot holds. A slot that the lock does not have counts as empty.
 func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	if !l.caps.ReadBack {
 		return driver.Content{}, driver.Answer{Result: slot.Unsupported}

@@ -27,6 +27,8 @@ func (p topics) availability(name string) string { return string(p) + "/" + name
 
 // command returns the topic for a command to the device with a Zigbee address. verb is "get" or "set".
 func (p topics) command(address, verb string) string { return string(p) + "/" + address + "/" + verb }
+
+// bridgeTopic returns the part of a topic below base/bridge/, such as state or devices. ok is false for other topics.
 func (p topics) bridgeTopic(topic string) (what string, ok bool) {
 	return strings.CutPrefix(topic, string(p)+"/bridge/")
 }
