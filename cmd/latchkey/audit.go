@@ -85,7 +85,7 @@ func (*auditVerify) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		verified, from := int32(0), int64(0)
 		for {
-			part, cancel := context.WithTimeout(ctx, patience)
+			part, cancel := context.WithTimeout(ctx, sessionTimeout)
 			answer, err := propertyv1.NewAuditServiceClient(s.conn).VerifyEntries(part, &propertyv1.VerifyEntriesRequest{FromSeq: from})
 			cancel()
 			if err != nil {

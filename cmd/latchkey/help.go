@@ -27,8 +27,8 @@ func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error 
 	return nil
 }
 
-// usual are the connection flags that the help of every command lists.
-var usual = []string{"property", "json"}
+// alwaysShownFlags are the connection flags that the help of every command lists.
+var alwaysShownFlags = []string{"property", "json"}
 
 // connectionFlags returns the flags of a command that choose the server and the credential.
 func connectionFlags(n *kong.Node) (flags []*kong.Flag) {
@@ -51,7 +51,7 @@ func printHelp(options kong.HelpOptions, c *kong.Context) error {
 	}
 	hidden := false
 	for _, f := range connectionFlags(selected) {
-		if f.Hidden || slices.Contains(usual, f.Name) {
+		if f.Hidden || slices.Contains(alwaysShownFlags, f.Name) {
 			continue
 		}
 		f.Hidden, hidden = true, true

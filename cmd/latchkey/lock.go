@@ -36,7 +36,7 @@ type lockList struct {
 
 func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
-		if err := s.knownBridge(&c.Bridge); err != nil {
+		if err := s.resolveBridge(&c.Bridge); err != nil {
 			return err
 		}
 		all, err := s.allLocks(&propertyv1.ListLocksRequest{BridgeId: c.Bridge, UnassignedOnly: c.Unassigned, BatteryAtMost: c.Battery})
@@ -71,9 +71,9 @@ func (c *lockList) emptyText() string {
 	return noLock
 }
 
-// knownBridge replaces the name or id of a bridge by its id, and fails if there is no such bridge. Otherwise a wrong id would give an empty
+// resolveBridge replaces the name or id of a bridge by its id, and fails if there is no such bridge. Otherwise a wrong id would give an empty
 // list of locks. An empty text stays empty.
-func (s *session) knownBridge(bridge *string) error {
+func (s *session) resolveBridge(bridge *string) error {
 	if *bridge == "" {
 		return nil
 	}

@@ -26,9 +26,9 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// patience is how long a command may take with all its calls to the server. A command that watches, or works part by part, uses its own
+// sessionTimeout is how long a command may take with all its calls to the server. A command that watches, or works part by part, uses its own
 // context instead of the session's.
-const patience = 30 * time.Second
+const sessionTimeout = 30 * time.Second
 
 // remote has the flags that choose the server and the credential of a command.
 type remote struct {
@@ -105,10 +105,10 @@ type session struct {
 	end    context.CancelFunc
 }
 
-// with opens a session with the server, calls f and closes the session. The calls of f together may take as long as patience. It explains
+// with opens a session with the server, calls f and closes the session. The calls of f together may take as long as sessionTimeout. It explains
 // errors of TLS.
 func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error) error {
-	ctx, cancel := context.WithTimeout(ctx, patience)
+	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	s := &session{Context: ctx, remote: r, streams: io, end: cancel}
 	if err := s.dial(); err != nil {
 		cancel()

@@ -49,7 +49,7 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 // isPrivate reports whether a space is for one reservation at a time. A bed is private even in a shared dorm.
 func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
-// loadDoors returns those doors of a space that a plan mentions (see [plannedDoors]): the room or bed, the dorm of a bed, and the gates
+// loadDoors returns those doors of a space that a plan mentions (see [filterPlannedDoors]): the room or bed, the dorm of a bed, and the gates
 // (shared doors) for its guests. It also returns all locks that it found on them and on other gates. A guest may pass a gate only if the
 // room or bed has a lock, unless gatesAlone is set.
 func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []installedLock, error) {
@@ -75,7 +75,7 @@ func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]
 			doors = append(doors, Door{ID: id, Name: f.gate.name, Kind: Gate, Lock: f.toLock(tx.Now())})
 		}
 	}
-	return plannedDoors(doors, gatesAlone), found, nil
+	return filterPlannedDoors(doors, gatesAlone), found, nil
 }
 
 // kindOfDoor returns the kind of a door by its id: a gate, or else a room.
@@ -156,10 +156,10 @@ func serves(g gateRow, p space.Place) bool {
 	return len(g.spaceIDs) == 0 || slices.Contains(g.spaceIDs, p.Space.ID) || p.Parent != nil && slices.Contains(g.spaceIDs, p.Parent.ID)
 }
 
-// plannedDoors returns the doors that a plan mentions: those with a lock. If neither the room or bed nor its dorm has a
+// filterPlannedDoors returns the doors that a plan mentions: those with a lock. If neither the room or bed nor its dorm has a
 // lock, the room or bed is mentioned without one. Gates are omitted if no other door takes a code, unless gatesAlone is
 // set.
-func plannedDoors(doors []Door, gatesAlone bool) []Door {
+func filterPlannedDoors(doors []Door, gatesAlone bool) []Door {
 	locked, opens := false, gatesAlone
 	for _, d := range doors {
 		if d.Kind != Gate {

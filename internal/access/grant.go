@@ -23,7 +23,7 @@ func (run *stayRun) applyRight() error {
 	case run.Right.Open && run.canReopen():
 		return run.reopenGrant()
 	case run.Right.Open:
-		run.openGrant()
+		run.newGrant()
 	case isLive(run.grant):
 		return run.endGrant()
 	case endedByTime(run.grant) && run.Right.Reason != WindowPast:
@@ -44,8 +44,8 @@ func (run *stayRun) canReopen() bool {
 	return endedByTime(run.grant) && run.Tx.Now().Sub(*run.grant.EndedAt) < pinRetention
 }
 
-// openGrant prepares a new grant in memory. storePINs inserts its row once its PIN is generated.
-func (run *stayRun) openGrant() {
+// newGrant prepares a new grant in memory. storeGrantPIN inserts its row once its PIN is generated.
+func (run *stayRun) newGrant() {
 	if run.grant != nil && run.grant.ReleasedAt == nil {
 		run.olderGrants = append(run.olderGrants, run.grant)
 	}
@@ -67,12 +67,12 @@ func (run *stayRun) ensureStayPINs() error {
 	if run.pins.shared != nil {
 		pinID = run.pins.shared.ID
 	}
-	return run.storePINs(pinID)
+	return run.storeGrantPIN(pinID)
 }
 
-// storePINs stores in the grant pinID, the id of its shared PIN, and how many PINs were replaced. A new grant is
+// storeGrantPIN stores in the grant pinID, the id of its shared PIN, and how many PINs were replaced. A new grant is
 // inserted.
-func (run *stayRun) storePINs(pinID string) error {
+func (run *stayRun) storeGrantPIN(pinID string) error {
 	g := run.grant
 	if run.isNew() {
 		g.PinID = pinID

@@ -27,7 +27,7 @@ func (b *Bridge) markJammed(address string) {
 	was := b.outbox.lastStatus(address)
 	now := was
 	now.Bolt = string(slot.Jammed)
-	b.outbox.setStatus(address, now, isNews(was, now))
+	b.outbox.setStatus(address, now, mustReport(was, now))
 }
 
 // pollStatus reads the status of all locks at the interval of the configuration.
@@ -61,7 +61,7 @@ func (b *Bridge) readStatus(ctx context.Context, l driver.Lock) {
 		now = was
 		now.Online = false
 	}
-	b.outbox.setStatus(l.Address(), now, isNews(was, now))
+	b.outbox.setStatus(l.Address(), now, mustReport(was, now))
 	b.onStatus(l, was, now)
 }
 
@@ -111,8 +111,8 @@ func isBatteryLow(s driver.Status) bool {
 	return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery
 }
 
-// isNews reports whether the status now differs so much from the previous status was that the server must get it.
-func isNews(was, now driver.Status) bool {
+// mustReport reports whether the status now differs so much from the previous status was that the server must get it.
+func mustReport(was, now driver.Status) bool {
 	if now.LastSeenAt.Sub(was.LastSeenAt) > lastSeenStep {
 		return true
 	}

@@ -86,12 +86,12 @@ func storeDerivedRows(d *sql.DB) error {
 		SELECT -row_number() OVER (), property_id, integration_id, id, updated_at FROM reservations WHERE pms_id LIKE 'old-%'`); err != nil {
 		return fmt.Errorf("list the reservations: %w", err)
 	}
-	const apart = 15 * 60                         // the due times are spread over these seconds, the interval between checks of an arrival
+	const checkInterval = 15 * 60                         // the due times are spread over these seconds, the interval between checks of an arrival
 	now := time.Now().UTC().Truncate(time.Second) // truncated to seconds in UTC, so that its text equals what the server stores
 	if _, err := d.Exec(`INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at)
 		SELECT id, property_id, from_at, 24 * 60, 'ready', ?1, strftime('%Y-%m-%d %H:%M:%S+00:00', ?1, (n % ?3) || ' seconds')
 		FROM (SELECT id, property_id, from_at, row_number() OVER () AS n FROM reservations
-			WHERE from_at > ?4 AND from_at <= ?2 AND pms_id LIKE 'old-%')`, now, now.Add(reservation.Horizon), apart, now.Add(-reservation.Grace)); err != nil {
+			WHERE from_at > ?4 AND from_at <= ?2 AND pms_id LIKE 'old-%')`, now, now.Add(reservation.Horizon), checkInterval, now.Add(-reservation.Grace)); err != nil {
 		return fmt.Errorf("expect who arrives: %w", err)
 	}
 	return nil

@@ -23,7 +23,7 @@ func (s *session) handle(r received) cause {
 		s.node.counters.ignored.WithLabelValues("otherEpoch").Inc()
 		return ""
 	}
-	if !hasValidName(m) {
+	if !hasValidAddressOrID(m) {
 		s.node.counters.ignored.WithLabelValues("invalid").Inc()
 		return ""
 	}
@@ -55,8 +55,8 @@ func (s *session) handle(r received) cause {
 	return ""
 }
 
-// hasValidName reports whether the lock address or id in a message is well-formed. It returns true for a message without one.
-func hasValidName(m *lockv1.ConnectRequest) bool {
+// hasValidAddressOrID reports whether the lock address or id in a message is well-formed. It returns true for a message without one.
+func hasValidAddressOrID(m *lockv1.ConnectRequest) bool {
 	switch k := m.Kind.(type) {
 	case *lockv1.ConnectRequest_SlotReport:
 		return isAddress(k.SlotReport.GetAddress())

@@ -80,7 +80,7 @@ func (s *session) sendKeys() bool {
 		return true
 	}
 	s.keys.published, s.keys.publishedDigest = heldKeys(p.Version, p.ListNumber), p.ListDigest
-	if !s.outnumberList() {
+	if !s.replaceUnpublishedList() {
 		return false
 	}
 	if len(p.KeySets) > 0 {
@@ -110,9 +110,9 @@ func (k keyState) isUnpublished() (keys, list bool) {
 	return k.reported.Version > k.published.Version, k.reported.List > k.published.List || other
 }
 
-// outnumberList checks whether the bridge has an unpublished status list. If so, it makes the property publish one with a higher version,
+// replaceUnpublishedList checks whether the bridge has an unpublished status list. If so, it makes the property publish one with a higher version,
 // because bridges refuse lists with lower versions. It returns false after a database error.
-func (s *session) outnumberList() bool {
+func (s *session) replaceUnpublishedList() bool {
 	state := s.keys
 	keys, list := state.isUnpublished()
 	if !keys && !list || state.reported == state.lastUnpublished {

@@ -211,7 +211,7 @@ func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 	if err == nil {
 		reportChange(last)
 	}
-	if err == nil || last != nil && mayBeStored(err) {
+	if err == nil || last != nil && isCommitUnknown(err) {
 		d.deliver(last.notices)
 	}
 	return err

@@ -164,7 +164,7 @@ func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 		if err == nil {
 			return nil
 		}
-		if !retry && attempt < retryUnique && isUnique(err) && pause(ctx, deadline, attempt) {
+		if !retry && attempt < retryUnique && isConstraintRace(err) && pause(ctx, deadline, attempt) {
 			continue
 		}
 		if !retry {
@@ -212,13 +212,13 @@ func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool,
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // the deadline passed between two statements, and database/sql rolled back
 		err = ctx.Err()
 	}
-	return err != nil && (tx.conn.retry.Load() || isSerialization(err) || isHidden(err) && !tx.conn.failed.Load()), err
+	return err != nil && (tx.conn.retry.Load() || isSerialization(err) || isAbortedTransaction(err) && !tx.conn.failed.Load()), err
 }
 
-// isHidden recognises the error that a transaction returns after a failed statement if the error of that statement was never read, because
+// isAbortedTransaction recognises the error that a transaction returns after a failed statement if the error of that statement was never read, because
 // its rows were closed early. ent reads only one row after each UpdateOne, and PostgreSQL may report a serialization conflict after that
 // row.
-func isHidden(err error) bool {
+func isAbortedTransaction(err error) bool {
 	var e *pgconn.PgError
 	return errors.Is(err, pgx.ErrTxCommitRollback) || errors.As(err, &e) && e.Code == "25P02"
 }
@@ -234,8 +234,8 @@ func isSerialization(err error) bool {
 // that fails again has a defect of its own.
 const retryUnique = 2
 
-// isUnique recognises unique_violation and foreign_key_violation, which a race between two changes can cause: see retryUnique.
-func isUnique(err error) bool {
+// isConstraintRace recognises unique_violation and foreign_key_violation, which a race between two changes can cause: see retryUnique.
+func isConstraintRace(err error) bool {
 	var e *pgconn.PgError
 	return errors.As(err, &e) && (e.Code == "23505" || e.Code == "23503")
 }

@@ -277,7 +277,7 @@ func (c *txConn) note(err error) {
 	if err == nil {
 		return
 	}
-	if !isHidden(err) {
+	if !isAbortedTransaction(err) {
 		c.failed.Store(true)
 	}
 	if isSerialization(err) {

@@ -33,7 +33,7 @@ func (p *Party) VisibleAnswers(a actor.Actor, m Member) (rule.Answers, error) {
 
 // MayExport returns the error for a session that gets no copy of its guest's data, or nil. The rule is the same as for an erasure.
 func MayExport(a actor.Actor) error {
-	_, err := mayErase(a)
+	_, err := erasureScope(a)
 	return err
 }
 

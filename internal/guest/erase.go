@@ -107,7 +107,7 @@ func (p *Party) eraseCompanion(tx *db.Tx, guestID string) error {
 		if m.Row.ID != guestID {
 			continue
 		}
-		if err := nameNoPhones(tx, propertyID, guestID); err != nil {
+		if err := erasePhoneNames(tx, propertyID, guestID); err != nil {
 			return err
 		}
 		if err := deleteGuest(tx, m); err != nil {
@@ -122,8 +122,8 @@ func (p *Party) eraseCompanion(tx *db.Tx, guestID string) error {
 	)
 }
 
-// nameNoPhones erases the names of the phones that a companion enrolled.
-func nameNoPhones(tx *db.Tx, propertyID, guestID string) error {
+// erasePhoneNames erases the names of the phones that a companion enrolled.
+func erasePhoneNames(tx *db.Tx, propertyID, guestID string) error {
 	sessions, err := tx.GuestSession.Query().Where(guestsession.PropertyID(propertyID), guestsession.GuestID(guestID)).IDs(tx.Context())
 	if err == nil {
 		err = tx.Phone.Update().Where(entphone.PropertyID(propertyID), entphone.Or(entphone.GuestID(guestID), entphone.SessionIn(sessions...))).ClearLabel().Exec(tx.Context())

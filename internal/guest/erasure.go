@@ -91,9 +91,9 @@ func (p *Party) keptForms(guestID string) (law string, until time.Time) {
 	return law, until
 }
 
-// mayErase returns whose data a session may erase and export: a companion's own, or "" for the whole party. It refuses a session of two
+// erasureScope returns whose data a session may erase and export: a companion's own, or "" for the whole party. It refuses a session of two
 // facts (booking number and name), because its user may be a stranger.
-func mayErase(a actor.Actor) (guestID string, err error) {
+func erasureScope(a actor.Actor) (guestID string, err error) {
 	if a.Origin != OriginMail {
 		return "", errMailLinkOnly
 	}
@@ -102,7 +102,7 @@ func mayErase(a actor.Actor) (guestID string, err error) {
 
 // ErasureOf returns the state of the pending erasure of a session's data, or with a nil Row what a request would do now.
 func ErasureOf(view *db.Tx, p *Party, a actor.Actor) (Erasure, error) {
-	guestID, err := mayErase(a)
+	guestID, err := erasureScope(a)
 	if err != nil {
 		return Erasure{}, err
 	}
@@ -168,7 +168,7 @@ func ErasureOfMail(view *db.Tx, keys *keyring.Ring, propertyID, reservationID, m
 // RequestErasure requests the erasure of a session's data. If a request is pending, it changes nothing and returns that one. keepProfile
 // excludes the answers that the property keeps for the main guest's next stay.
 func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keepProfile bool) (Erasure, error) {
-	guestID, err := mayErase(a)
+	guestID, err := erasureScope(a)
 	if err != nil {
 		return Erasure{}, err
 	}
@@ -223,7 +223,7 @@ func (p *Party) hasCompanion(guestID string) bool {
 
 // WithdrawErasure deletes the pending request of a session's guest, or returns errNotPending.
 func WithdrawErasure(tx *db.Tx, a actor.Actor) error {
-	guestID, err := mayErase(a)
+	guestID, err := erasureScope(a)
 	if err != nil {
 		return err
 	}

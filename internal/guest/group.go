@@ -134,15 +134,15 @@ func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if mayShareBooker(own, other, haveGroup(p.Reservation, row)) {
+		if mayShareBooker(own, other, inSameGroup(p.Reservation, row)) {
 			return false, nil
 		}
 	}
 	return true, nil
 }
 
-// haveGroup reports whether the PMS put two reservations into the same group.
-func haveGroup(a, b *ent.Reservation) bool {
+// inSameGroup reports whether the PMS put two reservations into the same group.
+func inSameGroup(a, b *ent.Reservation) bool {
 	return a.PmsGroupID != nil && b.PmsGroupID != nil && *a.PmsGroupID != "" && *a.PmsGroupID == *b.PmsGroupID
 }
 

@@ -216,7 +216,7 @@ func recordProfile(tx *db.Tx, propertyID, reservationID, profileID string) error
 // mayUseProfile returns an error for a session that must not read or delete the profile. Only the main guest may, with the link of the
 // mail.
 func mayUseProfile(a actor.Actor) error {
-	guestID, err := mayErase(a)
+	guestID, err := erasureScope(a)
 	if err == nil && guestID != "" {
 		err = ErrMainGuestOnly
 	}

@@ -73,7 +73,7 @@ func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
 // generation. A slot that is being cleared gets its code again. It returns errSlotMoved if the grant no longer has the
 // slot.
 func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p DesiredCode) (*ent.Slot, error) {
-	if s.LockID != lk.ID || s.GrantID != p.GrantID || isFree(s) {
+	if s.LockID != lk.ID || s.GrantID != p.GrantID || hasNoGrant(s) {
 		return nil, errSlotMoved
 	}
 	generation, err := nextGeneration(tx, lk)

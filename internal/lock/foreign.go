@@ -45,7 +45,7 @@ func storeForeignSlot(tx *db.Tx, lk *ent.Lock, row *ent.Slot, number int, occupi
 		watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 		return nil, tx.Slot.Create().SetID(id.New(id.Slot)).SetPropertyID(lk.PropertyID).SetLockID(lk.ID).SetNumber(number).
 			SetGeneration(0).SetPresent(false).SetForeign(true).SetEvidence(string(slot.Removed)).SetChangedAt(tx.Now()).Exec(tx.Context())
-	case row == nil || !isFree(row) || row.Foreign == occupied:
+	case row == nil || !hasNoGrant(row) || row.Foreign == occupied:
 		return nil, nil
 	}
 	n, err := tx.Slot.Update().Where(ifUnchanged(row)...).SetForeign(occupied).Save(tx.Context())

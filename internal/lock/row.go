@@ -11,9 +11,9 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// isFree reports whether a slot has no grant. It may hold a foreign code. The row keeps the id of the former grant
+// hasNoGrant reports whether a slot has no grant. It may hold a foreign code. The row keeps the id of the former grant
 // until another grant gets the slot.
-func isFree(s *ent.Slot) bool { return !s.Present && s.Evidence == string(slot.Removed) }
+func hasNoGrant(s *ent.Slot) bool { return !s.Present && s.Evidence == string(slot.Removed) }
 
 // MayHoldCode matches the slots whose lock may still hold a code of Latchkey.
 func MayHoldCode() predicate.Slot {
@@ -52,7 +52,7 @@ func chooseSlot(longestEmptyFirst []slotUse, total int) (number int, id string) 
 // serverSlotOf converts the row of a slot into the state that package slot computes with.
 func serverSlotOf(s *ent.Slot, lk *ent.Lock) slot.ServerSlot {
 	grant := s.GrantID
-	if isFree(s) {
+	if hasNoGrant(s) {
 		grant = ""
 	}
 	return slot.ServerSlot{

@@ -110,7 +110,7 @@ func findOutdated(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([
 	var gone []string
 	for _, s := range alive {
 		g := byID[s.GrantID]
-		if slices.Contains(out, s.PhoneID) || g == nil || g.EndedAt != nil || g.KeyGeneration != s.KeyGeneration || !containsAll(s.LockIds, opens[g.ID]) {
+		if slices.Contains(out, s.PhoneID) || g == nil || g.EndedAt != nil || g.KeyGeneration != s.KeyGeneration || !isSubset(s.LockIds, opens[g.ID]) {
 			gone = append(gone, s.ID)
 		}
 	}
@@ -131,9 +131,9 @@ func lockIDs(tx *db.Tx, g *ent.Grant) ([]string, error) {
 	return out, nil
 }
 
-// containsAll reports whether all has every entry of some.
-func containsAll(some, all []string) bool {
-	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(all, s) })
+// isSubset reports whether of has every entry of some.
+func isSubset(some, of []string) bool {
+	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(of, s) })
 }
 
 // publishList signs and stores the next status list if its content has changed, it is due, or forced is set. It reports whether it did.

@@ -118,7 +118,7 @@ func (svc Service) conditions(view *db.Tx, propertyID string, s Search) (where [
 		if _, err := space.Get(view, propertyID, s.SpaceID); err != nil {
 			return nil, nil, err
 		}
-		in, err := inSpaces(view, propertyID, s.SpaceID)
+		in, err := maybeInSpaces(view, propertyID, s.SpaceID)
 		if err != nil {
 			return nil, nil, err
 		}

@@ -67,7 +67,7 @@ func (svc Service) textCondition(view *db.Tx, propertyID string, m *textMatch) (
 		either = append(either, entreservation.And(all...))
 	}
 	if len(m.spaces) > 0 {
-		in, err := inSpaces(view, propertyID, m.spaces...)
+		in, err := maybeInSpaces(view, propertyID, m.spaces...)
 		if err != nil {
 			return nil, err
 		}
@@ -131,9 +131,9 @@ func hasAll(a, b, words []string) bool {
 	return true
 }
 
-// inSpaces selects the reservations that may be in one of the spaces, or in a bed of one, under the current mapping.
+// maybeInSpaces selects the reservations that may be in one of the spaces, or in a bed of one, under the current mapping.
 // openIfMatching then decides for each, because a bed takes precedence over its room.
-func inSpaces(view *db.Tx, propertyID string, spaces ...string) (predicate.Reservation, error) {
+func maybeInSpaces(view *db.Tx, propertyID string, spaces ...string) (predicate.Reservation, error) {
 	ids, err := view.Space.Query().Where(entspace.PropertyID(propertyID), entspace.Or(entspace.IDIn(spaces...), entspace.ParentIDIn(spaces...))).IDs(view.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list the beds of a space: %w", err)

@@ -224,7 +224,7 @@ func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (Affected
 	case CureSameName:
 		return m.replace(tx, row, offer.ExternalID)
 	}
-	return AffectedStays{}, m.dismiss(tx, row)
+	return AffectedStays{}, m.closeNotOurs(tx, row)
 }
 
 // replace ends the conflict that the PMS no longer lists a mapped space. It removes the mapping of that space, and maps the PMS's new space
@@ -238,9 +238,9 @@ func (m Mappings) replace(tx *db.Tx, row *ent.Conflict, externalID string) (Affe
 	return before.Union(after), err
 }
 
-// dismiss closes an open conflict whose space the property does not rent. The conflict opens again only if the PMS lists the space as new
+// closeNotOurs closes an open conflict whose space the property does not rent. The conflict opens again only if the PMS lists the space as new
 // or active again.
-func (m Mappings) dismiss(tx *db.Tx, row *ent.Conflict) error {
+func (m Mappings) closeNotOurs(tx *db.Tx, row *ent.Conflict) error {
 	s, err := loadListing(tx, row.PropertyID, row.IntegrationID)
 	if err != nil {
 		return err

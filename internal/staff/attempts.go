@@ -60,7 +60,7 @@ func forgivePasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string
 	if known.Count > 0 {
 		account = 1
 	}
-	if err := forgive(tx, passwordCounters(keys, email, network), account); err != nil {
+	if err := takeBackAttempt(tx, passwordCounters(keys, email, network), account); err != nil {
 		return err
 	}
 	known.Began, known.Count = tx.Now(), 1
@@ -93,7 +93,7 @@ func CountOperatorAttempt(tx *db.Tx, keys *keyring.Ring, network string) error {
 
 // ForgiveOperatorAttempt takes back the count of an attempt that succeeded. Earlier failures still count.
 func ForgiveOperatorAttempt(tx *db.Tx, keys *keyring.Ring, network string) error {
-	return forgive(tx, operatorCounters(keys, network), 0)
+	return takeBackAttempt(tx, operatorCounters(keys, network), 0)
 }
 
 // countAttempt counts an attempt as failed before it is checked, so that attempts at the same time do not all pass, and a crash forgets none. It
@@ -111,9 +111,9 @@ func countAttempt(tx *db.Tx, counters []throttle.Counter) error {
 	return storeCounters(tx, counters)
 }
 
-// forgive takes back the count of an attempt that succeeded. account is how many of the counters, from the first, belong to the account:
+// takeBackAttempt takes back the count of an attempt that succeeded. account is how many of the counters, from the first, belong to the account:
 // it sets these to zero. The others, of the network, lose only this attempt: a guesser cannot reset them by signing in to an own account.
-func forgive(tx *db.Tx, counters []throttle.Counter, account int) error {
+func takeBackAttempt(tx *db.Tx, counters []throttle.Counter, account int) error {
 	if err := loadCounters(tx, counters); err != nil {
 		return err
 	}

@@ -97,7 +97,7 @@ func (s *Service) BeginIdentityLink(ctx context.Context, personID, sessionID str
 }
 
 // redeem checks what the browser sent after a sign-in at the identity provider, and returns the person's identity there. The state works
-// once. The attempt counts as failed until the caller calls forgive, except if the provider is unavailable.
+// once. The attempt counts as failed until the caller calls takeBackAttempt, except if the provider is unavailable.
 func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (openid.Identity, error) {
 	if s.Provider == nil {
 		return openid.Identity{}, errNoProvider
@@ -118,7 +118,7 @@ func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (ope
 	}
 	who, err := s.Provider.Redeem(ctx, s.flowOf(c, a.State), a.Answer)
 	if errors.Is(err, openid.ErrUnavailable) {
-		return who, errors.Join(errProviderDown.With(err), s.DB.Write(ctx, func(tx *db.Tx) error { return forgive(tx, counters, 0) }))
+		return who, errors.Join(errProviderDown.With(err), s.DB.Write(ctx, func(tx *db.Tx) error { return takeBackAttempt(tx, counters, 0) }))
 	}
 	if err != nil {
 		return who, errIdentity.With(err)
@@ -135,7 +135,7 @@ func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device s
 		return Session{}, err
 	}
 	if a.Fresh && !provesNow(identity, s.DB.View(ctx).Now()) { // the person did sign in: it is no failed attempt
-		return Session{}, errors.Join(errIdentityNotFresh, s.DB.Write(ctx, func(tx *db.Tx) error { return forgive(tx, networkCounters(s.Keys, a.Network), 0) }))
+		return Session{}, errors.Join(errIdentityNotFresh, s.DB.Write(ctx, func(tx *db.Tx) error { return takeBackAttempt(tx, networkCounters(s.Keys, a.Network), 0) }))
 	}
 	refused := "" // the person who was refused
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -149,7 +149,7 @@ func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device s
 			}
 			return err
 		}
-		if err := forgive(tx, networkCounters(s.Keys, a.Network), 0); err != nil {
+		if err := takeBackAttempt(tx, networkCounters(s.Keys, a.Network), 0); err != nil {
 			return err
 		}
 		if made, err = beginSession(tx, s.Keys, who, device, identity.AuthenticatedAt); err != nil || made.Token == "" {
@@ -232,7 +232,7 @@ func (s *Service) PrepareIdentityLink(ctx context.Context, personID, sessionID s
 		if err := s.linkIdentity(tx, personID, identity); err != nil {
 			return err
 		}
-		return forgive(tx, networkCounters(s.Keys, a.Network), 0)
+		return takeBackAttempt(tx, networkCounters(s.Keys, a.Network), 0)
 	}, nil
 }
 

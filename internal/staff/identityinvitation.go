@@ -76,7 +76,7 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 		if err := s.admit(tx, who, used, used.PropertyID, a.Trace); err != nil {
 			return err
 		}
-		if err := forgive(tx, networkCounters(s.Keys, a.Network), 0); err != nil {
+		if err := takeBackAttempt(tx, networkCounters(s.Keys, a.Network), 0); err != nil {
 			return err
 		}
 		provedAt := identity.AuthenticatedAt

@@ -139,7 +139,7 @@ func (s *Service) useAppCode(tx *db.Tx, row *ent.Person, code string) error {
 	if err := tx.Person.UpdateOneID(row.ID).SetTotpStep(step).Exec(ctx); err != nil {
 		return fmt.Errorf("store the step of a code: %w", err)
 	}
-	return forgive(tx, s.secondFactorCounters(row.ID), 1)
+	return takeBackAttempt(tx, s.secondFactorCounters(row.ID), 1)
 }
 
 // useRecoveryCode marks a recovery code as used, or returns errCode if the person has no such unused code.
@@ -152,7 +152,7 @@ func (s *Service) useRecoveryCode(tx *db.Tx, row *ent.Person, code string) error
 	if n == 0 {
 		return errCode
 	}
-	return forgive(tx, s.secondFactorCounters(row.ID), 1)
+	return takeBackAttempt(tx, s.secondFactorCounters(row.ID), 1)
 }
 
 // recoveryMAC returns the keyed hash under which a person's recovery code is stored.

@@ -35,14 +35,14 @@ type daysJob struct {
 
 // Work recomputes the times page by page. After an interruption it starts from the beginning, which is safe because it is idempotent.
 func (w *daysJob) Work(ctx context.Context, job *river.Job[jobs.CompleteDays]) error {
-	return w.days.completeAll(ctx, job.Args.PropertyID)
+	return w.days.recomputeAll(ctx, job.Args.PropertyID)
 }
 
 // daysBatch is the number of reservations that one transaction recomputes.
 const daysBatch = 100
 
-// completeAll recomputes the times of the stays of a property that have not ended and whose dates the PMS gave as days.
-func (d Days) completeAll(ctx context.Context, propertyID string) error {
+// recomputeAll recomputes the times of the stays of a property that have not ended and whose dates the PMS gave as days.
+func (d Days) recomputeAll(ctx context.Context, propertyID string) error {
 	for after := ""; ; {
 		ids, err := reservation.ListByDays(d.DB.View(ctx), propertyID, after, daysBatch)
 		if err != nil || len(ids) == 0 {

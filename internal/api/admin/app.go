@@ -23,7 +23,7 @@ func (s *apps) CreateApp(ctx context.Context, r *adminv1.CreateAppRequest) (*adm
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	if err := property.Named("name", r.GetName()); err != nil {
+	if err := property.RequireName("name", r.GetName()); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreateAppResponse, error) {
@@ -71,7 +71,7 @@ func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTok
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	if err := property.NamedOrNot("name", r.GetName()); err != nil {
+	if err := property.CheckOptionalName("name", r.GetName()); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreateClientTokenResponse, error) {

@@ -22,7 +22,7 @@ func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOpera
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	if err := propertyapi.Named("name", r.GetName()); err != nil {
+	if err := propertyapi.RequireName("name", r.GetName()); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreateOperatorTokenResponse, error) {
@@ -63,7 +63,7 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	if err := propertyapi.NamedOrNot("name", r.GetName()); err != nil {
+	if err := propertyapi.CheckOptionalName("name", r.GetName()); err != nil {
 		return nil, err
 	}
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*adminv1.CreateStaffTokenResponse, error) {

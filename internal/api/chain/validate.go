@@ -35,7 +35,7 @@ func (c *Chain) validate(call *Call, msg proto.Message) error {
 		return fault.Fields(found...)
 	}
 	if call.method.static != nil {
-		found = appendMissing(found, call.method.static(msg))
+		found = appendForOtherFields(found, call.method.static(msg))
 	}
 	for _, f := range report.TypeErrors("") {
 		if report.Field == "" || report.Field != call.method.handlerField {
@@ -128,8 +128,8 @@ func messageViolations(msg proto.Message, prefix string, options ...protovalidat
 	return found, nil
 }
 
-// appendMissing appends to found the entries of more whose field has no violation in found.
-func appendMissing(found, more []fault.Field) []fault.Field {
+// appendForOtherFields appends to found the entries of more whose field has no violation in found.
+func appendForOtherFields(found, more []fault.Field) []fault.Field {
 	named := make(map[string]bool, len(found))
 	for _, f := range found {
 		named[f.Path] = true

@@ -63,7 +63,7 @@ func (x *export) addStay() error {
 	r, stay := x.p.Reservation, x.p.Stay
 	out := &guestv1.ExportedStay{
 		Id: r.ID, PmsNumber: r.PmsNumber, State: r.State, From: timestamppb.New(r.FromAt), To: timestamppb.New(r.ToAt),
-		AdultCount: int32(x.p.Adults), ChildCount: int32(x.p.Children), SourceName: value(r.SourceName), ChannelNumber: value(r.ChannelNumber),
+		AdultCount: int32(x.p.Adults), ChildCount: int32(x.p.Children), SourceName: OrEmpty(r.SourceName), ChannelNumber: OrEmpty(r.ChannelNumber),
 	}
 	if stay != nil {
 		out.ArrivalTime, out.HouseRulesAcceptedAt = stay.ArrivalTime, OptionalTime(stay.HouseRulesAcceptedAt)
@@ -79,11 +79,11 @@ func (x *export) addStay() error {
 	if x.a.GuestID != "" {
 		return nil
 	}
-	out.ArrivedAt, out.Currency = OptionalTime(r.ArrivedAt), value(r.OwingCurrency)
+	out.ArrivedAt, out.Currency = OptionalTime(r.ArrivedAt), OrEmpty(r.OwingCurrency)
 	out.Price, out.Owing = amountOf(r.PriceMinor, out.Currency), amountOf(r.OwingMinor, out.Currency)
 	x.addCheckIn(out)
 	b, err := reservation.Service{Keys: x.keys}.Booker(x.view.Context(), r)
-	out.Booker = &guestv1.ExportedBooker{FirstName: value(b.FirstName), LastName: b.LastName, Email: value(b.Email), Mobile: value(b.Mobile)}
+	out.Booker = &guestv1.ExportedBooker{FirstName: OrEmpty(b.FirstName), LastName: b.LastName, Email: OrEmpty(b.Email), Mobile: OrEmpty(b.Mobile)}
 	return err
 }
 
@@ -297,14 +297,6 @@ func KeptProfile(answers rule.Answers, at time.Time) *guestv1.KeptProfile {
 		return nil
 	}
 	return &guestv1.KeptProfile{Person: Person(answers), UpdatedAt: timestamppb.New(at)}
-}
-
-// value returns the string at s, or "" if s is nil.
-func value(s *string) string {
-	if s == nil {
-		return ""
-	}
-	return *s
 }
 
 // Message converts a message of a conversation as the guest sees it.

@@ -22,7 +22,7 @@ type bridges struct {
 // CreateBridge creates a bridge and the join code with which a machine becomes this bridge. Only this answer has the code.
 func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRequest) (*propertyv1.CreateBridgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateBridgeResponse, error) {
-		if err := Named("name", r.GetName()); err != nil {
+		if err := RequireName("name", r.GetName()); err != nil {
 			return nil, err
 		}
 		row, code, err := bridge.Create(tx, s.Keys, s.CA, propertyID, r.GetName())

@@ -81,7 +81,7 @@ func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageReque
 
 // WaiveOwing lets a guest check in although an amount is owed. It fails if the amount is no longer the one in the request.
 func (s *CheckIns) WaiveOwing(ctx context.Context, r *propertyv1.WaiveOwingRequest) (*propertyv1.WaiveOwingResponse, error) {
-	if err := Named("reason", r.GetReason()); err != nil {
+	if err := RequireName("reason", r.GetReason()); err != nil {
 		return nil, err
 	}
 	who, _ := actor.From(ctx)

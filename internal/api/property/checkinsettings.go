@@ -48,11 +48,11 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 		change := checkInChange(stored, r.GetSettings())
 		wrong := slices.Concat(ruleProblems(stored, change), retentionProblems(change, s.KeepStays), change.Problems())
 		if err := fault.Err(fault.Fields(wrong...)); err != nil {
-			return nil, Under("settings", err)
+			return nil, PrefixFields("settings", err)
 		}
 		row, err := property.UpdateCheckInSettings(tx, propertyID, change)
 		if err != nil {
-			return nil, Under("settings", err)
+			return nil, PrefixFields("settings", err)
 		}
 		return &propertyv1.UpdateCheckInSettingsResponse{Data: s.settings(ctx, row)}, nil
 	})

@@ -44,7 +44,7 @@ func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest)
 		n.Hours = append(n.Hours, line)
 	}
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateCodeResponse, error) {
-		if err := Named("holder", r.GetHolder()); err != nil {
+		if err := RequireName("holder", r.GetHolder()); err != nil {
 			return nil, err
 		}
 		c, err := code.Create(s.reconciler(tx), propertyID, n)

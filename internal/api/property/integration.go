@@ -54,7 +54,7 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 // once.
 func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppRequest) (*propertyv1.ConnectAppResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ConnectAppResponse, error) {
-		if err := NamedOrNot("name", r.GetName()); err != nil {
+		if err := CheckOptionalName("name", r.GetName()); err != nil {
 			return nil, err
 		}
 		row, secret, err := s.Partners.Connect(tx, propertyID, r.GetAppId(), r.GetName(), r.GetScopes())
@@ -99,7 +99,7 @@ func (s *integrations) GetIntegration(ctx context.Context, r *propertyv1.GetInte
 func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.UpdateIntegrationRequest) (*propertyv1.UpdateIntegrationResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateIntegrationResponse, error) {
 		if r.Name != nil {
-			if err := Named("name", r.GetName()); err != nil {
+			if err := RequireName("name", r.GetName()); err != nil {
 				return nil, err
 			}
 		}

@@ -126,7 +126,7 @@ func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*pro
 // UpdateLock renames a lock.
 func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest) (*propertyv1.UpdateLockResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateLockResponse, error) {
-		if err := Named("name", r.GetName()); err != nil {
+		if err := RequireName("name", r.GetName()); err != nil {
 			return nil, err
 		}
 		row, err := lock.Rename(tx, propertyID, r.GetId(), r.GetName())

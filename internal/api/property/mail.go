@@ -179,7 +179,7 @@ func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMail
 		}
 		row, err := change.Change(tx, s.Keys, propertyID, s.Listed)
 		if err != nil {
-			return nil, Under("settings", err)
+			return nil, PrefixFields("settings", err)
 		}
 		if row.Host != "" {
 			if err := notice.Resolve(tx, propertyID, notice.MailsNotSent.Key(propertyID)); err != nil {

@@ -219,7 +219,7 @@ func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, de
 			}
 			_, t, err := e.Map(w.GetExternalId(), w.GetSpaceId())
 			if err != nil {
-				return Under(fmt.Sprintf("mappings[%d]", i), err)
+				return PrefixFields(fmt.Sprintf("mappings[%d]", i), err)
 			}
 			touched = append(touched, t)
 			list.List = append(list.List, &propertyv1.Mapping{ExternalId: w.GetExternalId(), SpaceId: w.SpaceId})

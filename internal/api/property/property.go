@@ -67,7 +67,7 @@ func stepUp(ctx context.Context, tx *db.Tx) error {
 func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings property.Settings) (*propertyv1.Property, error) {
 	row, err := property.Update(tx, propertyID, settings)
 	if err != nil {
-		return nil, Under("settings", err)
+		return nil, PrefixFields("settings", err)
 	}
 	if settings.ChangesStayTimes() {
 		if err := s.CompleteDays(tx, propertyID); err != nil {

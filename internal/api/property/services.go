@@ -203,24 +203,24 @@ func nextPageToken(p space.Page, total int) string {
 	return strconv.Itoa(p.Number + 1)
 }
 
-// Named returns an error if a name in a request is blank. field is its JSON name.
-func Named(field, name string) error {
+// RequireName returns an error if a name in a request is blank. field is its JSON name.
+func RequireName(field, name string) error {
 	if strings.TrimSpace(name) == "" {
 		return fault.Fields(fault.Field{Path: field, Reason: fault.Required, Message: "must not be blank"})
 	}
 	return nil
 }
 
-// NamedOrNot is [Named] for an optional name, which may be empty.
-func NamedOrNot(field, name string) error {
+// CheckOptionalName is [RequireName] for an optional name, which may be empty.
+func CheckOptionalName(field, name string) error {
 	if name == "" {
 		return nil
 	}
-	return Named(field, name)
+	return RequireName(field, name)
 }
 
-// Under prefixes the field paths of an error: the domain's "name" becomes "settings.name" in the request.
-func Under(prefix string, err error) error {
+// PrefixFields prefixes the field paths of an error: the domain's "name" becomes "settings.name" in the request.
+func PrefixFields(prefix string, err error) error {
 	f, ok := fault.Of(err)
 	if !ok || len(f.Fields) == 0 {
 		return err

@@ -29,7 +29,7 @@ func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(prop
 		return property.Settings{}, err
 	}
 	s := settingsFrom(m)
-	unfit := Under("settings", fit(s))
+	unfit := PrefixFields("settings", fit(s))
 	f, ok := fault.Of(unfit)
 	if unfit != nil && !ok {
 		return s, unfit

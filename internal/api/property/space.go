@@ -92,7 +92,7 @@ func (s *spaces) CreateSpace(ctx context.Context, r *propertyv1.CreateSpaceReque
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSpaceResponse, error) {
 		row, err := createSpace(tx, propertyID, r.GetSpace(), &dormFinder{})
 		if err != nil {
-			return nil, Under("space", err)
+			return nil, PrefixFields("space", err)
 		}
 		m, err := spaceMessage(tx, propertyID, row)
 		return &propertyv1.CreateSpaceResponse{Data: m}, err
@@ -108,7 +108,7 @@ func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreat
 		for i, n := range r.GetSpaces() {
 			row, err := createSpace(tx, propertyID, n, known)
 			if f, ok := fault.Of(err); ok && len(f.Fields) > 0 {
-				f, _ = fault.Of(Under(fmt.Sprintf("spaces[%d]", i), err))
+				f, _ = fault.Of(PrefixFields(fmt.Sprintf("spaces[%d]", i), err))
 				wrong = append(wrong, f.Fields...)
 				continue
 			} else if ok {

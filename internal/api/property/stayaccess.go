@@ -22,7 +22,7 @@ var errNoAccess = fault.New(fault.Precondition, fault.NoAccess,
 // ExtendAccess extends the access of a stay beyond its planned end, until the PMS changes the dates or ends the stay.
 func (s *reservations) ExtendAccess(ctx context.Context, r *propertyv1.ExtendAccessRequest) (*propertyv1.ExtendAccessResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ExtendAccessResponse, error) {
-		if err := Named("reason", r.GetReason()); err != nil {
+		if err := RequireName("reason", r.GetReason()); err != nil {
 			return nil, err
 		}
 		plan, err := s.reservations().ExtendAccess(tx, propertyID, r.GetId(), r.GetUntil().AsTime(), author(ctx))
@@ -46,7 +46,7 @@ func stayAccess(reservationID string, p access.Plan) *propertyv1.StayAccess {
 // Idempotency-Key decrypts them again: see renderStayPIN.
 func (s *reservations) RevealPin(ctx context.Context, r *propertyv1.RevealPinRequest) (*propertyv1.RevealPinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealPinResponse, error) {
-		if err := Named("reason", r.GetReason()); err != nil {
+		if err := RequireName("reason", r.GetReason()); err != nil {
 			return nil, err
 		}
 		return s.revealPIN(tx, propertyID, r.GetId())
@@ -92,7 +92,7 @@ func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) 
 // ReplacePin gives a stay a new PIN in place of its current one, and records that as an event. It fails if no door has a code.
 func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinRequest) (*propertyv1.ReplacePinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReplacePinResponse, error) {
-		if err := Named("reason", r.GetReason()); err != nil {
+		if err := RequireName("reason", r.GetReason()); err != nil {
 			return nil, err
 		}
 		row, err := reservation.Get(tx, reservation.Scope{PropertyID: propertyID}, r.GetId())

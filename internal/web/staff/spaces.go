@@ -346,8 +346,8 @@ func (x *exchange) arrivals() (map[string]int32, error) {
 // unreadReasons are the errors, other than faults of the server, because of which the spaces of a PMS cannot be read. Each has a message.
 var unreadReasons = []fault.Reason{fault.EndpointNotRegistered, fault.PartnerError, fault.PartnerUnavailable}
 
-// readSpaces handles the button that reads the spaces of a PMS now. The page shows an error of the PMS.
-func (s *site) readSpaces(x *exchange) error {
+// refreshPartnerSpaces handles the button that reads the spaces of a PMS now. The page shows an error of the PMS.
+func (s *site) refreshPartnerSpaces(x *exchange) error {
 	pms := x.Value("pms")
 	if pms == "" {
 		return x.Redirect("/app/spaces")

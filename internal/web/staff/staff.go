@@ -171,7 +171,7 @@ func (s *site) routes() []Route {
 
 		{"GET /app/spaces", "readProperty", s.showSpaces},
 		{"POST /app/spaces", "manageSpaces", s.changeSpaces},
-		{"POST /app/spaces/read", "manageSpaces", s.readSpaces},
+		{"POST /app/spaces/read", "manageSpaces", s.refreshPartnerSpaces},
 		{"GET /app/spaces/changes", "readProperty", s.showChanges},
 		{"POST /app/spaces/changes", "manageSpaces", s.undoChange},
 		{"GET /app/spaces/new", "manageSpaces", s.showNewRooms},
