@@ -99,8 +99,9 @@ func (rec Reconciler) reconcileGrant(g *ent.Grant, r Report) (Plan, error) {
 	return run.reconcile()
 }
 
-// assignFreeSlots gives freed slots of a lock to reservations that may open its door and have no code on it, oldest access first, until the
-// lock is full. freed is how many slots just became free. If more are free, it does nothing, because then no reservation was waiting.
+// assignFreeSlots gives freed slots of a lock to reservations that may open its door and have no code on it, until the lock is full. It
+// begins with the reservation whose access was created first. freed is how many slots just became free. If more are free, it does nothing,
+// because then no reservation was waiting.
 func (rec Reconciler) assignFreeSlots(propertyID, lockID string, freed int) error {
 	ctx := rec.Tx.Context()
 	lk, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.ID(lockID)).Only(ctx)

@@ -108,7 +108,7 @@ type role interface {
 // None is an empty argument or answer.
 type None struct{}
 
-// Use is what a process has used so far.
+// Use is the CPU time that a process has used so far, and the memory that it uses now.
 type Use struct {
 	CPU      time.Duration // CPU is user and system time
 	Resident int64         // Resident is the current memory in bytes
@@ -122,7 +122,7 @@ func (p *process) methods() methods {
 	return methods{"Usage": decodeArgs(p.Usage), "Settle": decodeArgs(p.Settle), "Profile": decodeArgs(p.Profile)}
 }
 
-// Usage returns the CPU time and memory that the process has used.
+// Usage returns the CPU time that the process has used so far, and the memory that it uses now.
 func (*process) Usage(_ None, u *Use) error {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

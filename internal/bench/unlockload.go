@@ -37,8 +37,8 @@ type unlockLoad struct {
 	failed     map[string]int       // number of commands that failed, by result or error code
 }
 
-// sendSteadily sends an unlock command at each interval until ctx ends, to the two servers in turn, even if earlier ones still run. It
-// does not retry.
+// sendSteadily sends an unlock command at each interval until ctx ends, even if earlier ones still run: to the two servers in turn or, once
+// skipFirst is set, only to the second. It does not retry. The end of ctx does not cancel commands that still run.
 func (k *unlockLoad) sendSteadily(ctx context.Context, every time.Duration) {
 	t := time.NewTicker(every)
 	defer t.Stop()

@@ -89,7 +89,7 @@ type Partner struct {
 	Deny  []string `placeholder:"CIDR" help:"Your own address ranges, which partners' endpoints must not use."`
 }
 
-// Mail limits the connections to properties' mail servers.
+// Mail limits which mail servers properties may use: by default only those with a public address and a usual port.
 type Mail struct {
 	Allow []string `placeholder:"HOST[:PORT]" help:"Mail servers that properties may use although they have private addresses or unusual ports. Others must have a public address and port 25, 465, 587 or 2525. None by default."`
 }

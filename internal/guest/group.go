@@ -84,9 +84,9 @@ func bookingOf(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) (booking, er
 	return b, err
 }
 
-// UsesProfile reports whether the property keeps answers of the main guest (a profile) for the next stay. A profile is the booker's. A stay
-// uses none if its main guest may be another person, because a booker of several rooms passes the links of the other rooms on. The result
-// is cached.
+// UsesProfile reports whether the stay may have a profile: answers of the main guest that the property keeps for the next stay. It does not
+// check whether the guest wants one, or whether one exists. A profile is the booker's. A stay uses none if its main guest may be another
+// person, because a booker of several rooms passes the links of the other rooms on. The result is cached.
 func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
 	if p.usesProfile == nil {
 		uses, err := p.findUsesProfile(view)

@@ -232,7 +232,8 @@ func ProfileOf(view *db.Tx, keys *keyring.Ring, p *Party, a actor.Actor) (rule.A
 	return p.KeptProfile(view, keys)
 }
 
-// DeleteProfile deletes what the property keeps of the guest of a session for the next stay, and sets the stay to keep nothing.
+// DeleteProfile deletes what the property keeps of the guest of a session for the next stay, and sets the stay to keep nothing. It does
+// nothing if the stay uses no profile: see [Party.UsesProfile]. It fails unless the session is the main guest's, with the link of the mail.
 func DeleteProfile(tx *db.Tx, keys *keyring.Ring, a actor.Actor) error {
 	if err := mayUseProfile(a); err != nil {
 		return err

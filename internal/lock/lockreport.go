@@ -59,7 +59,8 @@ func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport)
 	return lockRefs(locks), err
 }
 
-// applyReports stores the reports of a bridge. It returns the locks that they name, and the other locks of the bridge.
+// applyReports stores the reports of a bridge. A report about an unknown address creates a lock; beyond MaxLocksPerBridge locks it fails.
+// It returns the locks that the reports name, also the new ones, and the other locks of the bridge, which it does not change.
 func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (named, others []*ent.Lock, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID)).Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
@@ -89,8 +90,8 @@ func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (named, other
 	return named, others, nil
 }
 
-// applyAllReports stores the reports of a bridge about every lock that it drives, and marks its other locks offline. It
-// returns all locks of the bridge.
+// applyAllReports stores the reports of a bridge about every lock that it drives, like applyReports, and marks the bridge's other locks
+// offline. It returns all locks of the bridge.
 func applyAllReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) ([]*ent.Lock, error) {
 	locks, others, err := applyReports(tx, br, reports)
 	if err != nil {

@@ -230,7 +230,7 @@ func SealReply(ctx context.Context, keys *keyring.Ring, row *Row, reply string) 
 	return sealed, nil
 }
 
-// OpenReply decrypts what the mail server answered, or returns "".
+// OpenReply decrypts the stored answer of the mail server to a mail. It returns "" if none is stored.
 func OpenReply(ctx context.Context, keys *keyring.Ring, row *Row) (string, error) {
 	if len(row.Reply) == 0 {
 		return "", nil

@@ -70,7 +70,7 @@ func (e *CallError) Problem() message.Message {
 	return m
 }
 
-// endpointText returns a text about an endpoint.
+// endpointText returns a text about an endpoint: the message of the kind "endpoint." + kind.
 func endpointText(kind string, params message.Params) message.Message {
 	return message.Message{Kind: "endpoint." + kind, Params: params}
 }

@@ -142,8 +142,8 @@ func Superseded(view *db.Tx, after, last int64, limit int) (old []int64, until i
 	return old, until, nil
 }
 
-// DeleteChanges deletes superseded changes without checking their reservations again: on PostgreSQL that check would
-// conflict with every concurrent change of them.
+// DeleteChanges deletes the changes with these ids, which [Superseded] returned. It does not check again that later changes supersede them:
+// on PostgreSQL that check would conflict with every concurrent change of their reservations.
 func DeleteChanges(tx *db.Tx, ids []int64) error {
 	if _, err := tx.ReservationChange.Delete().Where(reservationchange.IDIn(ids...)).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("delete superseded changes of reservations: %w", err)

@@ -256,8 +256,9 @@ func eraseBlocked(tx *db.Tx, row *ent.Reservation) error {
 	return nil
 }
 
-// EraseGuests deletes what the guests of reservations entered, and what the check-in stored, and returns the number of deleted rows.
-// Messages, and records of data given to the PMS, are deleted with their guest. Entries of the guest register remain.
+// EraseGuests deletes the guests of reservations with what they entered, what the check-in stored, and their mails, links and sessions:
+// their devices lose the stay. It returns the number of these rows. Messages, and records of data given to the PMS, are deleted with their
+// guest and not counted. Entries of the guest register remain.
 func EraseGuests(tx *db.Tx, propertyID string, ids ...string) (n int, err error) {
 	for _, rows := range []interface {
 		Exec(ctx context.Context) (int, error)

@@ -104,8 +104,9 @@ func PostponePlan(tx *db.Tx, propertyID, id string) error {
 	return tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), entreservation.ID(id)).SetPlanDueAt(tx.Now().Add(planRetry)).Exec(tx.Context())
 }
 
-// planNext plans the first due reservations of a property that match which, as many as one transaction may plan. It
-// returns their ids, also if a plan fails.
+// planNext plans the first due reservations of a property that match which, as many as one transaction may plan, and removes their marks.
+// Those that are not checked in only lose the mark. It returns the ids of all of them, also if a plan fails. After an error the caller must
+// roll back, so that they stay due.
 func (svc Service) planNext(tx *db.Tx, propertyID string, which ...predicate.Reservation) ([]string, error) {
 	ctx := tx.Context()
 	gates, err := tx.Gate.Query().Where(entgate.PropertyID(propertyID)).Aggregate(ent.Count()).Int(ctx)

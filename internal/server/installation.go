@@ -77,7 +77,8 @@ var figures = []figure{
 	{"notices_open", "Open notices, by kind.", []string{"kind"}, `SELECT kind, count(*) FROM notices WHERE once_key IS NOT NULL GROUP BY kind`},
 }
 
-// statement returns the SQL query with AGE and NOW replaced by expressions of the dialect called name.
+// statement returns the SQL query for the dialect called name. It replaces NOW by the present time, and AGE(column) by the seconds since
+// the oldest value of the column, which must be created_at, scheduled_at or changed_at.
 func (f figure) statement(name string) string {
 	age, now := "extract(epoch FROM now() - min(%s))", "now()"
 	if name == dialect.SQLite {

@@ -80,7 +80,8 @@ func VerifyPossession(raw []byte, q PossessionSpec) (PublicKey, error) {
 	return key, nil
 }
 
-// check validates the limits of the claims of a possession.
+// check returns an error if a claim of a possession has an invalid form: the id of the property, the length of the challenge, the purpose,
+// or a number out of its range. It does not compare SignedAt with a clock.
 func (c possessionClaims) check() error {
 	switch {
 	case !isName(c.Property):

@@ -48,7 +48,8 @@ func ReadProof(raw []byte) (Proof, error) {
 	}, nil
 }
 
-// check validates the limits of the claims of a proof.
+// check returns an error if a claim of a proof has an invalid form: the id of the bridge, the length of the nonce, or a number out of its
+// range. It does not compare SignedAt with a clock.
 func (c proofClaims) check() error {
 	switch {
 	case !isName(c.Bridge):

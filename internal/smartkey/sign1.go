@@ -156,6 +156,7 @@ type es256Verifier struct{ key *ecdsa.PublicKey }
 
 func (es256Verifier) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }
 
+// Verify implements cose.Verifier. It refuses even a correct signature if it has the high s. The signature must have signatureSize bytes.
 func (v es256Verifier) Verify(content, signature []byte) error {
 	r := new(big.Int).SetBytes(signature[:signatureSize/2])
 	s := new(big.Int).SetBytes(signature[signatureSize/2:])

@@ -111,7 +111,8 @@ func ClaimedProperty(raw []byte) (string, error) {
 	return claims.Issuer, nil
 }
 
-// check validates the limits of all claims and returns them as a Token.
+// check returns the claims as a Token. It returns an error if a claim has an invalid form, or if the times do not fit together. It does not
+// compare them with a clock.
 func (c tokenClaims) check() (Token, error) {
 	phone, err := c.Confirm.Key.public()
 	if err != nil {

@@ -75,7 +75,8 @@ type escapingWriter struct {
 	rest []byte // rest is the first part of a character that continues in the next write
 }
 
-// Write writes p with unprintable characters escaped. It keeps an incomplete UTF-8 character at the end of p for the next call.
+// Write writes p with unprintable characters escaped, except line feeds and tabs. It keeps an incomplete UTF-8 character at the end of p
+// for the next call.
 func (t *escapingWriter) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -49,7 +49,8 @@ func (h *history) dropOldest() {
 	maps.DeleteFunc(h.last, func(_ string, at uint64) bool { return at <= h.floor })
 }
 
-// after returns what changed in the topic after a position, or false if nothing did.
+// after returns what changed in the topic after a position, or false if nothing did. The Change has Everything and no ids if more than
+// MaxIDs things changed, or if the history may lack changes after the position.
 func (h *history) after(topic Topic, position uint64) (Change, bool) {
 	if position < h.floor {
 		return Change{Topic: topic, Everything: true}, true

@@ -192,8 +192,9 @@ func (m Mails) firstWorking(view *db.Tx, propertyID string, addresses ...string)
 	return mail.FirstWorking(view, propertyID, addresses, func(address string) []byte { return guest.AddressMAC(m.Keys, propertyID, address) })
 }
 
-// Address returns the address to which mails about a stay go. It returns "" if the guest gets none: no known address reaches the guest,
-// mails to it bounced, or staff have not switched mails on.
+// Address returns the address to which mails about a stay go. It returns "" if no known address reaches the guest, or if mails to all of
+// them bounced. It also returns "" as long as staff have not switched on the invitations of the integration and the guest has not begun the
+// check-in.
 func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
 	row := p.Reservation
 	mayMail := p.Stay != nil && p.Stay.BeganAt != nil

@@ -28,8 +28,9 @@ type drain struct {
 // errStop ends a drain that must not continue now. The webhook is disabled, the time is over, or the message must wait.
 var errStop = errors.New("the webhook receives nothing now")
 
-// deliverDue delivers the events that are due to the webhook. It returns the wait until the job continues, or noMore if nothing is left.
-// The wait is 0 if the time of the drain is over.
+// deliverDue delivers the events that are due to the webhook. It returns the wait until the job continues, 0 if the time of the drain is
+// over, or noMore if nothing can be delivered now. Then events can remain: those of failing subjects and, if too many subjects fail, all
+// others. [Webhooks.Retries] continues when a retry is due.
 func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 	if err := x.loadSettings(ctx); err != nil {
 		return 0, err

@@ -134,7 +134,7 @@ func (j *deliverJob) Work(ctx context.Context, job *river.Job[jobs.DeliverEvents
 	return err
 }
 
-// noMore is the wait that means that nothing is left to deliver now.
+// noMore is the wait that means that the job ends, because nothing can be delivered now.
 const noMore time.Duration = -1
 
 // run delivers the events that are due to one webhook. right is the lock that lets only one job at a time do so. It returns the wait until

@@ -95,8 +95,8 @@ func (s *Links) canceledLink(view *db.Tx, secret string) (*guestv1.GetLinkRespon
 	return &guestv1.GetLinkResponse{Data: &guestv1.Link{Property: face, Canceled: true}}, nil
 }
 
-// GetEndedSession returns the property of a session that was ended early, and why it was ended. It fails for a session that is active or
-// has expired.
+// GetEndedSession returns the property of a session that was ended early, and why it was ended. It fails if the session is active or has
+// expired, if its stay was erased, and for a kiosk's session unless the cancelation of the stay ended it.
 func (s *Links) GetEndedSession(ctx context.Context, r *guestv1.GetEndedSessionRequest) (*guestv1.GetEndedSessionResponse, error) {
 	view := s.DB.View(ctx)
 	propertyID, by, err := guest.PropertyOfEndedSession(view, s.Keys, r.GetToken())

@@ -17,7 +17,7 @@ import (
 )
 
 // readWellKnown reads a google.protobuf type that JSON represents as a string: a timestamp, duration or field mask. zero is a new message
-// of the type, into which it is read. The results are those of readScalar.
+// of the type, into which it is read. If ok is false and the problem is empty, the error is already recorded.
 func (d *reader) readWellKnown(f form, zero protoreflect.Value, raw jsontext.Value) (protoreflect.Value, bool, problem) {
 	if raw.Kind() != '"' {
 		if f == formFieldMask {
@@ -101,8 +101,8 @@ func setFieldMask(m protoreflect.Message, text string) problem {
 	return problem{}
 }
 
-// readDynamic reads a field of the type google.protobuf.Struct, Value or ListValue, which holds any JSON. The parameters and results are
-// those of readSingle.
+// readDynamic reads a field of the type google.protobuf.Struct, Value or ListValue. zero is a new value of the field. ok is false if the
+// JSON is invalid for the type; the error is then recorded. null is valid for a Value only. err means that the body is not JSON.
 func (d *reader) readDynamic(f *field, zero protoreflect.Value) (v protoreflect.Value, ok bool, err error) {
 	kind := d.dec.PeekKind()
 	switch {

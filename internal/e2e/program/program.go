@@ -205,7 +205,8 @@ func (p *Process) signal(s syscall.Signal) error {
 	return p.err
 }
 
-// Run runs a program that ends by itself, and returns an error if it fails.
+// Run runs latchkey or latchkey-bridge until it ends, and compiles both first if necessary. env is added to the environment of the test. If
+// the program fails, the error has its output. It kills a program that runs longer than Patience.
 func Run(ctx context.Context, env []string, name string, args ...string) error {
 	dir, err := build()
 	if err != nil {

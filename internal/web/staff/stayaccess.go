@@ -45,7 +45,8 @@ func (x *exchange) accessOf(v reservationView) accessView {
 	}
 }
 
-// hasPIN reports whether a PIN of the stay is on a lock, or on its way there. Before the check-in there is none.
+// hasPIN reports whether the guest is checked in and has a PIN for a door, also one that the lock refused or whose removal is not proven.
+// It returns false before the check-in and after the end of the stay, even if a lock still has a PIN.
 func (v reservationView) hasPIN() bool {
 	return v.GetState() == "started" && slices.ContainsFunc(v.Doors, func(d doorRow) bool {
 		return !slices.Contains([]string{"", "planned", "removed"}, d.GetEvidence())
