@@ -86,7 +86,7 @@ func storeDerivedRows(d *sql.DB) error {
 		SELECT -row_number() OVER (), property_id, integration_id, id, updated_at FROM reservations WHERE pms_id LIKE 'old-%'`); err != nil {
 		return fmt.Errorf("list the reservations: %w", err)
 	}
-	const checkInterval = 15 * 60                         // the due times are spread over these seconds, the interval between checks of an arrival
+	const checkInterval = 15 * 60                 // the due times are spread over these seconds, the interval between checks of an arrival
 	now := time.Now().UTC().Truncate(time.Second) // truncated to seconds in UTC, so that its text equals what the server stores
 	if _, err := d.Exec(`INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at)
 		SELECT id, property_id, from_at, 24 * 60, 'ready', ?1, strftime('%Y-%m-%d %H:%M:%S+00:00', ?1, (n % ?3) || ' seconds')
