@@ -19,15 +19,15 @@ type privacyForms struct{ Copy, Erase, Sure kit.Input }
 
 // privacyForms returns the forms for the guests of a stay, with the posted choices. The first choice, "", is the main guest with the
 // booking; for an erasure it is everyone.
-func (x *exchange) privacyForms(guests []guestRow) *privacyForms {
+func (x *exchange) privacyForms(p *page, guests []guestRow) *privacyForms {
 	whose := kit.Input{Label: "staff.data.whose", Options: []kit.Option{{Kind: "staff.data.booking"}}}
 	for _, g := range guests {
 		if g.GetGuest().GetRole() != "companion" {
 			continue
 		}
 		o := kit.Option{Value: g.GetGuest().GetId(), Text: g.Name()}
-		if o.Text == "" {
-			o.Kind = "web.guest"
+		if o.Text == "" { // the number tells guests without a name apart
+			o.Text = p.Text("staff.data.guest", map[string]any{"number": g.Number})
 		}
 		whose.Options = append(whose.Options, o)
 	}

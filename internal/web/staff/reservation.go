@@ -52,6 +52,16 @@ func (v reservationView) Follows() string {
 // EmailParts splits the booker's email address after the @, where a narrow page breaks the line.
 func (v reservationView) EmailParts() []string { return strings.SplitAfterN(v.GetEmail(), "@", 2) }
 
+// Resends reports whether the page has a button that sends a mail again: one to a guest, whose address is known, while the guest still has a
+// use for it. The confirmation of an erasure is not among them: its address is erased.
+func (v reservationView) Resends(m *propertyv1.Mail) bool {
+	switch m.GetKind() {
+	case "erasure", "staff", "notices":
+		return false
+	}
+	return v.Email != nil && !slices.Contains([]string{"canceled", "processed"}, v.GetState())
+}
+
 // reservation loads the reservation with this id. The error is NotFound if there is none.
 func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
 	found, err := x.site.api.Reservations.ListReservations(x.call(), &propertyv1.ListReservationsRequest{Ids: []string{id}})
@@ -243,9 +253,6 @@ func (s *site) changeCheckIn(x *exchange) error {
 	case "resendMail":
 		done = "mailSent"
 		_, err = s.api.Mails.ResendMail(x.call(), &propertyv1.ResendMailRequest{Id: x.Value("mail")})
-		if err != nil && s.Fault(err).Reason == fault.NoGuestAddress {
-			done, err = "noAddress", nil
-		}
 	case "resend":
 		done = "resent"
 		_, err = api.ResendInvitation(x.call(), &propertyv1.ResendInvitationRequest{ReservationId: id})
@@ -301,7 +308,8 @@ type guestsView struct {
 
 type guestRow struct {
 	*propertyv1.GuestData
-	Facts []kit.Answer
+	Facts  []kit.Answer
+	Number int // on the page, from 1
 }
 
 // Name returns the name that the guest entered, or "".
@@ -325,12 +333,12 @@ func (x *exchange) showGuests(status int, wrong func(*page)) error {
 	}
 	v := guestsView{Reservation: r, URL: "/app/reservations/" + r.GetId()}
 	for _, g := range found.GetData().GetList() {
-		v.List = append(v.List, guestRow{g, kit.AnswersOf(g.GetPerson())})
-	}
-	if x.may("eraseGuests") {
-		v.Privacy = x.privacyForms(v.List)
+		v.List = append(v.List, guestRow{g, kit.AnswersOf(g.GetPerson()), len(v.List) + 1})
 	}
 	p := x.reservationPage(r, "staff.guests.title")
+	if x.may("eraseGuests") {
+		v.Privacy = x.privacyForms(p, v.List)
+	}
 	p.Data, p.secret = v, true
 	if wrong != nil {
 		wrong(p)

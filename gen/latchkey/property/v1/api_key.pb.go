@@ -393,11 +393,11 @@ const file_latchkey_property_v1_api_key_proto_rawDesc = "" +
 	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.TokenR\x04data\x12\x1c\n" +
 	"\aapi_key\x18\x02 \x01(\tB\x03\x80\x01\x01R\x06apiKey\"\x15\n" +
 	"\x13RevokeApiKeyRequest\"\x16\n" +
-	"\x14RevokeApiKeyResponse2\xa1\x05\n" +
+	"\x14RevokeApiKeyResponse2\xa5\x05\n" +
 	"\rApiKeyService\x12\x93\x01\n" +
-	"\tGetApiKey\x12&.latchkey.property.v1.GetApiKeyRequest\x1a'.latchkey.property.v1.GetApiKeyResponse\"5\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/property/apiKey\x12\xa5\x01\n" +
-	"\fCreateApiKey\x12).latchkey.property.v1.CreateApiKeyRequest\x1a*.latchkey.property.v1.CreateApiKeyResponse\">\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/property/apiKey\x12\xac\x01\n" +
-	"\fRotateApiKey\x12).latchkey.property.v1.RotateApiKeyRequest\x1a*.latchkey.property.v1.RotateApiKeyResponse\"E\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/property/apiKey:rotate\x12\xa2\x01\n" +
+	"\tGetApiKey\x12&.latchkey.property.v1.GetApiKeyRequest\x1a'.latchkey.property.v1.GetApiKeyResponse\"5\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x15\x12\x13/v1/property/apiKey\x12\xa7\x01\n" +
+	"\fCreateApiKey\x12).latchkey.property.v1.CreateApiKeyRequest\x1a*.latchkey.property.v1.CreateApiKeyResponse\"@\xaa\xbc\x18\x1e\x1a\x05owner \x012\x11manageCredentials8\x01\x82\xd3\xe4\x93\x02\x18:\x01*\"\x13/v1/property/apiKey\x12\xae\x01\n" +
+	"\fRotateApiKey\x12).latchkey.property.v1.RotateApiKeyRequest\x1a*.latchkey.property.v1.RotateApiKeyResponse\"G\xaa\xbc\x18\x1e\x1a\x05owner \x012\x11manageCredentials8\x01\x82\xd3\xe4\x93\x02\x1f:\x01*\"\x1a/v1/property/apiKey:rotate\x12\xa2\x01\n" +
 	"\fRevokeApiKey\x12).latchkey.property.v1.RevokeApiKeyRequest\x1a*.latchkey.property.v1.RevokeApiKeyResponse\";\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02\x15*\x13/v1/property/apiKeyB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 
 var (

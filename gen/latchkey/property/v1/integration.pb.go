@@ -2055,15 +2055,15 @@ const file_latchkey_property_v1_integration_proto_rawDesc = "" +
 	"\bproblems\x18\a \x03(\v2%.latchkey.property.v1.EndpointProblemR\bproblemsB\t\n" +
 	"\a_reasonB\n" +
 	"\n" +
-	"\b_message2\xe8\x0e\n" +
+	"\b_message2\xec\x0e\n" +
 	"\x12IntegrationService\x12\x8e\x01\n" +
-	"\bListApps\x12%.latchkey.property.v1.ListAppsRequest\x1a&.latchkey.property.v1.ListAppsResponse\"3\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/property/apps\x12\xa5\x01\n" +
+	"\bListApps\x12%.latchkey.property.v1.ListAppsRequest\x1a&.latchkey.property.v1.ListAppsResponse\"3\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x13\x12\x11/v1/property/apps\x12\xa7\x01\n" +
 	"\n" +
-	"ConnectApp\x12'.latchkey.property.v1.ConnectAppRequest\x1a(.latchkey.property.v1.ConnectAppResponse\"D\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/v1/property/integrations\x12\xae\x01\n" +
+	"ConnectApp\x12'.latchkey.property.v1.ConnectAppRequest\x1a(.latchkey.property.v1.ConnectAppResponse\"F\xaa\xbc\x18\x1e\x1a\x05owner \x012\x11manageCredentials8\x01\x82\xd3\xe4\x93\x02\x1e:\x01*\"\x19/v1/property/integrations\x12\xae\x01\n" +
 	"\x10ListIntegrations\x12-.latchkey.property.v1.ListIntegrationsRequest\x1a..latchkey.property.v1.ListIntegrationsResponse\";\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02\x1b\x12\x19/v1/property/integrations\x12\xad\x01\n" +
 	"\x0eGetIntegration\x12+.latchkey.property.v1.GetIntegrationRequest\x1a,.latchkey.property.v1.GetIntegrationResponse\"@\xaa\xbc\x18\x16\x1a\x06viewer2\freadProperty\x82\xd3\xe4\x93\x02 \x12\x1e/v1/property/integrations/{id}\x12\xbf\x01\n" +
-	"\x11UpdateIntegration\x12..latchkey.property.v1.UpdateIntegrationRequest\x1a/.latchkey.property.v1.UpdateIntegrationResponse\"I\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02#:\x01*2\x1e/v1/property/integrations/{id}\x12\xd2\x01\n" +
-	"\x11RotateAccessToken\x12..latchkey.property.v1.RotateAccessTokenRequest\x1a/.latchkey.property.v1.RotateAccessTokenResponse\"\\\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x026:\x01*\"1/v1/property/integrations/{id}/accessToken:rotate\x12\xc8\x01\n" +
+	"\x11UpdateIntegration\x12..latchkey.property.v1.UpdateIntegrationRequest\x1a/.latchkey.property.v1.UpdateIntegrationResponse\"I\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02#:\x01*2\x1e/v1/property/integrations/{id}\x12\xd4\x01\n" +
+	"\x11RotateAccessToken\x12..latchkey.property.v1.RotateAccessTokenRequest\x1a/.latchkey.property.v1.RotateAccessTokenResponse\"^\xaa\xbc\x18\x1e\x1a\x05owner \x012\x11manageCredentials8\x01\x82\xd3\xe4\x93\x026:\x01*\"1/v1/property/integrations/{id}/accessToken:rotate\x12\xc8\x01\n" +
 	"\x11RevokeAccessToken\x12..latchkey.property.v1.RevokeAccessTokenRequest\x1a/.latchkey.property.v1.RevokeAccessTokenResponse\"R\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x02,**/v1/property/integrations/{id}/accessToken\x12\xda\x01\n" +
 	"\x13RotateSigningSecret\x120.latchkey.property.v1.RotateSigningSecretRequest\x1a1.latchkey.property.v1.RotateSigningSecretResponse\"^\xaa\xbc\x18\x1c\x1a\x05owner \x012\x11manageCredentials\x82\xd3\xe4\x93\x028:\x01*\"3/v1/property/integrations/{id}/signingSecret:rotate\x12\xb1\x01\n" +
 	"\n" +

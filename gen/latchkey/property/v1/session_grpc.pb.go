@@ -79,7 +79,7 @@ type SessionServiceClient interface {
 	DisableTOTP(ctx context.Context, in *DisableTOTPRequest, opts ...grpc.CallOption) (*DisableTOTPResponse, error)
 	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(ctx context.Context, in *CreateRecoveryCodesRequest, opts ...grpc.CallOption) (*CreateRecoveryCodesResponse, error)
-	// Confirms the second factor again, which calls with step-up need, such as those that open doors, show PINs or guests' data, change roles, or change how the person signs
+	// Confirms the second factor again, which calls with step-up need, such as those that open doors, show PINs, copy or erase guests' data, return access tokens, change roles, or change how the person signs
 	// in: it counts for 15 minutes. The answer has a session in place of the one of this call.
 	ConfirmSecondFactor(ctx context.Context, in *ConfirmSecondFactorRequest, opts ...grpc.CallOption) (*ConfirmSecondFactorResponse, error)
 }
@@ -285,7 +285,7 @@ type SessionServiceServer interface {
 	DisableTOTP(context.Context, *DisableTOTPRequest) (*DisableTOTPResponse, error)
 	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(context.Context, *CreateRecoveryCodesRequest) (*CreateRecoveryCodesResponse, error)
-	// Confirms the second factor again, which calls with step-up need, such as those that open doors, show PINs or guests' data, change roles, or change how the person signs
+	// Confirms the second factor again, which calls with step-up need, such as those that open doors, show PINs, copy or erase guests' data, return access tokens, change roles, or change how the person signs
 	// in: it counts for 15 minutes. The answer has a session in place of the one of this call.
 	ConfirmSecondFactor(context.Context, *ConfirmSecondFactorRequest) (*ConfirmSecondFactorResponse, error)
 	mustEmbedUnimplementedSessionServiceServer()

@@ -117,7 +117,7 @@ type SessionServiceClient interface {
 	DisableTOTP(context.Context, *v1.DisableTOTPRequest) (*v1.DisableTOTPResponse, error)
 	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(context.Context, *v1.CreateRecoveryCodesRequest) (*v1.CreateRecoveryCodesResponse, error)
-	// Confirms the second factor again, which calls with step-up need, such as those that open doors, show PINs or guests' data, change roles, or change how the person signs
+	// Confirms the second factor again, which calls with step-up need, such as those that open doors, show PINs, copy or erase guests' data, return access tokens, change roles, or change how the person signs
 	// in: it counts for 15 minutes. The answer has a session in place of the one of this call.
 	ConfirmSecondFactor(context.Context, *v1.ConfirmSecondFactorRequest) (*v1.ConfirmSecondFactorResponse, error)
 }
@@ -418,7 +418,7 @@ type SessionServiceHandler interface {
 	DisableTOTP(context.Context, *v1.DisableTOTPRequest) (*v1.DisableTOTPResponse, error)
 	// Replaces the recovery codes, which are shown once. 409 without an authenticator app or passkey.
 	CreateRecoveryCodes(context.Context, *v1.CreateRecoveryCodesRequest) (*v1.CreateRecoveryCodesResponse, error)
-	// Confirms the second factor again, which calls with step-up need, such as those that open doors, show PINs or guests' data, change roles, or change how the person signs
+	// Confirms the second factor again, which calls with step-up need, such as those that open doors, show PINs, copy or erase guests' data, return access tokens, change roles, or change how the person signs
 	// in: it counts for 15 minutes. The answer has a session in place of the one of this call.
 	ConfirmSecondFactor(context.Context, *v1.ConfirmSecondFactorRequest) (*v1.ConfirmSecondFactorResponse, error)
 }
