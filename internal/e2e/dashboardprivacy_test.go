@@ -38,7 +38,7 @@ func TestGuestDataOnThePages(t *testing.T) {
 		t.Errorf("the copy of a guest of no stay: %d", a.status)
 	}
 	erase := func(form url.Values) shown { return s.do(http.MethodPost, guests+"/erase", form) }
-	if a := erase(url.Values{}); a.status != http.StatusUnprocessableEntity || !strings.Contains(a.text, "Tick this if the guest asked for it.") {
+	if a := erase(url.Values{}); a.status != http.StatusUnprocessableEntity || strings.Count(a.text, "Tick this if the guest asked for it.") != 2 {
 		t.Errorf("without the confirmation: %d to %q", a.status, a.moved)
 	}
 	now.Set(15 * time.Minute)
