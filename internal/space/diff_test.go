@@ -320,6 +320,20 @@ func TestDiffIsIdempotent(t *testing.T) {
 	})
 }
 
+// A bed whose room got a new id in the same reading that made it a bed: the mapping learns the new id, and the next reading opens nothing.
+func TestDiffLearnsTheRoomOfANewBed(t *testing.T) {
+	room, was := Listed{ExternalID: "1", Type: Room, Name: "b"}, Listed{ExternalID: "4", Type: Room, Name: "a", ParentExternalID: "1"}
+	known := Stored{Listing: list(room, was), Mappings: []Mapped{mappedTo(room), mappedTo(was)}}
+	reading := Reading{Spaces: list(Listed{ExternalID: "2", Type: Room, Name: "b"}, Listed{ExternalID: "4", Type: Bed, Name: "a", ParentExternalID: "2"})}
+	first := Diff(known, reading, Options{})
+	if d := cmp.Diff(map[string]string{"4": "2"}, first.Rooms); d != "" {
+		t.Errorf("learned rooms (-want +got):\n%s", d)
+	}
+	if again := Diff(after(known, first), reading, Options{}); len(again.Opened)+len(again.Closed) != 0 {
+		t.Errorf("the second reading opened %v and closed %v", again.Opened, again.Closed)
+	}
+}
+
 func dedupe(spaces []Listed) []Listed {
 	m := indexByID(spaces)
 	var all []Listed
@@ -346,6 +360,12 @@ func after(known Stored, out DiffResult) Stored {
 	}
 	for _, id := range sortedKeys(gone) {
 		known.Gone = append(known.Gone, gone[id])
+	}
+	known.Mappings = slices.Clone(known.Mappings)
+	for i, m := range known.Mappings {
+		if room, learned := out.Rooms[m.ExternalID]; learned {
+			known.Mappings[i].ParentExternalID = room
+		}
 	}
 	known.Open = append(append([]Finding{}, out.Opened...), out.StillOpen...)
 	return known
