@@ -94,7 +94,7 @@ func TestIdentityProvider(t *testing.T) {
 			p.WaitHeading("Sign-in with Hotel Office")
 
 			p.Click("Remove the link") // the provider did not say that it asked for anything
-			p.WaitText("sign in again now")
+			p.WaitText("Sign in again, and do it once more")
 			p.Axe()
 			p.Fits()
 			p.Screenshot("identity-again")
@@ -195,7 +195,7 @@ func TestInvitedPersonJoinsAtTheProvider(t *testing.T) {
 			joao.Screenshot("first-password")
 			joao.Fill("New password", "four words of a friend")
 			joao.Click("Set a password")
-			joao.WaitText("sign in again now")
+			joao.WaitText("Sign in again, and do it once more")
 			joao.Next("Sign in with Hotel Office", "Sign in at the provider")
 			joao.Click("Continue as the test person")
 			joao.WaitHeading("Set a password")
