@@ -53,7 +53,7 @@ func (c *auditList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// load returns the latest entries of the audit log that match the flags: at most --limit, but at least one.
+// load returns the latest entries of the audit log that match the flags: at most --limit.
 func (c *auditList) load(s *session) (*propertyv1.AuditEntryList, error) {
 	all := &propertyv1.AuditEntryList{}
 	for {

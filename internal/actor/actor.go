@@ -58,7 +58,7 @@ type Actor struct {
 	UsedAt        time.Time    // of a session: its last use, as stored
 	ProvedAt      time.Time    // of a signed-in person: the last proof of who they are in this session; zero: unknown
 	SecondFactor  SecondFactor // of a signed-in person
-	AccessStepUp  bool         // of a signed-in person: the setting of the property
+	NoAccessProof bool         // of a signed-in person: the property switched the step-up for doors and PINs off
 	For           string       // of a staff token made for one command of an operator: that operator's Subject
 }
 

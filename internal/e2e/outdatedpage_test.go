@@ -43,6 +43,19 @@ func TestOutdatedFormsChangeNothing(t *testing.T) {
 			}
 		}
 	})
+	t.Run("a form of an older version", func(t *testing.T) {
+		form := url.Values{"form": {"property"}, "etag": {`"1"`}, "settings.name": {"Former name"}, "settings.timeZone": {"Europe/Lisbon"}}
+		for name, value := range map[string]string{"checkInTime": "15:00", "checkOutTime": "11:00", "earlyInMinutes": "0", "lateOutMinutes": "0", "pinLength": "0", "owingPolicy": "block", "owingThresholdMinor": "0"} {
+			form.Set("settings."+name, value)
+		}
+		if a := s.do(http.MethodPost, "/app/settings/property", form); a.status != http.StatusConflict {
+			t.Errorf("%d to %q", a.status, a.moved)
+		}
+		got := call(t, w, e2etest.GRPC, w.Owner(), "PropertyService/GetProperty", &propertyv1.GetPropertyRequest{}).Reply.(*propertyv1.GetPropertyResponse)
+		if p := got.GetData(); p.GetName() == "Former name" || !p.GetAccessStepUp() {
+			t.Errorf("the property is %v", p)
+		}
+	})
 	t.Run("lock", func(t *testing.T) {
 		locks := call(t, w, e2etest.GRPC, w.Owner(), "LockService/ListLocks", &propertyv1.ListLocksRequest{}).Reply.(*propertyv1.ListLocksResponse)
 		lockID := locks.GetData().GetList()[0].GetId()

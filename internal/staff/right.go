@@ -127,7 +127,7 @@ var accessRights = []Right{OpenDoors, RevealPINs, ManageAccess}
 // It returns nil for accessRights if the property has switched their step-up off.
 func StepUp(a actor.Actor, right Right, now time.Time) error {
 	switch {
-	case !a.AccessStepUp && slices.Contains(accessRights, right):
+	case a.NoAccessProof && slices.Contains(accessRights, right):
 		return nil
 	case !a.SecondFactor.Suffices(now):
 		return errConfirmAgain

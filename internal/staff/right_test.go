@@ -96,7 +96,7 @@ func TestStepUp(t *testing.T) {
 				if !setting && (right == OpenDoors || right == RevealPINs || right == ManageAccess) {
 					want = ""
 				}
-				a := actor.Actor{PersonID: "per_1", ProvedAt: c.signedIn, SecondFactor: c.factor, AccessStepUp: setting}
+				a := actor.Actor{PersonID: "per_1", ProvedAt: c.signedIn, SecondFactor: c.factor, NoAccessProof: !setting}
 				if err := StepUp(a, right, now); (err != nil) != (want != "") || want != "" && !fault.Has(err, want) {
 					t.Errorf("%s, %s, accessStepUp %v: %v, want %q", c.name, right, setting, err, want)
 				}

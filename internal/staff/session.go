@@ -92,7 +92,7 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (ac
 	var confirmed, proved *time.Time
 	a := actor.Actor{Kind: actor.Staff, PropertyID: propertyID}
 	found, err := view.ReadOne(findSession, []any{propertyID, sessionMAC(keys, token), view.Now(), view.Now().Add(-sessionIdle)},
-		&a.TokenID, &a.PersonID, &a.UsedAt, &confirmed, &proved, &a.SecondFactor.Enrolled, &a.AccessStepUp)
+		&a.TokenID, &a.PersonID, &a.UsedAt, &confirmed, &proved, &a.SecondFactor.Enrolled, &a.NoAccessProof)
 	if err != nil {
 		return actor.Actor{}, fmt.Errorf("find a session of a person: %w", err)
 	}

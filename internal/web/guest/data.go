@@ -3,8 +3,6 @@ package guest
 import (
 	"net/http"
 
-	"google.golang.org/protobuf/encoding/protojson"
-
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/fault"
 )
@@ -60,14 +58,7 @@ func (s *site) downloadData(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	file, err := protojson.MarshalOptions{Multiline: true}.Marshal(found.GetData())
-	if err != nil {
-		return err
-	}
-	x.W.Header().Set("Content-Type", "application/json")
-	x.W.Header().Set("Content-Disposition", `attachment; filename="my-data.json"`)
-	_, err = x.W.Write(file)
-	return err
+	return x.SendFile("my-data.json", found.GetData())
 }
 
 // changeData handles the forms of the page about data. They request the erasure of the guest's data, withdraw the request, or delete the

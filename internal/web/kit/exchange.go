@@ -12,6 +12,9 @@ import (
 	"regexp"
 	"strings"
 	"time"
+
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
 )
 
 // Exchange is one request for a page and its response.
@@ -49,6 +52,18 @@ func (x *Exchange) ParseFormOf(most int64) bool {
 		return x.R.ParseMultipartForm(most) == nil
 	}
 	return x.R.ParseForm() == nil
+}
+
+// SendFile answers with a message of the API as a JSON file, which the browser stores under the name.
+func (x *Exchange) SendFile(name string, content proto.Message) error {
+	file, err := protojson.MarshalOptions{Multiline: true}.Marshal(content)
+	if err != nil {
+		return err
+	}
+	x.W.Header().Set("Content-Type", "application/json")
+	x.W.Header().Set("Content-Disposition", `attachment; filename="`+name+`"`)
+	_, err = x.W.Write(file)
+	return err
 }
 
 // CallContext returns the context for an API call. It adds the idempotency key of the posted form to c.

@@ -4,8 +4,6 @@ import (
 	"net/http"
 	"slices"
 
-	"google.golang.org/protobuf/encoding/protojson"
-
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/web/kit"
 )
@@ -45,14 +43,7 @@ func (s *site) downloadGuestData(x *exchange) error {
 	if err != nil {
 		return err
 	}
-	file, err := protojson.MarshalOptions{Multiline: true}.Marshal(found.GetData())
-	if err != nil {
-		return err
-	}
-	x.W.Header().Set("Content-Type", "application/json")
-	x.W.Header().Set("Content-Disposition", `attachment; filename="guest-data.json"`)
-	_, err = x.W.Write(file)
-	return err
+	return x.SendFile("guest-data.json", found.GetData())
 }
 
 // eraseGuestData handles the form that requests the erasure of the data of a companion, or of everyone on the booking. If the box "sure" is

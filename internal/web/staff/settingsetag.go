@@ -12,15 +12,17 @@ import (
 type change func(etag string) error
 
 // saveUnlessChanged calls store to save a form. If another person has changed one of the form's settings since the page was shown, it
-// returns the API's error. Settings of other forms share the etag: if only those have changed, it calls store again with the current etag,
-// which it loads with the function "now".
+// returns the API's error, and also if the API cannot say what changed, as for a form of an older version of the service. Settings of other
+// forms share the etag: if only those have changed, it calls store again with the current etag, which it loads with the function "now".
 func (x *exchange) saveUnlessChanged(store change, now func() (string, error)) error {
 	err := store(x.Value("etag"))
 	if err == nil {
 		return nil
 	}
 	f := x.site.Fault(err)
-	if f.Reason != fault.Outdated || slices.ContainsFunc(changedSettings(f), x.R.PostForm.Has) || slices.ContainsFunc(changedSettings(f), x.hasBox) {
+	changed := changedSettings(f)
+	isOfForm := func(name string) bool { return x.R.PostForm.Has(name) || x.hasBox(name) }
+	if f.Reason != fault.Outdated || len(changed) == 0 || slices.ContainsFunc(changed, isOfForm) {
 		return err
 	}
 	etag, err := now()

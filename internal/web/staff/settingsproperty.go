@@ -82,16 +82,12 @@ func (s *site) changeProperty(x *exchange) error {
 	err := error(nil)
 	switch x.Value("form") {
 	case "property":
-		settings := &propertyv1.PropertySettings{
+		err = x.saveProperty(&propertyv1.PropertySettings{
 			Name: x.text("settings.name"), TimeZone: x.text("settings.timeZone"), CheckInTime: x.text("settings.checkInTime"), CheckOutTime: x.text("settings.checkOutTime"),
 			EarlyInMinutes: x.number("settings.earlyInMinutes"), LateOutMinutes: x.number("settings.lateOutMinutes"), PinLength: x.number("settings.pinLength"),
 			GatesAlone: x.isOn("settings.gatesAlone"), BackupCodes: x.isOn("settings.backupCodes"), AccessStepUp: x.isOn("settings.accessStepUp"),
 			OwingPolicy: x.text("settings.owingPolicy"), OwingThresholdMinor: x.number("settings.owingThresholdMinor"),
-		}
-		if !x.hasBox("settings.accessStepUp") {
-			settings.AccessStepUp = nil // the form is from a version without this switch, which is not a choice to turn it off
-		}
-		err = x.saveProperty(settings)
+		})
 	case "look":
 		address, directions := x.Value("settings.address"), x.Value("settings.directions")
 		err = x.saveRules(&propertyv1.CheckInSettingsChange{
