@@ -111,6 +111,15 @@ func OrZero[T any](p *T) (v T) {
 	return v
 }
 
+// SetOrClear calls set with a time, or unset if the time is zero. It serves ent's setters of nullable columns.
+func SetOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
+	if t.IsZero() {
+		unset()
+		return
+	}
+	set(t)
+}
+
 // Insert runs an INSERT, such as one with ON CONFLICT, and returns the number of inserted rows. It replaces ent's
 // generated upserts, which made the generated code a third larger.
 func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {

@@ -97,7 +97,7 @@ func TestADrainedBridgeThatStaysOfflineIsLost(t *testing.T) {
 		s.clock.Advance(bridge.MaxSilence + time.Second)
 		notified("away", 1)
 		s.clock.Advance(10 * time.Minute)
-		s.change(func(tx *db.Tx) error { _, err := lock.CheckBridgeLinks(tx, "", 10); return err })
+		s.change(func(tx *db.Tx) error { _, err := bridge.CheckHealth(tx, "", 10); return err })
 		if !strings.Contains(s.texts("bridgeUnreachable"), "cellar") {
 			t.Error("staff are not notified")
 		}

@@ -153,7 +153,7 @@ func countGuess(tx *db.Tx, propertyID, subject string, at time.Time, b GuessBudg
 	}
 	g, spent = g.Add(at, b)
 	u := tx.Guesses.UpdateOne(row).SetBeganAt(g.BeganAt).SetCount(g.Count).SetBefore(g.Previous)
-	setOrClear(g.AlarmedAt, u.SetAlarmedAt, u.ClearAlarmedAt)
+	db.SetOrClear(g.AlarmedAt, u.SetAlarmedAt, u.ClearAlarmedAt)
 	if err := u.Exec(ctx); err != nil {
 		return false, fmt.Errorf("count wrong PINs: %w", err)
 	}

@@ -109,9 +109,9 @@ func TestFlappingIsNotifiedOnce(t *testing.T) {
 		look := func() {
 			t.Helper()
 			s.change(func(tx *db.Tx) error {
-				_, err := lock.CheckBridgeLinks(tx, "", 10)
+				_, err := bridge.CheckHealth(tx, "", 10)
 				if err == nil {
-					_, err = lock.CheckLockLinks(tx, "", 10)
+					_, err = lock.CheckLinks(tx, "", 10)
 				}
 				return err
 			})

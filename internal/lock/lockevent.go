@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
-	entbridge "latchkey.dev/ent/bridge"
 	entlock "latchkey.dev/ent/lock"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/health"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/watch"
 )
@@ -80,8 +80,7 @@ func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (st
 	if stored == br.EventSequence {
 		return stored, nil, nil
 	}
-	err = tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.Epoch(epoch)).SetEventSequence(stored).Exec(tx.Context())
-	return stored, changes, err
+	return stored, changes, bridge.StoreEventSequence(tx, br, stored)
 }
 
 // repeats reports whether an earlier change in the batch concerns the same slot and grant, and this change adds no new
@@ -95,7 +94,7 @@ func (c EvidenceChange) repeats(earlier EvidenceChange) bool {
 // yet, and no later reading shows the battery charged.
 func isBatteryNewlyLow(lk *ent.Lock, at time.Time) bool {
 	s := lk.Status
-	charged := s.BatteryPercent != nil && *s.BatteryPercent >= batteryOKPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
+	charged := s.BatteryPercent != nil && *s.BatteryPercent >= health.ChargedPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
 	return lk.BatteryNotifiedAt == nil && !charged
 }
 

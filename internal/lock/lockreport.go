@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/health"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
@@ -29,10 +30,8 @@ const (
 	maxPrefixLength   = 128 // the longest forbidden prefix in bytes
 )
 
-const (
-	lowBatteryPercent = 20          // a battery at or below this percentage is low
-	statusEpsilon     = time.Minute // a status that differs only in times, and by less than this, is not stored again
-)
+// statusEpsilon is the limit below which a status that differs only in times is not stored again.
+const statusEpsilon = time.Minute
 
 // Status is the state of a lock that its bridge reports: bolt, battery, clock and whether the lock is reachable.
 type Status = schema.LockStatus
@@ -214,9 +213,9 @@ func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	var err error
 	switch {
 	case lk.Status.Online && !now.Online:
-		err = updateLockLink(tx, lk, LinkState.Lost, LockOffline)
+		err = updateLockLink(tx, lk, health.Link.Lost, LockOffline)
 	case !lk.Status.Online && now.Online:
-		err = updateLockLink(tx, lk, LinkState.Restored, "")
+		err = updateLockLink(tx, lk, health.Link.Restored, "")
 	}
 	if err != nil {
 		return err

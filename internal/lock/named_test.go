@@ -80,14 +80,14 @@ func TestABridgeWithoutItsBrokerIsReportedAsThat(t *testing.T) {
 			s.clock.Advance(16 * time.Minute)
 			s.touch("nod_a", s.epoch)
 			for range 2 {
-				s.change(func(tx *db.Tx) error { _, err := lock.CheckLockLinks(tx, "", 10); return err })
+				s.change(func(tx *db.Tx) error { _, err := lock.CheckLinks(tx, "", 10); return err })
 			}
 			if text := s.texts(cause); strings.Count(text, "\n") != 1 || !strings.Contains(text, "“cellar”") || s.texts("lockUnreachable") != "" {
 				t.Errorf("%s: %q, and %q", cause, text, s.texts("lockUnreachable"))
 			}
 			s.hear(lock.LockReport{Status: &lock.Status{Online: true}})
 			s.clock.Advance(10 * time.Minute)
-			s.change(func(tx *db.Tx) error { _, err := lock.CheckLockLinks(tx, "", 10); return err })
+			s.change(func(tx *db.Tx) error { _, err := lock.CheckLinks(tx, "", 10); return err })
 			open, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind(cause), entnotice.OnceKeyNotNil()).Count(t.Context())
 			s.must(err)
 			if open != 0 {
@@ -110,7 +110,7 @@ func TestTheAgeOfAnOfflineCauseCounts(t *testing.T) {
 			if bridgeOnline {
 				s.touch("nod_a", s.epoch)
 			}
-			s.change(func(tx *db.Tx) error { _, err := lock.CheckLockLinks(tx, "", 10); return err })
+			s.change(func(tx *db.Tx) error { _, err := lock.CheckLinks(tx, "", 10); return err })
 			stillOpen, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind(slot.GatewayOffline), entnotice.OnceKeyNotNil()).Count(t.Context())
 			s.must(err)
 			if all := strings.Count(s.texts(slot.GatewayOffline), "\n"); all != notices || stillOpen != open {

@@ -10,40 +10,26 @@ import (
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/health"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/watch"
 )
 
-// linkOf returns a LinkState from the stored times of the last disconnection, its end and its notification. A nil time
-// means that there was none.
-func linkOf(lost, restored, notified *time.Time) LinkState {
-	return LinkState{db.OrZero(lost), db.OrZero(restored), db.OrZero(notified)}
-}
-
-// setOrClear calls set with a time, or unset if the time is zero. It serves ent's setters of nullable columns.
-func setOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
-	if t.IsZero() {
-		unset()
-		return
-	}
-	set(t)
-}
-
-// updateLockLink changes the link state of a lock by move, which is Lost, Restored or Check of [LinkState]. It records
+// updateLockLink changes the link state of a lock by move, which is Lost, Restored or Check of [health.Link]. It records
 // the change and sends the notification. reason is why the connection was lost. It ignores locks without a door.
-func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
+func updateLockLink(tx *db.Tx, lk *ent.Lock, move health.Move, reason string) error {
 	if lk.DoorID == nil {
 		return nil
 	}
-	was := linkOf(lk.UnreachedAt, lk.ReachedAt, lk.OfflineNotifiedAt)
+	was := health.Link{LostAt: db.OrZero(lk.UnreachedAt), RestoredAt: db.OrZero(lk.ReachedAt), NotifiedAt: db.OrZero(lk.OfflineNotifiedAt)}
 	next, notification := move(was, tx.Now())
 	if next != was {
 		u := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID))
-		setOrClear(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
-		setOrClear(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
-		setOrClear(next.NotifiedAt, u.SetOfflineNotifiedAt, u.ClearOfflineNotifiedAt)
+		db.SetOrClear(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
+		db.SetOrClear(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
+		db.SetOrClear(next.NotifiedAt, u.SetOfflineNotifiedAt, u.ClearOfflineNotifiedAt)
 		if err := u.Exec(tx.Context()); err != nil {
 			return fmt.Errorf("store the link state of a lock: %w", err)
 		}
@@ -57,9 +43,9 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move func(LinkState, time.Time) (Li
 		}
 	}
 	switch notification {
-	case Down:
+	case health.Down:
 		return event.Append(tx, newLockEvent(lk, event.LockOffline, map[string]any{"reason": reason}))
-	case Up:
+	case health.Up:
 		if err := notice.Resolve(tx, lk.PropertyID, notice.LockUnreachable.Key(lk.ID)); err != nil {
 			return err
 		}
@@ -74,45 +60,16 @@ func asInternal(e event.Event) event.Event {
 	return e
 }
 
-// updateBridgeLink does for the link state of a bridge what [updateLockLink] does for a lock. It must not be called
-// with LinkState.Lost when the bridge's node only shuts down.
-func updateBridgeLink(tx *db.Tx, br *ent.Bridge, move func(LinkState, time.Time) (LinkState, Notification), reason string) error {
-	was := linkOf(br.UnreachedAt, br.ReachedAt, br.OfflineNotifiedAt)
-	next, notification := move(was, tx.Now())
-	if next != was {
-		u := tx.Bridge.UpdateOneID(br.ID).Where(entbridge.PropertyID(br.PropertyID))
-		setOrClear(next.LostAt, u.SetUnreachedAt, u.ClearUnreachedAt)
-		setOrClear(next.RestoredAt, u.SetReachedAt, u.ClearReachedAt)
-		setOrClear(next.NotifiedAt, u.SetOfflineNotifiedAt, u.ClearOfflineNotifiedAt)
-		if err := u.Exec(tx.Context()); err != nil {
-			return fmt.Errorf("store the link state of a bridge: %w", err)
-		}
-	}
-	e := event.Event{PropertyID: br.PropertyID, Subject: event.InternalSubject(br.ID), Body: map[string]any{"bridgeId": br.ID}}
-	switch notification {
-	case Down:
-		e.Kind, e.Body["reason"] = event.BridgeOffline, reason
-	case Up:
-		e.Kind = event.BridgeOnline
-		if err := notice.Resolve(tx, br.PropertyID, notice.BridgeUnreachable.Key(br.ID)); err != nil {
-			return err
-		}
-	default:
-		return nil
-	}
-	return event.Append(tx, e)
-}
-
 // updateBattery records that the battery of a lock has become low, or is charged again, by a new status. It notifies
 // staff.
 func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent == nil {
 		return nil
 	}
-	switch BatteryNotification(lk.BatteryNotifiedAt != nil, *now.BatteryPercent) {
-	case Down:
+	switch health.Battery(lk.BatteryNotifiedAt != nil, *now.BatteryPercent) {
+	case health.Down:
 		return recordBatteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
-	case Up:
+	case health.Up:
 		if err := notice.Resolve(tx, lk.PropertyID, notice.BatteryLow.Key(lk.ID)); err != nil {
 			return err
 		}
@@ -151,12 +108,12 @@ func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.ClockOffsetMS == nil {
 		return nil
 	}
-	notification := ClockNotification(lk.ClockNotifiedAt != nil, time.Duration(*now.ClockOffsetMS)*time.Millisecond)
-	if notification == NoChange {
+	notification := health.Clock(lk.ClockNotifiedAt != nil, time.Duration(*now.ClockOffsetMS)*time.Millisecond)
+	if notification == health.NoChange {
 		return nil
 	}
 	u, kind := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)), event.LockClockUntrusted
-	if notification == Down {
+	if notification == health.Down {
 		u.SetClockNotifiedAt(tx.Now())
 	} else {
 		u.ClearClockNotifiedAt()
@@ -168,37 +125,11 @@ func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return event.Append(tx, asInternal(newLockEvent(lk, kind, map[string]any{"offsetMs": *now.ClockOffsetMS})))
 }
 
-// Staff are notified of a bridge or lock that has been offline for these times.
-const (
-	notifyBridgeAfter = 5 * time.Minute
-	notifyLockAfter   = 15 * time.Minute
-)
+// notifyLockAfter is how long a lock is offline before staff are notified.
+const notifyLockAfter = 15 * time.Minute
 
-// CheckBridgeLinks checks up to limit bridges with a recent disconnection, and notifies staff of bridges that are
-// offline for long. It reads bridges by id after the cursor, and returns the next cursor, which is empty at the end.
-func CheckBridgeLinks(tx *db.Tx, after string, limit int) (next string, err error) {
-	rows, err := tx.Bridge.Query().Where(entbridge.UnreachedAtNotNil(), entbridge.RevokedAtIsNil(), entbridge.IDGT(after)).
-		Order(entbridge.ByID()).Limit(limit).All(tx.Context())
-	if err != nil {
-		return "", fmt.Errorf("load the bridges with a recent loss: %w", err)
-	}
-	for _, br := range rows {
-		if err := updateBridgeLink(tx, br, LinkState.Check, br.OfflineReason); err != nil {
-			return "", err
-		}
-		if err := notifyLongOffline(tx, br); err != nil {
-			return "", err
-		}
-		next = br.ID
-	}
-	if len(rows) < limit {
-		next = ""
-	}
-	return next, nil
-}
-
-// CheckLockLinks does for locks what [CheckBridgeLinks] does for bridges.
-func CheckLockLinks(tx *db.Tx, after string, limit int) (next string, err error) {
+// CheckLinks does for the locks on doors what [bridge.CheckHealth] does for bridges.
+func CheckLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.UnreachedAtNotNil(), entlock.IDGT(after)).Order(entlock.ByID()).Limit(limit).All(tx.Context())
 	if err != nil {
 		return "", fmt.Errorf("load the locks with a recent loss: %w", err)
@@ -215,17 +146,6 @@ func CheckLockLinks(tx *db.Tx, after string, limit int) (next string, err error)
 	return next, nil
 }
 
-// notifyLongOffline notifies staff once of a bridge that has been offline for longer than notifyBridgeAfter.
-func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
-	if br.ReachedAt != nil || br.UnreachedAt == nil || tx.Now().Sub(*br.UnreachedAt) < notifyBridgeAfter {
-		return nil
-	}
-	return notice.Add(tx, notice.Notice{
-		PropertyID: br.PropertyID, Kind: notice.BridgeUnreachable, Subject: br.ID, OnceKey: notice.BridgeUnreachable.Key(br.ID),
-		Params: message.Params{"bridge": br.Name},
-	})
-}
-
 // checkLockLink notifies changes of one lock's connection that have lasted long enough. If its bridge is offline,
 // staff are notified of the bridge only.
 func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
@@ -233,7 +153,7 @@ func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	if !lk.Status.Online {
 		reason = "lockOffline"
 	}
-	if err := updateLockLink(tx, lk, LinkState.Check, reason); err != nil {
+	if err := updateLockLink(tx, lk, health.Link.Check, reason); err != nil {
 		return err
 	}
 	if lk.Status.Online || lk.DoorID == nil || lk.ReachedAt != nil || tx.Now().Sub(*lk.UnreachedAt) < notifyLockAfter {
@@ -281,7 +201,7 @@ func markLocksOnline(tx *db.Tx, br *ent.Bridge, reached func(*ent.Lock) bool) er
 	}
 	for _, lk := range locks {
 		if lk.Status.Online && reached(lk) {
-			if err := updateLockLink(tx, lk, LinkState.Restored, ""); err != nil {
+			if err := updateLockLink(tx, lk, health.Link.Restored, ""); err != nil {
 				return err
 			}
 		}

@@ -38,7 +38,7 @@ func TestASingleServerStartsWithoutBridgesOnline(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()
 		s.change(func(tx *db.Tx) error { return tx.Lock.UpdateOneID(lk.ID).SetDoorID("spc_1").Exec(tx.Context()) })
-		s.change(lock.MarkAllBridgesOffline)
+		s.change(bridge.MarkAllOffline)
 		if br := s.bridgeRow(); bridge.IsOnline(br, s.clock.Now()) || br.OfflineReason != string(bridge.ShuttingDown) {
 			t.Errorf("online %v, reason %q", br.Online, br.OfflineReason)
 		}

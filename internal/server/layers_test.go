@@ -26,7 +26,7 @@ var line = []string{
 
 	// The domain.
 	"checkin", "guest", "guest/rule", "guest/drawing", "kiosk", "conversation", "reservation/readiness", "reservation/explain", "reservation", "mobilekey", "access/code", "access", "access/pin", "lock", "bridge",
-	"space", "partner", "staff", "notice", "mail", "property", "event", "audit", "lock/slot", "smartkey",
+	"space", "partner", "staff", "notice", "mail", "property", "event", "audit", "lock/slot", "health", "smartkey",
 
 	// The foundation.
 	"credential", "openid", "jobs", "telemetry", "bus", "config", "watch", "db", "keyring", "keyring/pinseal", "connlimit", "disk", "fault/envelope", "fault", "actor", "id", "clock",
@@ -38,7 +38,7 @@ var (
 	domain     = line[slices.Index(line, "checkin") : slices.Index(line, "smartkey")+1]
 	foundation = line[slices.Index(line, "credential"):]
 	// pure packages make the decisions that the server, the bridge and the model checker share. They import no other package of the module.
-	pure = []string{"access/pin", "guest/rule", "guest/drawing", "lock/slot", "smartkey"}
+	pure = []string{"access/pin", "guest/rule", "guest/drawing", "lock/slot", "health", "smartkey"}
 	// support is imported by tests and by other support only.
 	support = []string{
 		"test", "e2e", "simulation", "db/migrationgen", "api/docgen",

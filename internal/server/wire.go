@@ -96,7 +96,7 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 		if p.ca, err = bridge.LoadOrCreateCA(tx, s.keys); err != nil || !s.db.SQLite() {
 			return err
 		}
-		return lock.MarkAllBridgesOffline(tx)
+		return bridge.MarkAllOffline(tx)
 	})
 	if err != nil {
 		return nil, err

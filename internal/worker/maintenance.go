@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/audit"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/credential"
@@ -228,7 +229,7 @@ func (m Maintenance) reconciler(tx *db.Tx) access.Reconciler {
 
 // checkLinks notifies staff of bridges and locks that have been offline for long, and records which are online again.
 func (m Maintenance) checkLinks(ctx context.Context, d *db.DB) error {
-	for _, check := range []func(tx *db.Tx, after string, limit int) (string, error){lock.CheckBridgeLinks, lock.CheckLockLinks} {
+	for _, check := range []func(tx *db.Tx, after string, limit int) (string, error){bridge.CheckHealth, lock.CheckLinks} {
 		for after, more := "", true; more; more = after != "" {
 			err := d.Write(ctx, func(tx *db.Tx) (err error) {
 				after, err = check(tx, after, linkBatch)

@@ -1,4 +1,4 @@
-package lock
+package health
 
 import (
 	"fmt"
@@ -36,7 +36,7 @@ func TestLinkNotifications(t *testing.T) {
 					events[at] = what
 				}
 			}
-			var l LinkState
+			var l Link
 			var notified []string
 			for s := range 2000 {
 				now := time.Unix(int64(s)+1, 0)
@@ -62,7 +62,7 @@ func TestLinkNotifications(t *testing.T) {
 	}
 }
 
-func TestBatteryAndClockNotifications(t *testing.T) {
+func TestBatteryAndClocks(t *testing.T) {
 	for _, c := range []struct {
 		percents []int
 		want     int
@@ -74,7 +74,7 @@ func TestBatteryAndClockNotifications(t *testing.T) {
 	} {
 		notified, n := false, 0
 		for _, p := range c.percents {
-			if notification := BatteryNotification(notified, p); notification != NoChange {
+			if notification := Battery(notified, p); notification != NoChange {
 				notified, n = notification == Down, n+1
 			}
 		}
@@ -84,7 +84,7 @@ func TestBatteryAndClockNotifications(t *testing.T) {
 	}
 	notified, n := false, 0
 	for _, off := range []time.Duration{0, 59, 61, 59, 61, -70, 31, -30, 61} {
-		if notification := ClockNotification(notified, off*time.Second); notification != NoChange {
+		if notification := Clock(notified, off*time.Second); notification != NoChange {
 			notified, n = notification == Down, n+1
 		}
 	}

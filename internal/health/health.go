@@ -1,0 +1,107 @@
+// Package health decides when a change in the health of a lock or a bridge is notified: its connection, its battery and its clock. A state
+// that changes often causes few notifications.
+package health
+
+import "time"
+
+// Limits of the notifications about health. A state that changes often (flaps) is notified once.
+const (
+	stableAfter       = 5 * time.Minute  // a restored connection counts as stable after this time
+	notifyAfter       = time.Minute      // a change during flapping is notified if it lasts this long
+	LowBatteryPercent = 20               // a battery at or below this percentage is low
+	ChargedPercent    = 25               // a low battery counts as charged again from this percentage
+	maxClockOffset    = time.Minute      // a lock whose clock has a larger offset cannot enforce time windows
+	goodClockOffset   = 30 * time.Second // a wrong clock counts as correct again up to this offset
+)
+
+// Notification is the notification that a change of health needs: none, a failure or a recovery.
+type Notification int
+
+const (
+	NoChange Notification = iota
+	Down                  // notify a failure: offline, low battery or wrong clock
+	Up                    // notify a recovery: online, charged or correct clock
+)
+
+// Link is the connection state of a lock or bridge, with its last notification. The zero value means that it was
+// always connected.
+type Link struct {
+	LostAt     time.Time // LostAt is the time of the last disconnection; zero if there was none recently
+	RestoredAt time.Time // RestoredAt is the end of the last disconnection; zero while disconnected
+	NotifiedAt time.Time // NotifiedAt is when a disconnection was notified; zero after its end is notified too
+}
+
+// Move is a method of [Link]: Lost, Restored or Check. It returns the new state, with the notification to send.
+type Move func(Link, time.Time) (Link, Notification)
+
+// Lost records a disconnection and returns the new state, with the notification to send. The first disconnection after
+// a stable time is notified at once.
+func (l Link) Lost(now time.Time) (Link, Notification) {
+	if !l.LostAt.IsZero() && l.RestoredAt.IsZero() {
+		return l, NoChange
+	}
+	quiet := l.LostAt.IsZero() || now.Sub(l.RestoredAt) >= stableAfter
+	l.LostAt, l.RestoredAt = now, time.Time{}
+	if !quiet || !l.NotifiedAt.IsZero() {
+		return l, NoChange
+	}
+	l.NotifiedAt = now
+	return l, Down
+}
+
+// Restored records a reconnection and returns the new state, with the notification to send. The reconnection is
+// notified at once if the disconnection was. So a short interruption causes one pair of notifications, and a flapping
+// connection causes no more until it is stable.
+func (l Link) Restored(now time.Time) (Link, Notification) {
+	if l.LostAt.IsZero() || !l.RestoredAt.IsZero() {
+		return l, NoChange
+	}
+	l.RestoredAt = now
+	if l.NotifiedAt.IsZero() || !l.NotifiedAt.Equal(l.LostAt) {
+		return l, NoChange
+	}
+	l.NotifiedAt = time.Time{}
+	return l, Up
+}
+
+// Check returns the notification for a connection state that has lasted long enough and was not notified yet. A sweep
+// calls it regularly.
+func (l Link) Check(now time.Time) (Link, Notification) {
+	lost := !l.LostAt.IsZero() && l.RestoredAt.IsZero()
+	switch {
+	case l.LostAt.IsZero():
+	case lost && l.NotifiedAt.IsZero() && now.Sub(l.LostAt) >= notifyAfter:
+		l.NotifiedAt = now
+		return l, Down
+	case !lost && !l.NotifiedAt.IsZero() && now.Sub(l.RestoredAt) >= notifyAfter:
+		l.NotifiedAt = time.Time{}
+		return l, Up
+	case !lost && l.NotifiedAt.IsZero() && now.Sub(l.RestoredAt) >= stableAfter:
+		return Link{}, NoChange
+	}
+	return l, NoChange
+}
+
+// Battery decides what to notify about a battery with a reported charge. notified is true while a notified
+// low battery has not recovered.
+func Battery(notified bool, percent int) Notification {
+	switch {
+	case !notified && percent <= LowBatteryPercent:
+		return Down
+	case notified && percent >= ChargedPercent:
+		return Up
+	}
+	return NoChange
+}
+
+// Clock decides what to notify about a lock's clock, given its offset from the bridge's clock. notified
+// is true while a notified wrong clock has not recovered.
+func Clock(notified bool, offset time.Duration) Notification {
+	switch offset = offset.Abs(); {
+	case !notified && offset > maxClockOffset:
+		return Down
+	case notified && offset <= goodClockOffset:
+		return Up
+	}
+	return NoChange
+}
