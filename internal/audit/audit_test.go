@@ -326,6 +326,33 @@ func TestOldEntriesAreDeleted(t *testing.T) {
 	})
 }
 
+// A chain that begins with an entry of a clock that was ahead waits until that entry is old. The entries of other chains do not wait for it.
+func TestEntryOfTheFutureHoldsBackItsOwnChainOnly(t *testing.T) {
+	each(t, func(x *fixture) {
+		remove := func(before time.Time) (n int) {
+			x.write(func(tx *db.Tx) (err error) {
+				n, err = audit.DeleteOld(tx, x.keys, before, 100)
+				return err
+			})
+			return n
+		}
+		x.clock.Advance(24 * time.Hour)
+		x.append(hotel, 1)
+		x.clock.Advance(-24 * time.Hour)
+		x.append(hotel, 2)
+		x.clock.Advance(time.Hour)
+		x.append(hostel, 3)
+		for i, want := range []int{3, 0} {
+			if n := remove(noon.Add(12 * time.Hour)); n != want {
+				x.Errorf("call %d deleted %d, want %d", i, n, want)
+			}
+		}
+		if n := remove(noon.Add(25 * time.Hour)); n != 3 {
+			x.Errorf("deleted %d of the chain once its first entry is old", n)
+		}
+	})
+}
+
 // A gap does not disappear when the entries around it are deleted because of their age.
 func TestDeletionKeepsDamageVisible(t *testing.T) {
 	each(t, func(x *fixture) {

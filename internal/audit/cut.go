@@ -11,17 +11,28 @@ import (
 )
 
 // DeleteOld deletes the entries older than a time, at most most, from the start of one chain: that of the property with the oldest entry.
-// The head keeps the hash of the last deleted one, so that the rest still verifies; it becomes damaged if the deleted ones do not verify.
-// DeleteOld returns the number of deleted entries; 0 means that none is left.
+// It skips a chain whose first entry is not old, because a clock was ahead when it was written. The head keeps the hash of the last deleted
+// entry, so that the rest still verifies; it becomes damaged if the deleted ones do not verify. DeleteOld returns the number of deleted
+// entries; 0 means that none can be deleted.
 func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, error) {
-	oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before)).Order(auditentry.ByAt(), auditentry.BySeq()).First(tx.Context())
-	if ent.IsNotFound(err) {
-		return 0, nil
+	for skipped := []string{}; ; {
+		oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before), auditentry.PropertyIDNotIn(skipped...)).
+			Order(auditentry.ByAt(), auditentry.BySeq()).First(tx.Context())
+		if ent.IsNotFound(err) {
+			return 0, nil
+		}
+		if err != nil {
+			return 0, fmt.Errorf("find old entries of the audit log: %w", err)
+		}
+		if n, err := deleteOldOf(tx, keys, oldest.PropertyID, before, most); n > 0 || err != nil {
+			return n, err
+		}
+		skipped = append(skipped, oldest.PropertyID)
 	}
-	if err != nil {
-		return 0, fmt.Errorf("find old entries of the audit log: %w", err)
-	}
-	propertyID := oldest.PropertyID
+}
+
+// deleteOldOf deletes from the start of the chain of one property, up to the first entry that is not older than before.
+func deleteOldOf(tx *db.Tx, keys *keyring.Ring, propertyID string, before time.Time, most int) (int, error) {
 	h, err := loadHead(tx, keys, propertyID)
 	if err != nil {
 		return 0, err
