@@ -91,11 +91,11 @@ func LinkSecret(keys *keyring.Ring, mailID, reservationID string) string {
 
 // latestLinks selects the latest mail with a link to each companion of a stay.
 const latestLinks = `SELECT m.guest_id, m.state FROM mails AS m WHERE m.property_id = $1 AND m.id IN (
-	SELECT MAX(l.id) FROM mails AS l WHERE l.property_id = $1 AND l.reservation_id = $2 AND l.guest_id <> '' AND l.kind = 'companion' AND l.state <> 'canceled'
+	SELECT MAX(l.id) FROM mails AS l WHERE l.property_id = $1 AND l.reservation_id = $2 AND l.guest_id <> '' AND l.kind IN ('companion', 'link') AND l.state <> 'canceled'
 	GROUP BY l.guest_id)`
 
-// LatestLinks returns the state of the latest mail with a link to each companion of a stay, by the companion's id. Canceled mails do not
-// count.
+// LatestLinks returns the state of the latest mail with a link to each companion of a stay, the first link or a renewed one, by the
+// companion's id. Canceled mails do not count.
 func LatestLinks(view *db.Tx, propertyID, reservationID string) (map[string]State, error) {
 	type link struct{ guestID, state string }
 	links, err := db.ReadList(view, func(l *link) []any { return []any{&l.guestID, &l.state} }, latestLinks, propertyID, reservationID)

@@ -91,6 +91,14 @@ func (s *sharedStay) wantSent(what string, canceled int, want ...string) {
 	}
 }
 
+// wantLink checks the state of the latest mail with a link to the companion.
+func (s *sharedStay) wantLink(want mail.State) {
+	s.Helper()
+	if states, err := mail.LatestLinks(s.d.View(s.Context()), "prp_one", s.id); err != nil || states[s.bo] != want {
+		s.Errorf("the latest link is %q (%v), want %q", states[s.bo], err, want)
+	}
+}
+
 // A companion whose link was passed on is mailed at the address that the companion gave, and at none that the main guest typed.
 func TestUnreadMessagesOfACompanion(t *testing.T) {
 	eachSharedStay(t, func(s *sharedStay) {
@@ -181,7 +189,9 @@ func TestNewLinkOfACompanion(t *testing.T) {
 		})
 		s.clock.Advance(3 * day)
 		renew("first")
+		s.wantLink(mail.Waiting)
 		s.wantSent("a day after the stay", 0, "link bo@example.com")
+		s.wantLink(mail.InBox)
 		s.clock.Advance(7 * day)
 		renew("second")
 		s.wantSent("a week later", 1, "link bo@example.com")
