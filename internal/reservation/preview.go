@@ -42,9 +42,10 @@ func ListAffected(tx *db.Tx, propertyID string, t space.AffectedStays) (Affected
 	}
 	known := map[space.Request]int{}
 	for _, r := range rows {
-		request := stayOf(&ent.Reservation{
-			PropertyID: propertyID, IntegrationID: r.IntegrationID, PmsSpaceID: r.PmsSpaceID, PmsParentSpaceID: r.PmsParentSpaceID, OwnSpaceID: r.OwnSpaceID,
-		}, false).Space
+		request := space.Request{
+			PropertyID: propertyID, IntegrationID: r.IntegrationID, ExternalID: db.OrZero(r.PmsSpaceID),
+			ExternalParentID: db.OrZero(r.PmsParentSpaceID), OwnID: db.OrZero(r.OwnSpaceID),
+		}
 		i, ok := known[request]
 		if !ok {
 			i = len(a.requests)
