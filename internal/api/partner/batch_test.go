@@ -97,6 +97,19 @@ func TestBatchItemsAreIndependent(t *testing.T) {
 }
 
 // An internal error fails the whole batch: only acknowledged changes are stored.
+// A repeated reset of a key chain is answered from what is stored, also once its reservation is removed.
+func TestRepeatedResetOfARemovedReservation(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s, ctx := counter(t, d, func() {})
+		a, _ := actor.From(ctx)
+		a.Scopes = append(a.Scopes, actor.PINsRead)
+		answer := &partnerv1.ResetKeyChainResponse{Data: &partnerv1.KeyChainReset{Reservation: &partnerv1.Reservation{Id: "rsv_removed"}}}
+		if err := s.RenderReset(actor.With(ctx, a), answer); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
 func TestInternalErrorFailsTheBatch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s, ctx := counter(t, d, func() { t.Error("told of what was not stored") })

@@ -166,7 +166,7 @@ func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) erro
 func (s *Service) RenderDeleted(context.Context, proto.Message) error { return nil }
 
 // RenderReset is the idem.Renderer of ResetKeyChain: it adds the booker to a repeated answer and, if the caller has the scope pins:read,
-// the current PINs.
+// the current PINs. It adds neither once the reservation is removed.
 func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.ResetKeyChainResponse)
 	a, err := caller(ctx)
@@ -182,6 +182,9 @@ func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	}
 	tx := s.DB.View(ctx)
 	row, err := reservation.Get(tx, writeScope(a), to.GetId())
+	if fault.Has(err, fault.ReservationNotFound) {
+		return nil
+	}
 	if err != nil {
 		return err
 	}
