@@ -23,7 +23,7 @@ type enroll struct {
 var errNoJoinCode = errors.New("a join code is missing. Staff create one for a new bridge with `latchkey bridge create NAME`, for this bridge again " +
 	"with `latchkey bridge join-code BRIDGE`; it serves once, for an hour. Give it in LATCHKEY_JOIN_CODE or with --join-code")
 
-// Run enrols this machine as a bridge with a join code: latchkey-bridge enroll.
+// Run enrols this machine as a bridge with a join code: latchkey-bridge enroll. It replaces an earlier enrolment.
 func (e *enroll) Run(ctx context.Context, c *commands) error {
 	if e.JoinCode == "" {
 		return errNoJoinCode

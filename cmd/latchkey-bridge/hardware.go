@@ -120,7 +120,7 @@ func (m *mqtt) tlsConfig() (*tls.Config, error) {
 }
 
 // openDriver opens a driver of simulated locks, which store their codes in the bridge's directory dir, and starts their keypads and script.
-// The returned function stops them.
+// The returned function stops them. With --sim-house it connects to simulated locks of another process instead.
 func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err

@@ -80,7 +80,8 @@ func (ownerLinkCreate) Help() string {
   latchkey admin owner-link "Hostel Miramar"`
 }
 
-// Run creates a link with which a person becomes owner of a property, and prints it.
+// Run prints a link with which a person becomes owner of a property. The link works once, within 24 hours, and ends earlier ones. Without a
+// property, the owner creates one.
 func (c *ownerLinkCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		c.ID = cmp.Or(c.ID, r.Property)

@@ -50,6 +50,7 @@ type jobCommands struct {
 
 type jobList struct{}
 
+// Run lists the background jobs whose last attempt failed, also those that the server retries.
 func (*jobList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewInstallationServiceClient(s.conn).ListFailedJobs(s, &adminv1.ListFailedJobsRequest{})
@@ -78,7 +79,7 @@ type jobDiscard struct {
 	ID int64 `arg:"" name:"job" help:"The job's id."`
 }
 
-// Run removes a background job that the server has given up.
+// Run removes a background job that the server has given up. It fails while the server still retries the job.
 func (c *jobDiscard) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewInstallationServiceClient(s.conn).DiscardJob(s, &adminv1.DiscardJobRequest{Id: c.ID})

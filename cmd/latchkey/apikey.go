@@ -17,6 +17,7 @@ type apiKeyCommands struct {
 
 type apiKeyCreate struct{}
 
+// Run creates and prints the api-key of a property. It fails if the property has one.
 func (*apiKeyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).CreateApiKey(s, &propertyv1.CreateApiKeyRequest{})
@@ -26,6 +27,7 @@ func (*apiKeyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 
 type apiKeyShow struct{}
 
+// Run prints the api-key of a property without its secret.
 func (*apiKeyShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).GetApiKey(s, &propertyv1.GetApiKeyRequest{})
@@ -40,7 +42,7 @@ type apiKeyRotate struct {
 	Overlap minutes `placeholder:"DURATION" help:"How long the old key stays valid, such as 1d. Left out: not at all."`
 }
 
-// Run replaces the api-key of a property by a new one and prints that.
+// Run replaces the api-key of a property and prints the new one. The old key ends at once, or after --overlap.
 func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RotateApiKey(s, &propertyv1.RotateApiKeyRequest{OverlapMinutes: int32(c.Overlap)})

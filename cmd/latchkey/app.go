@@ -26,6 +26,7 @@ func (appCreate) Help() string {
 Give the client token to the vendor. The vendor sends it with every call, together with the access token of the property (latchkey integration connect).`
 }
 
+// Run creates a partner app (a PMS vendor) with a client token, and prints the token.
 func (c *appCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).CreateApp(s, &adminv1.CreateAppRequest{Name: c.Name})
@@ -93,7 +94,7 @@ func (appTokenRotate) Help() string {
   latchkey app token rotate --app app_... --overlap 1d`
 }
 
-// Run replaces all client tokens of a partner app by a new one and prints that.
+// Run replaces all client tokens of a partner app by one and prints it. The old ones end at once, or after --overlap.
 func (c *appTokenRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).RotateClientToken(s, &adminv1.RotateClientTokenRequest{AppId: c.App, OverlapMinutes: int32(c.Overlap)})

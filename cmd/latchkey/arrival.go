@@ -23,7 +23,7 @@ func (arrivalsCommand) Help() string {
   latchkey arrivals --date 2026-07-01 --bad`
 }
 
-// Run prints the arrivals of a day with what to fix for each, the worst first.
+// Run prints the arrivals of a day with what to fix for each, the worst first. With --bad it leaves out those that are ready.
 func (c *arrivalsCommand) Run(ctx context.Context, io *streams) error {
 	return c.asStaff(ctx, io, func(s *session) error {
 		list, err := allPages(func(token string) (*propertyv1.ArrivalList, error) {
@@ -60,7 +60,7 @@ func (s *session) loadZone() (*time.Location, error) {
 var verdicts = []struct{ verdict, words string }{{"notReady", "not ready"}, {"atRisk", "at risk"}, {"ready", "ready"}}
 
 // readinessText returns the text for verdict, the server's judgement whether the doors of an arrival will open, and its rank: 0 is the
-// worst.
+// worst. An unknown verdict is its own text and ranks last.
 func readinessText(verdict string) (words string, rank int) {
 	for i, v := range verdicts {
 		if v.verdict == verdict {
@@ -70,7 +70,7 @@ func readinessText(verdict string) (words string, rank int) {
 	return verdict, len(verdicts)
 }
 
-// worstFirst returns the arrivals of a day sorted by readiness, then by time and room. The server sorts only within a page.
+// worstFirst returns a copy of the arrivals of a day, sorted by readiness, then time and room. The server sorts only within a page.
 func worstFirst(list []*propertyv1.Arrival) []*propertyv1.Arrival {
 	list = slices.Clone(list)
 	slices.SortStableFunc(list, func(a, b *propertyv1.Arrival) int {

@@ -11,13 +11,13 @@ import (
 // lockSheet is the format of the file of lock assign --file.
 var lockSheet = sheet{columns: []string{"lock", "door"}, needed: []string{"lock", "door"}, row: "lock", nothing: "nothing was assigned"}
 
-// assignment is the assignment of a lock to a door.
 type assignment struct {
 	line       int
 	lock, door string
 }
 
-// assignFile carries out lock assign --file: it assigns the locks in a CSV file to doors. If a line is wrong, it assigns nothing.
+// assignFile carries out lock assign --file: it assigns the locks in a CSV file to doors. If a line is wrong, it assigns nothing. If a call
+// fails, the locks before it stay assigned.
 func assignFile(ctx context.Context, r *remote, io *streams, file string) error {
 	records, wrong, err := lockSheet.readFile(file, io)
 	if err != nil {
@@ -42,7 +42,7 @@ func assignFile(ctx context.Context, r *remote, io *streams, file string) error 
 
 // planAssignments returns the assignments to make for the records of a file, with the ids of locks and doors. known are all locks of the
 // property. It adds wrong lines to wrong, also a door that has another lock and a second line for a lock or door. It omits locks that
-// already have their door.
+// already have their door. A lock may move from another door.
 func planAssignments(records []record, known []*propertyv1.Lock, doors []candidate, wrong *faults) (plan []assignment) {
 	locks := lockCandidates(known)
 	lineOf := map[string]int{} // line number of each lock and door
@@ -81,7 +81,7 @@ func planAssignments(records []record, known []*propertyv1.Lock, doors []candida
 	return plan
 }
 
-// partialError is the error of a command that failed after it had made some of its changes. done is a sentence about these changes for the
+// partialError is the error of a command that may have made some of its changes before it failed. done is a sentence about them for the
 // user.
 type partialError struct {
 	error
@@ -103,8 +103,8 @@ func failedAt(line, before int) string {
 	return fmt.Sprintf("Failed at line %d. %s; line %d may be, too. Run the command again: it skips locks that are already assigned.", line, assigned, line)
 }
 
-// assignAll makes the planned assignments, one call per lock, and prints the locks. It stops at the first that fails and returns a
-// partialError.
+// assignAll makes the planned assignments, one call per lock, and prints the locks. It stops at the first that fails, prints nothing and
+// returns a partialError.
 func (s *session) assignAll(plan []assignment) error {
 	list := &propertyv1.LockList{}
 	for _, a := range plan {

@@ -44,7 +44,7 @@ type shown struct {
 	JSON bool `help:"Print one line of JSON."`
 }
 
-// print prints the result of a benchmark as text or, with --json, as JSON. It returns err, the error of the benchmark, if there is one.
+// print prints the result of a benchmark as text or, with --json, as JSON. If the benchmark failed, it only returns the error err.
 func (s shown) print(out io.Writer, r *bench.Result, err error) error {
 	if err != nil {
 		return err
@@ -72,6 +72,7 @@ func (*ingestBench) Help() string {
 ` + figures
 }
 
+// Run measures how many changes of reservations per second the server stores, and prints the result.
 func (c *ingestBench) Run(ctx context.Context, std *streams) error {
 	l, err := launchCommand()
 	if err != nil {
@@ -95,6 +96,7 @@ func (*latencyBench) Help() string {
 ` + figures
 }
 
+// Run measures the time from a check-in until the lock has the code, and prints the result.
 func (c *latencyBench) Run(ctx context.Context, std *streams) error {
 	r, err := bench.Latency{Samples: c.Samples, Rounds: c.Rounds}.Run(ctx)
 	return c.print(std.out, r, err)
@@ -132,6 +134,7 @@ func (*checkInBench) Help() string {
 ` + figures
 }
 
+// Run measures the time from a guest's last press in the check-in until a page shows the PIN, and prints the result.
 func (c *checkInBench) Run(ctx context.Context, std *streams) error {
 	r, err := bench.CheckIn{Samples: c.Samples, Rounds: c.Rounds, Profile: c.Profile}.Run(ctx)
 	return c.print(std.out, r, err)
@@ -163,6 +166,7 @@ With --staff, value is the p99 of the slowest page of the dashboard. The mails t
 ` + figures
 }
 
+// Run measures how fast the pages of many guests are or, with --staff, those of the dashboard, and prints the result.
 func (c *pagesBench) Run(ctx context.Context, std *streams) error {
 	if c.Staff {
 		r, err := bench.StaffPages{
@@ -189,6 +193,7 @@ func (*hostelBench) Help() string {
 ` + figures
 }
 
+// Run measures how fast guests' pages are at a busy hostel whose server has one core, and prints the result.
 func (c *hostelBench) Run(ctx context.Context, std *streams) error {
 	l, err := launchCommand()
 	if err != nil {
@@ -222,6 +227,7 @@ func (*fleetBench) Help() string {
 ` + figures
 }
 
+// Run measures the server with many bridges, in the variant that the flags select, and prints the result.
 func (c *fleetBench) Run(ctx context.Context, std *streams) error {
 	l, err := launchCommand()
 	if err != nil {
@@ -258,8 +264,7 @@ type partCommand struct {
 	Role string `arg:""`
 }
 
-// Run serves the calls of a benchmark on standard input and output until standard input ends. The role names what this process runs, such
-// as a server.
+// Run serves a benchmark's calls on standard input and output until input ends. Role is what this process runs, such as a server.
 func (c *partCommand) Run(std *streams) error {
 	out, ok := std.raw.(io.WriteCloser)
 	if !ok {

@@ -42,7 +42,7 @@ type bridgeJoinCode struct {
 	ID string `arg:"" name:"bridge" help:"The bridge's name or id (brg_...)."`
 }
 
-// Run creates a new join code for a bridge that exists, with which a machine can be enrolled as this bridge.
+// Run creates a new join code for an existing bridge, with which a machine can be enrolled as this bridge. An earlier code ends.
 func (c *bridgeJoinCode) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aBridge, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateJoinCode(s, &propertyv1.CreateJoinCodeRequest{Id: c.ID})
@@ -87,6 +87,7 @@ func (bridgeRevoke) Help() string {
 	return `Codes on its locks stay there, because no bridge can remove them. Remove them at the locks, or enrol a new machine with: latchkey bridge join-code BRIDGE`
 }
 
+// Run revokes a bridge, which loses its connection within seconds. Codes on its locks stay there.
 func (c *bridgeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aBridge, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).RevokeBridge(s, &propertyv1.RevokeBridgeRequest{Id: c.ID})

@@ -101,7 +101,7 @@ func (checkInWaive) Help() string {
   latchkey checkin waive 4711 "20.00 EUR" --reason "pays on departure"`
 }
 
-// Run lets a guest who owes an amount check in anyway. A larger amount stops the check-in again.
+// Run lets a guest who owes the given amount check in anyway. A larger amount stops the check-in again.
 func (c *checkInWaive) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -138,7 +138,8 @@ func (checkInAsk) Help() string {
   latchkey checkin ask Lovelace`
 }
 
-// Run makes the server ask the PMS again about a check-in at once. If a checkIn call got no answer, the server repeats that call.
+// Run makes the server ask the PMS again about a check-in at once, if the guest has begun it. If a checkIn call got no answer, the server
+// repeats that call.
 func (c *checkInAsk) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -359,6 +360,7 @@ func (checkInRules) Help() string {
   latchkey checkin rules --json`
 }
 
+// Run lists the country rules for check-in from which a property can choose one.
 func (*checkInRules) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewCheckInServiceClient(s.conn).ListCheckInRules(s, &propertyv1.ListCheckInRulesRequest{})

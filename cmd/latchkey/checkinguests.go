@@ -18,6 +18,7 @@ func (checkInGuests) Help() string {
   latchkey checkin guests 4711 --json`
 }
 
+// Run prints the guests of a reservation with their main data, or all with --json. The server records the read.
 func (c *checkInGuests) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -64,7 +65,8 @@ func (checkInSign) Help() string {
   latchkey checkin signature 4711 gst_01JD3Q > signature.svg`
 }
 
-// Run writes the signature that a guest drew to a new file or, without --to, prints it. It fails if the file exists.
+// Run writes the signature that a guest drew to a new file or, without --to, prints it. It fails if the file exists. The server records the
+// read.
 func (c *checkInSign) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)

@@ -69,6 +69,7 @@ type codeShow struct {
 	ID string `arg:"" name:"code" help:"The code's holder or id (cod_...)."`
 }
 
+// Run prints a code and the locks that have it, without the PIN.
 func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).GetCode(s, &propertyv1.GetCodeRequest{Id: c.ID})
@@ -104,6 +105,7 @@ func (codeCreate) Help() string {
   latchkey code create Plumber --door 201 --one-time`
 }
 
+// Run creates a staff code or one-time code, and prints it without its PIN, which the server generates.
 func (c *codeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	req := &propertyv1.CreateCodeRequest{Kind: "staff", Holder: c.Holder, DoorIds: c.Door, AllRooms: c.AllRooms}
 	if c.OneTime {
@@ -163,6 +165,7 @@ type codeRevoke struct {
 	ID string `arg:"" name:"code" help:"The code's holder or id (cod_...)."`
 }
 
+// Run ends a code at once. Locks that cannot be reached still have it: latchkey code show lists them.
 func (c *codeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevokeCode(s, &propertyv1.RevokeCodeRequest{Id: c.ID})
@@ -177,7 +180,7 @@ type codeSwap struct {
 	Lock string `arg:"" help:"The lock's name, address or id (lck_...)."`
 }
 
-// Run ends the two backup codes of a lock and creates two new ones.
+// Run ends the two backup codes of a lock and prints two new ones, without PINs. It fails if the lock has none.
 func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.Lock, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).SwapBackupCodes(s, &propertyv1.SwapBackupCodesRequest{LockId: c.Lock})

@@ -111,7 +111,8 @@ func (c *demoCommand) config(dir string) config.Config {
 	return cfg
 }
 
-// directory creates the demo's directory. The caller must call done at the end, which deletes a temporary directory.
+// directory creates the demo's directory. It fails if the directory of --data is not empty. The caller must call done at the end, which
+// deletes a temporary directory.
 func (c *demoCommand) directory() (dir string, done func() error, err error) {
 	if c.Data == "" {
 		dir, err = os.MkdirTemp("", "latchkey-demo-")
@@ -148,8 +149,8 @@ type ready struct {
 	StaffLink   string `json:"staffLink"`
 }
 
-// writeReady writes addresses and tokens of the demo to the file of --ready-file. It renames a finished file, so that a waiting program never
-// reads an incomplete one.
+// writeReady writes addresses and tokens of the demo to the file of --ready-file. It renames a finished file, so that a waiting program
+// never reads an incomplete one.
 func (c *demoCommand) writeReady(w *sandbox.World) error {
 	raw, err := json.MarshalIndent(ready{
 		HTTP: "http://" + w.Server.HTTPAddr(), GRPC: w.Server.GRPCAddr(), Bridge: w.Server.BridgeAddr(),
@@ -179,7 +180,7 @@ func awaitStop(ctx context.Context, w *sandbox.World) error {
 }
 
 // runSteps runs and prints the steps of the demo. At a terminal and without --once it then waits, so that the user can try the demo by
-// hand.
+// hand. It returns errStopped if ctx ends during a step.
 func (c *demoCommand) runSteps(ctx context.Context, std *streams, w *sandbox.World) error {
 	fmt.Fprintf(std.out, "Open this page to play:  %s\n\n", w.PlayURL())
 	fmt.Fprintf(std.out, "Latchkey demo: Hostel Miramar in Lisbon, its PMS, and a bridge with nine virtual locks.\n\n")

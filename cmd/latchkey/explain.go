@@ -39,8 +39,8 @@ func statusOf(err error) *status.Status {
 	return nil
 }
 
-// explain converts the error of a command to the text for the user: what was wrong, each wrong field by its flag, and what to do. n translates
-// fields to flags.
+// explain converts the error of a command to the text for the user: what was wrong, each wrong field by its flag, and what to do. n
+// translates fields to flags.
 func explain(err error, n naming) string {
 	st := statusOf(err)
 	if f, ok := fault.Of(err); ok && st == nil {
@@ -92,7 +92,7 @@ func explain(err error, n naming) string {
 	return text
 }
 
-// plain returns the description of a wrong value. It replaces one about a regular expression by an example of a valid value.
+// plain returns the description of a wrong value. It replaces the regular expression for a time of day by an example.
 func plain(description string) string {
 	if strings.HasPrefix(description, "does not match regex pattern") && strings.Contains(description, ":[0-5][0-9]") {
 		return "must be HH:MM, such as 08:00"

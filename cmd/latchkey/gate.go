@@ -28,6 +28,7 @@ func (gateCreate) Help() string {
   latchkey gate create "Second floor" --space 201 --space 202`
 }
 
+// Run creates a gate (a door that several spaces share). Without --space, guests of all spaces may open it.
 func (c *gateCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if err := s.resolveAll(aSpace, c.Space); err != nil {
@@ -80,6 +81,7 @@ type gateDelete struct {
 	ID string `arg:"" name:"gate" help:"The gate's name or id (gat_...)."`
 }
 
+// Run deletes a gate. The server refuses one that has a lock.
 func (c *gateDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aGate, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewGateServiceClient(s.conn).DeleteGate(s, &propertyv1.DeleteGateRequest{Id: c.ID})

@@ -90,8 +90,8 @@ func erasureColumns(e *guestv1.Erasure) []string {
 	return []string{e.GetState(), formatTime(e.GetRequestedAt()), formatTime(e.GetDueAt()), formatTime(e.GetFinishedAt()), kept}
 }
 
-// maxExport is the maximum size of the copy of a guest's data in bytes. The default of gRPC, 4 MB, may be too small: a PMS that polls adds a
-// line per hour for each guest of a large party.
+// maxExport is the maximum size of the copy of a guest's data in bytes. The default of gRPC, 4 MB, may be too small: a PMS that polls adds
+// a line per hour for each guest of a large party.
 const maxExport = 64 << 20
 
 type guestExport struct {
@@ -106,7 +106,7 @@ Example:
   latchkey guest export 4711 > copy.json`
 }
 
-// Run prints a copy of all data about a guest as JSON. Guests have a legal right to this copy.
+// Run prints a copy of all data about a guest as JSON, to which guests have a legal right. The server records the read.
 func (c *guestExport) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		x, err := s.findReservation(c.ID)

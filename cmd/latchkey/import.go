@@ -53,11 +53,10 @@ var spaceSheet = sheet{
 // spaceColumns maps a field of the request to its CSV column, where the names differ.
 var spaceColumns = map[string]string{"parentName": "dorm", "isPrivate": "private"}
 
-// types are the types of spaces.
 var types = []string{"Room", "Dorm", "Bed"}
 
 // spacesOf converts the records of a file to spaces; lines has the line number of each. A dorm with beds also yields a space for each bed.
-// spacesOf adds wrong lines to wrong.
+// spacesOf adds wrong lines to wrong, also a repeated name. Their spaces may be in the result.
 func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, lines []int) {
 	seen := map[string]int{} // line number by name and dorm
 	add := func(line int, n *propertyv1.NewSpace) {

@@ -35,6 +35,7 @@ func (integrationConnect) Help() string {
 Give the access token to the vendor. With it and the client token, the vendor registers its endpoints and pushes reservations.`
 }
 
+// Run connects a partner app (a PMS vendor) to the property, and prints the access token for the vendor.
 func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if err := s.resolveApp(&c.App); err != nil {
@@ -86,6 +87,7 @@ type integrationSet struct {
 	Scope []string `placeholder:"SCOPE" help:"A permission: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Repeat for more. The list replaces the former one."`
 }
 
+// Run changes the name or replaces the scopes of an integration. It fails without a flag.
 func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error {
 	if c.Name == nil && len(c.Scope) == 0 {
 		return errNothing
@@ -101,6 +103,7 @@ type rotateToken struct {
 	Overlap minutes `placeholder:"DURATION" help:"How long the old token stays valid, such as 1d. Left out: not at all."`
 }
 
+// Run replaces the access token and prints the new one. The old one ends at once, or after --overlap.
 func (c *rotateToken) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateAccessToken(s, &propertyv1.RotateAccessTokenRequest{Id: c.ID, OverlapMinutes: int32(c.Overlap)})
@@ -112,6 +115,7 @@ type revokeToken struct {
 	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
+// Run revokes the access token of a partner at once. Reservations stay, and guests keep their access.
 func (c *revokeToken) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RevokeAccessToken(s, &propertyv1.RevokeAccessTokenRequest{Id: c.ID})

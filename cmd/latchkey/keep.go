@@ -27,7 +27,6 @@ func (s stored) open(ctx context.Context) (*db.DB, error) {
 	return db.Open(ctx, db.Config{URL: url})
 }
 
-// backupCommand copies the embedded database.
 type backupCommand struct {
 	File string `arg:"" type:"path" help:"The file to write. It must not exist."`
 	stored

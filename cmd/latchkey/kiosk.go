@@ -92,6 +92,7 @@ func (kioskDelete) Help() string {
   latchkey kiosk delete Lobby`
 }
 
+// Run deletes a kiosk. Its tablet loses access at once.
 func (c *kioskDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aKiosk, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewKioskServiceClient(s.conn).DeleteKiosk(s, &propertyv1.DeleteKioskRequest{Id: c.ID})

@@ -71,8 +71,8 @@ func (c *lockList) emptyText() string {
 	return noLock
 }
 
-// resolveBridge replaces the name or id of a bridge by its id, and fails if there is no such bridge. Otherwise a wrong id would give an empty
-// list of locks. An empty text stays empty.
+// resolveBridge replaces the name or id of a bridge by its id, and fails if there is no such bridge. Otherwise a wrong id would give an
+// empty list of locks. An empty text stays empty.
 func (s *session) resolveBridge(bridge *string) error {
 	if *bridge == "" {
 		return nil
@@ -276,7 +276,6 @@ func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 
 const noLock = "There is no lock yet. Locks appear when their bridge connects: latchkey bridge list"
 
-// printLocks prints a table of locks.
 func (s *session) printLocks(list []*propertyv1.Lock) { s.printLockTable(noLock, list) }
 
 // printLockTable is printLocks with another text, none, for an empty list.

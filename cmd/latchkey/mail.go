@@ -55,7 +55,7 @@ func (c *mailList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// problemOf returns why a mail was not delivered, with the answer of the mail server.
+// problemOf returns why a mail was not delivered, with the answer of the mail server, or "".
 func problemOf(m *propertyv1.Mail) string {
 	return strings.TrimSpace(m.GetFailure() + " " + m.GetAnswer())
 }
@@ -69,6 +69,7 @@ func (mailShow) Help() string {
   latchkey mail show mai_01JD3Q`
 }
 
+// Run prints a mail, with its text if it is in the mailbox.
 func (c *mailShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMailServiceClient(s.conn).GetMail(s, &propertyv1.GetMailRequest{Id: c.ID})
@@ -112,8 +113,9 @@ Example:
 // maxBounce is how many bytes of a bounce report are read. The API accepts no more.
 const maxBounce = 512 << 10
 
-// Run sends the server a bounce report from standard input: a mail that says that another mail was not delivered. It cuts a report at
-// maxBounce bytes. The parts that the server needs come first: the report itself and the header of the returned mail.
+// Run sends the server a bounce report from standard input: a mail that says that another mail was not delivered. A mail that is no such
+// report changes nothing and is no error. A report is cut at maxBounce bytes: the parts that the server needs, the report itself and the
+// header of the returned mail, come first.
 func (*mailBounce) Run(ctx context.Context, r *remote, in *streams) error {
 	raw, err := io.ReadAll(io.LimitReader(in.in, maxBounce))
 	if err != nil {

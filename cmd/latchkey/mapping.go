@@ -90,7 +90,7 @@ func (mappingSuggest) Help() string {
 If a name matches two spaces of the property, there is no suggestion: use latchkey mapping set.`
 }
 
-// Run prints the suggested mappings or, with --apply, makes the server apply them.
+// Run prints the unmapped spaces of the partner with suggestions or, with --apply, makes the server map them.
 func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if c.Apply {
@@ -154,6 +154,7 @@ type mappingSet struct {
 	DryRun   bool   `help:"Change nothing; show the reservations whose doors would change."`
 }
 
+// Run maps a space of the partner to one of the property. With --dry-run it only prints the stays whose doors would change.
 func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if err := s.resolve(aSpace, &c.Space); err != nil {
@@ -236,7 +237,7 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 // mappingsOf converts the records of a file to mappings; lines has the line number of each. partner and partners resolve names of the
-// partner's spaces, and spaces those of the property. mappingsOf adds wrong lines to wrong.
+// partner's spaces, and spaces those of the property. mappingsOf adds wrong lines to wrong, also a repeated space.
 func mappingsOf(records []record, partner kind, partners, spaces []candidate, wrong *faults) (mappings []*propertyv1.Mapping, lines []int) {
 	lineOf := map[string]int{}
 	for _, r := range records {
@@ -269,7 +270,7 @@ func (mappingUnset) Help() string {
 	return `Stays in that space lose access to the door at once.`
 }
 
-// Run removes the mapping of one space of the partner. Stays in it lose access to the door at once.
+// Run removes the mapping of one space of the partner. Stays in it lose access to the door at once. With --dry-run it lists them only.
 func (c *mappingUnset) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if err := s.resolve(aPartnerSpace(c.ID), &c.External); err != nil {
@@ -288,8 +289,8 @@ type mappingConflicts struct {
 	All bool   `help:"Include resolved conflicts."`
 }
 
-// Run lists the conflicts: where the mapping and the partner's current spaces disagree. It lists the cures of each, which are fixes that
-// the user can choose with mapping cure.
+// Run lists the open conflicts, with --all also resolved ones: where the mapping and the partner's current spaces disagree. It lists the
+// cures of each, which are fixes that the user can choose with mapping cure.
 func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		all := &propertyv1.ConflictList{}

@@ -53,8 +53,8 @@ Example:
   latchkey mapping create int_... --dry-run`
 }
 
-// Run creates the spaces that only the partner has, and maps them. The server limits how many one call creates; Run prints how many are
-// left.
+// Run creates the spaces that only the partner has, and maps them. It leaves out those for which the server suggests a space. The server
+// limits how many one call creates; Run prints how many are left.
 func (c *mappingCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).CreateMissingSpaces(s, &propertyv1.CreateMissingSpacesRequest{IntegrationId: c.ID, ValidateOnly: c.DryRun})
@@ -139,6 +139,7 @@ func (mappingUndo) Help() string {
   latchkey mapping undo mch_...`
 }
 
+// Run undoes a change of the mapping. It fails, and undoes nothing, if one of its spaces was changed since.
 func (c *mappingUndo) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).UndoMappingChange(s, &propertyv1.UndoMappingChangeRequest{Id: c.Change, ValidateOnly: c.DryRun})

@@ -34,7 +34,8 @@ func (messageList) Help() string {
   latchkey message list --search "late arrival"`
 }
 
-// Run prints the first conversations that match. The server filters within a page, so Run skips pages without a match.
+// Run prints one page of conversations, the first with a match, because the server filters within a page. Later pages may match, too, even
+// if this one has fewer than --limit.
 func (c *messageList) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		api := propertyv1.NewMessageServiceClient(s.conn)
@@ -65,8 +66,8 @@ type guestArgument struct {
 	Guest string `arg:"" name:"guest" help:"The id of a guest (gst_...), or the number, id or booker of a reservation: its main guest."`
 }
 
-// find returns the id of the guest that the argument names. If the argument names a reservation, find returns the id of the reservation, which the
-// message service accepts for its main guest.
+// find returns the id of the guest that the argument names. If the argument names a reservation, find returns the id of the reservation,
+// which the message service accepts for its main guest.
 func (a guestArgument) find(s *session) (guestID string, err error) {
 	if strings.HasPrefix(a.Guest, "gst_") {
 		return a.Guest, nil
@@ -167,7 +168,7 @@ func (messageWatch) Help() string {
   latchkey message watch`
 }
 
-// Run prints each conversation that gets a new message, until the user interrupts it.
+// Run prints the conversations with unread messages, then each that gets a new message, until the user interrupts it.
 func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		stream, err := propertyv1.NewMessageServiceClient(s.conn).WatchConversations(ctx, &propertyv1.WatchConversationsRequest{})

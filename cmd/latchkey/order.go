@@ -39,7 +39,7 @@ func sortedSpaces(list []*propertyv1.Space) []*propertyv1.Space {
 }
 
 // compareNatural compares names as people sort them: numbers in them by value, letters without case. It returns a negative number, 0 or a
-// positive number.
+// positive number; 0 also if only case or leading zeros differ.
 func compareNatural(a, b string) int {
 	for a, b = strings.ToLower(a), strings.ToLower(b); a != "" && b != ""; {
 		an, bn := leadingDigits(a), leadingDigits(b)

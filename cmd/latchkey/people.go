@@ -85,6 +85,7 @@ func (peopleInvite) Help() string {
   latchkey people invite bob@example.com --role frontDesk`
 }
 
+// Run invites a person by mail, and prints the link, which works once.
 func (c *peopleInvite) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).InvitePerson(s, &propertyv1.InvitePersonRequest{Email: c.Email, Role: c.Role, Language: c.Language})
@@ -112,6 +113,7 @@ func (peopleResend) Help() string {
   latchkey people resend bob@example.com`
 }
 
+// Run replaces the link of an invitation and mails the new one. The former link ends at once.
 func (c *peopleResend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anInvitation, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).ReinvitePerson(s, &propertyv1.ReinvitePersonRequest{Id: c.ID, Language: c.Language})
@@ -175,6 +177,7 @@ func (peopleDisable) Help() string {
   latchkey people disable bob@example.com`
 }
 
+// Run ends a person's access for now: calls are refused at once, and open streams end within seconds.
 func (c *peopleDisable) Run(ctx context.Context, r *remote, io *streams) error {
 	yes := true
 	return c.change(ctx, r, io, &propertyv1.UpdatePersonRequest{Disabled: &yes})
@@ -199,6 +202,7 @@ func (peopleRemove) Help() string {
   latchkey people remove bob@example.com`
 }
 
+// Run ends a person's access to this property, and removes the person from its list.
 func (c *peopleRemove) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aPerson, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).RemovePerson(s, &propertyv1.RemovePersonRequest{Id: c.ID})

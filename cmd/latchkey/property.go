@@ -80,6 +80,7 @@ func (propertyList) Help() string {
   latchkey property list --state`
 }
 
+// Run lists all properties with their settings or, with --state, with their PMS apps and bridges. It is for operators only.
 func (c *propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		if c.State {
@@ -175,8 +176,8 @@ Example:
   latchkey property delete --property "Harbour Hostel"`
 }
 
-// Run deletes a property after the user has confirmed its name. It repeats the call until the server has deleted everything. The server
-// refuses while a lock may hold a code.
+// Run deletes a property after the user has typed its name or named it with --confirm. It repeats the call until everything is deleted. The
+// server refuses while a lock may hold a code, or a phone a SmartKey.
 func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	for done := false; !done; { // each call has its own deadline and deletes a part
 		err := r.asOperator(ctx, io, func(s *session) (err error) {
@@ -203,7 +204,6 @@ func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error 
 	return nil
 }
 
-// printProperty prints the settings of a property.
 func (s *session) printProperty(p *propertyv1.Property) {
 	owing := p.GetOwingPolicy()
 	if owing == "threshold" {

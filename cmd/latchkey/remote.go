@@ -26,8 +26,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// sessionTimeout is how long a command may take with all its calls to the server. A command that watches, or works part by part, uses its own
-// context instead of the session's.
+// sessionTimeout is how long a command may take with all its calls to the server. A command that watches, or works part by part, uses its
+// own context instead of the session's.
 const sessionTimeout = 30 * time.Second
 
 // remote has the flags that choose the server and the credential of a command.
@@ -85,7 +85,8 @@ func typedFlag(name, value string) string {
 // command matches the commands in a text, up to where flags can follow.
 var command = regexp.MustCompile(`\blatchkey [a-z-]+ [a-z-]+`)
 
-// withTypedFlags adds the connection flags that the user typed to the commands in a text, so that they address the same server and property.
+// withTypedFlags adds the connection flags that the user typed to the commands in a text, so that they address the same server and
+// property.
 func (r *remote) withTypedFlags(text string) string {
 	return command.ReplaceAllStringFunc(text, func(c string) string { return c + r.typed })
 }
@@ -105,8 +106,8 @@ type session struct {
 	end    context.CancelFunc
 }
 
-// with opens a session with the server, calls f and closes the session. The calls of f together may take as long as sessionTimeout. It explains
-// errors of TLS.
+// with opens a session with the server, calls f and closes the session. The calls of f together may take as long as sessionTimeout. It
+// explains errors of TLS.
 func (r *remote) with(ctx context.Context, io *streams, f func(s *session) error) error {
 	ctx, cancel := context.WithTimeout(ctx, sessionTimeout)
 	s := &session{Context: ctx, remote: r, streams: io, end: cancel}
@@ -128,8 +129,9 @@ func (r *remote) asOperator(ctx context.Context, io *streams, f func(s *session)
 	})
 }
 
-// asStaff runs f in a session for a command that calls the property API. An operator acts as an owner of the property. Over the socket this
-// needs no token, so it works even if the disk is full. From another machine it uses a staff token, which is revoked when the command ends.
+// asStaff runs f in a session for a command that calls the property API, with a property's staff token if the user gives one. An operator
+// acts as an owner of the property: over the socket without a token, so it works even if the disk is full; with an operator's token by a
+// staff token, which is revoked when the command ends.
 func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) error) error {
 	return r.with(ctx, io, func(s *session) error {
 		if strings.HasPrefix(r.Token, "lkp_") {
@@ -167,7 +169,8 @@ func withResolvedName(k kind, word *string, f func(s *session) error) func(s *se
 	}
 }
 
-// target returns the address that the flags choose, the Unix socket or a host, and the transport credentials: with or without TLS.
+// target returns the address that the flags choose, the Unix socket or a host, and the transport credentials: with or without TLS. It fails
+// if the socket is missing, or if --server is given without a token.
 func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if r.Server == "" {
 		socket := config.Config{DataDir: r.DataDir}.SocketPath()
@@ -282,8 +285,8 @@ func (s *session) enterProperty() error {
 	return nil
 }
 
-// resolveProperty returns the id of the property that --property names or, without the flag, of the only property. It fails if there are
-// several. It does not check that an id exists.
+// resolveProperty returns the id of the property that --property names or, without the flag, of the only property. It fails if there is
+// none or more than one. It does not check that an id exists.
 func (s *session) resolveProperty() (string, error) {
 	if s.Property != "" {
 		id := s.Property

@@ -27,7 +27,7 @@ type kind struct {
 	list     func(s *session) ([]candidate, error)
 }
 
-// hasID reports whether a word has the format of an id of this kind.
+// hasID reports whether a word has the format of an id of this kind. It returns false if another system chose the ids.
 func (k kind) hasID(word string) bool {
 	return slices.ContainsFunc(k.prefixes, func(p string) bool { return strings.HasPrefix(word, p) })
 }
@@ -89,8 +89,8 @@ func (k kind) choose(word string, list []candidate) (string, error) {
 	return "", fault.New(fault.Precondition, fault.Ambiguous, "%s", text)
 }
 
-// resolve replaces names of objects of a kind in words by their ids. It does not check ids, and leaves empty words unchanged. It loads the
-// list of objects only if it needs it.
+// resolve replaces names of objects of a kind in words by their ids. It fails if a name matches none or several. It does not check ids, and
+// leaves empty words unchanged. It loads the list of objects only if it needs it.
 func (s *session) resolve(k kind, words ...*string) error {
 	var list []candidate
 	for _, w := range words {

@@ -32,8 +32,8 @@ Examples:
   latchkey restore /backups/latchkey-2026-07-01.db --force`
 }
 
-// Run checks the backup, and then installs it as the embedded database. It changes nothing if a check fails, a server runs, or there is a
-// database and --force is not set.
+// Run checks the backup, and then installs it as the embedded database. It keeps a replaced database under another name. It changes nothing
+// if a check fails, a server runs, or there is a database and --force is not set.
 func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
 	path, ok := db.SQLitePath(cfg.DatabaseURL())
@@ -79,8 +79,8 @@ func (c *restoreCommand) Run(ctx context.Context, io *streams) (err error) {
 	return nil
 }
 
-// report prints that the backup is now the database at path, and what to do next. former is the file with the replaced database, if there was
-// one; lacks is the number of migrations that the backup still needs.
+// report prints that the backup is now the database at path, and what to do next. former is the file with the replaced database, if there
+// was one; lacks is the number of migrations that the backup still needs.
 func (c *restoreCommand) report(io *streams, path, former string, lacks int) {
 	fmt.Fprintf(io.out, "Restored %s to %s.\n", c.File, path)
 	if former != "" {

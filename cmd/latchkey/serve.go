@@ -15,7 +15,6 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// serveCommand runs the server.
 type serveCommand struct {
 	File          kong.ConfigFlag `name:"config" placeholder:"PATH" help:"Settings file: a JSON object with the names of the flags below, without the leading dashes."`
 	config.Config `embed:""`
@@ -117,7 +116,8 @@ func (*migrateCommand) Help() string {
 	return "Serve migrates an embedded database itself. Migrate a PostgreSQL database with this command before you start the new version."
 }
 
-// Run carries out the pending migrations, in a new database all of them. With --check it only lists them, and fails if there are any.
+// Run carries out the pending migrations, in a new database all of them. With --check it only lists them, and fails if there are any or if
+// there is no database.
 func (c *migrateCommand) Run(ctx context.Context, io *streams) (err error) {
 	url := config.Config{DataDir: c.DataDir, Database: c.Database}.DatabaseURL()
 	if c.Check && db.Missing(url) {

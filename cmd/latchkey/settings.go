@@ -13,7 +13,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// environment is a hook of kong. It gives every setting of the serve command an environment variable: LATCHKEY_ followed by the flag's name.
+// environment is a hook of kong. It gives every setting of the serve command an environment variable: LATCHKEY_ followed by the flag's
+// name.
 func environment(k *kong.Kong) error {
 	for _, f := range settingsOf(k.Model.Node) {
 		name := "LATCHKEY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
@@ -32,8 +33,7 @@ func settingsOf(root *kong.Node) []*kong.Flag {
 	return nil
 }
 
-// describe returns the help text of a flag for kong. It leaves out the environment variables of settings, which the help of serve explains
-// once for all.
+// describe returns the help text of a flag for kong: for settings without the environment variable, which the help of serve explains.
 func describe(v *kong.Value) string {
 	if v.Flag != nil && v.Flag.Group != nil && strings.HasPrefix(v.Flag.Group.Key, "serve-") {
 		return v.Help

@@ -37,6 +37,7 @@ func (spaceCreate) Help() string {
 // mostBeds is how many beds one call can create together with their dorm: a call creates at most mostRows spaces.
 const mostBeds = 499
 
+// Run creates a room, a dorm or a bed, and with --beds also the beds of a dorm: all or none.
 func (c *spaceCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	if c.Beds < 0 || c.Beds > mostBeds || c.Beds > 0 && c.Type != "Dorm" {
 		return fmt.Errorf("--beds needs --type Dorm and must be 1 to %d", mostBeds)
@@ -119,6 +120,7 @@ type spaceDelete struct {
 	ID string `arg:"" name:"space" help:"The space's name (a bed also as DORM/BED) or id (spc_...)."`
 }
 
+// Run deletes a space. The server refuses one with beds, a lock or a mapping.
 func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aSpace, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).DeleteSpace(s, &propertyv1.DeleteSpaceRequest{Id: c.ID})
@@ -128,7 +130,6 @@ func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// printSpaces prints a table of rooms, dorms and beds.
 func (s *session) printSpaces(list []*propertyv1.Space) {
 	names := map[string]string{}
 	for _, sp := range list {

@@ -90,8 +90,8 @@ func (o opening) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{"pmsNumber": o.number, "step": asJSON{o.step}})
 }
 
-// loadOpenings returns the openings and refusals at a door since the beginning of yesterday, newest first, from the explanations of the stays
-// there. It checks at most mostChecked stays of each day; more is whether there are others.
+// loadOpenings returns the openings and refusals at a door since the beginning of yesterday, newest first, from the explanations of the
+// stays there. It checks at most mostChecked stays of each day; more is whether there are others.
 func (s *session) loadOpenings(door string, zone *time.Location) (all []opening, more bool, err error) {
 	var stays []*propertyv1.Reservation
 	for _, day := range []string{"today", "yesterday"} {
@@ -150,8 +150,8 @@ func yesterday(zone *time.Location) time.Time {
 	return time.Date(y, m, d, 0, 0, 0, 0, zone)
 }
 
-// doorRows returns a table of what happened at the door of a space, newest first, from three sources. A remote unlock that is also in openings
-// appears once. Equal successive rows become one with a count.
+// doorRows returns a table of what happened at the door of a space, newest first, from three sources. A remote unlock that is also in
+// openings appears once. Equal successive rows become one with a count.
 func doorRows(zone *time.Location, space *propertyv1.Space, openings []opening, uses []*propertyv1.CodeUse, unlocks []*propertyv1.RemoteUnlock) [][]string {
 	type line struct {
 		at  time.Time

@@ -68,6 +68,7 @@ func (*testStayCheckIn) Run(ctx context.Context, r *remote, io *streams) error {
 
 type testStayEnd struct{}
 
+// Run ends the test stay. Its code is removed from the doors.
 func (*testStayEnd) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewTestStayServiceClient(s.conn).EndTestStay(s, &propertyv1.EndTestStayRequest{})

@@ -26,6 +26,7 @@ func (tokenCreate) Help() string {
   latchkey token create --role viewer --name "Dashboard in the office" --ttl 30d`
 }
 
+// Run creates and prints a staff token of the property. Only an operator can do so.
 func (c *tokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		property, err := s.resolveProperty()

@@ -7,8 +7,8 @@ import (
 
 var version = buildVersion(debug.ReadBuildInfo())
 
-// buildVersion returns the version to show: that of the module, otherwise the revision and its time, otherwise dev. ok is whether the program
-// has build information.
+// buildVersion returns the version to show: that of the module, otherwise the revision and its time, otherwise dev. ok is whether the
+// program has build information.
 func buildVersion(info *debug.BuildInfo, ok bool) string {
 	if !ok {
 		return "dev"

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Apply carries out the steps of [Reconcile] on the slots of the locks, and gives slots that become free at once to waiting reservations. A
-// lock without a free slot is no error: the plan and a notice report it.
+// Apply carries out the steps of [Reconcile] on the stored slots, from which bridges write the locks. It gives slots that become free at
+// once to waiting reservations. A lock without a free slot is no error: the plan and a notice report it.
 func (run *Run) Apply() error {
 	if run.Right.Open {
 		if err := run.markTakenOver(); err != nil {
@@ -38,8 +38,8 @@ func (run *Run) execute(s Step) error {
 	return run.clearCode(slotByID(run.codes, s.SlotID))
 }
 
-// assignFreedSlots gives waiting reservations the slots that this run has freed at once, because their codes were never
-// sent to the lock. No report of a bridge about these slots will follow that could do it later.
+// assignFreedSlots gives waiting reservations the slots that this run has freed at once, because their codes were never sent to the lock.
+// No report of a bridge about these slots will follow that could do it later.
 func (run *Run) assignFreedSlots() error {
 	freed := run.freed
 	run.freed = nil
@@ -51,8 +51,7 @@ func (run *Run) assignFreedSlots() error {
 	return nil
 }
 
-// desiredCode returns the code to store for a door's slot, with its PIN and its windows, or false if no PIN is
-// possible there.
+// desiredCode returns the code to store for a door's slot, with its PIN and its windows, or false if no PIN is possible there.
 func (run *Run) desiredCode(doorID string) (lock.DesiredCode, bool, error) {
 	p := run.pins.pinAt(doorID)
 	if p == nil {
@@ -135,8 +134,8 @@ func (run *Run) lockOf(h *installedSlot) (*ent.Lock, error) {
 	return lock.Get(run.Tx, run.PropertyID, h.LockID)
 }
 
-// RefreshEvidence updates the evidence of the holder's slots: the begin or end of a window changes it without a report
-// of a bridge.
+// RefreshEvidence updates the evidence of the slots with a desired code of the holder: the begin or end of a window changes it without a
+// report of a bridge.
 func (run *Run) RefreshEvidence() error {
 	for i := range run.codes {
 		h := &run.codes[i]

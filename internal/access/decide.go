@@ -38,9 +38,10 @@ func (s Settings) Rules() (Rules, error) {
 	}, nil
 }
 
-// Decide returns what a reservation may open. Only a stay that the PMS has started opens doors, until [Stay.End]. A check-in opens them at
-// once, even before the booked hour, because the reception let the guest in. Only a check-in before the booked day waits until the booked
-// hour less the property's EarlyIn. opened is when the current access began, or zero: a later change does not restart it.
+// Decide returns what a reservation may open. Only a stay that the PMS has started opens doors, until [Stay.End]; for others the Right is
+// closed, with a Reason. A check-in opens them at once, even before the booked hour, because the reception let the guest in. Only a
+// check-in before the booked day waits until the booked hour less the property's EarlyIn: the Right is open, but HeldBack. opened is when
+// the current access began, or zero: a later change does not restart it.
 func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	switch s.State {
 	case Started:

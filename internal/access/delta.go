@@ -95,13 +95,12 @@ func (d Delta) changesSlots() bool { return len(d.Added)+len(d.Updated)+len(d.Re
 // changesGrant reports whether a grant that was open before the run changed its space, its window or its PIN.
 func (d Delta) changesGrant() bool { return d.Moved || d.Redated || d.Redrawn }
 
-// hasShortPIN reports whether the run generated a PIN with fewer digits than is safe.
+// hasShortPIN reports whether the run generated a PIN with fewer digits than pin.Shortest.
 func (d Delta) hasShortPIN() bool {
 	return slices.ContainsFunc(d.NewPINs, func(p PIN) bool { return p.Length < pin.Shortest })
 }
 
-// snapshotOf returns the part of a [Snapshot] that the grant stores; g may be nil. The codes and PINs are added when
-// they are loaded.
+// snapshotOf returns the part of a [Snapshot] that the grant stores; g may be nil. The codes and PINs are added when they are loaded.
 func snapshotOf(g *ent.Grant) Snapshot {
 	if g == nil {
 		return Snapshot{}

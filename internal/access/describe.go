@@ -71,8 +71,8 @@ type PlannedDoor struct {
 	ConfirmedAt    time.Time // ConfirmedAt is when the lock confirmed that it holds the PIN, or zero
 	former         bool      // former means that a code from before the last change may open the door
 	stuck          bool      // stuck means that a former code stays, because the lock is unreachable or jammed, or refused the new code
-	// changing means that the lock has not confirmed a change to the code yet, see [Facts.hasUnconfirmedChange], or that a
-	// SmartKey from before the last change of access may still open the door.
+	// changing means that the lock has not confirmed a change to the code yet, see [Facts.hasUnconfirmedChange], or that a SmartKey from
+	// before the last change of access may still open the door.
 	changing bool
 }
 
@@ -165,8 +165,7 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 	return out
 }
 
-// describeClosed fills in out, the plan for a door that the guest has no right to open now, or that is inactive or has
-// no lock.
+// describeClosed fills in out, the plan for a door that the guest has no right to open now, or that is inactive or has no lock.
 func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	h, has := f.likeliestCode(d.ID)
 	planned := !has && out.Reason == "" && f.Right.Reason == NotCheckedIn
@@ -190,8 +189,8 @@ func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	}
 }
 
-// describeOpen fills in out, the plan for a door with a lock that the guest may open. h is the desired code of the
-// door, if has is set.
+// describeOpen fills in out, the plan for a door with a lock that the guest may open. h is the desired code of the door, if has is set;
+// without one, its PIN counts as failed.
 func (f Facts) describeOpen(out *PlannedDoor, d Door, h SlotCode, has bool) {
 	out.SmartKey = f.keyOpen(d)
 	switch {
@@ -209,10 +208,9 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h SlotCode, has bool) {
 	out.changing = out.changing || f.hasStaleKey(d)
 }
 
-// hasUnconfirmedChange reports whether the lock has not confirmed a change to the code h yet. A change is another PIN
-// or window, or a code that was added after the grant was created. The first code of a new grant is no change. A code
-// that the lock refused does not count. A code that the bridge holds back until its window begins counts only if the
-// lock may still hold the former code.
+// hasUnconfirmedChange reports whether the lock has not confirmed a change to the code h yet. A change is another PIN or window, or a code
+// that was added after the grant was created. The first code of a new grant is no change. A code that the lock refused does not count. A
+// code that the bridge holds back until its window begins counts only if the lock may still hold the former code.
 func (f Facts) hasUnconfirmedChange(h SlotCode) bool {
 	if isInstalled(h.Evidence) || h.Evidence == slot.Failed {
 		return false
@@ -223,8 +221,7 @@ func (f Facts) hasUnconfirmedChange(h SlotCode) bool {
 	return h.Former || h.Rewritten || h.Changed.After(f.GrantedAt)
 }
 
-// currentCode returns the desired code of a door that the guest may open, on the lock that the door has now, or false
-// if there is none.
+// currentCode returns the desired code of a door that the guest may open, on the lock that the door has now, or false if there is none.
 func (f Facts) currentCode(d Door) (SlotCode, bool) {
 	for _, h := range f.Codes {
 		if f.Right.Open && h.Present && d.takesCode() && h.DoorID == d.ID && h.LockID == d.Lock.ID {
@@ -256,7 +253,7 @@ func (f Facts) likeliestCode(doorID string) (worst SlotCode, found bool) {
 	return worst, found
 }
 
-// doorReason returns why a desired code does not open the door yet, or opens it only under a condition.
+// doorReason returns why a desired code does not open the door yet, or opens it only under a condition, or "".
 func (f Facts) doorReason(d Door, h SlotCode) string {
 	switch {
 	case h.Evidence == slot.Failed:
@@ -288,8 +285,8 @@ func refusalReason(result string) string {
 	return LockRefused
 }
 
-// formerDoors lists, ordered by id, the doors that the guest may no longer open, but that codes or SmartKeys of the
-// reservation possibly still open. For an ended reservation it includes doors whose codes are removed.
+// formerDoors lists, ordered by id, the doors that the guest may no longer open, but that codes or SmartKeys of the reservation possibly
+// still open. For an ended reservation it includes doors whose codes are removed.
 func (f Facts) formerDoors() []PlannedDoor {
 	var ids []string
 	for _, h := range f.allCodes() {

@@ -18,12 +18,11 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// planTables are the tables that determine the doors of a reservation. They change seldom and each change of a
-// reservation reads them, so their results are cached.
+// planTables are the tables that determine the doors of a reservation. They change seldom and each change of a reservation reads them, so
+// their results are cached.
 var planTables = []string{"spaces", "mappings", "partner_spaces", "gates", "locks", "bridges"}
 
-// resolvePlace returns the space that a reservation names, and a reason if it has none or if the space is inactive.
-// The result is cached.
+// resolvePlace returns the space that a reservation names, and a reason if it has none or if the space is inactive. The result is cached.
 func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 	type answer struct {
 		place    space.Place
@@ -49,9 +48,9 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 // isPrivate reports whether a space is for one reservation at a time. A bed is private even in a shared dorm.
 func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
-// loadDoors returns those doors of a space that a plan mentions (see [filterPlannedDoors]): the room or bed, the dorm of a bed, and the gates
-// (shared doors) for its guests. It also returns all locks that it found on them and on other gates. A guest may pass a gate only if the
-// room or bed has a lock, unless gatesAlone is set.
+// loadDoors returns those doors of a space that a plan mentions (see [filterPlannedDoors]): the room or bed, the dorm of a bed, and the
+// gates (shared doors) for its guests. It also returns all locks that it found on them and on other gates. A guest may pass a gate only if
+// the room, bed or dorm has a lock, unless gatesAlone is set.
 func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []installedLock, error) {
 	if p.Space == nil {
 		return nil, nil, nil
@@ -78,7 +77,7 @@ func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]
 	return filterPlannedDoors(doors, gatesAlone), found, nil
 }
 
-// kindOfDoor returns the kind of a door by its id: a gate, or else a room.
+// kindOfDoor returns the kind of a door by its id: a gate, or else a room, also for a bed.
 func kindOfDoor(doorID string) Kind {
 	if strings.HasPrefix(doorID, id.Gate+"_") {
 		return Gate
@@ -156,9 +155,8 @@ func serves(g gateRow, p space.Place) bool {
 	return len(g.spaceIDs) == 0 || slices.Contains(g.spaceIDs, p.Space.ID) || p.Parent != nil && slices.Contains(g.spaceIDs, p.Parent.ID)
 }
 
-// filterPlannedDoors returns the doors that a plan mentions: those with a lock. If neither the room or bed nor its dorm has a
-// lock, the room or bed is mentioned without one. Gates are omitted if no other door takes a code, unless gatesAlone is
-// set.
+// filterPlannedDoors returns the doors that a plan mentions: those with a lock. If neither the room or bed nor its dorm has a lock, the
+// room or bed is mentioned without one. Gates are omitted if no other door takes a code, unless gatesAlone is set.
 func filterPlannedDoors(doors []Door, gatesAlone bool) []Door {
 	locked, opens := false, gatesAlone
 	for _, d := range doors {

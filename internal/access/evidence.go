@@ -21,8 +21,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Reconciler sets, changes and clears the codes on locks, in one transaction, until they match the grants (the access
-// of stays) and the other codes.
+// Reconciler sets, changes and clears the codes on locks, in one transaction, until they match the grants (the access of stays) and the
+// other codes.
 type Reconciler struct {
 	Tx   *db.Tx
 	Keys *keyring.Ring
@@ -137,8 +137,8 @@ func (rec Reconciler) assignFreeSlots(propertyID, lockID string, freed int) erro
 	return nil
 }
 
-// reconcileIfOpens reconciles a grant (the access of a stay) that waits for a slot, if it opens a door. full means that
-// the lock on the door has no free slot for it, so that other waiting grants need not be tried.
+// reconcileIfOpens reconciles a grant (the access of a stay) that waits for a slot, if it opens a door. full means that the lock on the
+// door has no free slot for it, so that other waiting grants need not be tried.
 func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, err error) {
 	doors, err := AccessibleDoors(rec.Tx, g)
 	if err != nil || !slices.ContainsFunc(doors, func(d DoorAccess) bool { return d.ID == doorID }) {
@@ -148,9 +148,8 @@ func (rec Reconciler) reconcileIfOpens(g *ent.Grant, doorID string) (full bool, 
 	return slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return d.ID == doorID && d.Reason == lock.SlotsFull }), err
 }
 
-// grantsForDoor returns conditions for the grants (the access of stays) that can open a door: those of its space and
-// its beds, or at a gate those of the spaces it serves. For a gate that serves all spaces it returns no condition,
-// which selects every grant.
+// grantsForDoor returns conditions for the grants (the access of stays) that can open a door: those of its space and its beds, or at a gate
+// those of the spaces it serves. For a gate that serves all spaces it returns no condition, which selects every grant.
 func (rec Reconciler) grantsForDoor(propertyID, doorID string) ([]predicate.Grant, error) {
 	within := []string{doorID}
 	gate, err := rec.Tx.Gate.Query().Where(entgate.PropertyID(propertyID), entgate.ID(doorID)).Only(rec.Tx.Context())

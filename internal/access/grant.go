@@ -11,8 +11,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// pinRetention is how long a PIN is kept after its window. A guest who extends the booking after check-out time keeps
-// the PIN.
+// pinRetention is how long a PIN is kept after its window. A guest who extends the booking after check-out time keeps the PIN.
 const pinRetention = 24 * time.Hour
 
 // applyRight opens, changes or ends the grant to match what the reservation may open.
@@ -32,14 +31,12 @@ func (run *stayRun) applyRight() error {
 	return nil
 }
 
-// endedByTime reports whether a grant (the access of a stay) ended because its window ended, not because the PMS ended
-// the reservation.
+// endedByTime reports whether a grant (the access of a stay) ended because its window ended, not because the PMS ended the reservation.
 func endedByTime(g *ent.Grant) bool {
 	return g != nil && g.EndedAt != nil && g.EndReason == WindowPast
 }
 
-// canReopen reports whether the grant ended by time so recently that its PIN still exists, so that it can be opened
-// again.
+// canReopen reports whether the grant ended by time so recently that its PIN still exists, so that it can be opened again.
 func (run *stayRun) canReopen() bool {
 	return endedByTime(run.grant) && run.Tx.Now().Sub(*run.grant.EndedAt) < pinRetention
 }
@@ -70,8 +67,7 @@ func (run *stayRun) ensureStayPINs() error {
 	return run.storeGrantPIN(pinID)
 }
 
-// storeGrantPIN stores in the grant pinID, the id of its shared PIN, and how many PINs were replaced. A new grant is
-// inserted.
+// storeGrantPIN stores in the grant pinID, the id of its shared PIN, and how many PINs were replaced. A new grant is inserted.
 func (run *stayRun) storeGrantPIN(pinID string) error {
 	g := run.grant
 	if run.isNew() {
@@ -124,8 +120,8 @@ func (run *stayRun) updateGrant() error {
 	return run.save(u)
 }
 
-// setSpace sets in an update the new and the previous space of the grant, and since when it has the new space. A grant
-// that had no space for a while keeps its last one as the previous space.
+// setSpace sets in an update the new and the previous space of the grant, and since when it has the new space. A grant that had no space
+// for a while keeps its last one as the previous space.
 func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	g := run.grant
 	if g.SpaceID == run.spaceID() {
@@ -183,8 +179,8 @@ func (run *stayRun) releaseIfRemoved() error {
 	return run.save(u)
 }
 
-// ReservationsOf returns the reservation id of each of some grants (the access of stays), by grant id. It omits ids
-// that are no grants of the property.
+// ReservationsOf returns the reservation id of each of some grants (the access of stays), by grant id. It omits ids that are no grants of
+// the property.
 func ReservationsOf(view *db.Tx, propertyID string, grantIDs []string) (map[string]string, error) {
 	grants, err := view.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.IDIn(grantIDs...)).All(view.Context())
 	stays := make(map[string]string, len(grants))

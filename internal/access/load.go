@@ -97,8 +97,8 @@ func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
 // maxGrants limits the grants that one run loads. Locks have slots for far fewer grants of one reservation.
 const maxGrants = 1000
 
-// loadGrants returns the latest grant (period of access) of a reservation, or nil, and its earlier grants whose codes
-// can still be on a lock. The open grant counts as the latest, even if another server's clock gave it an earlier time.
+// loadGrants returns the latest grant (period of access) of a reservation, or nil, and its earlier grants whose codes can still be on a
+// lock. The open grant counts as the latest, even if another server's clock gave it an earlier time.
 func loadGrants(tx *db.Tx, propertyID, reservationID string) (latest *ent.Grant, older []*ent.Grant, err error) {
 	rows, err := tx.Grant.Read(tx.Context(), `property_id = $1 AND reservation_id = $2
 		ORDER BY CASE WHEN released_at IS NULL THEN 0 ELSE 1 END, created_at DESC, id DESC LIMIT $3`, propertyID, reservationID, maxGrants)
@@ -133,8 +133,8 @@ func (rec Reconciler) otherGrants(g *ent.Grant) ([]*ent.Grant, error) {
 	return found, nil
 }
 
-// loadFacts loads the doors of the reservation and, if it has a grant, the codes on their locks. It returns what the
-// plan depends on so far; [stayRun.describe] adds the rest.
+// loadFacts loads the doors of the reservation and, if it has a grant, the codes on their locks. It returns what the plan depends on so
+// far; [stayRun.describe] adds the rest.
 func (run *stayRun) loadFacts() (Facts, error) {
 	doors, found, err := loadDoors(run.Tx, run.PropertyID, run.place, run.Rules.GatesAlone)
 	facts := Facts{Right: run.Right, Unplaced: run.unplaced, Doubt: run.place.Doubt, Doors: doors, Had: run.grant != nil}
@@ -158,7 +158,8 @@ func (run *Run) setDoors(doors []Door, found []installedLock) {
 	}
 }
 
-// SetDoors sets the doors that the holder may open: the doors that the locks are on. Each lock must be on a door.
+// SetDoors sets the doors that the holder may open: the doors that the locks are on. Each lock must be on a door. The locks count as
+// without a bridge.
 func (run *Run) SetDoors(locks []*ent.Lock) {
 	doors, found := make([]Door, len(locks)), make([]installedLock, len(locks))
 	for i, l := range locks {
@@ -229,8 +230,8 @@ func (run *Run) loadLocks(ids []string) error {
 	return nil
 }
 
-// markTakenOver marks the codes of the holder on private doors that another reservation now has. Such a code is
-// removed at once, even if the holder's new door does not open yet.
+// markTakenOver marks the codes of the holder on private doors that another reservation now has. Such a code is removed at once, even if
+// the holder's new door does not open yet.
 func (run *Run) markTakenOver() error {
 	var leaving []string
 	for _, h := range run.codes {
@@ -322,8 +323,8 @@ func (run *stayRun) sharesSpace() (bool, error) {
 	return n, nil
 }
 
-// departingGrants lists the open grants of stays that are in another space, or in none, but still have a code on the
-// door of this stay's space.
+// departingGrants lists the open grants of stays that are in another space, or in none, but still have a code on the door of this stay's
+// space.
 func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 	ids, err := run.Tx.Slot.Query().Where(entslot.PropertyID(run.PropertyID), entslot.DoorID(run.SpaceID), entslot.Present(true),
 		entslot.GrantIDNEQ(run.ID)).Select(entslot.FieldGrantID).Strings(run.Tx.Context())
@@ -334,8 +335,8 @@ func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 		entgrant.SpaceIDNEQ(run.SpaceID)).Order(entgrant.ByID()).All(run.Tx.Context())
 }
 
-// formerDoors loads the doors that the reservation no longer has, by id: those of the codes in held, and those whose
-// ids are in others. A door gets its Lock only if a code is desired on it.
+// formerDoors loads the doors that the reservation no longer has, by id: those of the codes in held, and those whose ids are in others. A
+// door gets its Lock only if a code is desired on it.
 func (run *stayRun) formerDoors(held []SlotCode, others []string) (map[string]Door, error) {
 	ids := others
 	for _, h := range held {

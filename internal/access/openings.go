@@ -21,7 +21,7 @@ type Opening struct {
 }
 
 // ListOpenings returns up to limit attempts to open a door with the codes or phones of a stay, newest first. Each opened the door or was
-// refused. It returns only events with ids below before: for the next page, that is the EventID of the last entry.
+// refused. It returns only events with ids below before: math.MaxInt64 for the first page, then the EventID of the last entry.
 func ListOpenings(view *db.Tx, propertyID, reservationID string, before int64, limit int) ([]Opening, error) {
 	list, err := db.ReadList(view, func(o *struct {
 		Opening

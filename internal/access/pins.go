@@ -97,7 +97,8 @@ func (c *pinSet) inUse() (all []PIN) {
 	return all
 }
 
-// ensure gives every door with a lock a PIN that the lock accepts: the shared PIN if possible, else a separate one.
+// ensure gives every door with a lock a PIN that the lock accepts: the shared PIN if possible, else a separate one. If none is possible, it
+// marks the door as impossible.
 func (c *pinSet) ensure(doors []Door) error {
 	locked := slices.DeleteFunc(slices.Clone(doors), func(d Door) bool { return !d.takesCode() })
 	if c.shared == nil && len(locked) > 0 {
@@ -150,8 +151,8 @@ func (c *pinSet) fits(d Door) (bool, error) {
 // errNoPIN means that the locks accept no PIN that is free.
 var errNoPIN = errors.New("no PIN is possible")
 
-// pinLength returns the number of digits of a PIN for these doors: the property's setting. If that is 0, it is
-// pin.Longest if nothing slows guessing at one of the doors, else pin.Shortest.
+// pinLength returns the number of digits of a PIN for these doors: the property's setting. If that is 0, it is pin.Longest if nothing slows
+// guessing at one of the doors, else pin.Shortest.
 func pinLength(setting int, doors []Door) int {
 	switch {
 	case setting > 0:
@@ -162,9 +163,8 @@ func pinLength(setting int, doors []Door) int {
 	return pin.Shortest
 }
 
-// generate generates and stores a PIN for doors. doorID is the door of a separate PIN; empty for the shared PIN. A
-// unique index reserves the digits, so that they occur only once in the property. The error is errNoPIN if none is
-// possible.
+// generate generates and stores a PIN for doors. doorID is the door of a separate PIN; empty for the shared PIN. A unique index reserves
+// the digits, so that they occur only once in the property. The error is errNoPIN if none is possible.
 func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	rules := make([]pin.Rules, len(doors))
 	for i, d := range doors {
@@ -182,8 +182,7 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	return p, nil
 }
 
-// reserve stores a PIN with its digits code. It returns true, and stores nothing, if another PIN of the property has
-// the same digits.
+// reserve stores a PIN with its digits code. It returns true, and stores nothing, if another PIN of the property has the same digits.
 func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
 	ctx := c.Tx.Context()
 	sealed, err := c.Keys.Seal(ctx, p.PropertyID, purpose(p.ID), []byte(code))
@@ -220,7 +219,7 @@ func (c *pinSet) decrypt(p *ent.Pin) (string, error) {
 	return c.digits[p.ID], nil
 }
 
-// pinAt returns the PIN for a door, the separate one or else the shared one. It returns nil if none is possible.
+// pinAt returns the PIN for a door, the separate one or else the shared one. It returns nil if none is generated or possible.
 func (c *pinSet) pinAt(doorID string) *ent.Pin {
 	if c == nil || c.impossible[doorID] {
 		return nil
@@ -265,7 +264,7 @@ func (c *pinSet) decryptAt(doorID string) (string, error) {
 	return c.decrypt(p)
 }
 
-// RevealPINs decrypts the PINs of the holder: the PIN that doors share, or "", and by door id the separate PINs.
+// RevealPINs decrypts the PINs of the holder: the PIN that doors share, or "", and by door id the separate PINs. It records no read.
 func (run *Run) RevealPINs() (shared string, own map[string]string, err error) {
 	if err := run.loadPINs(); err != nil {
 		return "", nil, err

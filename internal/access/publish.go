@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// publish emits the events and notices of a run, and reconciles the other reservations that it affects. It also notifies the subscribers of
-// [Changed], and the streams of staff if the access changed.
+// publish emits the events and notices of a run, and reconciles the other reservations that it affects. It also notifies the streams of
+// staff if the access changed, and the subscribers of [Changed] unless the grant is new.
 func (run *stayRun) publish(p Plan) error {
 	d := run.delta()
 	if err := run.appendEvents(d, p); err != nil {
@@ -93,8 +93,8 @@ func (run *stayRun) appendEvents(d Delta, p Plan) error {
 	return event.Append(run.Tx, e)
 }
 
-// eventOfStay returns the kind of the event to emit for a reservation with access, or "". unplaced means that the
-// reservation has no active space.
+// eventOfStay returns the kind of the event to emit for a reservation with access, or "". unplaced means that the reservation has no active
+// space.
 func (d Delta) eventOfStay(p Plan, unplaced bool) event.Kind {
 	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.isShut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
 	first := d.Opened || !d.HadCode

@@ -53,8 +53,8 @@ func (l *Lock) unreachable() string {
 	return ""
 }
 
-// takesCode reports whether a guest who may open this door gets a code on its lock. An offline or revoked bridge does
-// not matter: the desired code waits for the next bridge.
+// takesCode reports whether a guest who may open this door gets a code on its lock. An offline or revoked bridge does not matter: the
+// desired code waits for the next bridge.
 func (d Door) takesCode() bool { return d.Lock != nil && !d.Inactive }
 
 // SlotCode is a code of the holder on a lock: desired, or being removed.
@@ -182,8 +182,8 @@ func Reconcile(t Task) []Step {
 	return steps
 }
 
-// codeAt returns the holder's code on the lock that a door has now, or false. It includes a code that is being
-// removed: such a code is restored rather than set again, because a lock refuses the same PIN twice.
+// codeAt returns the holder's code on the lock that a door has now, or false. It includes a code that is being removed: such a code is
+// restored rather than set again, because a lock refuses the same PIN twice.
 func (t Task) codeAt(d Door) (SlotCode, bool) {
 	var back *SlotCode
 	for i, h := range t.Codes {
@@ -201,8 +201,7 @@ func (t Task) codeAt(d Door) (SlotCode, bool) {
 	return *back, true
 }
 
-// isOutdated reports whether a code must be changed: it is being removed, or has another window or PIN than it should
-// have.
+// isOutdated reports whether a code must be changed: it is being removed, or has another window or PIN than it should have.
 func (t Task) isOutdated(h SlotCode) bool {
 	return !h.Present || !h.Window.Same(t.Right.Window) || h.Later != t.Right.Later || h.PIN != t.PINAt(h.DoorID)
 }

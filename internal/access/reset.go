@@ -21,8 +21,8 @@ type GatePIN struct {
 	ID, Name, PIN string
 }
 
-// RevealPINs decrypts the PINs of a reservation, for a caller who may read them. They are empty unless the reservation
-// has access now.
+// RevealPINs decrypts the PINs of a reservation, for a caller who may read them. They are empty unless the reservation has access now. It
+// does not record the read.
 func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, error) {
 	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
@@ -56,7 +56,7 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 	return out, err
 }
 
-// PINVersion returns a text that changes with each new PIN of a reservation, or "" if the reservation has none.
+// PINVersion returns a text that changes with each new PIN of a reservation, or "" if the reservation has no access or no PIN.
 func PINVersion(view *db.Tx, propertyID, reservationID string) (string, error) {
 	ids, err := db.ReadList(view, func(id *string) []any { return []any{id} }, listPINs, propertyID, reservationID)
 	if err != nil {
@@ -78,8 +78,7 @@ func (run *stayRun) addGate(to *StayPINs, d Door) error {
 	return err
 }
 
-// loadLive loads the current access of a reservation with its doors, codes and PINs. It returns nil if the
-// reservation has no access now.
+// loadLive loads the current access of a reservation with its doors, codes and PINs. It returns nil if the reservation has no access now.
 func (rec Reconciler) loadLive(propertyID, reservationID string) (*stayRun, error) {
 	g, others, err := loadGrants(rec.Tx, propertyID, reservationID)
 	if err != nil || !isLive(g) || !g.NotAfter.After(rec.Tx.Now()) {
@@ -150,8 +149,8 @@ func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (fail
 	return failed, err
 }
 
-// resetPIN retires the PINs of all doors except the separate PINs of gates, and reports whether the reservation had a
-// PIN. The next reconciliation generates new PINs.
+// resetPIN retires the PINs of all doors except the separate PINs of gates. The next reconciliation generates new ones. It returns false,
+// and retires none, if the room or bed has no PIN.
 func (run *stayRun) resetPIN() (bool, error) {
 	own := run.mainDoor()
 	if run.pins.pinAt(own) == nil || own == "" {
@@ -171,8 +170,7 @@ func (run *stayRun) resetPIN() (bool, error) {
 	return true, nil
 }
 
-// resetKey revokes the SmartKeys issued so far. It returns false, and revokes none, if no door of the reservation has
-// a lock.
+// resetKey revokes the SmartKeys issued so far. It returns false, and revokes none, if no door of the reservation has a lock.
 func (run *stayRun) resetKey() (bool, error) {
 	if !slices.ContainsFunc(run.doors, Door.takesCode) {
 		return false, nil
@@ -180,8 +178,8 @@ func (run *stayRun) resetKey() (bool, error) {
 	return true, run.save(run.Tx.Grant.UpdateOne(run.grant).AddKeyGeneration(1))
 }
 
-// resetGates generates a new separate PIN for each gate that takes codes. It returns false if there is no such gate, or if no new PIN
-// is possible for one of them: that gate keeps its PIN.
+// resetGates generates a new separate PIN for each gate that takes codes. It returns false if there is no such gate, or if no new PIN is
+// possible for one of them: that gate and those after it keep their PINs.
 func (run *stayRun) resetGates() (bool, error) {
 	gates := slices.DeleteFunc(slices.Clone(run.doors), func(d Door) bool { return d.Kind != Gate || !d.takesCode() })
 	for _, d := range gates {

@@ -55,8 +55,8 @@ type stayRun struct {
 	report        Report
 }
 
-// Apply reconciles the locks of a reservation with its state, dates and space, and returns the resulting plan. It is
-// idempotent.
+// Apply reconciles the codes of a reservation with its state, dates and space, and returns the resulting plan. It stores the grant, the
+// PINs and the desired state of slots, and emits events and notices. It is idempotent.
 func Apply(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	run, err := Reconciler{Tx: tx, Keys: keys}.loadStay(s, r)
 	if err != nil {
@@ -81,8 +81,8 @@ func ShowPlace(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, space.Plac
 	return plan, run.place, err
 }
 
-// show returns the plan of the loaded reservation without storing anything. An open grant keeps its stored window,
-// even if the reservation now allows another one.
+// show returns the plan of the loaded reservation without storing anything. An open grant keeps its stored window, even if the reservation
+// now allows another one.
 func (run *stayRun) show() (Plan, error) {
 	if run.Right.Open && isLive(run.grant) {
 		run.Right = rightOf(run.grant, run.Tx.Now())
@@ -125,8 +125,8 @@ func (run *stayRun) spaceID() string {
 // isNew reports whether this run created the grant.
 func (run *stayRun) isNew() bool { return run.grant != nil && run.grant.ID != run.before.ID }
 
-// reconcile runs all stages that follow the decision what the reservation may open: it stores the grant, changes the
-// slots, and publishes the result.
+// reconcile runs all stages that follow the decision what the reservation may open: it stores the grant, changes the slots, and publishes
+// the result.
 func (run *stayRun) reconcile() (Plan, error) {
 	if err := run.applyRight(); err != nil {
 		return Plan{}, err

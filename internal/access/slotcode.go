@@ -38,8 +38,8 @@ func (o *installedSlot) set(s *ent.Slot) {
 	}
 }
 
-// setLock sets which door the slot's lock is on now, and whether the lock can be reached. f is that lock, or empty if
-// it is unknown.
+// setLock sets which door the slot's lock is on now, and whether the lock can be reached. f is that lock, or empty if it is unknown: the
+// code then counts as on a moved lock without a bridge.
 func (h *SlotCode) setLock(f installedLock, now time.Time) {
 	h.LockDoorID, h.LockMoved = h.DoorID, true
 	if f.lock == nil {

@@ -21,8 +21,7 @@ type Token struct {
 	Gone        bool // Gone means that all tokens have expired, or that the bridge confirmed the status list that revokes them
 }
 
-// keyLadder orders the evidence (how much is proven) for SmartKeys at a lock that the guest may open, from weakest to
-// strongest.
+// keyLadder orders the evidence (how much is proven) for SmartKeys at a lock that the guest may open, from weakest to strongest.
 var keyLadder = []slot.Evidence{slot.Planned, slot.Sent, slot.Accepted, slot.Verified, slot.Used}
 
 // rung returns how much is proven of a phone's tokens at a lock, as an index in keyLadder.
@@ -40,8 +39,8 @@ func (t Token) rung() int {
 	return 1
 }
 
-// KeyEvidence returns the evidence for SmartKeys at a lock that the guest may open, from the tokens of all phones
-// there. Without a valid token the evidence begins again at Planned, because the phone must renew its tokens.
+// KeyEvidence returns the evidence for SmartKeys at a lock that the guest may open, from the tokens of all phones there. Without a valid
+// token the evidence begins again at Planned, because the phone must renew its tokens.
 func KeyEvidence(tokens []Token) slot.Evidence {
 	most := 0
 	for _, t := range tokens {
@@ -50,8 +49,8 @@ func KeyEvidence(tokens []Token) slot.Evidence {
 	return keyLadder[most]
 }
 
-// RemainingKeyEvidence returns the evidence for SmartKeys at a lock that the guest may no longer open: Removing while
-// one may still open it, then Removed.
+// RemainingKeyEvidence returns the evidence for SmartKeys at a lock that the guest may no longer open: Removing while one may still open
+// it, then Removed, also without tokens.
 func RemainingKeyEvidence(tokens []Token) slot.Evidence {
 	if slices.ContainsFunc(tokens, func(t Token) bool { return !t.Gone }) {
 		return slot.Removing
@@ -67,9 +66,8 @@ func (f Facts) tokensAt(d Door) []Token {
 	return f.Tokens[d.Lock.ID]
 }
 
-// remainingKeysAt returns Removing while a SmartKey may still open a door that the reservation no longer has, and
-// Removed otherwise. It considers the lock that is on the door now, and the locks on which the reservation had codes
-// there.
+// remainingKeysAt returns Removing while a SmartKey may still open a door that the reservation no longer has, and Removed otherwise. It
+// considers the lock that is on the door now, and the locks on which the reservation had codes there.
 func (f Facts) remainingKeysAt(doorID string) slot.Evidence {
 	var tokens []Token
 	for lockID, at := range f.Tokens {
@@ -101,8 +99,9 @@ func (f Facts) keyOpen(d Door) slot.Evidence {
 	return KeyEvidence(f.tokensAt(d))
 }
 
-// keyClosed returns the evidence for SmartKeys at a door that the guest has no right to open now. had means that a code
-// of the reservation is or was on the door, planned means that the door will open after the check-in.
+// keyClosed returns the evidence for SmartKeys at a door that the guest has no right to open now: Removing or Removed after an access,
+// Planned before it, else None. had means that a code of the reservation is or was on the door, planned means that the door will open after
+// the check-in.
 func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 	tokens := f.tokensAt(d)
 	left := RemainingKeyEvidence(tokens)
@@ -202,9 +201,9 @@ func (f tokenFacts) token(s *ent.KeyStatus, lockID string) Token {
 	return t
 }
 
-// bridgeConfirmed reports whether the bridge of a lock confirmed the keys and the status list by which it accepts a
-// token (known), and the list that revokes it (revoked). It ignores version numbers above the issuer's own: they are
-// from before the database was restored from a backup.
+// bridgeConfirmed reports whether the bridge of a lock confirmed the keys and the status list by which it accepts a token (known), and the
+// list that revokes it (revoked). It ignores version numbers above the issuer's own: they are from before the database was restored from a
+// backup.
 func bridgeConfirmed(issuer *ent.Issuer, b *installedBridge, s *ent.KeyStatus) (known, revoked bool) {
 	if b == nil || b.keySetVersion == nil || *b.keySetVersion > issuer.KeySetVersion || b.keyListNumber > issuer.ListNumber {
 		return false, false

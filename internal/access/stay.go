@@ -1,6 +1,5 @@
-// Package access decides which doors a reservation opens, and reconciles the codes on the locks with that decision.
-// It does not import package reservation: it takes a [Stay] value, so that one transaction stores a reservation and
-// plans its access.
+// Package access decides which doors a reservation opens, and reconciles the codes on the locks with that decision. It does not import
+// package reservation: it takes a [Stay] value, so that one transaction stores a reservation and plans its access.
 package access
 
 import (

@@ -12,9 +12,8 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// installedLocksQuery replaces three queries of ent, because each change of a reservation runs it. CROSS JOIN makes
-// SQLite start from the doors and find their locks by the unique index; otherwise it would read every lock of the
-// property.
+// installedLocksQuery replaces three queries of ent, because each change of a reservation runs it. CROSS JOIN makes SQLite start from the
+// doors and find their locks by the unique index; otherwise it would read every lock of the property.
 const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 		SELECT id, id, name, space_ids FROM gates WHERE property_id = $1
 		UNION ALL SELECT CAST($2 AS VARCHAR(40)), NULL, NULL, NULL
@@ -83,8 +82,7 @@ func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
 	return f, err
 }
 
-// listOpenings starts from the few grants of a reservation. It names the property at each table, as every statement
-// must.
+// listOpenings starts from the few grants of a reservation. It names the property at each table, as every statement must.
 const listOpenings = `SELECT e.id, e.occurred_at, e.kind, e.body, COALESCE(l.name, '') FROM grants AS g
 	JOIN events AS e ON e.grant_id = g.id AND e.property_id = g.property_id
 	LEFT JOIN locks AS l ON l.id = e.subject AND l.property_id = e.property_id

@@ -17,9 +17,9 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// Expire handles what only time causes, up to limit of each: it ends access after its window, deletes PINs after
-// pinRetention, and notifies staff of late codes. It returns the number of ended grants; if that is limit, there may
-// be more. A grant that fails does not block the others.
+// Expire handles what only time causes, up to limit of each: it ends access after its window, deletes PINs after pinRetention, and notifies
+// staff of late codes. It returns the number of ended grants; if that is limit, there may be more. A grant that fails does not block the
+// others.
 func Expire(rec Reconciler, limit int) (int, error) {
 	due, err := rec.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotAfterLTE(rec.Tx.Now())).
 		Order(entgrant.ByNotAfter()).Limit(limit).All(rec.Tx.Context())
@@ -80,8 +80,8 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 	return nil
 }
 
-// lateAfter is how long a code may take to reach its lock before staff are notified. The delay has no other effect:
-// the old door of a room move still opens.
+// lateAfter is how long a code may take to reach its lock before staff are notified. The delay has no other effect: the old door of a room
+// move still opens.
 const lateAfter = 10 * time.Minute
 
 // notifyLateCodes notifies staff once of each reservation that waits for a lock longer than lateAfter, up to limit in one call.

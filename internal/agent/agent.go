@@ -83,7 +83,8 @@ func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	return b, nil
 }
 
-// Open opens the store of an enrolled bridge, without its locks. Run loads them when the driver knows them.
+// Open opens the store of an enrolled bridge, without its locks, and stores the settings of cfg. Run loads the locks when the driver knows
+// them. It fails if no bridge is enrolled in the directory, or with [ErrInUse] if one runs.
 func Open(cfg Config) (*Bridge, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System
@@ -139,8 +140,8 @@ func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run runs the bridge until ctx ends, its store fails, or the list of locks changes ([ErrLocksChanged]). It answers [AskHealth] from the
-// start, even while it waits for a program such as Zigbee2MQTT.
+// Run runs the bridge until ctx ends (then it returns nil), its store fails, or the list of locks changes ([ErrLocksChanged]). It answers
+// [AskHealth] from the start, even while it waits for a program such as Zigbee2MQTT.
 func (b *Bridge) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { b.serveHealth(ctx); return nil })
@@ -303,7 +304,8 @@ func (b *Bridge) appendEntry(e journalEntry) error {
 	return nil
 }
 
-// newEntry converts a driver's event to a journal entry. It adds the quality of this clock and the generation of the code in the event's slot.
+// newEntry converts a driver's event to a journal entry. It adds the quality of this clock and the generation of the code in the event's
+// slot.
 func (b *Bridge) newEntry(e driver.Event) journalEntry {
 	entry := journalEntry{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
 	if e.Slot != 0 {

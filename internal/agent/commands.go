@@ -100,8 +100,8 @@ func (r *commandRunner) runOnce(ctx context.Context, c command) commandRecord {
 	return rec
 }
 
-// withOutcome completes the stored record of an earlier command: without an outcome, the bridge stopped during the execution, so the outcome
-// is unknown.
+// withOutcome completes the stored record of an earlier command: without an outcome, the bridge stopped during the execution, so the
+// outcome is unknown.
 func withOutcome(rec commandRecord) commandRecord {
 	if rec.Outcome == "" {
 		rec.Outcome = outcomeUnknown

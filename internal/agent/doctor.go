@@ -31,8 +31,8 @@ const (
 	maxClockOffset = 10 * time.Second    // largest acceptable clock error; with a larger one, codes start and end noticeably late
 )
 
-// Examine makes all checks of the doctor command, except those of the locks, for the bridge with the store directory dir. It changes nothing
-// and does not disturb a running bridge.
+// Examine makes all checks of the doctor command, except those of the locks, for the bridge with the store directory dir. It changes
+// nothing and does not disturb a running bridge.
 func Examine(ctx context.Context, dir string) []Finding {
 	var out []Finding
 	out = append(out, examineFiles(dir)...)
@@ -123,8 +123,8 @@ func examineFiles(dir string) []Finding {
 	return append(out, examinePermissions("key file", filepath.Join(dir, keyFile), 0o077, "chmod 600"))
 }
 
-// examinePermissions checks that the file or directory at path exists and has no permission bit of forbidden. what is its name in the finding;
-// fix is the command that corrects the permissions, without the path.
+// examinePermissions checks that the file or directory at path exists and has no permission bit of forbidden. what is its name in the
+// finding; fix is the command that corrects the permissions, without the path.
 func examinePermissions(what, path string, forbidden fs.FileMode, fix string) Finding {
 	f := Finding{What: what, Detail: path}
 	st, err := os.Stat(path)

@@ -42,7 +42,7 @@ type Enrolment struct {
 }
 
 // Enroll exchanges a join code for a certificate and stores it. On success it deletes the rest of the store, except the driver's settings.
-// Both private keys are generated on this machine and never leave it. It returns the id that the server gave the bridge.
+// Both private keys never leave this machine. It returns the id that the server gave the bridge, or [ErrInUse] if a bridge runs.
 func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	fingerprint, err := fingerprintOf(e.JoinCode)
 	if err != nil {

@@ -23,7 +23,8 @@ type write struct {
 	turn   chan struct{} // receives a signal if this caller must commit for all waiting callers
 }
 
-// update runs change in a transaction of the store. It returns nil when the change is on the disk. Concurrent calls share one commit.
+// update runs change in a transaction of the store, possibly twice: only the last run counts. It returns nil when the change is on the
+// disk. Concurrent calls share one commit.
 func (w *groupCommit) update(change func(*bbolt.Tx) error) error {
 	own := &write{change: change, done: make(chan error, 1), turn: make(chan struct{}, 1)}
 	w.mu.Lock()
@@ -56,7 +57,8 @@ func (w *groupCommit) handOver() {
 	}
 }
 
-// commit stores the changes of all waiting callers in one commit and sends each its result. If one change fails, each is committed separately.
+// commit stores the changes of all waiting callers in one commit and sends each its result. If one change fails, each is committed
+// separately.
 func (w *groupCommit) commit(all []*write) {
 	err := w.db.Update(func(tx *bbolt.Tx) error {
 		for _, one := range all {

@@ -133,8 +133,8 @@ func (b *Bridge) lockHealth(address, model string) LockHealth {
 	return h
 }
 
-// serveHealth answers status and doctor on a Unix socket in the bridge's directory until ctx ends. If the socket cannot be created, the bridge
-// runs without it.
+// serveHealth answers status and doctor on a Unix socket in the bridge's directory until ctx ends. If the socket cannot be created, the
+// bridge runs without it.
 func (b *Bridge) serveHealth(ctx context.Context) {
 	path := filepath.Join(b.cfg.Dir, statusSocket)
 	if err := os.Remove(path); err == nil { // the socket is a leftover: no other bridge uses it, because this one holds the lock of the store
@@ -174,7 +174,7 @@ var (
 )
 
 // AskHealth asks the bridge that runs on a directory for its health, or returns [ErrNotRunning]. If a bridge has the store open but does
-// not answer, because it is starting or stopping, AskHealth retries for healthTimeout.
+// not answer, because it is starting or stopping, AskHealth retries for healthTimeout, and then returns an [ErrInUse].
 func AskHealth(ctx context.Context, dir string) (h Health, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()

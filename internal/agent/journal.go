@@ -64,7 +64,7 @@ func (s *store) appendInTx(tx *bbolt.Tx, e journalEntry) (dropped int, err error
 	return dropped, nil
 }
 
-// forEachEntry calls do with every event that the server has not stored, in order.
+// forEachEntry calls do with every event that the server has not stored, in order. Their Sequence is not set.
 func (s *store) forEachEntry(do func(journalEntry)) error {
 	return s.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(journalBucket).ForEach(func(_, v []byte) error {
@@ -96,8 +96,8 @@ func (s *store) entriesAfter(after uint64, limit int) (out []journalEntry, err e
 }
 
 // deleteAcknowledged deletes the events up to the sequence number upTo, which the server has stored. If upTo is above all numbers of this
-// store, the store was restored from a backup. Then the remaining events get new numbers above upTo, because the server ignores numbers that
-// it has seen.
+// store, the store was restored from a backup. Then the remaining events get new numbers above upTo, because the server ignores numbers
+// that it has seen.
 func (s *store) deleteAcknowledged(upTo uint64) error {
 	return s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(journalBucket)

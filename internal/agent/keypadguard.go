@@ -34,9 +34,9 @@ type guardRecord struct {
 	CheckedAt   time.Time      `json:"checkedAt,omitzero"`   // CheckedAt is when the lock last answered about its lockout
 }
 
-// keypadGuard slows down PIN guessing at one lock, also without the server. It sets the lock's own lockout and reads it back, or it pauses the
-// keypad after wrong PINs. It pauses only keypads whose lock ends the pause by itself, because a bridge that crashes must not leave guests
-// in front of a closed door. Only the guard's goroutine uses rec.
+// keypadGuard slows down PIN guessing at one lock, also without the server. It sets the lock's own lockout and reads it back, or it pauses
+// the keypad after wrong PINs. It pauses only keypads whose lock ends the pause by itself, because a bridge that crashes must not leave
+// guests in front of a closed door. Only the guard's goroutine uses rec.
 type keypadGuard struct {
 	worker     *lockWorker
 	rec        guardRecord
@@ -134,8 +134,8 @@ func (g *keypadGuard) setLockout(ctx context.Context) (next time.Duration, err e
 	return next, g.save()
 }
 
-// onWrongPIN counts a wrong PIN that was typed at the time at, and pauses the keypad if there were too many. It does nothing for a lock whose
-// keypad cannot be paused.
+// onWrongPIN counts a wrong PIN that was typed at the time at, and pauses the keypad if there were too many. It does nothing for a lock
+// whose keypad cannot be paused.
 func (g *keypadGuard) onWrongPIN(ctx context.Context, at time.Time) error {
 	if !g.worker.lock.Capabilities().KeypadPause {
 		return nil

@@ -102,8 +102,8 @@ func rpcMessage(err error) string {
 	return why
 }
 
-// connectOnce runs one session on a new connection and returns why it ended. If the certificate has expired, it renews the certificate instead
-// and returns errRenewed. Each connection resolves the server's name again.
+// connectOnce runs one session on a new connection and returns why it ended. If the certificate has expired, it renews the certificate
+// instead and returns errRenewed. Each connection resolves the server's name again.
 func (b *Bridge) connectOnce(ctx context.Context) error {
 	id := b.identity()
 	conn, leaf, err := b.connection(id)
@@ -156,8 +156,8 @@ func (id identity) leaf() (*x509.Certificate, error) {
 // the first address first.
 const shuffleAddresses = `{"loadBalancingConfig": [{"pick_first": {"shuffleAddressList": true}}]}`
 
-// connection returns a gRPC client for the server's listener for bridges, and the bridge's certificate that it shows. The client connects at
-// its first call.
+// connection returns a gRPC client for the server's listener for bridges, and the bridge's certificate that it shows. The client connects
+// at its first call.
 func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, error) {
 	config, leaf, err := id.tlsConfig(b.clock.Now)
 	if err != nil {

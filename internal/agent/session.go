@@ -48,7 +48,8 @@ func newSession(b *Bridge, conn *grpc.ClientConn, leaf *x509.Certificate) *sessi
 	return &session{bridge: b, conn: conn, leaf: leaf, pins: pinseal.Opener{Private: b.identity().SealKey}}
 }
 
-// run runs the session and returns why it ended: the stream ended, the server sent nothing for too long, or parent was cancelled.
+// run runs the session and returns why it ended: the stream ended, a message could not be handled, the server sent Drain, Goodbye or
+// nothing for too long, or parent was cancelled.
 func (s *session) run(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer s.background.Wait()
@@ -93,7 +94,8 @@ func sessionError(ctx context.Context, err error) error {
 	return err
 }
 
-// receive passes the stream's messages to the session's loop until the stream ends, and returns why it ended. It calls alive for each message.
+// receive passes the stream's messages to the session's loop until the stream ends, and returns why it ended. It calls alive for each
+// message.
 func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse], messages chan<- *lockv1.ConnectResponse, alive func()) error {
 	for {
 		m, err := stream.Recv()
@@ -151,8 +153,8 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 	return min(max(heartbeat, minHeartbeat), b.timings.silence/3), nil
 }
 
-// handleUntilEnd is the session's loop. It handles received messages and sends reports, events and a heartbeat per interval, until the session
-// ends. ended receives why the stream ended.
+// handleUntilEnd is the session's loop. It handles received messages and sends reports, events and a heartbeat per interval, until the
+// session ends. ended receives why the stream ended.
 func (s *session) handleUntilEnd(ctx context.Context, interval time.Duration, messages <-chan *lockv1.ConnectResponse, ended <-chan error) error {
 	heartbeat := time.NewTicker(interval)
 	defer heartbeat.Stop()
@@ -257,7 +259,7 @@ func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	return nil
 }
 
-// drainErrorOf returns the error that ends a session when the server asks the bridge to reconnect later.
+// drainErrorOf returns the error that ends a session when the server asks the bridge to reconnect later, after at most maxDrainWait.
 func drainErrorOf(d *lockv1.Drain) error {
 	return &drainError{min(time.Duration(d.GetReconnectAfterMs())*time.Millisecond, maxDrainWait)}
 }
@@ -273,8 +275,8 @@ func goodbyeError(g *lockv1.Goodbye) error {
 	return fmt.Errorf("the server ended the session: %s", g.GetCause())
 }
 
-// onDesiredSlots decodes the desired slots that the server sent for the lock at address, and passes them to the lock's worker. It ignores
-// an unknown lock and slots without a number or generation.
+// onDesiredSlots decodes the desired slots that the server sent for the lock at address, and passes them to the lock's worker, a PIN that
+// cannot be decrypted as an empty one. It ignores an unknown lock and slots without a number or generation.
 func (s *session) onDesiredSlots(ctx context.Context, address string, desired []*lockv1.DesiredSlot) {
 	b := s.bridge
 	o := b.workers[address]

@@ -34,8 +34,8 @@ func (s *store) settings() (settings json.RawMessage, err error) {
 	return settings, err
 }
 
-// LastSettings returns the driver settings of the last run on a directory; nil if none are stored. It returns an error if the directory has
-// no store.
+// LastSettings returns the driver settings of the last run on a directory; nil if none are stored. It fails if the directory has no store,
+// or with [ErrInUse] if a bridge runs.
 func LastSettings(dir string) (settings []byte, err error) {
 	if err := checkStored(dir); err != nil {
 		return nil, err

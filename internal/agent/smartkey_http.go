@@ -117,8 +117,8 @@ type budget struct {
 	at   time.Time
 }
 
-// spend takes one token and returns true, or returns false if there is none. The bucket holds at most burst tokens and gains perMinute tokens
-// a minute.
+// spend takes one token and returns true, or returns false if there is none. The bucket holds at most burst tokens and gains perMinute
+// tokens a minute.
 func (b *budget) spend(now time.Time, burst, perMinute float64) bool {
 	b.left = min(burst, b.left+now.Sub(b.at).Minutes()*perMinute)
 	b.at = now
@@ -192,7 +192,8 @@ func writeCBOR(w http.ResponseWriter, raw []byte) {
 }
 
 // acceptPresentation verifies a presentation that a phone sent directly, and executes its operation. It journals an opening or, within
-// limits, a refusal. Its context must not be cancelled when the phone disconnects, because a started operation must finish.
+// limits, the refusal of a key, but not a failure of the lock. Its context must not be cancelled when the phone disconnects, because a
+// started operation must finish.
 func (b *Bridge) acceptPresentation(ctx context.Context, raw []byte) smartkey.Answer {
 	p, err := smartkey.DecodePresentation(raw)
 	if err != nil {

@@ -45,8 +45,8 @@ func (r *refusals) allow(address string, now time.Time) bool {
 	return b.spend(now, doorRefusalsBurst, doorRefusalsPerMinute) && r.all.spend(now, allRefusalsBurst, allRefusalsPerMinute)
 }
 
-// reportRefusedKey journals for the server that a SmartKey was refused at a lock, with the reason in v. Refusals above the rate limit, or at
-// unknown locks, are not journaled.
+// reportRefusedKey journals for the server that a SmartKey was refused at a lock, with the reason in v. Refusals above the rate limit, or
+// at unknown locks, are not journaled.
 func (b *Bridge) reportRefusedKey(address string, v smartkey.Verdict) {
 	if _, ours := b.workers[address]; !ours {
 		return

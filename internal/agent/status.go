@@ -15,8 +15,8 @@ const (
 	lastSeenStep  = 10 * time.Minute // a status that differs only in LastSeenAt is sent at this interval
 )
 
-// markJammed records that the bolt of the lock at address is jammed, because an event or a failed unlock command reported it. The next status
-// replaces this. markJammed waits for a running status read, so that neither overwrites the other.
+// markJammed records that the bolt of the lock at address is jammed, because an event or a failed unlock command reported it. The next
+// status replaces this. markJammed waits for a running status read, so that neither overwrites the other.
 func (b *Bridge) markJammed(address string) {
 	o := b.workers[address]
 	if o == nil {
@@ -65,8 +65,8 @@ func (b *Bridge) readStatus(ctx context.Context, l driver.Lock) {
 	b.onStatus(l, was, now)
 }
 
-// onStatus reacts to a lock's status now after the status was: it passes on the offset of the lock's clock, makes the worker read slots when
-// the lock is back online, and journals a battery that became low. The caller holds the worker's statusMu.
+// onStatus reacts to a lock's status now after the status was: it passes on the offset of the lock's clock, makes the worker read slots
+// when the lock is back online, and journals a battery that became low. The caller holds the worker's statusMu.
 func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	o := b.workers[l.Address()]
 	if now.ClockOffset != nil && l.Capabilities().Schedule == slot.ScheduleWindow {
@@ -91,9 +91,9 @@ func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	}
 }
 
-// slotsToRead decides which slots to read after a change of status from was to now. If cameOnline is true, slots whose last read is at least
-// older ago must be read. After a time offline any slot may have been changed. After a short loss of only the driver's connection, recently
-// read slots are skipped, to save battery.
+// slotsToRead decides which slots to read after a change of status from was to now. If cameOnline is true, slots whose last read is at
+// least older ago must be read; 0: all. After a time offline any slot may have been changed. After a short loss of only the driver's
+// connection, recently read slots are skipped, to save battery.
 func slotsToRead(was, now driver.Status, offlineFor time.Duration) (older time.Duration, cameOnline bool) {
 	switch {
 	case was.Online || !now.Online:

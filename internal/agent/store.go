@@ -123,7 +123,8 @@ func createKey(path string) ([]byte, error) {
 	return key, errors.Join(err, f.Sync(), f.Close())
 }
 
-// sealContext returns the additional data of an encrypted value. It binds the value to its bucket and key, so that values cannot be exchanged.
+// sealContext returns the additional data of an encrypted value. It binds the value to its bucket and key, so that values cannot be
+// exchanged.
 func sealContext(bucket, key []byte) []byte { return slices.Concat(bucket, []byte{0}, key) }
 
 // putSealed encrypts v as JSON and stores it. It can only be decrypted under the same bucket and key.
@@ -263,8 +264,8 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, c
 	return l, clock, ok, err
 }
 
-// saveLock stores a lock's state after, of which before is already stored, together with journal entries. It writes nothing if the difference
-// need not survive a restart. clock is the offset with which the lock's windows were set.
+// saveLock stores a lock's state after, of which before is already stored, together with journal entries. It writes nothing if the
+// difference need not survive a restart. clock is the offset with which the lock's windows were set.
 func (s *store) saveLock(address string, before, after slot.Lock, clock time.Duration, entries ...journalEntry) error {
 	changed := changedSlots(before, after)
 	if len(changed) == 0 && len(entries) == 0 && isHarmless(before.Op) && isHarmless(after.Op) && before.Fence.Equal(after.Fence) {

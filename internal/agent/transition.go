@@ -20,8 +20,8 @@ type transition struct {
 	wake    time.Duration  // wait until the state must be advanced again
 }
 
-// applyEvents advances the lock's state by the events. It collects in t what follows: an operation, reports, journal entries and the next
-// wake-up. It changes nothing else.
+// applyEvents advances the lock's state by the events; without events, time passes. It collects in t what follows: an operation, reports,
+// journal entries and the next wake-up. It changes nothing else.
 func (w *lockWorker) applyEvents(t *transition, events []slot.Event) {
 	now, clockError := w.bridge.clock.Now(), w.bridge.clockError()
 	if len(events) == 0 { // only slot.Step computes the next wake-up
@@ -49,8 +49,8 @@ func (w *lockWorker) applyEvents(t *transition, events []slot.Event) {
 	}
 }
 
-// quickRead starts a read before the transition that requested it is stored. This is safe, because a read changes nothing at the lock. If
-// the lock answers at once, one write stores both the transition and the result.
+// quickRead starts the read that t requests, if any, before t is stored. This is safe, because a read changes nothing at the lock. If the
+// lock answers within quickReadWait, t gets the result, and one write stores both. A later result arrives in w.results.
 func (w *lockWorker) quickRead(ctx context.Context, t *transition) {
 	if t.start == nil || t.start.Kind != slot.OpRead {
 		return

@@ -25,8 +25,8 @@ func (e codeUse) entries() []journalEntry {
 	return []journalEntry{e.entry}
 }
 
-// reportEndedCode answers the event handler that waits for the use. It sends the id of the one-time code that the opening used up, or "".
-// before and after are the lock's states around the use.
+// reportEndedCode answers the event handler that waits for the use: it sends the id of the one-time code that the opening used up, or "".
+// before and after are the lock's states around the use. It does nothing for the zero codeUse.
 func (e codeUse) reportEndedCode(before, after slot.Lock) {
 	if e.done == nil {
 		return
@@ -40,7 +40,8 @@ func (e codeUse) reportEndedCode(before, after slot.Lock) {
 }
 
 // onCodeUsed handles the event e that the code in a slot opened the lock of w. The worker journals it and ends a one-time code in the same
-// write, so that a power cut leaves both or neither. Then the code ends on the bridge's other locks.
+// write, so that a power cut leaves both or neither. Then the code ends on the bridge's other locks. If ctx ends before the worker receives
+// the event, onCodeUsed only journals it.
 func (b *Bridge) onCodeUsed(ctx context.Context, w *lockWorker, e driver.Event) error {
 	use := codeUse{slot: e.Slot, entry: b.newEntry(e), done: make(chan string, 1)}
 	select {
@@ -64,8 +65,8 @@ func (b *Bridge) onCodeUsed(ctx context.Context, w *lockWorker, e driver.Event) 
 	return nil
 }
 
-// loadUsedCodes restores at the start which one-time codes were used. It finds them in the records of slots, and in the journal, which may
-// contain a use that arrived while the bridge was stopping.
+// loadUsedCodes restores at the start which one-time codes were used, and ends them at all locks. It finds them in the records of slots,
+// and in the journal, which may contain a use that arrived while the bridge was stopping.
 func (b *Bridge) loadUsedCodes() error {
 	for _, w := range b.workers {
 		b.usedCodes.addFrom(w.state)
@@ -101,7 +102,7 @@ func (w *lockWorker) applyUsedCodes(used []string) error {
 	return w.bridge.store.writeLock(w.lock.Address(), state, changed, w.savedOffset)
 }
 
-// maxUsedCodes bounds how many used codes are kept in addition to those in slots.
+// maxUsedCodes is the maximum number of ids in usedCodes. The records of slots keep theirs even beyond it.
 const maxUsedCodes = 4096
 
 // usedCodes are the ids of one-time codes that were used at any lock of the bridge. No other lock may accept them. They are stored with the
@@ -111,7 +112,7 @@ type usedCodes struct {
 	codes []string // ids of one-time codes, oldest first
 }
 
-// add adds the id of a used code. If too many are kept, it forgets the oldest.
+// add adds the id of a used code, if it is not there yet. At maxUsedCodes, it forgets the oldest id.
 func (s *usedCodes) add(code string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -46,7 +46,7 @@ func wireStatus(s lockStatus) *lockv1.LockStatus {
 	return out
 }
 
-// wireObservedSlot converts what the bridge observed in slot number to protobuf.
+// wireObservedSlot converts what the bridge observed in slot number to protobuf. An empty result becomes OK.
 func wireObservedSlot(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 	result := o.Result
 	if result == "" {
@@ -73,8 +73,8 @@ func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots 
 	return m
 }
 
-// decodeDesiredSlot decodes a desired slot of the lock at address and decrypts its PIN with pins. If that fails, it returns an error and the
-// slot with an empty PIN; the slot rules refuse it, so that the server gets an error result.
+// decodeDesiredSlot decodes a desired slot of the lock at address and decrypts its PIN with pins. If the PIN cannot be decrypted, it
+// returns an error and the slot with an empty PIN; the slot rules refuse it, so that the server gets an error result.
 func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
 		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOwn: d.GetClaimed(),

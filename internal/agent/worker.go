@@ -60,8 +60,8 @@ type lockWorker struct {
 	savedOffset   time.Duration // stored offset of the lock's clock
 }
 
-// newLockWorker creates the worker of a lock from its stored state, and puts the state into the outbox. A lock that is new to the bridge
-// gets an empty state. r is the radio that the lock shares with others.
+// newLockWorker creates the worker of a lock from its stored state, and puts the state into the outbox. For a lock that is new to the
+// bridge, it stores an empty state. r is the radio that the lock shares with others.
 func newLockWorker(b *Bridge, l driver.Lock, r radio) (*lockWorker, error) {
 	caps := l.Capabilities()
 	w := &lockWorker{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxSize), uses: make(chan codeUse), results: make(chan slot.Event, 1),
@@ -129,8 +129,8 @@ func (w *lockWorker) run(ctx context.Context) error {
 	}
 }
 
-// onAnswer completes ev, the result of the running operation of state, before it is applied. It adds a retry delay if the operation is likely
-// to fail again.
+// onAnswer completes ev, the result of the running operation of state, before it is applied: it adds a retry delay if the operation is
+// likely to fail again. It also records that no call runs now, and when a slot was read.
 func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 	w.busy = false
 	op := state.Op
@@ -142,8 +142,8 @@ func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 	return ev
 }
 
-// slotsToVerify returns an event for each slot to read again: those that hold a code, as far as the bridge knows, and whose last read is at
-// least older ago.
+// slotsToVerify returns an event for each slot to read again: those with a code of the server, as far as the bridge knows, that were not
+// read for the time older, or never since the bridge started.
 func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
 	now := w.bridge.clock.Now()
 	for _, s := range w.state.Slots {
@@ -155,8 +155,8 @@ func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
 	return events
 }
 
-// alteredEvents returns a ChangedAtLock event for each slot that holds a code or is being set. It is used when any slot may have been changed
-// at the lock.
+// alteredEvents returns a ChangedAtLock event for each slot that holds a code of the server or is being set. It is used when any slot may
+// have been changed at the lock.
 func (w *lockWorker) alteredEvents() (events []slot.Event) {
 	for _, s := range w.state.Slots {
 		if s.Content.Kind == slot.Own || s.Number == w.state.Op.Slot && w.state.Op.Kind == slot.OpSet {
@@ -166,8 +166,9 @@ func (w *lockWorker) alteredEvents() (events []slot.Event) {
 	return events
 }
 
-// advance applies events to the lock's state, stores the result with the journal entries in one write, and only then acts. A waiting result of
-// a call is applied first, because otherwise the events could time out the call.
+// advance applies events to the lock's state, stores the result with the journal entries in one write, and only then reports it and starts
+// the next call, except for a quickRead. An error changes nothing. It applies a waiting result of a call first, because otherwise the
+// events could time out the call.
 func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries ...journalEntry) error {
 	before := w.state
 	select {
@@ -200,8 +201,8 @@ func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries .
 	return nil
 }
 
-// startCall makes the call of op to the lock in the background; the result arrives in w.results. once is the id of the one-time code that the
-// call sets, or "".
+// startCall makes the call of op to the lock in the background; the result arrives in w.results. once is the id of the one-time code that
+// the call sets, or "".
 func (w *lockWorker) startCall(ctx context.Context, op slot.Op, once string) {
 	w.busy = true
 	go w.runCall(ctx, op, once, w.clock.appliedOffset())
@@ -217,8 +218,8 @@ func (w *lockWorker) save(before, after slot.Lock, entries []journalEntry) error
 	return w.bridge.store.writeLock(w.lock.Address(), after, changedSlots(before, after), offset, entries...)
 }
 
-// runCall makes one call to the lock and always sends its result. It does not set a one-time code that was used at another lock while the
-// call waited for the radio; the result is then Busy. offset is the lock's clock minus the bridge's.
+// runCall makes one call to the lock and always sends its result. The result is Busy, without a call, if the radio is not free in time, or
+// if the one-time code to set was used at another lock in the meantime. offset is the lock's clock minus the bridge's.
 func (w *lockWorker) runCall(ctx context.Context, op slot.Op, once string, offset time.Duration) {
 	ctx, cancel := context.WithDeadline(ctx, op.ExpiresAt)
 	defer cancel()
@@ -246,14 +247,14 @@ func (w *lockWorker) onResult(ctx context.Context, r slot.Result) {
 	}
 }
 
-// acquireRadio waits for the radio. It returns false when so little time is left that the call could take effect after the end of op.
+// acquireRadio waits for the radio. It returns false if ctx ends, or if too little time is left for the call to take effect before op ends.
 func (w *lockWorker) acquireRadio(ctx context.Context, op slot.Op) bool {
 	latest, cancel := context.WithDeadline(ctx, op.ExpiresAt.Add(-w.lifetime))
 	defer cancel()
 	return w.radio.acquire(latest)
 }
 
-// callLock makes the driver call for op. offset is the lock's clock minus the bridge's. For a read, present and pin are what the slot holds.
+// callLock makes the driver call for op. offset is the lock's clock minus the bridge's. After a read, present and pin are what it returned.
 func (w *lockWorker) callLock(ctx context.Context, op slot.Op, offset time.Duration) (a driver.Answer, present bool, pin slot.PIN) {
 	switch op.Kind {
 	case slot.OpSet:
@@ -272,7 +273,8 @@ func (w *lockWorker) callLock(ctx context.Context, op slot.Op, offset time.Durat
 
 // checkDuplicate replaces the answer a if the lock refused a code as duplicate. A lock also refuses a code that it has stored itself a
 // moment ago, for example if its answer was lost. So checkDuplicate reads or clears the slot, because the bridge must not forget a code
-// that the lock holds. It answers OK if the slot holds the code, and NotConfirmed if that is not known.
+// that the lock holds. It answers OK if the slot holds the code, NotConfirmed if that is not known, and otherwise a. It does nothing for
+// op.Replace.
 func (w *lockWorker) checkDuplicate(ctx context.Context, op slot.Op, a driver.Answer) driver.Answer {
 	if op.Kind != slot.OpSet || a.Result != slot.Duplicate || op.Replace { // with Replace, the bridge clears the slot anyway
 		return a

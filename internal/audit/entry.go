@@ -1,5 +1,5 @@
-// Package audit keeps a log for each property of the calls that changed or revealed something, or tried to. The entries form a chain of keyed
-// hashes, so that a changed, deleted or moved entry is found.
+// Package audit keeps a log for each property of the calls that changed or revealed something, or tried to. The entries form a chain of
+// keyed hashes, so that a changed, deleted or moved entry is found.
 package audit
 
 import (

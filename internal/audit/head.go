@@ -35,7 +35,8 @@ func emptyHead(propertyID string) head {
 	return head{propertyID: propertyID, hash: []byte{}, cutHash: []byte{}}
 }
 
-// loadHead returns the head of a property, marked as damaged if its keyed hash is wrong. If none is stored, see replaceHead.
+// loadHead returns the head of a property, marked as damaged if its keyed hash is wrong. If none is stored, it returns a damaged one, or an
+// empty one for an old property: see replaceHead.
 func loadHead(tx *db.Tx, keys *keyring.Ring, propertyID string) (head, error) {
 	row, err := tx.AuditHead.Query().Where(audithead.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

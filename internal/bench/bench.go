@@ -113,8 +113,7 @@ func ratio(a, b float64) float64 {
 	return a / b
 }
 
-// quantile returns the q-quantile of unordered values, such as their median for 0.5 and their maximum for 1. It returns 0 if there are
-// none.
+// quantile returns the q-quantile of unordered values, such as the median for 0.5 and the maximum for 1, or 0 if there are none.
 func quantile(values []float64, q float64) float64 {
 	if len(values) == 0 {
 		return 0

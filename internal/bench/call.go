@@ -87,8 +87,7 @@ func newCaller(in io.WriteCloser, out io.Reader) *caller {
 	return &caller{in: in, calls: json.NewEncoder(in), got: json.NewDecoder(out)}
 }
 
-// call calls a method of the process and waits. It decodes the result into reply, a pointer. The error is that of the method or of the
-// pipe.
+// call calls a method of the process and waits. It decodes the result into reply, a pointer. The error is the method's or the pipe's.
 func (c *caller) call(method string, args, reply any) error {
 	raw, err := json.Marshal(args)
 	if err != nil {

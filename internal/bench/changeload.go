@@ -181,7 +181,7 @@ func newRESTLoad(w World, clients int) *changeLoad {
 // clientsPerConnection is how many clients share one gRPC connection.
 const clientsPerConnection = 16
 
-// newGRPCLoad returns a load that sends changes over gRPC.
+// newGRPCLoad returns a load that sends changes over gRPC. clientsPerConnection clients share a connection. A call fails after 30 seconds.
 func newGRPCLoad(w World, clients int) (*changeLoad, error) {
 	var conns []*grpc.ClientConn
 	d := &changeLoad{clients: clients, close: func() error {

@@ -17,8 +17,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Fill stores count reservations, whose PMS ids are old-1, old-2 and so on, as copies of the template reservations. It writes to the
-// database directly, because a million reservations through the server would take an hour.
+// Fill stores count reservations, whose PMS ids are old-1, old-2 and so on, as copies of the template reservations, which must exist. It
+// writes to the database directly, because a million reservations through the server would take an hour.
 func (p *worldPart) Fill(count int, _ *None) (err error) {
 	var keys *keyring.Ring
 	path := (&url.URL{Path: filepath.Join(p.dir, "data", "latchkey.db")}).EscapedPath()

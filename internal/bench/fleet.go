@@ -99,8 +99,7 @@ func (b Fleet) result(baseline, product *fleet, commit float64) *Result {
 	return r.finish()
 }
 
-// connectBridges connects the bridges and measures the server's memory per bridge. The first warmUpBridges do not count. They stay
-// connected.
+// connectBridges connects the bridges and measures the server's memory per bridge, without the first warmUpBridges, which stay connected.
 func (f *fleet) connectBridges(ctx context.Context, tickets []ticket) error {
 	f.simFleet = newSimFleet()
 	if err := f.simFleet.connectAll(ctx, tickets[:warmUpBridges]); err != nil {

@@ -165,7 +165,7 @@ func (p *latencyWorld) push(ctx context.Context, id string, fields map[string]an
 }
 
 // awaitStatus waits until the access plan of a stay has the status and the codes at all its doors are verified or removed. Then no work is
-// left when the next stay begins.
+// left when the next stay begins. It fails after 30 seconds.
 func (p *latencyWorld) awaitStatus(ctx context.Context, id, status string) error {
 	return p.world.Await(ctx, "the locks of "+id+" settle", func(ctx context.Context) (bool, error) {
 		a, err := p.world.PMS.Do(ctx, http.MethodGet, "/v1/reservations/find?extend=access&pmsId="+id, nil)

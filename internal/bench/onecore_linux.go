@@ -10,7 +10,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// useOneCore restricts all threads of this process to its last core. New threads inherit the restriction.
+// useOneCore restricts all threads of this process to its last core, also new threads, and sets GOMAXPROCS to 1.
 func useOneCore() error {
 	runtime.GOMAXPROCS(1)
 	var set unix.CPUSet

@@ -98,9 +98,8 @@ func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
 	return r.finish(), nil
 }
 
-// browse lets every guest open a page and the static page in turn, with pauses, for a round. It calls open for each guest and turn; open
-// opens the static page at odd turns. browse returns the milliseconds of each page. A guest stops at the first error; errs joins the
-// errors.
+// browse lets every guest call open with rising turns, at intervals of half b.Pause, for b.Span. open opens a page at even turns and the
+// static page at odd ones. browse returns the milliseconds of both. A guest stops at the first error; errs joins the errors.
 func (b Pages) browse(ctx context.Context, open func(ctx context.Context, guest, turn int) (float64, error)) (pages, static []float64, errs error) {
 	ctx, cancel := context.WithTimeout(ctx, b.Span+30*time.Second)
 	defer cancel()

@@ -75,8 +75,7 @@ func (p *part) stop() error {
 	return p.command.Wait()
 }
 
-// RunPart is the main function of a process that a benchmark has started. name is its role. RunPart serves calls until in ends, and then
-// closes the role.
+// RunPart is the main function of a process with the role name. It serves calls until in ends, and then closes the role.
 func RunPart(name string, in io.Reader, out io.WriteCloser) (err error) {
 	roles := map[string]func() role{
 		"world":  func() role { return &worldPart{} },
@@ -161,7 +160,7 @@ func (p *process) Profile(path string, _ *None) (err error) {
 	return pprof.StartCPUProfile(p.profile)
 }
 
-// profile writes a CPU profile of this process to a file until end is called. It does nothing if file is "" or wanted is false.
+// profile writes a CPU profile of this process to a file until end is called. If file is "" or wanted is false, neither does anything.
 func profile(file string, wanted bool) (end func() error, err error) {
 	if file == "" || !wanted {
 		return func() error { return nil }, nil

@@ -107,7 +107,7 @@ func (s *restartableServer) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// kill kills the server as kill -9 does.
+// kill kills the server as kill -9 does, and waits for its end.
 func (s *restartableServer) kill() {
 	_ = s.part.command.Process.Kill()
 	_ = s.part.command.Wait()

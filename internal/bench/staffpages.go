@@ -136,7 +136,8 @@ func (b StaffPages) result(pages []*staffPage, least []float64, live liveResult)
 	return r.finish()
 }
 
-// open opens every page b.Samples times, and the static page after each. It returns the milliseconds of the static page.
+// open opens every page b.Samples times, and the static page after each. It adds the times to the pages, and returns those of the static
+// page in milliseconds.
 func (b StaffPages) open(ctx context.Context, w *staffWorld, baseline *static, pages []*staffPage) (least []float64, err error) {
 	for range b.Samples {
 		for _, p := range pages {

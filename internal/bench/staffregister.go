@@ -16,7 +16,8 @@ import (
 // staffForms is the number of guests in house who filled in the form of the guest register.
 const staffForms = 200
 
-// fillRegister makes guests fill in their form, as after a search by the QR code at the door. The PMS starts their stays afterwards.
+// fillRegister sets the register's rule to that of Spain, and makes up to staffForms guests fill in their form, as after a search by the QR
+// code at the door. Their stays remain confirmed: the caller starts them.
 func (w *staffWorld) fillRegister(ctx context.Context, rooms int) error {
 	rule := "ES"
 	settings := &propertyv1.UpdateCheckInSettingsRequest{Settings: &propertyv1.CheckInSettingsChange{Rule: &rule}}

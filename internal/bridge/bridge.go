@@ -80,8 +80,7 @@ func List(tx *db.Tx, propertyID string) ([]*ent.Bridge, error) {
 // Count has the number of enrolled bridges of a property, and how many of them are online.
 type Count struct{ All, Online int }
 
-// CountByProperty counts the enrolled bridges of each of the properties. Revoked bridges do not count. Properties without bridges have no
-// entry.
+// CountByProperty counts the enrolled bridges of the properties, without revoked ones. Properties without bridges have no entry.
 func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, error) {
 	rows, err := view.Bridge.Query().Where(entbridge.PropertyIDIn(propertyIDs...), entbridge.EpochGT(0), entbridge.RevokedAtIsNil()).All(view.Context())
 	if err != nil {
@@ -98,8 +97,7 @@ func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, erro
 	return counts, nil
 }
 
-// OnLinkLost is called when a bridge and its locks become unreachable. Callers pass lock.MarkLinksLost, because this package cannot import
-// package lock.
+// OnLinkLost is called when a bridge and its locks become unreachable: lock.MarkLinksLost, which this package cannot import.
 type OnLinkLost func(tx *db.Tx, bridgeID, reason string) error
 
 // Revoke revokes a bridge and its join code, and ends its session. It does nothing if the bridge is already revoked. The codes remain on
@@ -145,8 +143,8 @@ func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost OnLinkLost,
 	return next, lost(tx, was.ID, string(why))
 }
 
-// MaxSilence is the age of the last heartbeat at which a bridge counts as offline, even if it is online according to its row, because its node
-// may have crashed. It is three heartbeats of 15 s plus 15 s for the write.
+// MaxSilence is the age of the last heartbeat at which a bridge counts as offline, even if it is online according to its row, because its
+// node may have crashed. It is three heartbeats of 15 s plus 15 s for the write.
 const MaxSilence = time.Minute
 
 // Link are the columns of a bridge's row from which follows whether it is online.
@@ -173,8 +171,8 @@ func (l Link) IsOnline(now time.Time) bool {
 // short enough to carry out the command before MaxDeadline.
 const MoveTimeout = 8 * time.Second
 
-// IsMoving reports whether the bridge should have a session again soon: its node, which is shutting down, asked it to move to another node at
-// most MoveTimeout ago.
+// IsMoving reports whether the bridge should have a session again soon: its node, which is shutting down, asked it at most MoveTimeout ago
+// to move to another node.
 func (l Link) IsMoving(now time.Time) bool {
 	return !l.Online && l.RevokedAt == nil && l.OfflineReason == string(ShuttingDown) && l.LinkAt != nil && now.Sub(*l.LinkAt) <= MoveTimeout
 }
@@ -185,7 +183,8 @@ type Location struct {
 	Moving bool   // Moving means that the bridge has no session but should have one again soon
 }
 
-// Locate returns which node has the session of a bridge at the time now, so that a command for the bridge can be sent there.
+// Locate returns which node has the session of a bridge at the time now, so that a command for the bridge can be sent there. A bridge that
+// is offline is no error.
 func Locate(tx *db.Tx, propertyID, bridgeID string, now time.Time) (Location, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil {

@@ -49,8 +49,7 @@ type storedCA struct {
 	Cert []byte `json:"cert"` // certificate, X.509 in DER
 }
 
-// LoadOrCreateCA loads the CA of this installation from the database, or creates and stores it at the first start. keys encrypts its private
-// key.
+// LoadOrCreateCA loads the CA of this installation from the database, or creates and stores it at the first start. keys encrypts its key.
 func LoadOrCreateCA(tx *db.Tx, keys *keyring.Ring) (*CA, error) {
 	ctx := tx.Context()
 	row, err := tx.Secret.Get(ctx, caSecret)
@@ -155,8 +154,7 @@ func (ca *CA) ServerCertificate(now time.Time) (tls.Certificate, error) {
 	return tls.Certificate{Certificate: [][]byte{der, ca.cert.Raw}, PrivateKey: key, Leaf: leaf}, err
 }
 
-// bridgeCertificate signs the certificate, in DER, with which a bridge authenticates itself. It is for the bridge's public key and valid
-// for 30 days from now.
+// bridgeCertificate signs the certificate, in DER and valid for 30 days from now, with which a bridge with the public key authenticates.
 func (ca *CA) bridgeCertificate(propertyID, bridgeID string, public crypto.PublicKey, now time.Time) ([]byte, error) {
 	return ca.sign(&x509.Certificate{
 		Subject: pkix.Name{CommonName: bridgeID}, URIs: []*url.URL{Identity{propertyID, bridgeID}.url()},

@@ -72,7 +72,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost OnLin
 
 // RenewCertificate issues the next certificate of the bridge that who names. request is a PKCS #10 request for the same key or a new one,
 // shown the hash of the key in the caller's present certificate. The old key stays valid until the bridge uses the new one, so that a lost
-// answer does not lock the bridge out.
+// answer does not lock the bridge out. It fails for a revoked bridge and an unknown key.
 func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []byte) (*Enrolment, error) {
 	csr, err := parseRequest(request)
 	if err != nil {
@@ -114,7 +114,7 @@ func authenticate(tx *db.Tx, who Identity, shown []byte) (*ent.Bridge, error) {
 
 var errNotAuthenticated = fault.New(fault.Denied, fault.InvalidCredentials, "this bridge is revoked, or was enrolled again with another key; enrol it with a new join code")
 
-// RenewalDue reports whether two thirds of the lifetime of a bridge's certificate have passed.
+// RenewalDue reports whether two thirds of the lifetime of a bridge's newest certificate have passed; false if it never had one.
 func RenewalDue(br *ent.Bridge, now time.Time) bool {
 	return br.CertificateExpiresAt != nil && now.After(br.CertificateExpiresAt.Add(-certificateLife/3))
 }

@@ -26,9 +26,10 @@ type Hello struct {
 // ErrSuperseded is returned for every write of a session whose epoch is no longer the bridge's current epoch. The write had no effect.
 var ErrSuperseded = errors.New("another session of this bridge has begun, or the bridge was revoked")
 
-// Advance authenticates a bridge by its certificate at the start of a session, gives it the next epoch by compare-and-set, and marks it
-// online. It notifies staff if two machines use the bridge's identity. who and shown are the identity and the key hash in the certificate.
-// It returns the bridge's row before and after. After the commit, writes of older sessions of the bridge fail with ErrSuperseded.
+// Advance authenticates a bridge by its certificate at the start of a session, gives it the next epoch, and marks it online. It notifies
+// staff if two machines use the bridge's identity. who and shown are the identity and the key hash in the certificate. A bridge that uses
+// its new key loses the old one. Advance returns the bridge's row before and after. After the commit, writes of older sessions of the
+// bridge fail with ErrSuperseded. Advance itself returns it if another session or a revocation comes first.
 func Advance(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.Bridge, err error) {
 	ctx := tx.Context()
 	br, err := authenticate(tx, who, shown)
@@ -65,8 +66,8 @@ func orSuperseded(err error) error {
 	return ErrSuperseded
 }
 
-// InSession loads a bridge for a write in the session that epoch identifies. It returns ErrSuperseded if that is no longer the current session of
-// the bridge, or if the bridge is revoked.
+// InSession loads a bridge for a write in the session that epoch identifies. It returns ErrSuperseded if that is no longer the bridge's
+// current session, or if the bridge is revoked.
 func InSession(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -106,7 +107,8 @@ func CurrentEpoch(tx *db.Tx, bridgeID string) (epoch int64, revoked bool, err er
 const maxBootID = 31
 
 // updateBootHistory adds the boot id of a new session to record, which holds the last two boot ids, the newer first, separated by a blank.
-// returned is true if boot equals the older one, which means that two machines share one identity.
+// An empty boot, or one equal to the newer id, changes nothing. returned is true if boot equals the older one, which means that two
+// machines share one identity.
 func updateBootHistory(record, boot string) (next string, returned bool) {
 	boot = strings.ReplaceAll(boot, " ", "_")
 	boot = boot[:min(len(boot), maxBootID)]

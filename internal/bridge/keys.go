@@ -17,7 +17,7 @@ const Changed db.Topic = "bridge.changed"
 // changed.
 const KeysChanged = "keys"
 
-// NotifyLock notifies a bridge's session that the desired slots of a lock changed.
+// NotifyLock notifies a bridge's session, after the commit, that the desired slots of a lock changed.
 func NotifyLock(tx *db.Tx, bridgeID, lockID string) { tx.Notify(Changed, bridgeID+" "+lockID) }
 
 // NotifyLink notifies the streams of staff that the connection of a bridge has changed, and with it the state of its locks.
@@ -33,7 +33,7 @@ const NoSmartKeys = -1
 type InstalledKeys struct{ Version, List int64 }
 
 // StoreInstalledKeys stores the versions of SmartKey keys and status list that a bridge reports in its session with the epoch. It returns
-// ErrSuperseded if the session has been replaced.
+// ErrSuperseded if the session has been replaced or the bridge revoked.
 func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys) error {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).
 		SetKeySetVersion(k.Version).SetKeyListNumber(k.List).Save(tx.Context())

@@ -31,7 +31,7 @@ const (
 // Error implements error. A cause is used as an error when the decoder of a stream panics.
 func (c cause) Error() string { return "the session ended: " + string(c) }
 
-// offlineReason returns the reason that is stored in the bridge's row when its session ends with this cause.
+// offlineReason returns the reason that is stored in the bridge's row when its session ends with this cause; by default Disconnected.
 func (c cause) offlineReason() bridge.OfflineReason {
 	switch c {
 	case revoked:
@@ -78,7 +78,7 @@ func causeOf(err error) (cause, bool) {
 	return storeFailed, true
 }
 
-// rpcError converts a domain error to the gRPC status of a unary call.
+// rpcError converts a domain error to the gRPC status of a unary call. An error that is no fault becomes Internal, without its text.
 func rpcError(err error) error {
 	f, ok := fault.Of(err)
 	if !ok {

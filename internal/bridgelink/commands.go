@@ -108,7 +108,8 @@ func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 	return why
 }
 
-// expireCommands ends sent commands whose result did not arrive in time.
+// expireCommands ends sent commands whose result did not arrive within resultGrace after their deadline, and those that the sender skipped
+// because they were late.
 func (s *session) expireCommands(now time.Time) {
 	for id, c := range s.pending {
 		if now.Before(c.deadline.Add(s.node.cfg.timings.resultGrace)) && !c.expired.Load() {
@@ -137,8 +138,8 @@ func (s *session) endWithoutReport(c *command) {
 	c.reply(done, nil)
 }
 
-// cleanUp runs when an open session ends. It fails the waiting commands and greeting requests, and marks the bridge offline in the
-// database.
+// cleanUp runs when an open session ends. It refuses the waiting commands and greeting requests, ends sent commands without their reports,
+// and marks the bridge offline in the database.
 func (s *session) cleanUp(ended cause) {
 	s.mailbox.end(ended)
 	s.greetings.close()

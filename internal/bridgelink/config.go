@@ -30,14 +30,14 @@ const (
 	maxMessage  = 1 << 20 // bytes of one message
 )
 
-// Config is what a Node needs. Logger, OnEvidence, Metrics, Name and Clock may be zero.
+// Config is what a Node needs. Logger, OnEvidence, Metrics, Name, Clock and Intervals may be zero.
 type Config struct {
 	DB     *db.DB
 	Keys   *keyring.Ring
 	CA     *bridge.CA
 	Bus    *bus.Bus
 	Logger *slog.Logger
-	// OnEvidence is called with every slot whose evidence changed, in the transaction that stores the change.
+	// OnEvidence is called with every slot whose evidence changed, in the transaction that stores the change. Its error rolls that back.
 	OnEvidence func(tx *db.Tx, learned []lock.EvidenceChange) error
 	Metrics    prometheus.Registerer
 	// Name identifies the node; random if empty.

@@ -23,8 +23,9 @@ const (
 	keysMissing = "unready"
 )
 
-// Greet asks a bridge for a greeting, the message that a phone needs to use a SmartKey. node is the bridge's node according to its row,
-// or "" if the bridge is offline. If the bridge moves to another node meanwhile, Greet asks again there.
+// Greet asks a bridge for a greeting, the message that a phone needs to use a SmartKey. node is the bridge's node according to its row, or
+// "" if the bridge is offline. If the bridge moves to another node meanwhile, Greet asks again there. It fails if the bridge is offline,
+// has no SmartKeys, or does not answer within greetingTimeout, and if too many requests wait.
 func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, greetingTimeout+time.Second)
 	defer cancel()
@@ -213,7 +214,8 @@ func (s *session) sendGreetingRequests(now time.Time) {
 	}
 }
 
-// onGreeting passes a greeting from the bridge to the caller that waits for it. It checks only the size: the phone verifies the greeting.
+// onGreeting passes a greeting from the bridge to the caller that waits for it, or errNoGreeting if its size is wrong. It does not verify
+// the greeting, which the phone does.
 func (s *session) onGreeting(g *lockv1.Greeting) {
 	if len(g.Greeting) == 0 || len(g.Greeting) > 256 {
 		s.greetings.answer(g.Id, greetingResult{err: errNoGreeting})

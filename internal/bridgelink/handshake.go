@@ -36,7 +36,7 @@ func newQueuedTLS(config *tls.Config, handshakes *limiter) queuedTLS {
 	return queuedTLS{credentials.NewTLS(config), handshakes}
 }
 
-// ServerHandshake implements credentials.TransportCredentials. It releases the limiter in any case.
+// ServerHandshake implements credentials.TransportCredentials. When it returns, also with an error, the limiter is released.
 func (c queuedTLS) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	h := &handshake{Conn: raw, limiter: c.limiter}
 	defer h.release()

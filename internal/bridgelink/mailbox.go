@@ -78,7 +78,7 @@ func (b *mailbox) end(why cause) {
 	b.notify()
 }
 
-// setDrainAt sets the time at which the session disconnects its bridge.
+// setDrainAt sets the time from which the session disconnects its bridge, as soon as no sent command waits for its result.
 func (b *mailbox) setDrainAt(at time.Time) {
 	b.mu.Lock()
 	b.drainAt = at
@@ -140,10 +140,10 @@ type outbox struct {
 	sent     chan error   // channel for the result of the sender goroutine
 }
 
-// push appends a message to the queue. It is sent by the next flush.
+// push appends a message to the queue, even if it is full. The next flush sends it.
 func (o *outbox) push(l outgoing) { o.queue = append(o.queue, l) }
 
-// pushFront puts an urgent message before all others.
+// pushFront puts an urgent message before all others, even if the queue is full.
 func (o *outbox) pushFront(l outgoing) { o.queue = append([]outgoing{l}, o.queue...) }
 
 // room returns how many more messages the outbox takes.

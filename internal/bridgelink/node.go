@@ -163,8 +163,8 @@ func (n *Node) Drain(ctx context.Context, window time.Duration) {
 	}
 }
 
-// Run does the node's periodic work until ctx ends: it answers other nodes, records which bridges are connected, ends sessions of revoked
-// bridges, and cleans up after crashed nodes.
+// Run does the node's periodic work until ctx ends, and then returns nil: it answers other nodes, records which bridges are connected, ends
+// sessions of revoked bridges, and cleans up after crashed nodes. It fails only if it cannot subscribe to the bus.
 func (n *Node) Run(ctx context.Context) error {
 	stop, err := n.subscribe()
 	if err != nil {
@@ -233,8 +233,9 @@ func (n *Node) recordSeen(ctx context.Context) {
 	}
 }
 
-// sweepDeadNodes marks bridges of crashed nodes offline and ends their commands. It skips bridges for a while after a database outage,
-// because during the outage no node could record that its bridges are connected.
+// sweepDeadNodes ends commands of crashed nodes, and marks as offline the bridges of crashed nodes and those that did not reconnect after a
+// drain. It skips bridges for a while after a database outage, because during the outage no node could record that its bridges are
+// connected.
 func (n *Node) sweepDeadNodes(ctx context.Context) {
 	n.writeOrLog(ctx, "expiring commands of dead nodes", lock.EndAbandonedCommands)
 	n.whileSteady(ctx, "marking silent bridges offline", lock.MarkSilentBridgesOffline)
@@ -308,7 +309,7 @@ func (n *Node) endRevoked(ctx context.Context) {
 	}
 }
 
-// end ends all sessions of a bridge on this node.
+// end requests the end of all sessions of a bridge on this node. It does not wait.
 func (n *Node) end(bridgeID string, why cause) {
 	for _, s := range n.sessionsOf(bridgeID) {
 		s.mailbox.end(why)

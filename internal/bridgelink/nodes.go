@@ -51,8 +51,8 @@ const (
 	nodeUnreachable = "nodeUnreachable" // this node is not connected to NATS
 )
 
-// Notify notifies the sessions of a bridge on all nodes that something changed. key is a key of [bridge.Changed]. Other nodes get the
-// notification through the message bus.
+// Notify notifies the sessions of a bridge on all nodes that something changed. key is a key of [bridge.Changed]. Other nodes get it
+// through the message bus; if that fails, it is only counted.
 func (n *Node) Notify(key string) {
 	n.notifyHere(key)
 	if err := n.cfg.Bus.Publish(wakeSubject, []byte(n.cfg.Name+" "+key)); err != nil {

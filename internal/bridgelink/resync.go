@@ -12,12 +12,10 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// resyncSubject is the bus subject that asks every node to compare its sessions with the database, because notifications may have been
-// lost.
+// resyncSubject is the bus subject that asks every node to compare its sessions with the database, after lost notifications.
 const resyncSubject = "latchkey.bridge.resync"
 
-// resyncer holds the signals that start a resync. A resync compares the sessions with the database, because notifications may have been
-// lost.
+// resyncer holds the signals that start a resync, which compares the sessions with the database.
 type resyncer struct {
 	connected chan struct{} // signal: the bus is connected again
 	requested chan struct{} // signal: another node was disconnected from the bus

@@ -11,8 +11,9 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// SendCommand sends a stored unlock command to its bridge at most once and waits for the outcome, which may be unknown. An error means that
-// the command was not sent and never will be. If the bridge moves to another node meanwhile, SendCommand sends the command there.
+// SendCommand sends a stored unlock command to its bridge at most once and waits for the outcome, which may be unknown, until shortly after
+// the deadline, even if ctx ends. A fault as error means that the command was not sent and never will be; after an error of the database,
+// that is not known. If the bridge moves to another node meanwhile, SendCommand sends the command there.
 func (n *Node) SendCommand(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
 	until := n.toMonotonic(o.Deadline)
 	if !time.Now().Before(until) {

@@ -162,7 +162,7 @@ func (s *session) run(who bridge.Identity, keyHash []byte) (end cause) {
 	}
 }
 
-// awaitHello waits for Hello, which must be the first message. It returns a cause if the session must end instead.
+// awaitHello waits for Hello, which must be the first message, for at most timings.hello. It returns a cause if the session must end.
 func (s *session) awaitHello() (*lockv1.Hello, cause) {
 	timer := time.NewTimer(s.node.cfg.timings.hello)
 	defer timer.Stop()
@@ -338,8 +338,8 @@ func (s *session) enqueueDrain(d time.Duration) {
 	s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: after}}})
 }
 
-// goodbye sends Goodbye with the cause to the bridge, unless the cause is of no use to it. It waits a short time until that is sent, and
-// returns the cause.
+// goodbye drops the queued messages and sends Goodbye with the cause to the bridge, in some cases after a request to reconnect later. It
+// waits a short time until that is sent, and returns the cause. For a cause that is of no use to the bridge it only returns it.
 func (s *session) goodbye(why cause) cause {
 	switch why {
 	case superseded, revoked, outOfOrder, shuttingDown, crowded:

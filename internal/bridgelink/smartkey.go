@@ -110,8 +110,8 @@ func (k keyState) isUnpublished() (keys, list bool) {
 	return k.reported.Version > k.published.Version, k.reported.List > k.published.List || other
 }
 
-// replaceUnpublishedList checks whether the bridge has an unpublished status list. If so, it makes the property publish one with a higher version,
-// because bridges refuse lists with lower versions. It returns false after a database error.
+// replaceUnpublishedList checks whether the bridge has an unpublished status list. If so, it makes the property publish one with a higher
+// version, because bridges refuse lists with lower versions. Unpublished issuer keys it only logs. It returns false after a database error.
 func (s *session) replaceUnpublishedList() bool {
 	state := s.keys
 	keys, list := state.isUnpublished()

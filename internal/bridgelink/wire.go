@@ -89,7 +89,7 @@ func unmanagedSlots(m *lockv1.UnmanagedSlots) map[int]bool {
 }
 
 // parseResult converts the result of a lock operation. "ok" becomes the empty string, which the database stores and which both sides use
-// for the digest.
+// for the digest. A result of a newer bridge that is unknown here becomes the empty string too.
 func parseResult(s string) slot.Result {
 	if r := enumOr[slot.Result](s, "", slot.Results()...); r != slot.OK {
 		return r
@@ -141,7 +141,7 @@ func decodeLockReport(r *lockv1.LockReport) lock.LockReport {
 	}
 }
 
-// lockName returns the name that the driver reports for a lock, made safe for display.
+// lockName returns the name that the driver reports for a lock, made safe for display, or "".
 func lockName(s *lockv1.LockStatus) string {
 	return strings.TrimSpace(printable(s.GetName(), maxLockName))
 }

@@ -224,15 +224,15 @@ func (b *Bus) Publish(subject string, payload []byte) error {
 	return b.conn.Publish(subject, payload)
 }
 
-// Subscribe calls f for each message, one after the other, until the returned stop is called. f must not block: while it
-// does, messages beyond a limit are dropped. A subject may end in ".>" or have "*" as a part.
+// Subscribe calls f for each message, one after the other, until the returned stop is called, which does not wait for a running f. f must
+// not block: while it does, messages beyond a limit are dropped. A subject may end in ".>" or have "*" as a part.
 func (b *Bus) Subscribe(subject string, f func(Message)) (stop func(), err error) {
 	return b.subscribe(subject, func(m *nats.Msg) { f(Message{m.Subject, m.Data}) })
 }
 
-// Respond answers each request on the subject with f, up to maxResponding concurrently, until the returned stop is called. It refuses
-// further requests. f's ctx ends when the bus is closed. f's error reaches the requester as a [RemoteError], so it must not contain
-// secrets.
+// Respond answers each request on the subject with f, up to maxResponding concurrently, until the returned stop is called. Further requests
+// get a [RemoteError] at once. f's ctx ends when the bus is closed. f's error reaches the requester as a RemoteError, so it must not
+// contain secrets.
 func (b *Bus) Respond(subject string, f func(ctx context.Context, m Message) ([]byte, error)) (stop func(), err error) {
 	slots := make(chan struct{}, maxResponding)
 	return b.subscribe(subject, func(m *nats.Msg) {

@@ -17,9 +17,9 @@ import (
 // process assumes that the call was interrupted.
 const callLimit = 25 * time.Second
 
-// ask calls getCheckInStatus and stores the answer, unless the check-in has changed meanwhile so that it does not count. before is the
-// check-in that the caller read. If a guest pressed "check in now" in the session pressedBy, the same transaction begins the checkIn call
-// if the answer allows it, see record.claimed.
+// ask calls getCheckInStatus and stores the answer, unless the check-in has changed meanwhile so that it does not count. A failure of the
+// PMS is stored as the answer, and is not an error. before is the check-in that the caller read. If a guest pressed "check in now" in the
+// session pressedBy, the same transaction begins the checkIn call if the answer allows it, see record.claimed; the caller makes it.
 func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string) (View, error) {
 	ctx, cancel := context.WithTimeout(ctx, callLimit)
 	defer cancel()
@@ -55,8 +55,8 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 	})
 }
 
-// retry calls checkIn again under the key of the attempt, if its effect is not known. by is the guest who pressed, or its zero value if
-// staff asked for it. The guest may get the right to see the code, see passesTo.
+// retry calls checkIn again under the key of the attempt, if its effect is not known; otherwise it only returns the check-in. by is the
+// guest who pressed, or its zero value if staff asked for it. The guest may get the right to see the code, see passesTo.
 func (s *Service) retry(ctx context.Context, k Key, by actor.Actor) (View, error) {
 	v, err := s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		if r.claimRetry(tx.Now(), true); !r.claimed || by.ID == "" {
@@ -89,8 +89,8 @@ func passesTo(tx *db.Tx, pressed string, by actor.Actor) (bool, error) {
 	return !goesOn, err
 }
 
-// call calls checkIn for the attempt of a check-in and stores the result. v is the check-in after the transaction that claimed the call, so
-// the reservation was confirmed then.
+// call calls checkIn for the attempt of a check-in and stores the result, also a failure of the PMS, which is not an error. v is the
+// check-in after the transaction that claimed the call, so the reservation was confirmed then.
 func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
 	if err := s.testPoint("before checkIn"); err != nil {
 		return View{}, err

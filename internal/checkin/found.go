@@ -15,6 +15,7 @@ import (
 const foundOften = 2
 
 // Find is [guest.Find], and also notifies staff if searches find a stay foundOften times in a day after the PMS checked the guest in.
+// refused is the error for the guest; with it, the caller must still commit the transaction, which counts the attempt.
 func (s *Service) Find(tx *db.Tx, q guest.Search, m guest.Matches) (found guest.Found, refused, err error) {
 	if found, refused, err = guest.Find(tx, s.Keys, q, m); err != nil || refused != nil || !found.CheckedIn {
 		return found, refused, err

@@ -158,8 +158,8 @@ func (stop Stop) Message() message.Message {
 	return m
 }
 
-// MailsWhenReady reports whether the guest still gets a mail when the room is ready. There is one such mail each time a guest begins the
-// check-in.
+// MailsWhenReady reports whether the mail that the room is ready was not sent yet since the guest began the check-in. It does not check
+// whether the guest waits for the room.
 func (v View) MailsWhenReady() bool { return v.Row.RoomReadyMailedAt == nil }
 
 // helpInterval is the time in which repeated requests for help make one notice.

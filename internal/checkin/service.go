@@ -98,8 +98,8 @@ func mainGuest(a actor.Actor) (Key, error) {
 	return Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID}, nil
 }
 
-// Start records that the guest is at the property, and asks the PMS. It records nothing if the check-in has begun or cannot begin now. It
-// returns an error for a companion, and after too many presses: see inTurn.
+// Start records that the guest is at the property, and asks the PMS, whose failure is a stop and no error. It records nothing if the
+// check-in has begun or cannot begin now. It returns an error for a companion, and after too many presses: see inTurn.
 func (s *Service) Start(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {
@@ -130,7 +130,8 @@ func (r *record) forgetAttempt() {
 	r.stay.AttemptAt, r.stay.AcceptedAt, r.stay.AttemptBody = nil, nil, nil
 }
 
-// mayAsk reports whether the PMS may be asked: the guest has begun, and checkIn is neither running nor accepted.
+// mayAsk reports whether the PMS may be asked: the guest has begun, the stay is confirmed and not over, and checkIn neither runs nor was
+// accepted.
 func (v View) mayAsk() bool {
 	if v.Attempt.State == AttemptCalling || v.Attempt.State == AttemptAccepted || !v.begun() {
 		return false
@@ -144,7 +145,7 @@ func (v View) mayAsk() bool {
 
 // AskAgain asks the PMS at once whether the guest may check in (getCheckInStatus). If the effect of a checkIn call is not known, it repeats
 // that call under its key instead. If the PMS refused the call, it is like a new press of "check in now": it asks, and calls checkIn under
-// a new key.
+// a new key. If the PMS may not be asked now, it does nothing. It refuses as [Service.Start] does.
 func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {
@@ -170,7 +171,8 @@ func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, er
 	return s.ask(ctx, k, v, "")
 }
 
-// ConfirmDetails records that the data of all guests are still right. It does nothing if an answer is missing or the check-in has ended.
+// ConfirmDetails records that the data of all guests are still right. It does nothing if an answer is missing or the check-in has ended. It
+// returns an error for a companion.
 func (s *Service) ConfirmDetails(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {
@@ -185,7 +187,7 @@ func (s *Service) ConfirmDetails(ctx context.Context, a actor.Actor) (View, erro
 
 // Complete is the guest's press of "check in now". It asks the PMS once more (getCheckInStatus), and then to check the guest in (checkIn).
 // If the effect of an earlier checkIn call is not known, it only repeats that call. If something else is open, it changes nothing. With
-// Starts it then waits for the PMS to start the stay.
+// Starts it then waits, up to Starts.Wait, for the PMS to start the stay. It refuses as [Service.Start] does.
 func (s *Service) Complete(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {

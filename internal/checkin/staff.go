@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/partner"
 )
 
-// StopFacts are what staff see of a stop. Since is when the stop began.
+// StopFacts are what staff see of a stop. Since is when the stop began, or when the guest began the check-in if that is not known.
 type StopFacts struct {
 	Text                          message.Message // Text says what to do
 	PartnerReason, PartnerMessage string          // of the PMS's error
@@ -30,7 +30,7 @@ type StopFacts struct {
 	OwingLimit                    string    // OwingLimit is the largest amount that the rule lets pass, such as "20.00", or empty
 }
 
-// FactsOf returns what staff see of a stop of a check-in.
+// FactsOf returns what staff see of a stop of a check-in. If the PMS's error cannot be decrypted, it returns the other facts and an error.
 func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, error) {
 	f := StopFacts{Since: v.BeganAt}
 	if kind := stopNotices[stop.Reason]; !v.BeganAt.IsZero() {
@@ -61,9 +61,9 @@ func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, er
 	return f, err
 }
 
-// ClearStage records that a member of staff cleared a stage of the law, or refused it: refused is the reason, or "". It appends an event.
-// It returns an error if the check-in has ended or does not want the stage, or if the stage is cleared before the day of arrival, because
-// that would not count.
+// ClearStage records that a member of staff cleared the identity check or the signature, or refused it: refused is the reason, or "". It
+// appends an event. It returns an error if the check-in has ended or does not want the stage, or if the stage is cleared before the day of
+// arrival. A refusal may be earlier.
 func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		f := r.facts(tx.Now())
@@ -86,8 +86,9 @@ func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) 
 	})
 }
 
-// WaiveOwing records that a member of staff lets the guest check in although an amount is owed. seen is the amount that was shown, such as
-// "20.00 EUR". If the PMS has changed the amount, WaiveOwing returns an error and waives nothing. No other stop can be waived.
+// WaiveOwing records that a member of staff lets the guest check in although an amount is owed, and appends an event. seen is the amount
+// that was shown, such as "20.00 EUR". If the PMS has changed the amount, or none stops the check-in any more, WaiveOwing returns an error
+// and waives nothing.
 func (s *Service) WaiveOwing(tx *db.Tx, k Key, by, seen string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		var owing *money.Amount
@@ -112,14 +113,15 @@ func (s *Service) WaiveOwing(tx *db.Tx, k Key, by, seen string) (View, error) {
 	})
 }
 
-// AskAgainAsStaff asks the PMS at once whether the guest may check in (getCheckInStatus). If the effect of a checkIn call is not known,
-// AskAgainAsStaff repeats that call under its key instead.
+// AskAgainAsStaff asks the PMS at once whether the guest may check in (getCheckInStatus). If the effect of a checkIn call is not known, it
+// repeats that call under its key instead. It never makes a new checkIn call. It asks nothing if the guest has not begun the check-in, or
+// the PMS has accepted it.
 func (s *Service) AskAgainAsStaff(ctx context.Context, k Key) (View, error) {
 	return s.askAgain(context.WithoutCancel(ctx), k, actor.Actor{})
 }
 
-// EndCall forgets a checkIn call whose effect is not known, because a member of staff saw in the PMS that the guest is not checked in. The
-// guest's next press calls checkIn under a new key. If there is no such call, it returns an error.
+// EndCall forgets a checkIn call whose effect is not known, because a member of staff saw in the PMS that the guest is not checked in. It
+// appends an event. The guest's next press calls checkIn under a new key. If there is no such call, it returns an error.
 func (s *Service) EndCall(tx *db.Tx, k Key, by string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		unanswered := func(stop Stop) bool { return stop.Reason == StopNoAnswer }

@@ -47,8 +47,9 @@ func (s *Starts) Notify(reservationID string) {
 	delete(s.waiting, reservationID)
 }
 
-// completeAndWait is complete, and then waits for the PMS to start the stay, so that the response already has the PIN. Most PMSs start it
-// at once. If another process stores the change, this one is not notified, and reads it when the wait ends.
+// completeAndWait is complete, and then waits up to Starts.Wait for the PMS to start the stay, so that the response already has the PIN.
+// Most PMSs start it at once. It waits only if the PMS accepted the call. If another process stores the start, this one is not notified,
+// and reads it when the wait ends.
 func (s *Service) completeAndWait(ctx context.Context, k Key, a actor.Actor) (View, error) {
 	started, forget := s.Starts.expect(k.ReservationID) // before the call, so that no change is missed
 	defer forget()

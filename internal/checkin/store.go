@@ -59,14 +59,14 @@ func (s *Service) applyChange(tx *db.Tx, k Key, change func(tx *db.Tx, r *record
 	return r.view(tx.Now()), nil
 }
 
-// storeAnswer stores a new answer of the PMS, and records in r whether the room has become ready.
+// storeAnswer merges a new answer of the PMS into r. It also records in r whether the room has become ready since an answer that denied it.
 func (r *record) storeAnswer(a schema.StatusAnswer) {
 	before := r.stay.Answer.RoomReady
 	r.stay.Answer = mergeAnswer(r.stay.Answer, a)
 	r.roomBecameReady = before != nil && !*before && r.stay.Answer.RoomReady != nil && *r.stay.Answer.RoomReady
 }
 
-// orderRoomReadyMail orders the mail that the room is ready, once each time the guest begins the check-in.
+// orderRoomReadyMail orders the mail that the room is ready if the change made it ready, at most once for each start of the check-in.
 func (s *Service) orderRoomReadyMail(tx *db.Tx, r *record) error {
 	if !r.roomBecameReady || r.stay.RoomReadyMailedAt != nil {
 		return nil
@@ -78,8 +78,8 @@ func (s *Service) orderRoomReadyMail(tx *db.Tx, r *record) error {
 	})
 }
 
-// endLinksIfCanceled ends the links and sessions of a stay when it is canceled. Its mails that were not sent yet are canceled when they are
-// due.
+// endLinksIfCanceled ends the links and sessions of a stay if this change ends the check-in by a cancelation. Its mails that were not sent
+// yet are canceled when they are due.
 func endLinksIfCanceled(tx *db.Tx, r *record) error {
 	if r.stay.EndedBy != endedByCanceled || r.stored.EndedBy == endedByCanceled {
 		return nil
@@ -105,8 +105,8 @@ const (
 // clearedByPMS is who cleared the stages that were open when the PMS started the stay.
 const clearedByPMS = "pms"
 
-// storeDecision evaluates the check-in and stores what follows: its end, the stages that the PMS cleared, the next evaluation, events,
-// notices and mails. It prolongs links and sessions when the stay starts, and ends them when it is canceled.
+// storeDecision evaluates the check-in, and sets in r its end, the stages that the PMS cleared and the next evaluation. It stores events,
+// notices and mails, prolongs links and sessions when the stay starts, and ends them when it is canceled. The caller saves r.
 func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	now := tx.Now()
 	f := r.facts(now)
@@ -158,7 +158,7 @@ func (r *record) isInHouse(step Step, now time.Time) bool {
 	return step.Stage == CheckedIn && now.Before(r.reservation.ToAt)
 }
 
-// appendEvents appends the events that the check-in began, or that the PMS started the stay of a guest who had begun.
+// appendEvents appends the events of this change: the guest began the check-in, or the PMS started the stay of a guest who had begun.
 func (r *record) appendEvents(tx *db.Tx, step Step) error {
 	began := r.stay.BeganAt != nil && (r.stored.BeganAt == nil || !r.stored.BeganAt.Equal(*r.stay.BeganAt))
 	if began {
@@ -184,7 +184,8 @@ func (r *record) appendEvent(tx *db.Tx, kind event.Kind, name, value string) err
 	})
 }
 
-// reopen clears an ended check-in, so that it can begin again, after the PMS took back a check-in, a check-out or a cancelation.
+// reopen clears an ended check-in, so that it can begin again, after the PMS took back a check-in, a check-out or a cancelation. What staff
+// cleared remains. It does nothing unless the check-in has ended and the reservation is confirmed.
 func (r *record) reopen() {
 	if r.stay.EndedBy == "" || r.reservation.State != "confirmed" {
 		return
@@ -195,8 +196,8 @@ func (r *record) reopen() {
 	r.forgetAttempt()
 }
 
-// end records the end of the check-in, and which stages were open when the PMS started the stay. Stages open when the guest begins the
-// check-in. A stay that the desk starts before that has no open stage, with or without answers in the form.
+// end records the end of the check-in, if it has ended. If the PMS started the stay, it also records the stages that were open or refused
+// then, as cleared by the PMS. A stay that the desk starts before the guest begins the check-in has no such stage.
 func (r *record) end(f Facts, step Step, now time.Time) {
 	switch {
 	case r.reservation.State == "canceled":
@@ -260,7 +261,8 @@ func save(tx *db.Tx, row *ent.Stay, stored ent.Stay) error {
 }
 
 // Due lists check-ins of all properties that must be evaluated without the guest: the PMS has changed the reservation (changed), or the
-// next question or call is due (due). In due the integrations take turns, so that one with many check-ins does not fill the list.
+// next question or call is due (due). Each list has at most limit check-ins. In due the integrations take turns, so that one with many
+// check-ins does not fill the list.
 func Due(view *db.Tx, limit int) (changed, due []Key, err error) {
 	if changed, err = listKeys(view, selectChanged, limit); err != nil {
 		return nil, nil, fmt.Errorf("find check-ins whose reservation changed: %w", err)
@@ -271,7 +273,8 @@ func Due(view *db.Tx, limit int) (changed, due []Key, err error) {
 	return changed, due, nil
 }
 
-// selectChanged reads the open check-ins and those that ended with an open notice, which are few, and looks their reservations up.
+// selectChanged finds check-ins whose reservation has changed since they were evaluated. It reads only the open ones and those that ended
+// with an open notice, which are few.
 const selectChanged = `SELECT s.property_id, s.reservation_id FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id
 	WHERE s.ended_at IS NULL AND (s.evaluated_at IS NULL OR s.evaluated_at <> r.updated_at)
 	UNION ALL SELECT s.property_id, s.reservation_id FROM stays s JOIN reservations r ON r.id = s.reservation_id AND r.property_id = s.property_id

@@ -37,8 +37,8 @@ type turn struct {
 }
 
 // budgetOf returns the name of the budget from which a session's presses are taken. A session of a mailed link has its own. A stranger who
-// knows two facts can open any number of sessions, so these share budgets: one of a stay for QR codes, and one for kiosks with the phones
-// that took the stay there. So a person from afar spends neither the budget of a guest with a link nor that of a guest at the property.
+// knows two facts can open any number of others, so these share two budgets of a stay: one for QR codes, and one for kiosks with the phones
+// that took over the stay there. So a person from afar spends neither the budget of a guest with a link nor that of one on site.
 func budgetOf(a actor.Actor) string {
 	switch {
 	case a.Origin == guest.OriginMail:
@@ -68,8 +68,7 @@ func (t *turns) spend(a actor.Actor, now time.Time) bool {
 	return budget.AllowN(now, 1)
 }
 
-// join returns the turn of a stay, and counts the caller as its user. It creates the turn if there is none. The caller must call leave
-// afterwards.
+// join returns the turn of a stay, creates it if there is none, and counts the caller as its user. It does not wait. Call leave afterwards.
 func (t *turns) join(reservationID string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,8 +94,8 @@ func (t *turns) leave(reservationID string, own *turn) {
 	}
 }
 
-// inTurn runs do, the calls to the PMS after a press, when no other press of the stay runs. If another one runs for longer than turnWait,
-// it returns the check-in unchanged: the page follows that press. It returns an error if the budget of the session is spent.
+// inTurn runs do, the calls to the PMS after a press, when no other press of the stay runs in this process. If another one runs for longer
+// than turnWait, it returns the check-in without do: the page follows that press. It returns an error if the session's budget is spent.
 func (s *Service) inTurn(ctx context.Context, k Key, a actor.Actor, do func() (View, error)) (View, error) {
 	if !s.turns.spend(a, s.DB.Clock().Now()) {
 		return View{}, fault.New(fault.Exhausted, fault.TooManyAttempts, "the PMS was asked too often about this stay; try again in a few seconds").Retry(pressEvery)

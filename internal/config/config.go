@@ -1,6 +1,5 @@
-// Package config holds all settings of the server with their defaults and explanations. Flags take precedence over
-// environment variables (LATCHKEY_ and the flag's name), and these over the file given with --config. The text next to
-// a flag is its --help.
+// Package config holds all settings of the server with their defaults and explanations. Flags take precedence over environment variables
+// (LATCHKEY_ and the flag's name), and these over the file given with --config. The text next to a flag is its --help.
 package config
 
 import (
@@ -166,8 +165,7 @@ func (c Config) Grace() time.Duration {
 	return 0
 }
 
-// KeyPath returns the key file. By default it is next to the data directory, so that a copy of the data does not
-// contain it.
+// KeyPath returns the key file. By default it is next to the data directory, so that a copy of the data does not contain it.
 func (c Config) KeyPath() string {
 	if c.KeyFile != "" {
 		return c.KeyFile
@@ -205,7 +203,7 @@ func (c Config) Validate() error {
 	if c.KeepAudit < 365*24*time.Hour {
 		fail("--keep-audit must be at least 365d")
 	}
-	// Everything that needs a stay ends within this time: access, tokens, PINs, jobs, and stored answers of an Idempotency-Key.
+	// Within this minimum after a stay, all that needs it ends: access, tokens, PINs, jobs, and stored answers of an Idempotency-Key.
 	if c.KeepStays < 30*24*time.Hour {
 		fail("--keep-stays must be at least 30d")
 	}
@@ -296,7 +294,7 @@ func (o OIDC) validate() (wrong []error) {
 	return wrong
 }
 
-// IsLoopback reports whether a host is this machine, by name or address.
+// IsLoopback reports whether a host is "localhost" or a loopback address. It resolves no names.
 func IsLoopback(host string) bool {
 	if strings.EqualFold(host, "localhost") {
 		return true

@@ -78,8 +78,8 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 }
 
-// admit counts a new connection and returns it, or returns nil if a limit is reached. With EvictSilent it may close an older connection to
-// make room.
+// admit counts a new connection and returns it. If a limit is reached, it returns nil, and the caller closes c. With EvictSilent it may
+// close an older connection to make room.
 func (l *listener) admit(c net.Conn) net.Conn {
 	from := AddrOf(c.RemoteAddr())
 	n := &conn{Conn: c, listener: l, from: l.limitKey(from)}

@@ -122,7 +122,8 @@ func checkBounds(tx *db.Tx, m Message) error {
 	return nil
 }
 
-// Read marks the messages to one side (by) as read, up to a number. If the property read some, it resolves the notice about them.
+// Read marks the messages that one side (by) received as read, up to a number. If that marks any for the property, it also closes the
+// notice about unread messages, even if later ones are unread.
 func Read(tx *db.Tx, k Key, by Side, number int) error {
 	n, err := tx.Message.Update().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())),
 		entmessage.NumberLTE(number), entmessage.ReadAtIsNil()).SetReadAt(tx.Now()).Save(tx.Context())
@@ -139,7 +140,7 @@ func Read(tx *db.Tx, k Key, by Side, number int) error {
 	return nil
 }
 
-// Unread returns how many messages of a conversation to one side (by) are not read.
+// Unread returns how many messages of a conversation one side (by) has received and not read.
 func Unread(view *db.Tx, k Key, by Side) (int, error) {
 	n, err := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())), entmessage.ReadAtIsNil()).Aggregate(ent.Count()).Int(view.Context())
 	if err != nil {

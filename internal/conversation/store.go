@@ -35,8 +35,8 @@ const insertMessage = `INSERT INTO messages (id, property_id, reservation_id, gu
 const findUnread = `SELECT property_id, reservation_id, guest_id, sender, MIN(id), MAX(number) FROM messages
 	WHERE read_at IS NULL AND NOT mailed AND created_at <= $1 GROUP BY property_id, reservation_id, guest_id, sender HAVING MIN(id) > $2 ORDER BY MIN(id) LIMIT $3`
 
-// ListUnread returns the conversations of all properties with a message that was sent before a time, and was neither read nor announced by
-// a mail. after is the last result of the previous page, or zero.
+// ListUnread returns the messages of all properties that were sent up to a time, and were neither read nor announced by a mail: one result
+// for each conversation and sender. after is the last result of the previous page, or zero.
 func ListUnread(view *db.Tx, before time.Time, after UnreadMessages, limit int) ([]UnreadMessages, error) {
 	out, err := db.ReadList(view, func(u *UnreadMessages) []any {
 		return []any{&u.PropertyID, &u.ReservationID, &u.GuestID, &u.Sender, &u.First, &u.Number}

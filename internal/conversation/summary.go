@@ -136,7 +136,7 @@ func (s Search) read(view *db.Tx, propertyID string, which []predicate.Message, 
 	return rows, nil
 }
 
-// matches reports whether a message has the words of the search.
+// matches reports whether a message contains the words of the search one after the other. The first and the last may be parts of words.
 func (s Search) matches(view *db.Tx, keys *keyring.Ring, row *ent.Message) (bool, error) {
 	m, err := open(view.Context(), keys, row)
 	return err == nil && strings.Contains(strings.Join(text.Words(m.Text), " "), s.Query), err

@@ -131,7 +131,8 @@ func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	return row, secret, nil
 }
 
-// Rotate creates a token, and ends all other tokens of the same owner after the overlap; 0 ends them immediately.
+// Rotate creates a token, and ends all other tokens of the same owner after the overlap; 0 ends them immediately. Until they end, they
+// count towards the limit of [Mint], so Rotate can fail.
 func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.Token, string, error) {
 	if _, err := End(tx, overlap, s.sameOwner()); err != nil {
 		return nil, "", err

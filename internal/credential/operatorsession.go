@@ -41,7 +41,8 @@ func OpenSession(tx *db.Tx, keys *keyring.Ring, operatorToken, device string) (*
 	return Mint(tx, keys, Spec{Kind: Session, ParentID: parent.ID, Name: device, TTL: sessionIdle})
 }
 
-// AuthenticateSession returns the operator whose session has the secret.
+// AuthenticateSession returns the operator whose valid session has the secret, or [Refused]. A session is valid only as long as its
+// operator token. AuthenticateSession does not extend it: see [NeedsUsed].
 func AuthenticateSession(view *db.Tx, keys *keyring.Ring, secret string) (actor.Actor, error) {
 	if !keyring.IsToken(secret, kinds[Session].draw) {
 		return actor.Actor{}, Refused()
@@ -59,11 +60,10 @@ func AuthenticateSession(view *db.Tx, keys *keyring.Ring, secret string) (actor.
 	return a, nil
 }
 
-// NeedsUsed reports whether the stored time of last use of an operator's session is so old that the call must store a
-// new one.
+// NeedsUsed reports whether the stored time of last use of an operator's session is so old that the call must store a new one.
 func NeedsUsed(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
-// MarkUsed stores that the operator's session of a call was used now. This extends the session by sessionIdle.
+// MarkUsed stores that the operator's session of a call was used now. If valid, it ends sessionIdle from now, but not after [SessionEnd].
 func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	if _, err := tx.Token.Update().Where(session(a), isValid(tx.Now())).SetExpiresAt(tx.Now().Add(sessionIdle)).Save(tx.Context()); err != nil {
 		return fmt.Errorf("store the last use of a session: %w", err)

@@ -57,8 +57,8 @@ const sessionPrefix = actor.SessionName + " of "
 // maxSession is the maximum lifetime of a token of [CreateCommandToken].
 const maxSession = time.Hour
 
-// CreateCommandToken creates a staff token for one command of an operator, for at most maxSession. Changes made with it are attributed to
-// the operator, because the token itself soon disappears from lists.
+// CreateCommandToken creates a staff token for one command of an operator. A ttl that is not positive or exceeds maxSession is an error.
+// Changes made with it are attributed to the operator, because the token itself soon disappears from lists.
 func CreateCommandToken(tx *db.Tx, keys *keyring.Ring, propertyID, operator, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if ttl <= 0 || ttl > maxSession {
 		return nil, "", fault.Fields(fault.Field{Path: "ttlMinutes", Reason: fault.OutOfRange, Message: fmt.Sprintf("must be 1 to %.0f for a token with the name %q; use another name for a longer one", maxSession.Minutes(), actor.SessionName)})
@@ -76,7 +76,7 @@ func RevokeStaffToken(tx *db.Tx, propertyID, tokenID string) (*ent.Token, error)
 	return Revoke(tx, tokenID, token.Kind(string(Staff)), token.PropertyID(propertyID))
 }
 
-// TokenName returns the name of a property's token, or "" if there is no such token.
+// TokenName returns the name of a property's token, which may have ended, or "" if there is no such token.
 func TokenName(tx *db.Tx, propertyID, tokenID string) (string, error) {
 	row, err := tx.Token.Query().Where(token.PropertyID(propertyID), token.ID(tokenID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -98,7 +98,7 @@ func OperatorTokens(tx *db.Tx, now time.Time) ([]*ent.Token, error) {
 	return List(tx, now, token.Kind(string(Operator)))
 }
 
-// RevokeOperatorToken revokes an operator token immediately.
+// RevokeOperatorToken revokes an operator token immediately. Sessions opened with it end, too.
 func RevokeOperatorToken(tx *db.Tx, tokenID string) (*ent.Token, error) {
 	return Revoke(tx, tokenID, token.Kind(string(Operator)))
 }

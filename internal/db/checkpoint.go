@@ -11,9 +11,8 @@ import (
 )
 
 const (
-	// logPages is the length of the write-ahead log, in pages of 4 KiB, at which the checkpointer copies it into the
-	// database file. A long log combines many changes of the same page into one copy; its price is a longer recovery
-	// after a crash.
+	// logPages is the length of the write-ahead log, in pages of 4 KiB, at which the checkpointer copies it into the database file. A long
+	// log combines many changes of the same page into one copy; its price is a longer recovery after a crash.
 	logPages = 8192
 	// logMax is the length at which the writer itself runs a checkpoint, because the checkpointer does not keep up.
 	logMax = 8 * logPages

@@ -11,9 +11,8 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// Several processes share a PostgreSQL database, and the clocks of their machines may differ. So each process follows
-// the clock of the database: see [clock.Follower]. SQLite has one process, which uses its own clock. A clock in
-// [Config] overrides both.
+// Several processes share a PostgreSQL database, and the clocks of their machines may differ. So each process follows the clock of the
+// database: see [clock.Follower]. SQLite has one process, which uses its own clock. A clock in [Config] overrides both.
 
 // slowestAnswer is the longest round trip for which a measurement of the database's clock is accepted.
 const slowestAnswer = time.Second

@@ -18,7 +18,8 @@ var computingLimit atomic.Int64
 var computingReport atomic.Pointer[func(error)]
 
 // LimitComputing is for tests. From now on a Write fails and report is called if its closure uses more CPU time than limit between two
-// statements. The wait for a processor does not count. Write becomes slower, because it locks each closure to an OS thread.
+// statements. The wait for a processor does not count. Write becomes slower, because it locks each closure to an OS thread. Only Linux
+// measures the time.
 func LimitComputing(limit time.Duration, report func(error)) {
 	computingReport.Store(&report)
 	computingLimit.Store(int64(limit))

@@ -167,8 +167,7 @@ func (t *connTracker) closeOthers(keep *pgx.Conn) {
 // statementWatcher is called with each statement before it runs; nil except in tests.
 var statementWatcher atomic.Pointer[func(query string)]
 
-// WatchStatements calls watch with each statement of the process before it runs, on the goroutine that runs it. It is for
-// tests that check statements.
+// WatchStatements is for tests. It calls watch with each statement of a Write or View before it runs, on the goroutine that runs it.
 func WatchStatements(watch func(query string)) { statementWatcher.Store(&watch) }
 
 // watchStatement passes a statement to the function that a test has set with WatchStatements, if any.

@@ -217,8 +217,8 @@ func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 	return err
 }
 
-// Fenced returns a second handle of the database, whose Write first runs check in the transaction and stores nothing if check fails. It
-// protects work that only the holder of a lease may do: if this process hangs, another one takes over the lease.
+// Fenced returns a second handle of the database, whose Write first runs check in the transaction. If check fails, Write stores nothing and
+// returns its error. It protects work that only the holder of a lease may do: if this process hangs, another one takes over the lease.
 func (d *DB) Fenced(check func(tx *Tx) error) *DB {
 	fenced := *d
 	fenced.fence = check
@@ -252,8 +252,7 @@ func (d *DB) Pool() Pool {
 	return Pool{Limit: s.MaxOpenConnections, InUse: s.InUse, Waits: s.WaitCount, Waited: s.WaitDuration}
 }
 
-// Reruns counts the changes that were retried because PostgreSQL found a conflict between transactions. It is 0 on
-// SQLite.
+// Reruns counts the retries of changes after conflicts on PostgreSQL: one change can count several times. It is 0 on SQLite.
 func (d *DB) Reruns() int64 {
 	if p, ok := d.engine.(*postgres); ok {
 		return p.reruns.Load()

@@ -42,8 +42,8 @@ func closeWithTimeout(ctx context.Context, conn *pgx.Conn) {
 }
 
 // watch pings the server until ctx ends, because a host that hangs or vanishes sends no error. conn is its own connection, to the host at.
-// After a failure it connects again. If the same host answers after a timeout, it replaces the pool's idle connections. If the database
-// has moved or hangs, it closes the pool's connections to any other host, on which queries would wait.
+// After a failure it connects again. If the same host answers after a timeout, it replaces the pool's idle connections. If another host
+// answers, it closes the pool's connections to all but that host; if none answers in time, it closes all: queries would wait on them.
 func (p *postgres) watch(ctx context.Context, conn *pgx.Conn, at host) {
 	defer close(p.watchDone)
 	for clock.Sleep(ctx, p.every) {
@@ -84,7 +84,7 @@ func (p *postgres) ping(ctx context.Context, conn *pgx.Conn) error {
 	return conn.Ping(ctx)
 }
 
-// isTimeout reports whether a deadline or a timeout of the network ended a call; nil is none.
+// isTimeout reports whether a deadline or a timeout of the network ended a call. It is false for nil.
 func isTimeout(err error) bool {
 	return pgconn.Timeout(err) || errors.Is(err, context.DeadlineExceeded)
 }

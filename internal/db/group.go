@@ -188,9 +188,8 @@ func (g *group) commitBatch(first *ticket) {
 // errBatchFailed means that a shared transaction was rolled back because one change failed after it had written.
 var errBatchFailed = errors.New("db: a change failed after it had written")
 
-// runTogether runs first and the queued tickets in one transaction and commits it. members are the tickets that ran; after an error
-// nothing is stored. It uses no savepoints, because a savepoint costs as much as a statement, and a change that fails has seldom written
-// before.
+// runTogether runs first and the queued tickets in one transaction and commits it. members are the tickets that ran; after an error nothing
+// is stored. It uses no savepoints, because a savepoint costs as much as a statement, and a change that fails has seldom written before.
 func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
 	tx, err := g.begin()
 	if err != nil {

@@ -83,7 +83,8 @@ func (d *DB) EnsureSchema(ctx context.Context) error {
 	return nil
 }
 
-// Pending returns the names of the migrations that the database lacks, including those of the job queue's tables.
+// Pending returns the names of the migrations that the database lacks. If the job queue's tables are outdated, a text about them follows.
+// It fails if [DB.Migrate] would refuse the database.
 func (d *DB) Pending(ctx context.Context) ([]string, error) {
 	available, err := migrations(migrate.Files, folder(d.Dialect()))
 	if err != nil {

@@ -5,8 +5,7 @@ import (
 	"sync"
 )
 
-// Topic is a kind of change of which other parts of the process are notified. The package that makes the change
-// declares it.
+// Topic is a kind of change of which other parts of the process are notified. The package that makes the change declares it.
 type Topic string
 
 type subscriptions struct {

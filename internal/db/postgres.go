@@ -127,7 +127,8 @@ func (p *postgres) check(ctx context.Context) error {
 func (p *postgres) jobPools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
 
 // write runs fn in a serializable transaction, so that a closure behaves as on SQLite, where changes run one after the other. It retries
-// conflicts with other changes, at most retryMax attempts within the timeout. If no connection gets free in time, it returns errBusy.
+// conflicts with other changes, at most retryMax attempts within the timeout, and then returns the fault of conflict. It retries a violated
+// constraint up to retryUnique times. If no connection gets free in time, it returns errBusy.
 func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := p.enter(); err != nil {
 		return err
@@ -181,8 +182,8 @@ func conflict(err error) error {
 	return fault.New(fault.Aborted, fault.UnavailableReason, "the change kept colliding with others; try again").Retry(time.Second).With(err)
 }
 
-// pause waits a random time before the next attempt; the upper limit doubles with each attempt. It returns false if deadline has passed,
-// so that no time is left. If ctx ends it returns true at once.
+// pause waits a random time before the next attempt; the upper limit doubles with each attempt. It returns false if deadline has passed. If
+// ctx ends it returns true at once, because the next attempt then returns the error of ctx.
 func pause(ctx, deadline context.Context, attempt int) bool {
 	most := min(retryFirst<<attempt, retryMost)
 	timer := time.NewTimer(rand.N(most))
@@ -229,9 +230,8 @@ func isSerialization(err error) bool {
 	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
 }
 
-// retryUnique bounds the retries after a unique_violation or a foreign_key_violation. These may be caused by a race:
-// two closures that both saw no row both insert it, or one inserts a row while another deletes its owner. A closure
-// that fails again has a defect of its own.
+// retryUnique bounds the retries after a unique_violation or a foreign_key_violation. These may be caused by a race: two closures that both
+// saw no row both insert it, or one inserts a row while another deletes its owner. A closure that fails again has a defect of its own.
 const retryUnique = 2
 
 // isConstraintRace recognises unique_violation and foreign_key_violation, which a race between two changes can cause: see retryUnique.

@@ -25,7 +25,7 @@ type Copy struct {
 	rename func(from, to string) error // rename is os.Rename, except in tests
 }
 
-// SQLitePath returns the file of an SQLite database, with symbolic links resolved. ok is false for the URL of another engine.
+// SQLitePath returns the file of an SQLite database. If it exists, symbolic links are resolved. ok is false for the URL of another engine.
 func SQLitePath(databaseURL string) (path string, ok bool) {
 	if path, ok = strings.CutPrefix(databaseURL, "sqlite:"); !ok {
 		return "", false
@@ -37,8 +37,8 @@ func SQLitePath(databaseURL string) (path string, ok bool) {
 	return path, true
 }
 
-// Stage copies a backup file into a directory under a temporary name, and opens the copy. The copy is owned by the owner of the directory
-// and synced. Discard removes it. Stage fails if a write-ahead log next to the file holds changes.
+// Stage copies a backup file into a directory under a temporary name, and opens the synced copy. If root runs it, the owner of the
+// directory owns the copy. Discard removes it. Stage fails unless the file is an SQLite database with an empty or no write-ahead log.
 func Stage(ctx context.Context, file, dir string) (_ *Copy, err error) {
 	from, err := os.Open(file)
 	if err != nil {
@@ -84,8 +84,8 @@ func (c *Copy) Discard() error {
 	return err
 }
 
-// Check reads the whole copy, and returns the migrations that it lacks. A damaged copy, or one that this program
-// cannot use, is an error.
+// Check reads the whole copy, and returns the names of the migrations that it lacks. A damaged copy, or one that this program cannot use,
+// is an error.
 func (c *Copy) Check(ctx context.Context) (lacks []string, err error) {
 	var result string
 	if err := c.conn.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result); err != nil {

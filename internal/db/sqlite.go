@@ -137,8 +137,8 @@ func isNoTransaction(err error) bool {
 	return errors.As(err, &e) && e.Code == sqlite3.ErrError && strings.Contains(e.Error(), "no transaction is active")
 }
 
-// Backup writes a consistent snapshot of the database to path, which must not exist, syncs it to disk, and records it for [DB.LastCopy].
-// Changes do not wait for it. On PostgreSQL, it fails: use PostgreSQL's own tools.
+// Backup writes a consistent snapshot of the database to path, which must not exist, syncs it to disk, and records it for [DB.LastCopy]. A
+// failure to record it is only logged. Changes do not wait for Backup. On PostgreSQL, it fails: use PostgreSQL's own tools.
 func (d *DB) Backup(ctx context.Context, path string) (err error) {
 	s, ok := d.engine.(*sqlite)
 	if !ok {

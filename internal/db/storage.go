@@ -18,8 +18,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Storage errors. Callers receive them as "unavailable" with a retry delay, because the same request succeeds once
-// the storage works again.
+// Storage errors. Callers receive them as "unavailable" with a retry delay, because the same request succeeds once the storage works again.
 var (
 	errDisconnected = unavailable(time.Second, "the database cannot be reached now; try again shortly")
 	errUnknown      = unavailable(time.Second, "the connection to the database was lost while the change was being stored, and it may be stored: read it back, or try again under the same Idempotency-Key")
@@ -51,8 +50,7 @@ func isOneOf(f *fault.Fault, list ...*fault.Fault) bool {
 	return slices.ContainsFunc(list, func(other *fault.Fault) bool { return f.Message == other.Message })
 }
 
-// Explain converts a storage error to a fault for the caller. It returns any other error, and an error that already
-// has a fault, unchanged.
+// Explain converts a storage error to a fault for the caller. It returns any other error, and an error that already has a fault, unchanged.
 func Explain(err error) error { return explain(err, errDisconnected) }
 
 // explain is [Explain], but converts the loss of the connection to the fault lost.

@@ -61,86 +61,12 @@ func (t *Tx) SQL() *sql.Tx {
 // Now returns the time of the transaction in UTC with microseconds. It does not change during the transaction.
 func (t *Tx) Now() time.Time { return t.now }
 
-// ReadOne scans the row that a statement returns, and reports whether there is one; of several rows, the last remains. Use it for the few
-// statements on the critical path of a request: ent reads whole rows and takes several times as long and as much memory.
-func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err error) {
-	if err := t.ctx.Err(); err != nil {
-		return false, err
-	}
-	rows, err := t.QueryContext(t.short, statement, args...)
-	if err != nil {
-		return false, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() && err == nil {
-		found, err = true, rows.Scan(into...)
-	}
-	// PostgreSQL may report a serialization conflict only after the row.
-	return found, errors.Join(err, rows.Err())
-}
-
-// ReadList runs a query and returns its rows. columns returns pointers to the fields of a row into which the columns are scanned, in
-// their order.
-func ReadList[R any](t *Tx, columns func(row *R) []any, query string, args ...any) (list []R, err error) {
-	rows, err := t.QueryContext(t.ctx, query, args...)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, rows.Close()) }()
-	for rows.Next() {
-		var row R
-		if err := rows.Scan(columns(&row)...); err != nil {
-			return nil, err
-		}
-		list = append(list, row)
-	}
-	// PostgreSQL may report a serialization conflict only after the rows.
-	return list, rows.Err()
-}
-
-// ReadIDs returns the ids that a query selects.
-func (t *Tx) ReadIDs(query string, args ...any) ([]string, error) {
-	return ReadList(t, func(id *string) []any { return []any{id} }, query, args...)
-}
-
-// OrZero returns the value of a nullable column, or the zero value for nil.
-func OrZero[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
-
-// SetOrClear calls set with a time, or unset if the time is zero. It serves ent's setters of nullable columns.
-func SetOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
-	if t.IsZero() {
-		unset()
-		return
-	}
-	set(t)
-}
-
-// Insert runs an INSERT, such as one with ON CONFLICT, and returns the number of inserted rows. It replaces ent's
-// generated upserts, which made the generated code a third larger.
-func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
-	b.SetDialect(dialect.Postgres) // SQLite also accepts PostgreSQL's placeholders and quotes
-	query, args, err := b.QueryErr()
-	if err != nil {
-		return 0, err
-	}
-	result, err := t.ExecContext(t.ctx, query, args...)
-	if err != nil {
-		return 0, err
-	}
-	return result.RowsAffected()
-}
-
 // Err returns an error if the transaction has ended, if the database has rolled it back, or if it must be retried
 // because of a conflict with another transaction.
 func (t *Tx) Err() error { return t.conn.usable() }
 
-// Savepoint runs f in a savepoint: if f fails, its changes and notifications are undone and the rest of the
-// transaction remains. Savepoints do not nest.
+// Savepoint runs f in a savepoint and returns its error: if f fails, its changes and notifications are undone and the rest of the
+// transaction remains. After a conflict with another transaction, all of it is retried. Savepoints do not nest.
 func (t *Tx) Savepoint(f func() error) (err error) {
 	if err := t.Err(); err != nil {
 		return err

@@ -16,7 +16,7 @@ var errNestedView = errors.New("db: ViewShared called inside ViewShared; pass th
 
 // ViewShared runs fn with a [DB.View] whose statements share one connection, which makes each of them cheaper. On SQLite they also see one
 // state of the database. On PostgreSQL it is a View, because a transaction would cost two more round trips. The view ends with fn. fn must
-// not wait for anything but the database.
+// not wait for anything but the database. A nested call returns an error.
 func (d *DB) ViewShared(ctx context.Context, fn func(view *Tx) error) (err error) {
 	if ctx.Value(insideShared{}) != nil {
 		return errNestedView

@@ -10,7 +10,7 @@ type ChangeWatcher struct {
 	// Changed is called after a statement that changed rows, on the goroutine that ran it. It returns a mark, any text to pass to
 	// Committed, or "".
 	Changed func(statement string) (mark string)
-	// Committed is called after a commit with the marks of the change, and the keys of which it notified the subscribers, by topic.
+	// Committed is called after the commit of a change that has marks. It gets them, and the keys of the notified topics.
 	Committed func(marks []string, notified map[Topic][]string)
 }
 

@@ -58,7 +58,7 @@ const (
 // ErrMoved means that another dispatcher moved the cursor or assigned the positions meanwhile.
 var ErrMoved = errors.New("another dispatcher delivers events at the same time")
 
-// lastPosition returns the greatest position that an existing event or a cursor has.
+// lastPosition returns the greatest position that an existing event or a cursor has, or 0.
 func lastPosition(tx *db.Tx) (last int64, err error) {
 	_, err = tx.ReadOne(selectLastPosition, nil, &last)
 	return last, err
@@ -160,8 +160,9 @@ func RemoveUnknown(tx *db.Tx, known []string) error {
 	return nil
 }
 
-// After returns up to limit events that a subscriber has not received, in order: those after the cursor c. main is the subscriber's main
-// cursor. If c is the cursor of one failing subject, the events end at the position of main.
+// After returns up to limit events after the cursor c, in order. main is the subscriber's main cursor. If c is main, events of subjects
+// with a cursor of their own are among them: the caller skips these. If c is the cursor of one failing subject, the events end at the
+// position of main.
 func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
 	q := view.Event.Query().Where(event.PositionGT(max(c.Position, 0)), inPositionIndex)
 	if main.PropertyID != "" {
@@ -203,8 +204,7 @@ func Move(tx *db.Tx, c *Cursor, position int64) error {
 	return execExactly(tx, 1, "move a cursor", moveCursor, position, c.ID, c.Position)
 }
 
-// HoldBack stores a separate cursor for a subject whose delivery failed, so that the main cursor can pass the
-// subject's events.
+// HoldBack stores a separate cursor for a subject whose delivery failed, so that the main cursor can pass the subject's events.
 func HoldBack(tx *db.Tx, main *Cursor, f Failure) error {
 	return execExactly(tx, 1, "hold back a subject", insertHeldBack, main.Subscriber, f.Subject, f.After, f.RetryAt, f.reason(), main.WebhookID, tx.Now())
 }
@@ -224,8 +224,7 @@ func Release(tx *db.Tx, c, main *Cursor) error {
 	return execExactly(tx, 1, "release a subject", deleteCursor, c.ID, c.Position)
 }
 
-// execExactly runs a statement, and returns ErrMoved unless it affects exactly want rows. what names the action in
-// errors.
+// execExactly runs a statement, and returns ErrMoved unless it affects exactly want rows. what names the action in errors.
 func execExactly(tx *db.Tx, want int64, what, statement string, args ...any) error {
 	result, err := tx.ExecContext(tx.Context(), statement, args...)
 	got := int64(0)

@@ -48,8 +48,7 @@ type Backlog struct {
 	RetryAt  *time.Time // RetryAt is the next retry
 }
 
-// WebhookBacklog counts the events of some kinds that a webhook has not received. Without kinds, events of every kind
-// count.
+// WebhookBacklog counts the events of some kinds that a webhook has not received. Without kinds, events of every kind count.
 func WebhookBacklog(view *db.Tx, propertyID, webhookID string, kinds []string) (Backlog, error) {
 	cursors, err := WebhookCursors(view, propertyID, webhookID)
 	if err != nil || len(cursors) == 0 {

@@ -52,8 +52,7 @@ type Field struct {
 	Message string // what is wrong and what is expected; never the value itself
 }
 
-// Fault is an error that the caller may see. Callers receive Kind, Reason, Message, Fields, Meta and RetryAfter; the cause is
-// only logged.
+// Fault is an error that the caller may see. Callers receive Kind, Reason, Message, Fields, Meta and RetryAfter; the cause is only logged.
 type Fault struct {
 	Kind       Kind
 	Reason     Reason

@@ -87,7 +87,8 @@ func (p *Party) maxParty() int {
 }
 
 // SetParty stores how many people stay, as the main guest says, and adds or removes companions. Companions with answers or a link are kept
-// even if they are too many. A session of two facts (booking number and name) gets an error above [Party.maxParty].
+// even if they are too many. A session of two facts (booking number and name) gets an error above [Party.maxParty]. After the stay it
+// returns errStayEnded.
 func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int) error {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {
@@ -211,7 +212,8 @@ func CreateCompanionLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID s
 	return createLink(tx, keys, a, guestID, "", LinksEndAt(reserved))
 }
 
-// SetArrival stores the hour of arrival that the main guest expects, HH:MM; empty: not known.
+// SetArrival stores the hour of arrival that the main guest expects, HH:MM; empty: not known. The caller checks the format. After the stay
+// it returns errStayEnded.
 func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {
@@ -225,8 +227,8 @@ func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error
 	return nil
 }
 
-// AcceptHouseRules stores that the main guest accepts the house rules now, and returns the time. It is a step of the check-in, so a session
-// of two facts (booking number and name) can do it too.
+// AcceptHouseRules stores that the main guest accepts the house rules now, and returns the time. A later call replaces the time. It is a
+// step of the check-in, so a session of two facts (booking number and name) can do it too.
 func AcceptHouseRules(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (time.Time, error) {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {

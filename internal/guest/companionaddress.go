@@ -73,9 +73,9 @@ func (f Form) companionMailTo(m Member) *mailTo {
 	return m.mailTo
 }
 
-// endCompanionAddress ends the links that were mailed to an address which a companion typed and has now replaced: it may have been
-// mistyped. If there was such a link, it also ends the companion's sessions, except the caller's. It does nothing for the main guest, and
-// for the address of the invitation.
+// endCompanionAddress ends the links that were mailed to an address which a companion typed and has now replaced or removed: it may have
+// been mistyped. If there was such a link, it also ends the companion's sessions, except the caller's. It does nothing for the main guest,
+// and for the address of the invitation.
 func endCompanionAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, former, present Member) error {
 	if former.Row.Role != Companion || former.mailTo == nil || strings.EqualFold(former.mailTo.Address, former.invitedTo) ||
 		present.mailTo != nil && strings.EqualFold(former.mailTo.Address, present.mailTo.Address) {

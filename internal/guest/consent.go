@@ -83,7 +83,8 @@ type SharingChoice struct {
 
 // SetSharing stores what the PMS may get of guests; there must be at least one choice. If the first choice is the main guest's, keep
 // decides whether the property keeps a profile: the main guest's answers, for the next stay. Only a session from a mail to the booker
-// changes that, because it has proved that the booker's address is the guest's. If one choice is refused, none is stored.
+// changes that, because it has proved that the booker's address is the guest's. Without keep, the profile is deleted only if this stay kept
+// it. If one choice is refused, none is stored.
 func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices ...SharingChoice) error {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {

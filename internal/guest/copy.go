@@ -37,7 +37,8 @@ func MayExport(a actor.Actor) error {
 	return err
 }
 
-// ActsAs reports whether a session is a guest's own. It is false for the main guest who acts for a companion.
+// ActsAs reports whether a session is a guest's own. It is false for the main guest who acts for a companion, and for a session of two
+// facts (booking number and name).
 func ActsAs(a actor.Actor, g *Row) bool { return callerOf(a, g) == theGuest }
 
 // SessionGuests returns the id of the guest of each session of a party, by session id; "" is the main guest. Ended sessions are included
@@ -55,7 +56,8 @@ func (p *Party) SessionGuests(view *db.Tx) (map[string]string, error) {
 	return out, nil
 }
 
-// AsGuest returns a caller with the rights of the main guest, or of a companion. Staff use it to make the copy that the guest would get.
+// AsGuest returns a caller with the rights of the main guest, or of a companion, or errGuestNotFound. Staff use it to make the copy that
+// the guest would get.
 func AsGuest(p *Party, guestID string) (actor.Actor, error) {
 	if guestID != "" && !p.hasCompanion(guestID) {
 		return actor.Actor{}, errGuestNotFound

@@ -90,22 +90,22 @@ func active(view *db.Tx, propertyID string, which []predicate.GuestSession) []pr
 	return append(slices.Clone(which), guestsession.PropertyID(propertyID), guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(view.Now()))
 }
 
-// EndOwnDevice ends one of the sessions that a caller may end, also the caller's own, or returns errDeviceNotFound.
+// EndOwnDevice ends a session that a caller may end, also the caller's own, with its SmartKeys. For others it returns errDeviceNotFound.
 func EndOwnDevice(tx *db.Tx, a actor.Actor, sessionID string) error {
 	return endDevice(tx, a.PropertyID, append(ownDevices(a), guestsession.ID(sessionID))...)
 }
 
-// EndOtherDevices ends all sessions that a caller may end, except the caller's own.
+// EndOtherDevices ends all sessions that a caller may end, with their SmartKeys, except the caller's own.
 func EndOtherDevices(tx *db.Tx, a actor.Actor) error {
 	return endSessions(tx, a.PropertyID, append(ownDevices(a), guestsession.IDNEQ(a.ID))...)
 }
 
-// EndDevice ends one session of a reservation, for staff, or returns errDeviceNotFound.
+// EndDevice ends one session of a reservation with its SmartKeys, for staff, or returns errDeviceNotFound.
 func EndDevice(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	return endDevice(tx, propertyID, guestsession.ReservationID(reservationID), guestsession.ID(sessionID))
 }
 
-// endDevice ends the sessions that match which. It returns errDeviceNotFound if none of them is active.
+// endDevice ends the sessions that match which, with their SmartKeys. It returns errDeviceNotFound if none of them is active.
 func endDevice(tx *db.Tx, propertyID string, which ...predicate.GuestSession) error {
 	found, err := tx.GuestSession.Query().Where(active(tx, propertyID, which)...).Exist(tx.Context())
 	if err != nil {

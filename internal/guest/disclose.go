@@ -17,8 +17,8 @@ type Sharing struct {
 	Answers rule.Answers
 }
 
-// Groups returns the groups of fields that the PMS may get: while the guest stays or checks in, those that this guest shares and that
-// the property marks mandatory. Another guest's consent does not count.
+// Groups returns the groups of fields that the PMS may get: those that this guest shares and that the property also marks mandatory. There
+// are none before the decision, and none unless the guest stays or checks in. Another guest's consent does not count.
 func (s Sharing) Groups() []rule.Group {
 	if !s.Decided || !s.Staying && !s.CheckingIn {
 		return nil
@@ -56,7 +56,7 @@ func (s Sharing) Disclose() (out rule.Answers, groups []rule.Group) {
 	return out, groups
 }
 
-// IsMinorAlone reports whether all guests are under 18 on the day of arrival, as far as known.
+// IsMinorAlone reports whether all guests are minors: see [Party.IsMinor]. It is false for a party without stored guests.
 func (p *Party) IsMinorAlone() bool {
 	return len(p.Members) > 0 && !slices.ContainsFunc(p.Members, func(m Member) bool { return !p.IsMinor(m) })
 }

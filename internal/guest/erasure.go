@@ -80,8 +80,8 @@ func receiptMAC(keys *keyring.Ring, receipt string) []byte {
 // covers reports whether an erasure of a companion, or of the whole party if guestID is empty, covers a guest.
 func covers(guestID string, m Member) bool { return guestID == "" || m.Row.ID == guestID }
 
-// keptForms returns the country rule that makes the property keep official forms after an erasure, and until when; "" and zero: none is
-// kept.
+// keptForms returns the country rule that makes the property keep official forms the longest after an erasure, and until when; "" and zero:
+// none is kept.
 func (p *Party) keptForms(guestID string) (law string, until time.Time) {
 	for _, f := range p.officialForms() {
 		if covers(guestID, f.guest) && f.inRegister && len(f.answers) > 0 && f.eraseAt.After(until) {
@@ -318,7 +318,7 @@ func ListPendingErasures(view *db.Tx, after string, limit int) ([]*ErasureRow, e
 	return rows, nil
 }
 
-// AcknowledgeErasure records the mail that confirms an erasure. mailID is "" if no address is known.
+// AcknowledgeErasure records that an erasure was confirmed now, and by which mail. mailID is "" if no address is known.
 func AcknowledgeErasure(tx *db.Tx, row *ErasureRow, mailID string) error {
 	err := tx.Erasure.Update().Where(enterasure.PropertyID(row.PropertyID), enterasure.ID(row.ID)).SetMailID(mailID).SetConfirmedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {

@@ -141,9 +141,9 @@ func forEachAlike(choices []Choice, f func(i int)) {
 	}
 }
 
-// Find creates a session if exactly one stay matches, and returns choices if several do. A search without a match counts as failed. refused
-// is the error for the guest: nothing was found, or the search has to wait. The caller must commit the transaction also then, because it
-// counts the attempt.
+// Find creates a session if exactly one stay matches, and returns choices if several do. A search without a match counts as failed, unless
+// its stay changed since [Search.Match]. refused is the error for the guest: nothing was found, or the search has to wait. The caller must
+// commit the transaction also then, because it counts the attempt.
 func Find(tx *db.Tx, keys *keyring.Ring, q Search, m Matches) (found Found, refused, err error) {
 	counters, err := q.countersOf(tx, keys, m.numbers)
 	if err != nil {

@@ -76,8 +76,9 @@ var problemReasons = map[rule.Problem]fault.Reason{
 }
 
 // SaveStep stores the answers of one step of a form, and returns the party with them. Fields that are not in answers keep theirs. If an
-// answer is wrong it stores none, and the error names every wrong field. It removes answers to questions that are no longer asked. After
-// the stay it returns errStayEnded: the official form is complete, and the answers only wait for their deletion.
+// answer is wrong it stores none, and the error names every wrong field. It removes answers to questions that are no longer asked. A new
+// mail address of a companion can end links and sessions: see endCompanionAddress. After the stay it returns errStayEnded: the official
+// form is complete, and the answers only wait for their deletion.
 func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step rule.Step, answers map[string]string) (*Party, error) {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {

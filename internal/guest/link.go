@@ -124,7 +124,8 @@ func LookUpLink(view *db.Tx, keys *keyring.Ring, secret string) (Link, error) {
 }
 
 // BindLink binds a link to the caller's device and returns the device's session. device is what the device says it is. A link can be bound
-// once. BindLink also stores missing guests, and copies a kept profile to the main guest's form: see offerProfile.
+// once: after that, BindLink returns errLinkBound. It also stores missing guests, and copies a kept profile to the main guest's form: see
+// offerProfile.
 func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, error) {
 	l, err := LookUpLink(tx, keys, secret)
 	if err != nil {

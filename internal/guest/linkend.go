@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// EndLinksAndSessions revokes all links of reservations and ends all their sessions. The booker of a stay that is reinstated later is
-// invited again.
+// EndLinksAndSessions revokes all links of reservations and ends all their sessions, with the SmartKeys of these. The booker of a stay that
+// is reinstated later is invited again.
 func EndLinksAndSessions(tx *db.Tx, propertyID string, reservationIDs ...string) error {
 	if len(reservationIDs) == 0 {
 		return nil
@@ -26,8 +26,8 @@ func EndLinksAndSessions(tx *db.Tx, propertyID string, reservationIDs ...string)
 }
 
 // EndFormerAddress ends the access of a booker's former address to reservations: links that were mailed to other addresses than the present
-// one, and the sessions of devices that opened mailed links. Sessions that began at a kiosk or at the door go on, and so do those of
-// companions. The present address is invited again. presentMAC is its keyed hash, or nil if the booker has none.
+// one, and the sessions of devices that opened mailed links, with their SmartKeys. Sessions that began at a kiosk or at the door go on, and
+// so do those of companions. The present address is invited again. presentMAC is its keyed hash, or nil if the booker has none.
 func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservationIDs ...string) error {
 	which := []predicate.GuestLink{guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...), guestlink.GuestID("")}
 	if presentMAC != nil {

@@ -56,8 +56,8 @@ func (m Member) person() person {
 
 var errGuestNotFound = fault.New(fault.NotFound, fault.GuestNotFound, "this stay has no such guest: read the stay again for its guests")
 
-// LoadParty returns the party of a reservation. It stores the guests that are missing, and removes companions that are too many: see
-// changeParty. If the party's data were erased, it stores nothing.
+// LoadParty returns the party of a reservation. It stores the guests that are missing, and removes companions that are too many, except
+// those with answers or a link. If the party's data were erased, it stores nothing.
 func LoadParty(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (*Party, error) {
 	reserved, err := loadReservation(tx, propertyID, reservationID)
 	if err != nil {
@@ -74,7 +74,7 @@ func LoadParty(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) 
 	return partyOf(tx, keys, reserved, stay, guests)
 }
 
-// ViewParty returns the party of a reservation and changes nothing. It returns false if [LoadParty] would add or remove guests.
+// ViewParty returns the party of a reservation and changes nothing. The second result is false if [LoadParty] would change something.
 func ViewParty(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (*Party, bool, error) {
 	reserved, err := loadReservation(view, propertyID, reservationID)
 	if err != nil {
@@ -129,7 +129,7 @@ func newParty(view *db.Tx, keys *keyring.Ring, house *ent.Property, settings *Se
 	return p, nil
 }
 
-// newMember returns the member for a stored guest and the decrypted answers. It also finds which required answers are missing.
+// newMember returns the member for a stored guest and the decrypted answers. It also finds which answers are missing.
 func (p *Party) newMember(g *ent.Guest, answered person) Member {
 	m := Member{Row: g, Answers: answered.Answers, by: answered.By, own: answered.Own, mailed: answered.Mailed, invitedTo: answered.InvitedTo, mailTo: answered.MailTo, signature: answered.Signature}
 	p.findMissing(&m)
@@ -220,7 +220,8 @@ func (p *Party) Member(a actor.Actor, guestID string) (Member, error) {
 	return Member{}, errGuestNotFound
 }
 
-// IsMinor reports whether a guest is under 18 on the day of arrival, as far as known.
+// IsMinor reports whether a guest is under 18 on the day of arrival. Without a birth date, a guest is a minor if the party counts them as a
+// child.
 func (p *Party) IsMinor(m Member) bool { return rule.IsMinor(ruleGuest(m), p.arrival) }
 
 // Incomplete returns the ids of the guests with missing answers.

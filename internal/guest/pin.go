@@ -90,8 +90,8 @@ func withheldNow(view *db.Tx, a actor.Actor, state string, stay *ent.Stay) (With
 	return WithheldFrom(a, state, stay, shown), nil
 }
 
-// RevealPINs returns the PINs of a session's stay and records that the guest read them, because a kiosk's session gets them only once. If
-// it must not get them, the error has the [Withheld] reason: see [WithheldFrom].
+// RevealPINs returns the PINs of a session's stay and records that the guest read them, because a kiosk's session gets them only once. The
+// error has the [Withheld] reason if the session must not get them, see [WithheldFrom], or if no door has a code.
 func RevealPINs(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (access.StayPINs, error) {
 	reserved, err := loadReservation(tx, a.PropertyID, a.ReservationID)
 	if err != nil {

@@ -224,7 +224,7 @@ func mayUseProfile(a actor.Actor) error {
 }
 
 // ProfileOf returns what the property keeps of the guest of a session for the next stay, and when it was last saved or offered; nil:
-// nothing.
+// nothing. It fails unless the session is the main guest's, with the link of the mail.
 func ProfileOf(view *db.Tx, keys *keyring.Ring, p *Party, a actor.Actor) (rule.Answers, time.Time, error) {
 	if err := mayUseProfile(a); err != nil {
 		return nil, time.Time{}, err

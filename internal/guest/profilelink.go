@@ -43,8 +43,8 @@ type ProfileRequest struct {
 	Client     string // the network of the caller
 }
 
-// RequestProfileLink counts a request. due reports whether the caller must mail a link: the property keeps a profile for the address, and
-// the address is below its limit. refused is why the client must wait; the caller must commit the transaction also then.
+// RequestProfileLink counts a request, unless it returns refused: then the client must wait, and the request does not count. due reports
+// whether the caller must mail a link: the property keeps a profile for the address, and the address is below its limit.
 func RequestProfileLink(tx *db.Tx, keys *keyring.Ring, q ProfileRequest) (due bool, refused, err error) {
 	profileID := ProfileID(keys, q.PropertyID, q.Address)
 	counters := q.countersOf(keys, profileID)
@@ -79,7 +79,7 @@ func (q ProfileRequest) countersOf(keys *keyring.Ring, profileID string) []throt
 	return all
 }
 
-// ProfileID returns the id of the profile that a property keeps under an address.
+// ProfileID returns the id of the profile that a property keeps under an address, also if it keeps none.
 func ProfileID(keys *keyring.Ring, propertyID, address string) string {
 	return hex.EncodeToString(AddressMAC(keys, propertyID, address))
 }
@@ -93,7 +93,7 @@ func hasProfile(view *db.Tx, propertyID, profileID string) (bool, error) {
 	return found, nil
 }
 
-// MailedProfileLink is a link to a profile whose secret was created with the text of a mail.
+// MailedProfileLink is a link to a profile in the text of a mail. Its secret is derived from the mail's id; Store makes the link work.
 type MailedProfileLink struct{ PropertyID, ProfileID, Secret string }
 
 // IsKept reports whether the profile of the link exists.
@@ -123,7 +123,8 @@ func (l MailedProfileLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 // ProfileLinkRow is the link to a profile as stored.
 type ProfileLinkRow = ent.ProfileLink
 
-// FindProfileLink returns the valid link to a profile with a secret, or errLinkNotFound. A device has bound it if SessionMAC is set.
+// FindProfileLink returns the link to a profile with a secret, or errLinkNotFound if it is unknown or has expired. It also returns a link
+// that a device has bound: then SessionMAC is set.
 func FindProfileLink(view *db.Tx, keys *keyring.Ring, secret string) (*ProfileLinkRow, error) {
 	if !keyring.IsToken(secret, keyring.GuestLink) {
 		return nil, errLinkNotFound
@@ -138,8 +139,8 @@ func FindProfileLink(view *db.Tx, keys *keyring.Ring, secret string) (*ProfileLi
 	return row, nil
 }
 
-// BindProfileLink binds a link to a profile to the caller's device and returns the device's session. A link binds one device, and then
-// expires with its session.
+// BindProfileLink binds a link to a profile to the caller's device and returns the device's session. The link then expires with the
+// session. It returns errLinkBound if a device has bound the link already.
 func BindProfileLink(tx *db.Tx, keys *keyring.Ring, secret string) (Session, error) {
 	row, err := FindProfileLink(tx, keys, secret)
 	if err != nil {
@@ -183,7 +184,8 @@ func OpenedProfile(view *db.Tx, keys *keyring.Ring, a actor.Actor) (rule.Answers
 	return answers, kept.UpdatedAt, err
 }
 
-// DeleteOpenedProfile deletes the profile that a session of a profile link reads, with all links to it and their sessions.
+// DeleteOpenedProfile deletes the profile that a session of a profile link reads, with all links to it, their sessions and their mails. It
+// does nothing if the profile was deleted already.
 func DeleteOpenedProfile(tx *db.Tx, a actor.Actor) error {
 	_, err := tx.GuestProfile.Delete().Where(entprofile.PropertyID(a.PropertyID), entprofile.ID(a.ProfileID)).Exec(tx.Context())
 	if err != nil {

@@ -20,14 +20,15 @@ import (
 // departure, or after a cancelation that came after the arrival, and outlives the reservation. It is erased on the day that the form named
 // to the guest. On that day the answers that are still stored with the stay are erased too.
 
-// NoShowRetention is how long the official form of a guest who never arrived is kept.
+// NoShowRetention is how long after the departure the official form of a guest who never arrived is kept.
 const NoShowRetention = 30 * 24 * time.Hour
 
 // RegisterDelay is how long after the departure the official forms are closed. Late corrections of the dates arrive in this time.
 const RegisterDelay = 24 * time.Hour
 
 // officialEnd returns when the official form of a guest is erased, and whether it is in the register until then. ok is false if the law
-// names no time. departure is in the property's zone. No law wants the form of a person who never arrived.
+// names no time. departure is in the property's zone. The form of a guest who never arrived is not in the register, and is erased
+// NoShowRetention after the departure.
 func officialEnd(law *rule.Rule, arrived bool, departure time.Time) (eraseAt time.Time, inRegister, ok bool) {
 	last, ok := rule.KeptUntil(law, departure)
 	if !ok {
@@ -60,7 +61,7 @@ func (p *Party) departure() time.Time {
 	return end.In(p.arrival.Location())
 }
 
-// keptLaw returns the name of the law under which the answers of a party are stored, or "" if the law names no retention time.
+// keptLaw returns the name of the law under which answers of a party are saved now, or "" if that law names no retention time.
 func (p *Party) keptLaw() string {
 	if _, ok := p.KeptUntil(); !ok {
 		return ""
@@ -79,7 +80,7 @@ type officialForm struct {
 	inRegister bool
 }
 
-// officialForms returns the forms of a party for which a law names a retention time.
+// officialForms returns the forms of the guests whose answers were saved under a law that names a retention time.
 func (p *Party) officialForms() []officialForm {
 	var out []officialForm
 	for _, m := range p.Members {
@@ -115,8 +116,8 @@ type registerForm struct {
 // registerPurpose returns the purpose of [keyring.Ring.Seal] for an entry of the guest register.
 func registerPurpose(entryID string) string { return "registerEntry/" + entryID }
 
-// CloseForms closes the official forms of a stay: it stores them in the register, and when they are erased. It does nothing before
-// RegisterDelay after the departure, or if the reservation was removed.
+// CloseForms closes the open official forms of a stay. It stores in the register the forms of guests who arrived, and for each form when it
+// is erased. It does nothing before RegisterDelay after the departure, or if the reservation was removed.
 func CloseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) error {
 	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
 	if err != nil {
@@ -144,8 +145,8 @@ func CloseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	return nil
 }
 
-// storeEntry replaces the register entry of a guest with the present form. If the register must not keep the form, it only deletes the
-// entry.
+// storeEntry replaces the register entry of a guest with the present form. It only deletes the entry if the form is empty, or not for the
+// register.
 func (p *Party) storeEntry(tx *db.Tx, keys *keyring.Ring, f officialForm) error {
 	row := f.guest.Row
 	_, err := tx.RegisterEntry.Delete().Where(entregister.PropertyID(row.PropertyID), entregister.GuestID(row.ID)).Exec(tx.Context())
@@ -182,8 +183,8 @@ func setEraseAt(tx *db.Tx, f officialForm) error {
 	return nil
 }
 
-// EraseForms erases the answers of a stay's official forms whose retention time is over. For the other closed forms it stores the present
-// end. Answers that only the property asks are kept.
+// EraseForms erases the answers and signatures of a stay's closed official forms whose retention time is over. For its other closed forms
+// it stores the present end. It keeps answers that only the property asks. It does nothing if the reservation was removed.
 func EraseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) error {
 	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
 	if err != nil {
@@ -226,7 +227,7 @@ func ignoreRemoved(err error) error {
 	return err
 }
 
-// DeleteRegister deletes entries of the register whose retention time is over at a time, at most limit, and returns their number.
+// DeleteRegister deletes at most limit register entries of all properties whose retention time is over at a time, and returns their number.
 func DeleteRegister(tx *db.Tx, before time.Time, limit int) (int, error) {
 	ids, err := tx.RegisterEntry.Query().Where(entregister.EraseAtLTE(before)).Limit(limit).IDs(tx.Context())
 	if err == nil {

@@ -42,8 +42,8 @@ const (
 	ByGuest    AnsweredBy = "guest"    // by a companion on a link of their own
 )
 
-// mayChange reports whether a caller may change an answer. A person who knows only two facts (booking number and name) cannot read the
-// answers of others, and so must not replace them either.
+// mayChange reports whether a caller may change an answer. The columns say how it was given. A person who knows only two facts (booking
+// number and name) cannot read the answers of others, and so must not replace them either.
 //
 //	caller                     two facts, or none     mail link     companion's own
 //	the guest                  yes                    yes           yes
@@ -62,7 +62,7 @@ func (c caller) mayChange(given AnsweredBy) bool {
 	return false
 }
 
-// answeredBy returns how a guest's answer was given.
+// answeredBy returns how a guest's answer was given. It returns ByTwoFacts also for a field without an answer.
 func (m Member) answeredBy(f rule.Field) AnsweredBy {
 	switch {
 	case m.own[f]:
@@ -92,7 +92,8 @@ type age struct {
 //	is a minor by another's word only, has acted    no
 func (a age) isWard() bool { return a.minor && (a.ownBirth || a.child || !a.ownAccount) }
 
-// isWard reports whether an adult main guest decides for a guest.
+// isWard reports whether a guest is a minor for whom the main guest decides, see [age.isWard]. It does not check that the main guest is an
+// adult.
 func (p *Party) isWard(m Member) bool {
 	return age{minor: p.IsMinor(m), ownBirth: m.own[rule.BirthDate], child: m.Row.Child, ownAccount: m.hasActed()}.isWard()
 }

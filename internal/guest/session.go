@@ -123,7 +123,7 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 	return a, nil
 }
 
-// IsSessionActive reports whether a session has not ended.
+// IsSessionActive reports whether a session of a stay has neither expired nor been ended. A cancelation of the stay does not count.
 func IsSessionActive(view *db.Tx, propertyID, sessionID string) (bool, error) {
 	found, err := view.GuestSession.Query().Where(active(view, propertyID, []predicate.GuestSession{guestsession.ID(sessionID)})...).Exist(view.Context())
 	if err != nil {
@@ -132,7 +132,8 @@ func IsSessionActive(view *db.Tx, propertyID, sessionID string) (bool, error) {
 	return found, nil
 }
 
-// EndSessions ends one session of a reservation, or all of them if sessionID is empty. It does nothing if none is active.
+// EndSessions ends one session of a reservation, or all of them if sessionID is empty, with the SmartKeys of their browsers. It does
+// nothing if none is active.
 func EndSessions(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	which := []predicate.GuestSession{guestsession.ReservationID(reservationID)}
 	if sessionID != "" {
@@ -168,8 +169,8 @@ func endSessions(tx *db.Tx, propertyID string, which ...predicate.GuestSession) 
 // ExpiredRetention is how long expired links and sessions of guests, and counts of failed searches, are kept.
 const ExpiredRetention = 24 * time.Hour
 
-// DeleteExpired deletes links and sessions that expired before a time, and counts of failed searches that began before it. It deletes at
-// most limit of each kind, and returns the largest number of a kind.
+// DeleteExpired deletes links and sessions that expired before a time, and counts of failed searches that began before it, of all
+// properties. It deletes at most limit of each kind, and returns the largest number of a kind: with limit, more may remain.
 func DeleteExpired(tx *db.Tx, before time.Time, limit int) (int, error) {
 	ctx := tx.Context()
 	sessions, err := tx.GuestSession.Query().Where(guestsession.ExpiresAtLT(before)).Limit(limit).IDs(ctx)

@@ -61,7 +61,8 @@ func (p *Party) signs(m Member) bool {
 // NeedsSignature reports whether any guest of the party has to sign if the settings want signatures.
 func (p *Party) NeedsSignature() bool { return slices.ContainsFunc(p.Members, p.signs) }
 
-// Unsigned returns the ids of the guests who have to sign on a screen and have not signed the present answers.
+// Unsigned returns the ids of the guests who have to sign on a screen and have not signed the present answers. It returns none if the
+// property's setting is not Drawn.
 func (p *Party) Unsigned() []string {
 	var out []string
 	for _, m := range p.Members {
@@ -148,8 +149,9 @@ func (p *Party) signatureState(f Form, now time.Time) SignatureState {
 	return SignOpen
 }
 
-// Sign stores the signature of a guest. drawn is the text of a [drawing.Drawing], and shown the version of the answers that the guest saw:
-// if they changed meanwhile, it returns an error. A guest who has signed already keeps that signature.
+// Sign stores the signature of a guest and returns the party. drawn is the text of a [drawing.Drawing], and shown the version of the
+// answers that the guest saw. It returns an error if the answers changed since, or the guest cannot sign now: see [SignatureState]. If the
+// guest has signed already, it keeps that signature and returns no error.
 func Sign(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, shown, drawn string) (*Party, error) {
 	picture, err := drawing.Parse(drawn)
 	if err != nil {

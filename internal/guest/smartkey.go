@@ -15,8 +15,8 @@ const keyLinkLifetime = 10 * time.Minute
 
 var errKioskKey = fault.New(fault.Denied, fault.MainGuestOnly, "a tablet keeps no SmartKey: continue on a phone")
 
-// CreateKeyLink makes the link with which the browser of a session enrols its SmartKey. A session may have a SmartKey if it may see the
-// PIN: see [WithheldFrom]. A tablet gets none. The SmartKey ends with the session.
+// CreateKeyLink makes the link with which the browser of a session enrols its SmartKey. The SmartKey ends with the session. It fails for a
+// kiosk's session, and for a session that may not see the PIN: see [WithheldFrom].
 func CreateKeyLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (mobilekey.Link, error) {
 	if a.Origin != OriginMail && a.Origin != OriginDoor {
 		return mobilekey.Link{}, errKioskKey

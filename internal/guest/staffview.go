@@ -10,9 +10,9 @@ import (
 // settings, or the PMS changed the stay.
 const notAsked rule.Reason = ""
 
-// StaffSees reports whether a member of staff sees an answer of a guest that is asked for a reason. role is that of a person at the
-// property, or of a staff token. The front desk sees what its work at the check-in needs: what the law or the property asks. Owners and
-// managers see every answer, because they also answer guests who want to know what is stored.
+// StaffSees reports whether a member of staff sees an answer of a guest that is asked for a reason. role is that of a person or of a staff
+// token. The front desk and operators see what the check-in needs: what the law or the property asks. Owners and managers see every answer,
+// because they also answer guests who want to know what is stored. Other roles see none.
 func StaffSees(role string, why rule.Reason) bool {
 	switch role {
 	case string(staff.Owner), string(staff.Manager): // a token has the role owner too

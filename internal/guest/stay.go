@@ -165,8 +165,8 @@ func ensureParty(tx *db.Tx, reserved *ent.Reservation) ([]*ent.Guest, error) {
 	return ensureGuests(tx, reserved, stay)
 }
 
-// ensureGuests returns the guests of a stored stay. It adds those that are missing, and removes companions that are too many. A stay whose
-// data were erased gets no guests again.
+// ensureGuests returns the guests of a stored stay. It adds those that are missing, and removes surplus companions without answers or a
+// link. A stay whose data were erased gets no guests again.
 func ensureGuests(tx *db.Tx, reserved *ent.Reservation, stay *ent.Stay) ([]*ent.Guest, error) {
 	guests, err := ListGuests(tx, reserved.PropertyID, reserved.ID)
 	if err != nil {

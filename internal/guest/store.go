@@ -24,9 +24,9 @@ func findSession(view *db.Tx, mac []byte) (a actor.Actor, found bool, err error)
 	return a, found, nil
 }
 
-// The queries for why a link or a session ended. A cancelation is the reason if the link or session was valid at that time, and is reported
-// until it would have expired. A link that was replaced before the cancelation is not found. Of a kiosk's sessions, only those that a
-// cancelation ended are found: the tablet may serve the next guest, who must not learn about other endings.
+// These queries find why a link or a session ended, until it would have expired. A cancelation is the reason if the link or session was
+// valid then; a link that was replaced before is not found. Of a kiosk's sessions, only those that a cancelation ended are found: the
+// tablet may serve the next guest, who must not learn about other endings.
 const (
 	isCanceled         = `(r.state = 'canceled' AND (t.revoked_at IS NULL OR t.revoked_at >= r.canceled_at))`
 	ofStay             = ` AS t JOIN reservations AS r ON r.id = t.reservation_id AND r.property_id = t.property_id WHERE t.mac = $1 AND t.expires_at > $2 AND r.erased_at IS NULL`
@@ -43,7 +43,8 @@ func findCanceledLink(view *db.Tx, mac []byte) (propertyID string, found bool, e
 	return propertyID, found, nil
 }
 
-// findEndedSession returns the property of a session that ended before its time, and what ended it.
+// findEndedSession returns the property of a session that ended before its time, and what ended it. found is false for a session that did
+// not, and for a kiosk's session unless a cancelation ended it.
 func findEndedSession(view *db.Tx, mac []byte) (propertyID string, by Ending, found bool, err error) {
 	if found, err = view.ReadOne(selectEndedSession, []any{mac, view.Now()}, &propertyID, &by); err != nil {
 		return "", "", false, fmt.Errorf("find an ended session of a guest: %w", err)
@@ -51,8 +52,8 @@ func findEndedSession(view *db.Tx, mac []byte) (propertyID string, by Ending, fo
 	return propertyID, by, found, nil
 }
 
-// selectOpenForms selects the guests who arrived in a range of time and whose official form is not closed. A form under a law that names no
-// retention time is never closed: it is listed until a day after the departure.
+// selectOpenForms selects the guests who arrived in a range of time and whose official form is not closed. A form that no law with a
+// retention time covers is never closed: it is listed until a day after the departure.
 const selectOpenForms = `SELECT g.id, g.reservation_id, r.from_at FROM guests AS g JOIN reservations AS r ON r.id = g.reservation_id AND r.property_id = g.property_id
 	WHERE g.property_id = $1 AND g.erase_at IS NULL AND r.from_at >= $2 AND r.from_at < $3
 	AND (r.state IN ('started', 'processed') AND (g.law <> '' OR r.to_at > $4) OR r.arrived_at IS NOT NULL AND r.state = 'canceled' AND g.law <> '')`

@@ -64,8 +64,8 @@ func (l Link) Restored(now time.Time) (Link, Notification) {
 	return l, Up
 }
 
-// Check returns the notification for a connection state that has lasted long enough and was not notified yet. A sweep
-// calls it regularly.
+// Check returns the new state, with the notification for a connection that has been lost or restored for long enough and was not notified
+// yet. A sweep calls it regularly.
 func (l Link) Check(now time.Time) (Link, Notification) {
 	lost := !l.LostAt.IsZero() && l.RestoredAt.IsZero()
 	switch {
@@ -82,8 +82,8 @@ func (l Link) Check(now time.Time) (Link, Notification) {
 	return l, NoChange
 }
 
-// Battery decides what to notify about a battery with a reported charge. notified is true while a notified
-// low battery has not recovered.
+// Battery decides what to notify about a battery with a reported charge: a failure at LowBatteryPercent or less, a recovery from
+// ChargedPercent. notified is true while a notified low battery has not recovered.
 func Battery(notified bool, percent int) Notification {
 	switch {
 	case !notified && percent <= LowBatteryPercent:

@@ -104,7 +104,7 @@ func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error
 // inserted is the topic of stored jobs. Its key is the queue.
 const inserted db.Topic = "jobs.inserted"
 
-// notify wakes River's listener in this process after a job was stored in a queue.
+// notify wakes River's listener in this process after a job was stored in a queue. Only SQLite needs it.
 func (q *Queue) notify(queue string) {
 	select {
 	case q.inserted.of(queue) <- struct{}{}:

@@ -76,8 +76,8 @@ func isReachable[T any](ctx context.Context, d riverdriver.Driver[T]) bool {
 	return d.GetExecutor().Exec(ctx, "SELECT 1") == nil
 }
 
-// startClient starts a client, which then runs until stopClient. If ctx ends during the start, the start is interrupted. Later ctx has no
-// effect, because running jobs get time to finish.
+// startClient starts a client, which then runs until stopClient. It fails after startTimeout, or if ctx ends during the start. Later ctx
+// has no effect, because running jobs get time to finish.
 func startClient[T any](ctx context.Context, client *river.Client[T]) error {
 	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	late := time.AfterFunc(startTimeout, cancel)

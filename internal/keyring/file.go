@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/disk"
 )
 
-// LoadFile reads the key file. It refuses a file that other users can read.
+// LoadFile reads the key file. It refuses a file whose mode gives the group or others any right.
 func LoadFile(path string) (KEKs, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -31,8 +31,8 @@ func LoadFile(path string) (KEKs, error) {
 	return keys, nil
 }
 
-// CreateFile generates a key and writes it to a new file with mode 0600. The file must not be below dataDir, because a backup
-// of the data must not contain its key.
+// CreateFile generates a key and writes it to a new file with mode 0600, in a directory that it creates if necessary. It fails if the file
+// exists, or is below dataDir, because a backup of the data must not contain its key.
 func CreateFile(path, dataDir string) (KEKs, error) {
 	inside, err := isBelow(path, dataDir)
 	if err != nil {

@@ -76,8 +76,8 @@ func (k *localKEK) String() string { return "KEK " + k.id }
 // GoString keeps the key out of logs.
 func (k *localKEK) GoString() string { return k.String() }
 
-// ParseKEKs parses keys in the format of the key file and of the environment: one key per line, the encrypting one first. It
-// ignores empty lines and lines that begin with #.
+// ParseKEKs parses keys in the format of the key file and of the environment: one key per line, the encrypting one first. It ignores empty
+// lines and lines that begin with #, and fails if there is no key.
 func ParseKEKs(text string) (KEKs, error) {
 	var keys KEKs
 	for n, line := range strings.Split(text, "\n") {

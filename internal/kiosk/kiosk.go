@@ -49,7 +49,8 @@ const (
 
 var errProof = fault.New(fault.Invalid, fault.ProofInvalid, "the challenge has expired or was used, or its signature is not by this tablet's key; get a new challenge, and reset the kiosk if that does not help")
 
-// NewChallenge returns a text that the tablet signs with its key for its next search for a stay: see [UseProof].
+// NewChallenge returns a text that the tablet signs with its key for its next search for a stay: see [UseProof]. It expires after
+// challengeLife.
 func NewChallenge(keys *keyring.Ring, kioskID string, now time.Time) string {
 	body := binary.BigEndian.AppendUint64(nil, uint64(now.UnixMicro())) // verifyChallenge reads it again
 	return base64.RawURLEncoding.EncodeToString(append(body, macOfChallenge(keys, kioskID, body)...))

@@ -107,7 +107,7 @@ func FindDoor(view *db.Tx, door string) (*ent.Kiosk, error) {
 }
 
 // Reset ends the credential of a kiosk's tablet and creates a new code, with which a tablet is enrolled. It resolves the notice that the
-// tablet is offline.
+// tablet is offline. The caller ends the guests' sessions at the tablet.
 func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kiosk, Code, error) {
 	if _, err := Get(tx, propertyID, kioskID); err != nil {
 		return nil, Code{}, err
@@ -127,7 +127,8 @@ func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kios
 	return row, code, err
 }
 
-// Delete deletes a kiosk, or returns errNotFound. The credential of its tablet ends, and the notice that it is offline is resolved.
+// Delete deletes a kiosk, or returns errNotFound. The credential of its tablet ends, and the notice that it is offline is resolved. The
+// caller ends the guests' sessions at the tablet.
 func Delete(tx *db.Tx, propertyID, kioskID string) error {
 	n, err := tx.Kiosk.Delete().Where(entkiosk.PropertyID(propertyID), entkiosk.ID(kioskID)).Exec(tx.Context())
 	if err != nil {
@@ -141,7 +142,7 @@ func Delete(tx *db.Tx, propertyID, kioskID string) error {
 }
 
 // Enrol exchanges a code for the tablet's token and ends the code. publicKey is the tablet's key, P-256, as SubjectPublicKeyInfo in DER.
-// For a code that is unknown or expired it returns errCode.
+// For a code that is unknown, used or expired it returns errCode. row is the kiosk before the enrolment.
 func Enrol(tx *db.Tx, keys *keyring.Ring, code string, publicKey []byte) (token string, row *ent.Kiosk, err error) {
 	if _, err := parseKey(publicKey); err != nil {
 		return "", nil, fault.Fields(fault.Field{Path: "publicKey", Reason: fault.BadFormat, Message: "must be a P-256 key as SubjectPublicKeyInfo in DER"})
@@ -179,7 +180,7 @@ func parseKey(der []byte) (*ecdsa.PublicKey, error) {
 	return key, nil
 }
 
-// NeedsSeen reports whether a tablet's call should be stored: the stored last call is older than seenInterval.
+// NeedsSeen reports whether a tablet's call should be stored: there is no stored last call, or it is older than seenInterval.
 func NeedsSeen(row *ent.Kiosk, now time.Time) bool {
 	return row.SeenAt == nil || now.Sub(*row.SeenAt) >= seenInterval
 }

@@ -51,8 +51,8 @@ func NotifySilent(tx *db.Tx, k Key) error {
 }
 
 // isDue reports whether staff have to be notified of a tablet that has not called for the time after, or for offlineAfter if that is
-// longer. They are never notified if after is 0. Guests check in from checkIn (HH:MM), or early minutes before it, until midnight in the
-// zone of now.
+// longer. It returns false if after is 0 or the tablet is not enrolled. Guests check in from checkIn (HH:MM), or early minutes before it,
+// until midnight in the zone of now.
 func isDue(row *ent.Kiosk, after time.Duration, now time.Time, checkIn string, early int) bool {
 	if after <= 0 || row.EnrolledAt == nil || row.SeenAt == nil || now.Sub(*row.SeenAt) < max(after, offlineAfter) {
 		return false

@@ -54,8 +54,8 @@ func lateness(at, now time.Time) any {
 	return message.Message{Kind: "late", Params: message.Params{"at": at}}
 }
 
-// NoticeName returns the name of a lock for a notice. It includes the dorm if the lock is on a bed, because locks are often named after their
-// beds, and beds of two dorms may have equal names.
+// NoticeName returns the name of a lock for a notice. It includes the dorm if the lock is on a bed, because locks are often named after
+// their beds, and beds of two dorms may have equal names.
 func NoticeName(tx *db.Tx, lk *ent.Lock) (string, error) {
 	if lk.DoorID == nil {
 		return lk.Name, nil

@@ -35,9 +35,9 @@ var ErrSlotsFull = fault.New(fault.Precondition, SlotsFull, "the lock has no fre
 // errSlotMoved is returned if another transaction changed or reassigned the slot after it was loaded.
 var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot was changed meanwhile; read it again")
 
-// AssignSlot gives the grant of a code a slot of the lock, stores the code there as desired and notifies the bridge. It
-// takes a slot that was never used, else the slot that has been empty longest, and never a slot that may still hold a
-// credential. It returns ErrSlotsFull if there is none.
+// AssignSlot gives the grant of a code a slot of the lock, stores the code there as desired and notifies the bridge. It takes a slot that
+// was never used, else the slot that has been empty longest, and never a slot that may still hold a credential. It returns ErrSlotsFull if
+// there is none. A second call for the same grant takes a second slot.
 func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*ent.Slot, error) {
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("assign a slot of lock %s: the grant or the PIN is missing", lk.ID)
@@ -69,9 +69,8 @@ func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
 	return free[lk.ID], err
 }
 
-// UpdateSlot changes the PIN or the windows of the code in a grant's slot. The slot stays the same and gets a new
-// generation. A slot that is being cleared gets its code again. It returns errSlotMoved if the grant no longer has the
-// slot.
+// UpdateSlot changes the PIN or the windows of the code in a grant's slot, and notifies the bridge. The slot stays the same and gets a new
+// generation. A slot that is being cleared gets its code again. It returns errSlotMoved if the grant no longer has the slot.
 func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p DesiredCode) (*ent.Slot, error) {
 	if s.LockID != lk.ID || s.GrantID != p.GrantID || hasNoGrant(s) {
 		return nil, errSlotMoved
@@ -119,8 +118,8 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	return tx.Slot.Get(tx.Context(), s.ID)
 }
 
-// storeDesired inserts or updates the row of a slot with a desired code and its generation. The PIN is sealed for this
-// slot and generation.
+// storeDesired inserts or updates the row of a slot with a desired code and its generation, and notifies the bridge. It seals the PIN for
+// this slot and generation, and records the slot's former grant. It returns errSlotMoved if the slot changed meanwhile.
 func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p DesiredCode) (*ent.Slot, error) {
 	ctx := tx.Context()
 	next, ok := slot.Assign(serverSlotOf(s, lk), p.GrantID, slot.Desired{

@@ -84,9 +84,9 @@ func outcomeOf(a *ent.Act) Outcome {
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: db.OrZero(a.FinishedAt)}
 }
 
-// StoreCommand stores a command of staff to unlock a lock, before anything is sent. here is the caller's node, actor the person. The command
-// expires at until, at most MaxDeadline from now; after until it returns ErrTooLate. If the bridge is connected to here, the command is
-// claimed at once. It is refused if the bridge is connected to a node that cannot be reached.
+// StoreCommand stores a command of staff to unlock a lock, before anything is sent. here is the caller's node, actor the person. The
+// command expires at until, or after MaxDeadline if that is earlier. If the bridge is connected to here, the command is claimed at once. It
+// is refused after until (ErrTooLate), for a lock without remote unlock, and if the bridge is offline or its node cannot be reached.
 func StoreCommand(tx *db.Tx, here Node, propertyID, lockID, actor string, until time.Time) (UnlockCommand, error) {
 	return storeCommand(tx, here, propertyID, lockID, actor, "", Unlock, until)
 }
@@ -179,9 +179,9 @@ func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (Unlock
 
 var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the command was sent before, or its deadline has passed")
 
-// FinishCommand stores the outcome of a claimed command: done, failed, expired or unknown, and records the event of an
-// opened door. A late report replaces unknown. The other outcomes are final: FinishCommand then returns the stored one.
-// at is the bridge's time; a zero or future time becomes now.
+// FinishCommand stores the outcome of a claimed command: done, failed, expired, or else unknown. If an unlock is done, it records that the
+// door was opened. A late report replaces unknown. For other states FinishCommand changes nothing and returns the stored outcome. at is the
+// bridge's time; a zero or future time becomes now.
 func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
 	c, _, door, err := commandOnBridge(tx, bridgeID, actID)
 	if err != nil {
@@ -212,7 +212,7 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 	return Outcome{ActID: c.id, LockID: c.lockID, State: outcome, Result: result, At: at}, err
 }
 
-// CancelCommand ends a command that no session has claimed, so that it is never sent. If unsent is true, it also ends a
+// CancelCommand sets a command that no session has claimed to expired, so that it is never sent. If unsent is true, it does so also with a
 // claimed command: the caller claimed it and did not send it. It does nothing to other commands.
 func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
 	from := []string{CommandStored}
@@ -223,8 +223,8 @@ func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
 		SetState(CommandExpired).SetFinishedAt(tx.Now()).Exec(tx.Context())
 }
 
-// EndAbandonedCommands ends commands that a crashed node left open, MaxDeadline after their deadline: unclaimed
-// commands become expired, claimed commands unknown.
+// EndAbandonedCommands ends commands of all properties that a crashed node left open, MaxDeadline after their deadline: unclaimed commands
+// become expired, claimed commands unknown.
 func EndAbandonedCommands(tx *db.Tx) error {
 	ctx := tx.Context()
 	for state, end := range map[string]string{CommandStored: CommandExpired, CommandClaimed: CommandUnknown} {
@@ -237,8 +237,8 @@ func EndAbandonedCommands(tx *db.Tx) error {
 	return nil
 }
 
-// DeleteCommands deletes up to most commands of staff from before a time, and returns their number. Commands of guests
-// are deleted with their stay.
+// DeleteCommands deletes commands of staff of all properties from before a time, no more than most, and returns their number. Commands of
+// guests are deleted with their stay.
 func DeleteCommands(tx *db.Tx, before time.Time, most int) (int, error) {
 	ids, err := tx.Act.Query().Where(entact.CreatedAtLT(before), predicate.Act(ofStaff)).Limit(most).IDs(tx.Context())
 	if err != nil {

@@ -26,8 +26,8 @@ type DesiredSlot struct {
 	row           *ent.Slot
 }
 
-// DesiredSlots loads the slots to send to a bridge, removals first. marks has the last sent generation for each lock:
-// slots with a later generation are loaded. A negative generation selects all slots of the lock.
+// DesiredSlots loads the slots to send to a bridge, removals first. marks has the last sent generation of each lock to load: slots with a
+// later generation are loaded, and with a negative mark all. A code that was cleared before it was sent is left out.
 func DesiredSlots(tx *db.Tx, s *Session, marks map[string]int64) ([]DesiredSlot, error) {
 	above := make([]predicate.Slot, 0, len(marks))
 	for lockID, mark := range marks {
@@ -101,7 +101,7 @@ func MarkSent(tx *db.Tx, s *Session, desired []DesiredSlot) ([]DesiredSlot, erro
 	return out, nil
 }
 
-// Desired converts the slot for package slot and decrypts its PIN.
+// Desired converts the slot for package slot. It decrypts the PIN, unless the slot should be empty.
 func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
 		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), MayHoldOwn: w.mayHoldOwn, NotBefore: db.OrZero(w.row.NotBefore), NotAfter: db.OrZero(w.row.NotAfter),

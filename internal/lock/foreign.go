@@ -12,9 +12,9 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// StoreForeignSlots stores which slots hold a credential that Latchkey did not set, as read by the bridge. found has
-// that by slot number. Such a slot is not used until it is read empty. A slot that has got a grant meanwhile is
-// skipped, and so is an unknown lock. StoreForeignSlots returns the slots that became free.
+// StoreForeignSlots stores which slots hold a credential that Latchkey did not set, as read by the bridge: found has true or false for each
+// slot that was read. Such a slot is not used until it is read empty. A slot that has got a grant meanwhile is skipped, and so is an
+// unknown lock. It returns the slots that became free, or bridge.ErrSuperseded if epoch is not the current session.
 func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, found map[int]bool) ([]EvidenceChange, error) {
 	numbers := slices.Sorted(maps.Keys(found))
 	lk, by, err := lockForSession(tx, bridgeID, epoch, address, numbers)

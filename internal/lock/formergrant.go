@@ -83,7 +83,7 @@ type typedCode struct {
 	isFormer bool      // isFormer means that the slot has another grant now, so that the row does not describe the code
 }
 
-// findTypedCode returns the code that was typed, or nil if it is not known.
+// findTypedCode returns the code that was typed, or nil if none was typed or it is not known.
 func findTypedCode(tx *db.Tx, lk *ent.Lock, h LockEvent) (*typedCode, error) {
 	if h.Slot == 0 || h.Generation == 0 {
 		return nil, nil

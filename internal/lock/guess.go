@@ -51,9 +51,9 @@ type GuessCounter struct {
 	AlarmedAt       time.Time // AlarmedAt is when the alarm was raised; zero if no alarm is active
 }
 
-// Add counts one attempt at a time, and returns the new counter and whether the attempt raises the alarm. The alarm is
-// raised again only after the count has fallen to half of the budget. An attempt that is reported late counts in its
-// own period, or not at all if it is older than two periods.
+// Add counts one attempt at a time, and returns the new counter and whether the attempt raises the alarm. The alarm is raised again only
+// after the count has fallen to half of the budget. An attempt that is reported after its period has ended raises no alarm. It counts in
+// its own period, or not at all if that is earlier than the previous one.
 func (g GuessCounter) Add(at time.Time, b GuessBudget) (GuessCounter, bool) {
 	switch since := at.Sub(g.BeganAt); {
 	case g.BeganAt.IsZero() || since >= 2*b.Period:

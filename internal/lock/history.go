@@ -41,8 +41,8 @@ func isStep(kind SampleKind, last *int64, reading int64) bool {
 	return max(reading-*last, *last-reading) >= sampleSteps[kind]
 }
 
-// recordReadings adds readings of a new status to the lock's history: those that differ from the stored status and, by
-// a step, from the last sample.
+// recordReadings adds the battery's charge and the clock's offset of a new status to the lock's history: those that differ from the stored
+// status and, by a step, from the last sample.
 func recordReadings(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent != nil && (lk.Status.BatteryPercent == nil || *lk.Status.BatteryPercent != *now.BatteryPercent) {
 		if err := recordSample(tx, lk, BatterySample, int64(*now.BatteryPercent)); err != nil {
@@ -141,7 +141,8 @@ func LastEvents(view *db.Tx, propertyID, lockID string, limit int) ([]*ent.Event
 	return all[:min(limit, len(all))], nil
 }
 
-// DeleteSamples deletes up to most samples from before a time, and returns their number. The newest sample of each kind of a lock remains.
+// DeleteSamples deletes samples of all properties from before a time, no more than most, and returns their number. The newest sample of
+// each kind of a lock remains.
 func DeleteSamples(tx *db.Tx, before time.Time, most int) (int, error) {
 	ids, err := db.ReadList(tx, func(id *int64) []any { return []any{id} }, selectReplacedSamples, before, most)
 	if err != nil {

@@ -33,8 +33,8 @@ func LockoutOf(c slot.Capabilities, s Status) Lockout {
 	return LockoutNone
 }
 
-// Guessable reports whether nothing slows the guessing of PINs at a lock: the lock has no lockout and its keypad
-// cannot be paused. A lock whose driver reports no kinds of credentials is assumed to accept PINs.
+// Guessable reports whether a lock accepts PINs and nothing slows guessing them: it has no lockout and its keypad cannot be paused. A lock
+// whose driver reports no kinds of credentials is assumed to accept PINs.
 func Guessable(c slot.Capabilities, s Status) bool {
 	takesPINs := len(c.Kinds) == 0 || slices.Contains(c.Kinds, slot.KindPIN)
 	return takesPINs && !c.KeypadPause && LockoutOf(c, s) == LockoutNone

@@ -30,7 +30,8 @@ type LockEvent struct {
 	Phone, Actor, GrantID string
 }
 
-// TrustedTime returns the event's time by the bridge's clock, or now if that clock is certainly wrong.
+// TrustedTime returns the event's time by the bridge's clock, or now if it has none or is more than maxClockLead ahead. It trusts any
+// earlier time.
 func (h LockEvent) TrustedTime(now time.Time) time.Time {
 	if h.OccurredAt.IsZero() || h.OccurredAt.After(now.Add(maxClockLead)) {
 		return now
@@ -47,9 +48,9 @@ var eventKinds = map[string]event.Kind{
 	"tampered": event.LockTampered, "jammed": event.LockJammed, "keypadPaused": event.KeypadPaused,
 }
 
-// StoreEvents stores a batch of events from a bridge's journal in order. It skips sequence numbers that are stored
-// already, and events of unknown locks or kinds. epoch names the session. It returns the last stored sequence number,
-// and the slots whose codes were used.
+// StoreEvents stores a batch of events from a bridge's journal in order. It skips sequence numbers that are stored already, and events of
+// unknown locks or kinds. It returns the last stored sequence number, and the slots whose codes were used. It returns bridge.ErrSuperseded
+// if epoch is not the bridge's current session.
 func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, changes []EvidenceChange, err error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -182,9 +183,9 @@ func timeOf(h LockEvent, typed *typedCode, now time.Time) time.Time {
 	return at
 }
 
-// recordUse records the first time that a typed code opened its door, and returns the change to the slot's evidence,
-// or nil. A use of an older generation proves that the grant's code was used, but proves nothing about the desired
-// code.
+// recordUse stores the first time that a typed code opened its door, and returns the change to the slot's evidence, or nil if a use was
+// stored before. A use of a former grant's code, or of an older generation of the code, is returned and not stored: it proves nothing about
+// the desired code.
 func recordUse(tx *db.Tx, typed *typedCode, generation int64, at time.Time) (*EvidenceChange, error) {
 	row := typed.slot
 	if typed.isFormer {

@@ -46,9 +46,9 @@ type LockReport struct {
 	Digest       slot.Digest
 }
 
-// ApplyReports stores what a bridge reports in a session, named by its epoch, about some of its locks, and returns
-// these locks. A lock that is reported for the first time is created at the bridge's property. It returns the fault
-// TooMany if the bridge then has more than MaxLocksPerBridge.
+// ApplyReports stores what a bridge reports in a session about some of its locks, and returns these locks. A lock that is reported for the
+// first time is created at the bridge's property. It returns the fault TooMany if the bridge then has more than MaxLocksPerBridge, and
+// bridge.ErrSuperseded if epoch is not its current session.
 func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport) ([]LockRef, error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -244,7 +244,7 @@ func sameReadings(a, b Status) bool {
 	return reflect.DeepEqual(a, b)
 }
 
-// roughlyEqual reports whether two times differ by less than statusEpsilon.
+// roughlyEqual reports whether two times differ by less than statusEpsilon, or are both nil.
 func roughlyEqual(a, b *time.Time) bool {
 	if a == nil || b == nil {
 		return a == b

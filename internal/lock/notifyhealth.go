@@ -17,8 +17,9 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// updateLockLink changes the link state of a lock by move, which is Lost, Restored or Check of [health.Link]. It records
-// the change and sends the notification. reason is why the connection was lost. It ignores locks without a door.
+// updateLockLink changes the link state of a lock by move, which is Lost, Restored or Check of [health.Link]. It adds the change to the
+// lock's history. For a notification it records the event, with reason if the connection was lost; Up also resolves the notice to staff. It
+// ignores locks without a door.
 func updateLockLink(tx *db.Tx, lk *ent.Lock, move health.Move, reason string) error {
 	if lk.DoorID == nil {
 		return nil
@@ -60,7 +61,7 @@ func asInternal(e event.Event) event.Event {
 	return e
 }
 
-// updateBattery records that the battery of a lock has become low, or is charged again, by a new status. It notifies
+// updateBattery records that the battery of a lock has become low, or is charged again, by a new status. It adds or resolves the notice to
 // staff.
 func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent == nil {
@@ -81,8 +82,8 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return nil
 }
 
-// recordBatteryLow records the event e of a low battery, and notifies staff once until the battery is charged again.
-// The low battery comes from the lock's status or from its alarm.
+// recordBatteryLow records the event e of a low battery at each call, and notifies staff once until the battery is charged again. The low
+// battery comes from the lock's status or from its alarm.
 func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryNotifiedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
@@ -103,7 +104,7 @@ func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	})
 }
 
-// updateClock records that a lock's clock has become too wrong to enforce time windows, or is correct again.
+// updateClock records the event that a lock's clock has become too wrong to enforce time windows, or is correct again. Staff get no notice.
 func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.ClockOffsetMS == nil {
 		return nil
@@ -146,8 +147,8 @@ func CheckLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	return next, nil
 }
 
-// checkLockLink notifies changes of one lock's connection that have lasted long enough. If its bridge is offline,
-// staff are notified of the bridge only.
+// checkLockLink notifies changes of one lock's connection that have lasted long enough. A lock that is disconnected only because its bridge
+// is offline gets no notice of its own.
 func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	reason := string(bridge.Disconnected)
 	if !lk.Status.Online {
@@ -193,7 +194,7 @@ func notifyOfflineCause(tx *db.Tx, lk *ent.Lock) error {
 	})
 }
 
-// markLocksOnline records that the locks of a bridge for which reached returns true are online again.
+// markLocksOnline records that locks of a bridge are connected again: those whose last status is online and for which reached returns true.
 func markLocksOnline(tx *db.Tx, br *ent.Bridge, reached func(*ent.Lock) bool) error {
 	locks, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID), entlock.UnreachedAtNotNil()).All(tx.Context())
 	if err != nil {

@@ -66,9 +66,9 @@ func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, num
 	return lk, by, nil
 }
 
-// ApplyObservations stores what a bridge observed of the slots of one lock, and returns the slots that changed. It
-// ignores observations of an older generation, or of an unknown slot or lock. It returns bridge.ErrSuperseded if the
-// session is not current.
+// ApplyObservations stores what a bridge observed of the slots of one lock, records an event for each change of evidence, and returns the
+// slots that changed. It ignores observations that repeat the last one, that are not of the desired generation, or of an unknown slot or
+// lock. It returns bridge.ErrSuperseded if the session is not current.
 func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Observation) ([]EvidenceChange, error) {
 	numbers := make([]int, len(seen))
 	for i, s := range seen {
@@ -106,8 +106,8 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 	return changes, nil
 }
 
-// RefreshEvidence recomputes and stores the evidence of a slot with weekly hours, because windows begin and end without
-// a report. It returns the new row, or row itself if nothing changed.
+// RefreshEvidence recomputes the evidence of a slot with weekly hours, because windows begin and end without a report. It stores a change
+// with its event, and returns the new row. It returns row itself if nothing changed, or if the latest generation is not reported yet.
 func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) {
 	if row.SeenGeneration != row.Generation || len(row.Later) == 0 {
 		return row, nil

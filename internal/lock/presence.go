@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/health"
 )
 
-// CloseSession marks a bridge offline and its locks disconnected, unless a newer session has begun. If the node shuts
-// down, it leaves the locks alone, because the bridge should soon connect to another node.
+// CloseSession marks a bridge offline and its locks disconnected, unless a newer session has begun. If the node shuts down, it leaves the
+// locks alone, because the bridge should soon connect to another node: [MarkDrainedBridgesLost] handles bridges that do not.
 func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason bridge.OfflineReason) error {
 	ended, err := bridge.EndSession(tx, bridgeID, epoch, reason)
 	if err != nil || !ended || reason == bridge.ShuttingDown {

@@ -28,9 +28,9 @@ type LockRef struct {
 	Generation int64  // Generation is the lock's latest generation when the session was opened
 }
 
-// OpenSession begins the session of a bridge that has just connected: it gives the bridge its next epoch, marks it
-// online and applies its reports. Locks of the bridge that are not in reports become offline. shown is the hash of the
-// public key in the bridge's client certificate. After the commit, writes of the bridge's older sessions are rejected.
+// OpenSession begins the session of a bridge that has just connected: it gives the bridge its next epoch, marks it online and applies its
+// reports. Locks of the bridge that are not in reports become offline. shown is the hash of the public key in the bridge's client
+// certificate; a certificate that is not the bridge's is refused. After the commit, writes of the bridge's older sessions are rejected.
 func OpenSession(tx *db.Tx, who bridge.Identity, shown []byte, h bridge.Hello, reports []LockReport) (*Session, error) {
 	was, br, err := bridge.Advance(tx, who, shown, h)
 	if err != nil {
@@ -65,8 +65,8 @@ func lockRefs(locks []*ent.Lock) []LockRef {
 	return out
 }
 
-// outOfSync returns the ids of the locks whose slots the bridge must be sent again: their digest in the bridge's
-// report differs from that of the server's rows.
+// outOfSync returns the ids of the locks whose slots the bridge must be sent again: their digest in the bridge's report differs from that
+// of the server's rows. It leaves out locks without a report.
 func outOfSync(locks []*ent.Lock, rows map[string][]*ent.Slot, reports []LockReport) []string {
 	digests := make(map[string]slot.Digest, len(reports))
 	for _, h := range reports {

@@ -109,8 +109,8 @@ func insertCommand(tx *db.Tx, c command) error {
 
 const endCommandSQL = `UPDATE acts SET state = $1, result = $2, finished_at = $3 WHERE id = $4 AND property_id = $5 AND (state = $6 OR state = $7 AND state <> $1)`
 
-// endCommand stores the outcome of a command that is claimed or whose outcome was unknown. It returns false if the
-// command has another final outcome.
+// endCommand stores the outcome of a command that is claimed or whose outcome was unknown. It returns false for a command in another state,
+// and if unknown stays unknown.
 func endCommand(tx *db.Tx, c command, outcome, result string, at time.Time) (bool, error) {
 	done, err := tx.ExecContext(tx.Context(), endCommandSQL, outcome, result, at, c.id, c.propertyID, CommandClaimed, CommandUnknown)
 	if err != nil {
@@ -133,8 +133,8 @@ func slotUsage(tx *db.Tx, lk *ent.Lock) ([]slotUse, error) {
 const slotUsageSQL = `SELECT id, number, NOT present AND evidence = $1 AND NOT "foreign" FROM slots WHERE lock_id = $2 AND property_id = $3
 	ORDER BY COALESCE(seen_at, changed_at), number`
 
-// nextGeneration increments the lock's generation and returns it. Call it before reading the slots: on PostgreSQL the
-// row lock of this update serializes concurrent changes of one lock.
+// nextGeneration increments the lock's generation, also in lk, and returns it. Call it before reading the slots: on PostgreSQL the row lock
+// of this update serializes concurrent changes of one lock.
 func nextGeneration(tx *db.Tx, lk *ent.Lock) (int64, error) {
 	found, err := tx.ReadOne(nextGenerationSQL, []any{lk.ID, lk.PropertyID}, &lk.Generation)
 	if err == nil && !found {

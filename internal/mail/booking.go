@@ -88,7 +88,8 @@ func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 	return d
 }
 
-// groupQuietAt returns when the rooms of a group will have been unchanged for quietTime. Then the PMS has probably sent all of them.
+// groupQuietAt returns when the rooms of a group will have been unchanged for quietTime, or for quietToday from the day of arrival of one
+// of them. Then the PMS has probably sent all of them.
 func groupQuietAt(rooms []Room, when Schedule, now time.Time) (at time.Time) {
 	quiet := quietTime
 	if slices.ContainsFunc(rooms, func(r Room) bool { return r.mayBeInvited(when, now) && !now.Before(daysBefore(r.From, 0, when.Zone)) }) {
@@ -146,7 +147,7 @@ func (r Room) mayBeInvited(when Schedule, now time.Time) bool {
 	return !when.Off && r.State == confirmed && r.To.After(now) && r.InvitedAt.IsZero()
 }
 
-// mayBeReminded reports whether a reminder to the booker may list the room.
+// mayBeReminded reports whether a reminder to the booker may list the room, also before the reminder of the room itself is due.
 func (r Room) mayBeReminded(now time.Time) bool {
 	return r.State == confirmed && r.From.After(now) && !r.InvitedAt.IsZero() && !r.Reminded && !r.Finished && !now.Before(r.InvitedAt.Add(remindAfter))
 }

@@ -206,7 +206,7 @@ func SealAddress(tx *db.Tx, keys *keyring.Ring, propertyID, mailID, address stri
 	return sealed, nil
 }
 
-// Recipient decrypts the address of a mail. It returns "" if the address is not known yet.
+// Recipient decrypts the address of a mail. It returns "" if the address is not known yet, or was erased.
 func Recipient(view *db.Tx, keys *keyring.Ring, row *Row) (string, error) {
 	if len(row.Address) == 0 {
 		return "", nil
@@ -248,7 +248,7 @@ func replyPurpose(mailID string) string { return "mailReply/" + mailID }
 // addressPurpose returns the purpose of [keyring.Ring.Seal] for the recipient of a mail.
 func addressPurpose(mailID string) string { return "mail/" + mailID }
 
-// Get returns a mail of a property.
+// Get returns a mail of a property, or a not-found fault.
 func Get(view *db.Tx, propertyID, mailID string) (*Row, error) {
 	row, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.ID(mailID)).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -267,7 +267,7 @@ type Filter struct {
 	Limit                int
 }
 
-// List returns mails of a property, newest first.
+// List returns at most f.Limit mails of a property, newest first. With the limit 0 it returns all.
 func List(view *db.Tx, propertyID string, f Filter) ([]*Row, error) {
 	q := view.Mail.Query().Where(entmail.PropertyID(propertyID))
 	if f.ReservationID != "" {
@@ -306,7 +306,7 @@ var relays = []string{
 	"guest.ctrip.com", "reply.tripadvisor.com", "guest.hrs.com", "guest.despegar.com", "guest.traveloka.com", "booking.com", "expedia.com", "hotels.com", "agoda.com", "vrbo.com",
 }
 
-// Reaches reports whether mails to an address reach the guest: it is not empty, and not an address of a booking agency.
+// Reaches reports whether mails to an address reach the guest: it has a name and a domain, and is not an address of a booking agency.
 func Reaches(address string) bool {
 	name, domain, ok := splitAddress(address)
 	return ok && name != "" && domain != "" && !isRelayDomain(domain)

@@ -35,7 +35,8 @@ func SettingsOf(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 }
 
 // Change changes the mail settings of a property. listed reports whether the operator allows a mail server in a private network. The error
-// names every wrong setting. The password must be sent again if host, port, security or user change, and is deleted without a host.
+// names every wrong setting. The password must be sent again if host, port, security or user change. It is deleted without a host, or if it
+// is sent empty.
 func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string, listed func(host string, port int) bool) (*ent.MailSettings, error) {
 	row, err := SettingsOf(tx, propertyID)
 	if err != nil {
@@ -147,8 +148,8 @@ func isAddress(s string) bool {
 	return err == nil && a.Address == s && a.Name == ""
 }
 
-// ServerOf returns the mail server of a property. Its Host is empty if mails go to the mailbox. The sender's name is the property's unless
-// one is set.
+// ServerOf returns the mail server of a property, without Dial, which the caller must set. Its Host is empty if mails go to the mailbox.
+// The sender's name is the property's unless one is set.
 func ServerOf(ctx context.Context, keys *keyring.Ring, row *ent.MailSettings, propertyName string) (Server, error) {
 	s := Server{Host: row.Host, Port: row.Port, Security: row.Security, User: row.User, FromAddress: row.FromAddress, FromName: row.FromName, ReplyTo: row.ReplyTo}
 	if s.FromName == "" {

@@ -193,8 +193,8 @@ func recipientFailure(err error) Failure {
 	return FailedRefused
 }
 
-// Transmit sends the text. If the connection ends before the server answers the whole text, the server may have taken the mail: the failure
-// is FailedUnanswered, and there must be no further attempt.
+// Transmit sends the text. If the connection ends after the whole text and before the answer, the server may have taken the mail: the
+// failure is FailedUnanswered, and there must be no further attempt. After any other failure the server has not taken it.
 func (c *Connection) Transmit(raw []byte) *SendError {
 	w, err := c.client.Data()
 	if err != nil {

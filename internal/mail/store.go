@@ -34,8 +34,8 @@ func Move(tx *db.Tx, row *Row, from, to State, set func(*ent.MailUpdate)) (bool,
 // deleteWithoutStay repeats the condition of a partial index. Neither database would use the index if the condition were a parameter.
 const deleteWithoutStay = `DELETE FROM mails WHERE id IN (SELECT id FROM mails WHERE reservation_id = '' AND created_at < $1 ORDER BY created_at LIMIT $2)`
 
-// DeleteWithoutStay deletes mails that belong to no stay, such as tests of the mail server, and were ordered before a time. It deletes at
-// most limit, and returns their number. Other mails go with their stay.
+// DeleteWithoutStay deletes mails of all properties that belong to no stay, such as tests of the mail server, and were ordered before a
+// time. It deletes at most limit, and returns their number. Other mails go with their stay.
 func DeleteWithoutStay(tx *db.Tx, before time.Time, limit int) (int, error) {
 	result, err := tx.ExecContext(tx.Context(), deleteWithoutStay, before, limit)
 	if err != nil {
@@ -45,8 +45,8 @@ func DeleteWithoutStay(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return int(n), err
 }
 
-// EraseGuest erases the addresses and the texts of the mails to a companion, and cancels those that were not sent. It keeps the rows,
-// because [MayInviteCompanion] counts them: guests can remove and add companions as often as they like.
+// EraseGuest erases the addresses and the texts of the mails to a companion, and cancels those that wait or are in the mailbox. It keeps
+// the rows, because [MayInviteCompanion] counts them: guests can remove and add companions as often as they like.
 func EraseGuest(tx *db.Tx, propertyID, reservationID, guestID string) error {
 	to := entmail.And(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.GuestID(guestID))
 	err := tx.Mail.Update().Where(to, entmail.StateIn(string(Waiting), string(InBox))).SetState(string(Canceled)).Exec(tx.Context())
@@ -89,7 +89,7 @@ func LinkSecret(keys *keyring.Ring, mailID, reservationID string) string {
 	return keys.DeriveToken(keyring.GuestLink, mailID, reservationID)
 }
 
-// latestLinks selects the latest mail with a link to each companion of a stay.
+// latestLinks selects the latest mail of the kind Companion to each companion of a stay.
 const latestLinks = `SELECT m.guest_id, m.state FROM mails AS m WHERE m.property_id = $1 AND m.id IN (
 	SELECT MAX(l.id) FROM mails AS l WHERE l.property_id = $1 AND l.reservation_id = $2 AND l.guest_id <> '' AND l.kind IN ('companion', 'link') AND l.state <> 'canceled'
 	GROUP BY l.guest_id)`
@@ -112,7 +112,8 @@ func LatestLinks(view *db.Tx, propertyID, reservationID string) (map[string]Stat
 // selectUnfinished finds mails that wait or are being sent, the oldest first.
 const selectUnfinished = `SELECT id, property_id FROM mails WHERE (state = 'waiting' OR state = 'sending') AND created_at < $1 AND created_at >= $2 ORDER BY created_at LIMIT $3`
 
-// ListUnfinished returns the jobs of at most limit mails that were ordered in the range [from, until), and still wait or are being sent.
+// ListUnfinished returns the jobs of at most limit mails of all properties that were ordered in the range [from, until), and still wait or
+// are being sent.
 func ListUnfinished(view *db.Tx, from, until time.Time, limit int) ([]jobs.SendMail, error) {
 	list, err := db.ReadList(view, func(k *jobs.SendMail) []any { return []any{&k.MailID, &k.PropertyID} }, selectUnfinished, until, from, limit)
 	if err != nil {

@@ -38,7 +38,7 @@ const (
 	RightToLeft = "rtl"
 )
 
-// Direction returns the direction of a language, LeftToRight or RightToLeft. The language's text "language.direction" says it.
+// Direction returns the direction of a language, as its text "language.direction" says: LeftToRight, also if it is unknown, or RightToLeft.
 func Direction(language string) string {
 	if _, text, _ := find(language, "language.direction"); text == RightToLeft {
 		return RightToLeft

@@ -129,7 +129,8 @@ func lines() map[string][]Entry { return current().lines }
 // catalogues returns the texts of each language by kind.
 func catalogues() map[string]map[string]string { return current().texts }
 
-// AddFiles adds catalogue files until the returned remove is called. Tests use it for languages that the product lacks.
+// AddFiles adds catalogue files until the returned remove is called, which also removes files that were added later. Tests use it for
+// languages that the product lacks.
 func AddFiles(catalogue fs.FS) (remove func()) {
 	before := current()
 	loaded.Store(before.with(catalogue))
@@ -142,7 +143,7 @@ func Has(kind string) bool {
 	return ok
 }
 
-// List returns the texts whose kinds start with prefix, in the order of the language's files. It removes the prefix from the returned
+// List returns the texts of one language whose kinds start with prefix, in the order of its files. It removes the prefix from the returned
 // kinds.
 func List(language, prefix string) (list []Entry) {
 	for _, e := range lines()[language] {

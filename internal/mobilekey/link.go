@@ -185,7 +185,7 @@ func refusalFault(err error) error {
 	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for the meaning", smartkey.ReasonOf(err)).With(err)
 }
 
-// sweepLinks deletes up to most links that expired more than linkLifetime ago.
+// sweepLinks deletes up to most links, of all properties, that expired more than linkLifetime ago.
 func sweepLinks(tx *db.Tx, most int) error {
 	ids, err := tx.PhoneLink.Query().Where(entphonelink.ExpiresAtLT(tx.Now().Add(-linkLifetime))).Limit(most).IDs(tx.Context())
 	if err != nil || len(ids) == 0 {

@@ -314,7 +314,7 @@ func CheckNoSmartKeysInUse(tx *db.Tx, propertyID string) error {
 		"SmartKeys of phones may still open doors of the property; end the stays, and try again after %s", until).Put("until", until)
 }
 
-// Sweep deletes up to most expired status indexes, and as many expired links.
+// Sweep deletes up to most status indexes whose tokens have expired, of all properties, and as many expired links.
 func Sweep(tx *db.Tx, most int) error {
 	ids, err := tx.KeyStatus.Query().Where(entkeystatus.EndsAtLT(tx.Now().Add(-statusRetention))).Limit(most).IDs(tx.Context())
 	if err != nil {

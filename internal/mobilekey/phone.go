@@ -48,8 +48,8 @@ type KeyDoor struct {
 }
 
 // Enrol adds a phone to the reservation of a link and marks the link as used. possession is the phone's signed answer to the link's
-// challenge. name is what the guest calls the phone. The Key is nil while the stay has no access to a door; [Renew] then returns it later.
-// It returns a fault if the reservation has maxPhones phones, revoked ones included.
+// challenge. name is what the guest calls the phone. The Key is nil if the stay has no access now, or no door that opens with a SmartKey;
+// [Renew] may return it later. It returns a fault if the reservation has maxPhones phones, revoked ones included.
 func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name string) (*ent.Phone, *Key, error) {
 	ctx := tx.Context()
 	l, err := findLink(tx, keys, secret)
@@ -183,7 +183,7 @@ func noAccessReason(tx *db.Tx, p *ent.Phone) error {
 	return errNoAccessNow
 }
 
-// List returns the phones of a reservation, oldest first, or a not-found fault if there is no such reservation.
+// List returns the phones of a reservation, revoked ones included, oldest first, or a not-found fault if there is no such reservation.
 func List(tx *db.Tx, propertyID, reservationID string) ([]*ent.Phone, error) {
 	if err := requireReservation(tx, propertyID, reservationID); err != nil {
 		return nil, err

@@ -85,8 +85,9 @@ func (b Bearer) LockAt(tx *db.Tx, door smartkey.Door) (*ent.Lock, error) {
 	return nil, errWrongDoor
 }
 
-// StoreCommand stores the use of a token as a command, before it is sent to the bridge. It returns [ErrRevoked] for a revoked token.
-// presentation is what the phone sent, with its proof; the bridge verifies it. here is the caller's node. The command expires at until.
+// StoreCommand stores the use of a token as a command, before it is sent to the bridge. It returns [ErrRevoked] for a revoked token, and
+// fails like [lock.StoreCommand] if the bridge cannot be reached. presentation is what the phone sent, with its proof; the bridge verifies
+// it. here is the caller's node. The command expires at until.
 func (b Bearer) StoreCommand(tx *db.Tx, here lock.Node, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.UnlockCommand, error) {
 	if err := b.refuseRevoked(tx); err != nil {
 		return lock.UnlockCommand{}, err

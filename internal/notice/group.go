@@ -45,7 +45,7 @@ var groups = map[Group][]Kind{
 // notMailed are kinds that no mail announces, because they are about mails that do not arrive.
 var notMailed = []Kind{MailFailed, MailFailedOther, MailsNotSent}
 
-// KindsOf returns the kinds of notices in the groups with these names.
+// KindsOf returns the kinds of notices in the groups with these names. It ignores unknown names.
 func KindsOf(of []string) (kinds []string) {
 	for _, name := range of {
 		for _, k := range groups[Group(name)] {

@@ -29,8 +29,8 @@ type Notice struct {
 	OnceKey string
 }
 
-// Add stores a notice. If staff were already notified of the same OnceKey and the problem is not resolved, Add does nothing. It returns an
-// error if the parameters are not those of the kind's text.
+// Add stores a notice, and notifies the property's streams. It does nothing if the OnceKey has an open problem already. It returns an error
+// if the parameters are not exactly those of the kind's text.
 func Add(tx *db.Tx, n Notice) error {
 	ctx := tx.Context()
 	if err := n.Kind.Message(n.Params).Check(); err != nil {
@@ -57,7 +57,8 @@ func Add(tx *db.Tx, n Notice) error {
 	return nil
 }
 
-// Renew is like Add, but if there is a notice of the open problem already, it updates the parameters of that notice.
+// Renew is like Add, but if there is a notice of the open problem already, it updates the parameters of that notice, which stays read or
+// unread.
 func Renew(tx *db.Tx, n Notice) error {
 	if err := n.Kind.Message(n.Params).Check(); err != nil {
 		return fmt.Errorf("add a notice: %w", err)
@@ -103,7 +104,8 @@ func OpenOf(tx *db.Tx, propertyID string, onceKeys []string) (map[string]bool, e
 	return open, nil
 }
 
-// Resolve ends the problems with these OnceKeys. If one occurs again, staff are notified again.
+// Resolve ends the problems with these OnceKeys. Their notices stay in the list. If a problem occurs again, staff are notified again. It
+// ignores keys without an open problem.
 func Resolve(tx *db.Tx, propertyID string, onceKeys ...string) error {
 	if len(onceKeys) == 0 {
 		return nil
@@ -111,7 +113,7 @@ func Resolve(tx *db.Tx, propertyID string, onceKeys ...string) error {
 	return resolve(tx, propertyID, notice.OnceKeyIn(onceKeys...))
 }
 
-// ResolveAbout ends the problems of one kind about one object, whose id is subject.
+// ResolveAbout ends the problems of one kind about one object, whose id is subject. It does not end notices without a OnceKey.
 func ResolveAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error {
 	return resolve(tx, propertyID, notice.Kind(string(kind)), notice.Subject(subject), notice.OnceKeyNotNil())
 }
@@ -207,8 +209,8 @@ func CountOpen(view *db.Tx, propertyID string) (n int, more bool, err error) {
 	return min(len(ids), mostOpen), len(ids) > mostOpen, nil
 }
 
-// ListNew returns at most limit unread notices of these kinds whose problem is not resolved, the oldest first. Their ids are above after
-// and at most through.
+// ListNew returns at most limit unread notices of these kinds whose problem is not resolved, also incidents, the oldest first. Their ids
+// are above after and at most through.
 func ListNew(view *db.Tx, propertyID string, kinds []string, after, through string, limit int) ([]*Row, error) {
 	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil(), notice.ResolvedAtIsNil(),
 		notice.KindIn(kinds...), notice.IDGT(after), notice.IDLTE(through)).
@@ -219,8 +221,8 @@ func ListNew(view *db.Tx, propertyID string, kinds []string, after, through stri
 	return rows, nil
 }
 
-// ListSince returns at most limit notices of these kinds that were created since a time and whose problem is not resolved, the oldest
-// first. Their ids are above after.
+// ListSince returns at most limit notices of these kinds, read or unread, that were created at a time or later and whose problem is not
+// resolved, the oldest first. Their ids are above after.
 func ListSince(view *db.Tx, propertyID string, kinds []string, since time.Time, after string, limit int) ([]*Row, error) {
 	rows, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtGTE(since), notice.ResolvedAtIsNil(),
 		notice.KindIn(kinds...), notice.IDGT(after)).Order(notice.ByID()).Limit(limit).All(view.Context())

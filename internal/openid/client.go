@@ -22,7 +22,8 @@ const (
 // errTooLarge means that an answer of the provider is too large to be read.
 var errTooLarge = errors.New("the answer is larger than 1 MiB")
 
-// newClient returns a client that follows no redirect: a provider that moves a call elsewhere would move the client's secret and the code too.
+// newClient returns a client that follows no redirect and returns it as the answer: a provider that moves a call elsewhere would move the
+// client's secret and the code too.
 func newClient(dial func(ctx context.Context, network, address string) (net.Conn, error)) *http.Client {
 	return &http.Client{
 		Timeout: callTime,

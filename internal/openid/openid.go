@@ -49,7 +49,7 @@ type metadata struct {
 }
 
 const (
-	// refreshAfter is how long metadata is used.
+	// refreshAfter is the age at which metadata is loaded again. If that fails, the old metadata is used for as long again.
 	refreshAfter = time.Hour
 	// retryAfter is how long callers get the error of a failed attempt before the next attempt.
 	retryAfter = 5 * time.Second
@@ -116,8 +116,8 @@ type Answer struct {
 	Issuer      string // "" if the provider sent none
 }
 
-// Redeem exchanges the code in an answer for an ID token, verifies the token, and returns the person. f is the flow of the sign-in. Its
-// error is [ErrRefused] or [ErrUnavailable] with the cause.
+// Redeem checks the state and the issuer of an answer, exchanges its code for an ID token, verifies the token, and returns the person. f is
+// the flow of the sign-in. Its error is [ErrRefused] or [ErrUnavailable] with the cause.
 func (p *Provider) Redeem(ctx context.Context, f Flow, a Answer) (Identity, error) {
 	if subtle.ConstantTimeCompare([]byte(a.State), []byte(f.State)) != 1 {
 		return Identity{}, fmt.Errorf("%w: another state", ErrRefused)
@@ -156,8 +156,8 @@ func exchangeError(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// algorithms are the signatures that an ID token may have. All are asymmetric: a token that is signed with a public key as the secret, or not
-// at all, is refused.
+// algorithms are the signatures that an ID token may have. All are asymmetric: a token that is signed with a public key as the secret, or
+// not at all, is refused.
 var algorithms = []string{oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512, oidc.EdDSA}
 
 // maxSubject is the longest subject that OpenID Connect allows.
@@ -201,7 +201,8 @@ func (p *Provider) verify(ctx context.Context, m metadata, f Flow, raw string) (
 // clockSkew is how far ahead the clock of the provider may be.
 const clockSkew = time.Minute
 
-// authenticatedAt returns the time of the claim auth_time, or zero if the claim is missing or is not in the past.
+// authenticatedAt returns the time of the claim auth_time. It returns zero if the claim is missing, is not a number, or is more than
+// clockSkew in the future.
 func (p *Provider) authenticatedAt(claim any) time.Time {
 	seconds, ok := claim.(float64)
 	if !ok || seconds < 1 || seconds > float64(p.o.Now().Add(clockSkew).Unix()) {
@@ -210,8 +211,8 @@ func (p *Provider) authenticatedAt(claim any) time.Time {
 	return time.Unix(int64(seconds), 0)
 }
 
-// load returns the provider's metadata, which it caches for refreshAfter. One caller at a time asks the provider. After a failure it
-// returns the same error for retryAfter, but metadata that cannot be refreshed stays in use.
+// load returns the provider's metadata, which it caches for refreshAfter. One caller at a time asks the provider. While there is no
+// metadata yet, a failure is returned to all callers for retryAfter. Metadata that cannot be refreshed stays in use.
 func (p *Provider) load(ctx context.Context) (metadata, error) {
 	var m metadata
 	select {
@@ -266,7 +267,8 @@ func (p *Provider) discover(ctx context.Context) (metadata, error) {
 	return m, nil
 }
 
-// checkURL refuses an address of a provider without https, unless scheme and host are those of the issuer.
+// checkURL refuses an address of a provider that is not absolute, contains a user name, or has no https. Without https, scheme and host may
+// be those of the issuer.
 func checkURL(issuer, address string) error {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" || u.User != nil {

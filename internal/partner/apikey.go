@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// CreateAPIKey creates the api-key of a property, unless it has a valid one, and returns its row and the key (lkk_...), which is shown
-// once. The key belongs to the property's built-in integration, which is created with the first key.
+// CreateAPIKey creates the api-key of a property and returns its row and the key (lkk_...), which is shown once. It returns a fault if the
+// property has a valid one. The key belongs to the property's built-in integration, which is created with the first key.
 func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, string, error) {
 	_, err := APIKey(tx, propertyID, tx.Now())
 	if err == nil {
@@ -25,8 +25,8 @@ func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, strin
 	return r.RotateAPIKey(tx, propertyID, 0)
 }
 
-// RotateAPIKey creates an api-key and returns its row and the key, which is shown once. The previous one ends after the overlap; 0:
-// immediately.
+// RotateAPIKey creates an api-key, also the first one, and returns its row and the key, which is shown once. The previous ones end after
+// the overlap; 0: immediately.
 func (r *Registry) RotateAPIKey(tx *db.Tx, propertyID string, overlap time.Duration) (*ent.Token, string, error) {
 	own, err := CreateOwnIntegration(tx, propertyID)
 	if err != nil {
@@ -48,7 +48,7 @@ func (r *Registry) RevokeAPIKey(tx *db.Tx, propertyID string) error {
 	return nil
 }
 
-// APIKey returns the newest valid api-key of a property without its secret.
+// APIKey returns the newest valid api-key of a property without its secret, or the fault TokenNotFound.
 func APIKey(tx *db.Tx, propertyID string, now time.Time) (*ent.Token, error) {
 	rows, err := credential.List(tx, now, token.Kind(string(credential.APIKey)), token.PropertyID(propertyID))
 	if err != nil {

@@ -15,13 +15,14 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// maxApps bounds the list of apps. There are a few hundred PMS vendors in the world.
+// maxApps bounds the apps or integrations that a list returns. There are a few hundred PMS vendors in the world.
 const maxApps = 2000
 
 // AppRow is a partner's app as stored.
 type AppRow = ent.App
 
-// CreateApp creates a partner app with a new name. It returns the app and its first client token (lkc_...), which is shown once.
+// CreateApp creates a partner app. It returns the app and its first client token (lkc_...), which is shown once. It returns a fault if the
+// name is taken.
 func (r *Registry) CreateApp(tx *db.Tx, name string) (*ent.App, string, error) {
 	ctx := tx.Context()
 	taken, err := tx.App.Query().Where(app.Name(name)).Exist(ctx)
@@ -65,7 +66,8 @@ func Connected(tx *db.Tx) (map[string]int, error) {
 	return counts, nil
 }
 
-// AppNames returns the names of the apps that each of the properties has connected and not disabled, by property id.
+// AppNames returns the names of the apps that each of the properties has connected and not disabled, by property id, in the order of their
+// connection.
 func AppNames(tx *db.Tx, propertyIDs []string) (map[string][]string, error) {
 	rows, err := tx.Integration.Query().Where(integration.PropertyIDIn(propertyIDs...), integration.AppIDNotNil(), integration.DisabledAtIsNil()).
 		Order(integration.ByID()).All(tx.Context())
@@ -95,7 +97,8 @@ func ClientTokens(tx *db.Tx, appID string, now time.Time) ([]*ent.Token, error) 
 	return credential.List(tx, now, token.Kind(string(credential.Client)), token.AppID(appID))
 }
 
-// CreateClientToken creates another client token of an app. It returns its row and the token, which is shown once.
+// CreateClientToken creates another client token of an app, and fails if too many are valid. It returns its row and the token, which is
+// shown once.
 func (r *Registry) CreateClientToken(tx *db.Tx, appID, name string) (*ent.Token, string, error) {
 	if err := requireApp(tx, appID); err != nil {
 		return nil, "", err
@@ -112,7 +115,7 @@ func (r *Registry) RotateClientToken(tx *db.Tx, appID string, overlap time.Durat
 	return r.rotateToken(tx, credential.Spec{Kind: credential.Client, AppID: appID}, overlap)
 }
 
-// RevokeClientToken revokes one client token of an app immediately.
+// RevokeClientToken revokes one client token of an app immediately and returns it. It is no error if the token has ended already.
 func (r *Registry) RevokeClientToken(tx *db.Tx, appID, tokenID string) (*ent.Token, error) {
 	tx.Notify(credentialsChanged, "")
 	return credential.Revoke(tx, tokenID, token.Kind(string(credential.Client)), token.AppID(appID))

@@ -51,8 +51,8 @@ func WebhookHost(w *WebhookRow) string {
 	return u.Host
 }
 
-// DeliveryLease is the right of one job to deliver the events of a webhook: only one job at a time has it. It expires if it is not renewed, because
-// the process of the job has died.
+// DeliveryLease is the right of one job to deliver the events of a webhook: only one job at a time has it. It expires if it is not renewed,
+// because the process of the job has died.
 type DeliveryLease struct {
 	PropertyID, WebhookID string
 	Job                   int64
@@ -95,7 +95,7 @@ func (d DeliveryLease) renew(tx *db.Tx) error {
 	return nil
 }
 
-// End releases the right to deliver, so that another job can take it at once.
+// End releases the right to deliver, so that another job can take it at once. It does nothing if the job has lost the right.
 func (d DeliveryLease) End(tx *db.Tx) error {
 	err := tx.Webhook.Update().Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID), webhook.DrainedBy(d.Job)).
 		ClearDrainedUntil().Exec(tx.Context())
@@ -114,7 +114,8 @@ type Delivery struct {
 }
 
 // Record stores the outcome of a delivery, and renews the right to deliver. If nothing was sent, it only renews. disabled means that the
-// failure disabled the webhook, which then has no cursors any more.
+// failure disabled the webhook, which then has no cursors any more. The error is event.ErrMoved if the job has lost the right; nothing is
+// then stored.
 func (d DeliveryLease) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
 	if err := d.renew(tx); err != nil || !o.Sent {
 		return false, err
@@ -226,8 +227,9 @@ func resolveWebhookNotices(tx *db.Tx, propertyID, webhookID string) error {
 	return notice.Resolve(tx, propertyID, keys...)
 }
 
-// RecordWebhookTest stores the result of a test message that a person sent to a webhook. failure is zero for a success. A failed test does
-// not count as a failure. A successful test makes the events that wait for a retry due at once.
+// RecordWebhookTest stores the result of a test message that a person sent to a webhook. failure is zero for a success. A failed test is
+// stored as the last error, but does not count as a failure. A successful test counts like a delivery, and makes the events that wait for a
+// retry due at once.
 func RecordWebhookTest(tx *db.Tx, propertyID, webhookID string, failure Failure) error {
 	w, err := loadWebhook(tx, propertyID, webhookID)
 	if err != nil {

@@ -93,8 +93,8 @@ func (e Endpoint) withDefaults() Endpoint {
 	return e
 }
 
-// Check returns an error with all invalid fields of an endpoint to register. checkURL returns an error if the URL must not be called; it is
-// pms.Client.CheckURL.
+// Check returns a fault with all invalid fields of an endpoint to register, or another error if checkURL could not decide. checkURL returns
+// a fault if the URL must not be called; it is pms.Client.CheckURL.
 func (e Endpoint) Check(checkURL func(string) error) error {
 	e = e.withDefaults()
 	var wrong []fault.Field
@@ -147,9 +147,9 @@ func urlProblems(url string, checkURL func(string) error) ([]fault.Field, error)
 	return []fault.Field{{Path: "url", Reason: fault.WrongValue, Message: f.Message}}, nil
 }
 
-// Register stores or updates the endpoint of one action of an integration. Empty fields of e keep the stored value. A changed endpoint
-// loses its recorded health. The string is the signing secret, which is shown once, at the first registration of the integration; otherwise
-// it is "".
+// Register stores or updates the endpoint of one action of an integration. Empty fields of e keep the stored value, or get the default if
+// the endpoint is new. A changed endpoint loses its recorded health. The string is the signing secret, which is shown once, at the first
+// registration of the integration; otherwise it is "".
 func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
 	ctx := tx.Context()
 	row, err := tx.Endpoint.Query().Where(endpointsOfIntegration(e.PropertyID, e.IntegrationID), endpoint.Action(e.Action)).Only(ctx)
@@ -216,7 +216,8 @@ func EndpointsOf(tx *db.Tx, propertyID string) (map[string][]Endpoint, error) {
 	return by, nil
 }
 
-// Endpoint returns the endpoint of one action with its token. Use the token only for the server's calls to that integration.
+// Endpoint returns the endpoint of one action with its token, or a not-found fault. Use the token only for the server's calls to that
+// integration.
 func (r *Registry) Endpoint(tx *db.Tx, propertyID, integrationID, action string) (Endpoint, error) {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if err != nil {

@@ -44,8 +44,8 @@ func RecordEndpointTest(tx *db.Tx, propertyID, integrationID, action string, fai
 }
 
 // RecordCall stores the result of a call to an endpoint: why it failed, or the zero value for a success, which resets the count of
-// failures. The third consecutive failure notifies staff and the partner's webhooks, once per episode of failures (see episodeGap). It
-// ignores an endpoint that was removed.
+// failures. The third consecutive failure notifies staff and the partner's webhooks, once per episode of failures (see episodeGap). A
+// success leaves the notice open; the first failure of the next episode resolves it. It ignores an endpoint that was removed.
 func RecordCall(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if fault.Has(err, fault.EndpointNotFound) {
@@ -139,7 +139,8 @@ func (h Health) isDown(now time.Time) bool {
 	return h.Failures >= failuresToNotify && h.LastFailureAt != nil && now.Sub(*h.LastFailureAt) < downFor
 }
 
-// CheckInClosed returns the reason why check-in at a property's kiosks is closed, or "" if it is open.
+// CheckInClosed returns the reason why check-in at a property's kiosks is closed, or "" if it is open. The only reason is
+// PartnerUnavailable, while [IsCheckInDown] returns true.
 func CheckInClosed(view *db.Tx, propertyID string) (fault.Reason, error) {
 	down, err := IsCheckInDown(view, propertyID)
 	if err != nil || !down {

@@ -31,8 +31,8 @@ var defaultScopes = []string{
 // builtInScopes are the scopes of a property's own scripts, which may read everything of the property.
 var builtInScopes = []string{actor.ReservationsRead, actor.PINsRead, actor.GuestsRead}
 
-// Connect connects an app to a property, unless it is connected. It returns the integration and its access token (lka_...), which is shown
-// once. If name is empty, the integration gets the app's; if scopes is empty, all but guests:read.
+// Connect connects an app to a property. It returns the integration and its access token (lka_...), which is shown once, or a fault if the
+// app is connected already. If name is empty, the integration gets the app's; if scopes is empty, all but guests:read.
 func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []string) (*ent.Integration, string, error) {
 	ctx := tx.Context()
 	if err := checkScopes(scopes); err != nil {
@@ -126,8 +126,8 @@ func (r *Registry) RotateAccessToken(tx *db.Tx, propertyID, integrationID string
 	return row, secret, err
 }
 
-// RevokeAccessToken revokes all access tokens of an integration immediately. Its reservations and the access of guests
-// are kept.
+// RevokeAccessToken revokes all access tokens of an integration immediately. The integration stays connected, with its reservations and the
+// access of guests.
 func (r *Registry) RevokeAccessToken(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
 	row, err := appIntegration(tx, propertyID, integrationID)
 	if err != nil {

@@ -37,8 +37,8 @@ const credentialsChanged db.Topic = "partner.credentialsChanged"
 // of credentials outside the registry must call it.
 func (*Registry) NotifyCredentialsChanged(tx *db.Tx) { tx.Notify(credentialsChanged, "") }
 
-// rotateToken creates a token and ends the other tokens of its owner after the overlap; 0: at once. The string is the secret, which is
-// shown once.
+// rotateToken creates a token and ends the other tokens of its owner after the overlap; 0: at once. It clears the cached callers after the
+// commit. The string is the secret, which is shown once.
 func (r *Registry) rotateToken(tx *db.Tx, s credential.Spec, overlap time.Duration) (*ent.Token, string, error) {
 	tx.Notify(credentialsChanged, "")
 	return credential.Rotate(tx, r.keys, s, overlap)
@@ -50,5 +50,5 @@ func (r *Registry) createToken(tx *db.Tx, s credential.Spec) (*ent.Token, string
 	return credential.Mint(tx, r.keys, s)
 }
 
-// wrapError adds the failed action to an error.
+// wrapError adds the failed action to an error, which must not be nil.
 func wrapError(action string, err error) error { return fmt.Errorf("%s: %w", action, err) }

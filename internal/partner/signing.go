@@ -35,8 +35,8 @@ func (r *Registry) SigningSecrets(tx *db.Tx, propertyID, integrationID string) (
 	return secrets, nil
 }
 
-// RotateSigningSecret creates a secret, which is shown once. Calls are signed with it and with the previous one, unless
-// dropPrevious is set.
+// RotateSigningSecret creates a secret of an app's integration, which is shown once. Until the next rotation, calls are signed with it and
+// with the previous one, unless dropPrevious is set.
 func (r *Registry) RotateSigningSecret(tx *db.Tx, propertyID, integrationID string, dropPrevious bool) (string, error) {
 	row, err := appIntegration(tx, propertyID, integrationID)
 	if err != nil {

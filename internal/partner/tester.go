@@ -27,7 +27,8 @@ type Tester struct {
 	Call func(ctx context.Context, e Endpoint, signingSecrets []string) (Probed, error)
 }
 
-// Test calls the endpoint of an integration for one action once, outside of any transaction, and stores the result in its health.
+// Test calls the endpoint of an integration for one action once, outside of any transaction, and stores the result in its health. A failed
+// call is a result; an error means that no call was made, or that its result could not be stored.
 func (t Tester) Test(ctx context.Context, propertyID, integrationID, action string) (Probed, error) {
 	view := t.DB.View(ctx)
 	e, err := t.Registry.Endpoint(view, propertyID, integrationID, action)

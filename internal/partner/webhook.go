@@ -41,8 +41,9 @@ type WebhookChange struct {
 	Enabled *bool
 }
 
-// RegisterWebhook stores or changes a webhook; an integration has at most MaxWebhooks. Events with PINs need the scope pins:read. The
-// string is the signing secret of a new webhook, which is shown once, or "" for a change.
+// RegisterWebhook changes the webhook with the ID of c, or without an ID the one with its URL, or else creates one, at most MaxWebhooks per
+// integration. A webhook may name the kind PINGenerated only if the integration has the scope pins:read. A new one without kinds gets all.
+// The string is the signing secret of a new webhook, which is shown once, or "" for a change.
 func (r *Registry) RegisterWebhook(tx *db.Tx, c WebhookChange, checkURL func(string) error) (*WebhookRow, string, error) {
 	own, err := Integration(tx, c.PropertyID, c.IntegrationID)
 	if err != nil {
@@ -181,7 +182,7 @@ func Webhooks(tx *db.Tx, propertyID, integrationID string) ([]*WebhookRow, error
 	return listWebhooks(tx, webhook.PropertyID(propertyID), webhook.IntegrationID(integrationID))
 }
 
-// WebhooksOf returns the webhooks of a property in the order of their registration.
+// WebhooksOf returns the webhooks of a property, also disabled ones, in the order of their registration.
 func WebhooksOf(tx *db.Tx, propertyID string) ([]*WebhookRow, error) {
 	return listWebhooks(tx, webhook.PropertyID(propertyID))
 }
@@ -195,7 +196,7 @@ func listWebhooks(tx *db.Tx, which ...predicate.Webhook) ([]*WebhookRow, error) 
 	return rows, nil
 }
 
-// Webhook returns a webhook of an integration.
+// Webhook returns a webhook of an integration, or a not-found fault.
 func Webhook(tx *db.Tx, propertyID, integrationID, webhookID string) (*WebhookRow, error) {
 	row, err := loadWebhook(tx, propertyID, webhookID)
 	if err == nil && row.IntegrationID != integrationID {
@@ -229,7 +230,7 @@ func RemoveWebhook(tx *db.Tx, propertyID, integrationID, webhookID string) (*Web
 }
 
 // RotateWebhookSecret creates a secret and returns it with the webhook. It is shown once. The previous secret also signs until the overlap
-// ends.
+// ends, with 0 not at all. An older one ends at once.
 func (r *Registry) RotateWebhookSecret(tx *db.Tx, propertyID, integrationID, webhookID string, overlap time.Duration) (*WebhookRow, string, error) {
 	row, err := Webhook(tx, propertyID, integrationID, webhookID)
 	if err != nil {
@@ -269,8 +270,8 @@ func (r *Registry) WebhookSecrets(tx *db.Tx, w *WebhookRow) ([]string, error) {
 	return secrets, nil
 }
 
-// Receives reports whether a webhook receives events of a kind; a disabled one receives none. scopes are the present scopes of its
-// integration: events that give access to PINs need pins:read, which the integration may have lost.
+// Receives reports whether a webhook receives events of a kind. A disabled one receives none, and internal kinds are never sent. scopes are
+// the present scopes of its integration: events that give access to PINs need pins:read, which the integration may have lost.
 func Receives(w *WebhookRow, scopes []string, kind event.Kind) bool {
 	if kind == event.PINGenerated && !slices.Contains(scopes, actor.PINsRead) || kind.Internal() {
 		return false
@@ -278,7 +279,7 @@ func Receives(w *WebhookRow, scopes []string, kind event.Kind) bool {
 	return w.DisabledAt == nil && (slices.Contains(w.Kinds, AllKinds) || slices.Contains(w.Kinds, string(kind)))
 }
 
-// BacklogOf counts the events that a webhook must receive and has not received yet.
+// BacklogOf counts the events of a webhook's kinds that it has not received yet. A disabled webhook has none.
 func BacklogOf(view *db.Tx, w *WebhookRow) (event.Backlog, error) {
 	kinds := w.Kinds
 	if slices.Contains(kinds, AllKinds) {

@@ -25,7 +25,7 @@ const (
 	methodPost = http.MethodPost
 )
 
-// call is one action for a target.
+// call is one call of an endpoint or webhook: its action, what it sends, and whether it may be retried.
 type call struct {
 	action        string
 	reservationID string
@@ -85,7 +85,8 @@ type retryableError struct{ *CallError }
 
 func (e *retryableError) Unwrap() error { return e.CallError }
 
-// execute makes the call within its total time limit, with retries. The error is a *CallError.
+// execute makes the call within its total time limit, with retries if it is retryable. An open circuit breaker blocks it, unless it is
+// urgent. The error is a *CallError.
 func (c *Client) execute(ctx context.Context, t Target, what call) (*answer, error) {
 	req, failure := c.prepare(t, what)
 	if failure != nil {
@@ -134,8 +135,8 @@ func (c *Client) executeWithRetries(ctx, limited context.Context, state *integra
 	return nil, last
 }
 
-// mayRetry reports whether the call may be retried after an error. It forbids the retry of a checkIn that the partner
-// may have started, because not every partner checks the idempotency key.
+// mayRetry reports whether the call may be retried after an error. It allows the retry of a checkIn only if nothing was sent, or after 429,
+// 502, 503 or 504: after other errors the partner may have started it, and not every partner checks the idempotency key.
 func (r *request) mayRetry(e *CallError) bool {
 	if r.call.action != CheckIn {
 		return e.isTransient()
@@ -147,7 +148,8 @@ func (r *request) mayRetry(e *CallError) bool {
 	return e.Cause == CauseNetwork && e.notSent
 }
 
-// hasTimeFor reports whether another attempt after a wait can begin before the total time limit of the call.
+// hasTimeFor reports whether another attempt can begin before the total time limit of the call: after the wait, or after Backoff if that is
+// longer.
 func (c *Client) hasTimeFor(limited context.Context, wait time.Duration) bool {
 	end, ok := limited.Deadline()
 	return !ok || time.Until(end) > max(wait, c.limits.Backoff)
@@ -223,8 +225,8 @@ func isValidKey(key string) bool {
 	return key != "" && len(key) <= 128 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }
 
-// acquire waits for one of the concurrent calls that the integration or webhook may make, and returns its state, which the caller
-// releases. If none is free within the limit Wait, the error has CauseBusy.
+// acquire waits for a free slot among the concurrent calls of the integration or webhook, and returns its state, which the caller releases.
+// The error has CauseBusy if no slot is free within the limit Wait, or if the states of all integrations are in use.
 func (c *Client) acquire(ctx, limited context.Context, req *request) (*integrationState, *CallError) {
 	busy := &CallError{Action: req.call.action, Cause: CauseBusy, RetryAfter: c.limits.Wait}
 	state := c.states.acquire(cmp.Or(req.target.WebhookID, req.target.IntegrationID))
@@ -247,8 +249,8 @@ func (c *Client) release(state *integrationState) {
 	c.states.release(state)
 }
 
-// attempt sends the request once and records the result in the breaker. ctx is the caller's context, limited the same
-// with the total time limit.
+// attempt sends the request once and records the result in the breaker, which it does not ask for permission. A success closes an open
+// breaker. ctx is the caller's context, limited the same with the total time limit.
 func (c *Client) attempt(ctx, limited context.Context, state *integrationState, req *request) (*answer, *CallError) {
 	start := time.Now()
 	a, failure := c.sendOnce(ctx, limited, state, req)
@@ -300,5 +302,5 @@ func (c *Client) contractError(t Target, a *answer, violations []fault.Field) er
 	return &CallError{Action: t.Action, Cause: CauseContract, Status: a.status, Violations: violations, callID: a.callID}
 }
 
-// fieldsError returns an error with some fields, or nil if there are none.
+// fieldsError returns a fault with these fields, or nil if there are none.
 func fieldsError(fields []fault.Field) error { return fault.Err(fault.Fields(fields...)) }

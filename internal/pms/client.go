@@ -163,8 +163,8 @@ func (c *Client) Listed(ctx context.Context, t Target) ([]space.Listed, error) {
 	return out, nil
 }
 
-// CheckInStatus asks whether the guest of a reservation may check in. It always calls the partner, without a cache and
-// even if the breaker is open, because a guest is waiting.
+// CheckInStatus asks whether the guest of a reservation may check in. It uses no cache, and calls the partner even if the breaker is open,
+// because a guest is waiting. It retries only calls with GET.
 func (c *Client) CheckInStatus(ctx context.Context, t Target, reservationID string) (checkin.Status, error) {
 	a, err := c.execute(ctx, t, call{
 		action: GetCheckInStatus, reservationID: reservationID,
@@ -177,8 +177,8 @@ func (c *Client) CheckInStatus(ctx context.Context, t Target, reservationID stri
 	return status, c.contractError(t, a, violations)
 }
 
-// CheckIn asks the partner to check a guest in. Any 2xx answer without an error in its body is a success. The key is 1
-// to 128 letters, digits, "-" or "_". Every retry, in this call or later, must use the same key.
+// CheckIn asks the partner to check a guest in, even if the breaker is open. Any 2xx answer without an error in its body is a success. The
+// key is 1 to 128 letters, digits, "-" or "_". Every retry, in this call or later, must use the same key.
 func (c *Client) CheckIn(ctx context.Context, t Target, idempotencyKey string, body checkin.Disclosure) error {
 	_, err := c.execute(ctx, t, call{
 		action: CheckIn, key: idempotencyKey, disclosure: &body,
@@ -192,7 +192,7 @@ func (c *Client) CheckURL(raw string) error {
 	return fieldsError(c.rules.CheckURL(raw))
 }
 
-// Close releases the client's connections. Running calls end within their own limits.
+// Close closes the idle connections. Running calls end within their own limits.
 func (c *Client) Close() { c.states.close() }
 
 // Partner is the PMS of one integration.

@@ -116,7 +116,8 @@ func DecodeStatus(body []byte) (checkin.Status, []fault.Field) {
 	return status, nil
 }
 
-// readMoney reads the members owing and owingCurrency of an answer. It returns the zero Amount after a violation, or if nothing is owed.
+// readMoney reads the members owing and owingCurrency of an answer. It returns the zero Amount after a violation. An owed zero may have no
+// currency.
 func (r *reader) readMoney(m map[string]json.RawMessage) money.Amount {
 	owing := m["owing"]
 	switch {

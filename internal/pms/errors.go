@@ -38,9 +38,9 @@ const (
 // metaCause is a key of the metadata of a [CallError]'s fault, in addition to those of package checkin.
 const metaCause = "cause"
 
-// CallError is the error of every method of [Client]. It unwraps to a *fault.Fault with the reason checkin.PartnerError if the partner
-// answered, and checkin.PartnerUnavailable if not; a canceled call and CauseSetting have reasons of their own. The texts never contain the
-// token, the query or text from the partner.
+// CallError is the error of every call of [Client]. It unwraps to a *fault.Fault with the reason checkin.PartnerError if the partner
+// answered, and checkin.PartnerUnavailable if not. A canceled call has the reason CanceledReason, and CauseSetting InternalError. The texts
+// never contain the token, the query or text from the partner.
 type CallError struct {
 	Action     string
 	Cause      Cause
@@ -137,7 +137,8 @@ func (e *CallError) countsForBreaker() bool {
 	}
 }
 
-// isTransient reports whether the same call may succeed a moment later, so that a retry makes sense.
+// isTransient reports whether the same call may succeed a moment later, so that a retry makes sense: after 429, 5xx except 501, or a broken
+// connection, but not after a timeout.
 func (e *CallError) isTransient() bool {
 	switch e.Cause {
 	case CauseNetwork:

@@ -110,8 +110,8 @@ func (p *Report) addFailure(e *CallError) {
 	p.Cause, p.Message, p.Problem = e.Cause, e.Error(), e.Problem()
 }
 
-// isUnknownReservation reports whether an endpoint answered that it does not know the reservation. A 404 without an
-// error body, which means a wrong address, and refused credentials do not count.
+// isUnknownReservation reports whether an endpoint answered that it does not know the reservation: any error in a 2xx answer, or a 4xx
+// status. A 404 without an error body, which means a wrong address, and 401, 403, 405 and 429 do not count.
 func (e *CallError) isUnknownReservation() bool {
 	if e.Cause == CauseError {
 		return true

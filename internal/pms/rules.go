@@ -172,8 +172,8 @@ func (r *Rules) parseURL(raw string) (*url.URL, []fault.Field) {
 	return r.checkHost(u)
 }
 
-// checkHost checks the host, port and scheme of a parsed URL. It returns the URL in normal form, or the errors of the
-// field url.
+// checkHost checks the host, port and scheme of a parsed URL. It returns the URL with its host in lower case, or the errors of the field
+// url.
 func (r *Rules) checkHost(u *url.URL) (*url.URL, []fault.Field) {
 	u.Host = strings.ToLower(u.Host)
 	host := u.Hostname()

@@ -83,7 +83,7 @@ func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.
 	tooLarge := &CallError{Action: req.call.action, Cause: CauseTooLarge, Status: res.StatusCode, problem: problemBody}
 	switch {
 	case res.StatusCode < 200:
-		// The body of a switched connection has no time limit, so it is not read.
+		// The body after 101 (Switching Protocols) has no time limit, so it is not read.
 		return nil, nil
 	case res.ContentLength > c.limits.Body:
 		return nil, tooLarge

@@ -99,7 +99,7 @@ func signatureHeader(signers []*standardwebhooks.Webhook, id string, at time.Tim
 	return strings.Join(signatures, " "), nil
 }
 
-// newSigners decodes "whsec_" secrets. Its errors never contain a secret.
+// newSigners decodes "whsec_" secrets. It fails if there are none. Its errors never contain a secret.
 func newSigners(secrets []string) ([]*standardwebhooks.Webhook, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("there is no signing secret")
@@ -122,7 +122,8 @@ func newSigners(secrets []string) ([]*standardwebhooks.Webhook, error) {
 }
 
 // Verify is for the receiver of a call. It checks that the call was signed with one of the secrets, for this method and target, and
-// recently. body is the request's body as received. It returns the call's id, which the partner stores for [Tolerance] to refuse a replay.
+// recently. It returns ErrUnsigned, ErrStale or ErrSignature if not. body is the request's body as received. The string is the call's id,
+// which the partner stores for [Tolerance] to refuse a replay.
 func Verify(secrets []string, r *http.Request, body []byte, now time.Time) (string, error) {
 	signers, err := newSigners(secrets)
 	if err != nil {

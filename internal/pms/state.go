@@ -13,7 +13,7 @@ import (
 	"github.com/failsafe-go/failsafe-go/circuitbreaker"
 )
 
-// integrationState is what the client keeps for one integration, separate from all others.
+// integrationState is what the client keeps for one integration or webhook, separate from all others.
 type integrationState struct {
 	transport   *http.Transport
 	bulkhead    bulkhead.Bulkhead[*answer]
@@ -61,8 +61,8 @@ func (c *Client) newBreaker() breaker {
 		Build()
 }
 
-// breakerFor returns the breaker for a call to a target. If the endpoint has changed since the last call, it creates a
-// new breaker, because the failures concern the old endpoint.
+// breakerFor returns the breaker of the state, which all actions of the integration share. If the endpoint of t has changed since its last
+// call, it creates a new breaker, because the failures concern the old endpoint.
 func (c *Client) breakerFor(state *integrationState, t Target) breaker {
 	is := sha256.Sum256([]byte(strings.Join([]string{t.URL, t.method(), t.Token, t.TokenIn}, "\x00")))
 	c.states.mu.Lock()
@@ -101,7 +101,8 @@ func newIntegrationStates(most int, fresh func() *integrationState) *integration
 	return &integrationStates{max: most, byIntegration: make(map[string]*integrationState), newState: fresh}
 }
 
-// acquire returns the state of an integration, which the caller must release. It returns nil if all states are in use.
+// acquire returns the state of an integration, which the caller must release. It creates a missing one, and may drop an unused one for
+// that. It returns nil if all states are in use.
 func (l *integrationStates) acquire(integrationID string) *integrationState {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -89,8 +89,8 @@ func ownFieldProblems(fields []OwnField) (wrong []fault.Field) {
 	return wrong
 }
 
-// GetCheckInSettings returns the rules of self check-in, or their defaults if none are stored. The caller must not change the result, which
-// may be shared.
+// GetCheckInSettings returns the rules of self check-in, or their defaults if none are stored, also for an unknown property. The caller
+// must not change the result, which may be shared.
 func GetCheckInSettings(tx *db.Tx, propertyID string) (*CheckInSettings, error) {
 	type settingsOf string
 	return db.Cached(tx, []string{"check_in_settings"}, settingsOf(propertyID), func() (*CheckInSettings, error) {
@@ -122,8 +122,8 @@ func ListWithStaffEmail(view *db.Tx) ([]string, error) {
 	return ids, nil
 }
 
-// UpdateCheckInSettings changes rules of self check-in and returns all of them. If the days of invitations or reminders change, it makes
-// the property's invitations due.
+// UpdateCheckInSettings changes rules of self check-in and returns all of them, or a fault with every invalid field. If the change sets the
+// days of invitations or reminders, it makes the property's invitations due.
 func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*CheckInSettings, error) {
 	if err := fault.Err(fault.Fields(c.Problems()...)); err != nil {
 		return nil, err
@@ -167,7 +167,8 @@ func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*Chec
 	return GetCheckInSettings(tx, propertyID)
 }
 
-// TextsIn returns a property's texts for guests in a language. A text that has no translation is in the property's default language.
+// TextsIn returns a property's texts for guests in a language. A text that has no translation is in the property's default language;
+// without that one, it is "".
 func TextsIn(s *CheckInSettings, language string) LocalTexts {
 	local := s.Texts[language]
 	in := func(standard, local string) string {

@@ -58,8 +58,8 @@ var unindexed = map[string]string{
 // rangeSize is how many ids one statement covers.
 const rangeSize = 10_000
 
-// DeleteUnindexed deletes the rows of a property from the tables that have no index on it. It scans each table once, in
-// short transactions.
+// DeleteUnindexed deletes the rows of a property from the tables that have no index on it. It scans each table once, in short transactions.
+// Running jobs stay.
 func DeleteUnindexed(ctx context.Context, d *db.DB, propertyID string) error {
 	for table, statement := range unindexed {
 		var from, last int64
@@ -77,7 +77,8 @@ func DeleteUnindexed(ctx context.Context, d *db.DB, propertyID string) error {
 	return nil
 }
 
-// Delete deletes a property that has no rows left, its SmartKey issuer, and its data key, without which no one can decrypt its data.
+// Delete deletes a property, its SmartKey issuer, and its data key, without which no one can decrypt its data. The caller must have deleted
+// its other rows; Delete does not check that.
 func Delete(tx *db.Tx, propertyID string) error {
 	for _, table := range []string{"issuers", "properties", "property_keys"} {
 		if _, err := tx.ExecContext(tx.Context(), "DELETE FROM "+table+" WHERE id = $1", propertyID); err != nil {

@@ -148,7 +148,7 @@ func Create(tx *db.Tx, keys *keyring.Ring, propertyID string, s Settings) (*ent.
 	return row, audit.Begin(tx, keys, propertyID)
 }
 
-// ChangesStayTimes reports whether the settings change how the dates of stays are converted to times.
+// ChangesStayTimes reports whether the settings contain one that converts the dates of stays to times, even with the stored value.
 func (s Settings) ChangesStayTimes() bool {
 	return s.TimeZone != nil || s.CheckInTime != nil || s.CheckOutTime != nil
 }

@@ -18,8 +18,8 @@ import (
 const eventBatch = 1000
 
 // ListByAccess returns a page of the reservations whose access changed since q.Since, oldest change first, and the token of the next page,
-// or "" at the end. A reservation that changes again while a client reads the pages is listed again. A page may have fewer than q.Size
-// entries.
+// or "" at the end. A reservation that changes again while a client reads the pages is listed again. Changes whose events were deleted are
+// missing. A page may have fewer than q.Size entries.
 func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	after, err := q.afterEvent(tx, s.PropertyID)
 	if err != nil {

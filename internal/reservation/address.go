@@ -30,9 +30,10 @@ func (b Booker) address() string {
 	return normalAddress(*b.Email)
 }
 
-// endFormerAddress ends the links that were mailed to the booker's former address, and the sessions and SmartKeys of devices that opened
-// them. It does nothing if the address is the same or got no link. It runs in the transaction that changes the address, so that no former
-// link works once the PMS has the response. The sweep of invitations ends links at other addresses and invites the present address.
+// endFormerAddress ends the links that were mailed to the booker's former address, and all sessions that the booker opened from mails, with
+// their SmartKeys. It does nothing if the address is the same or has no valid link. It runs in the transaction that changes the address, so
+// that no former link works once the PMS has the response. The sweep of invitations ends links at other addresses and invites the present
+// address.
 func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, after Booker) error {
 	former := before.address()
 	if former == "" || former == after.address() {

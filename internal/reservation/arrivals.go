@@ -23,9 +23,9 @@ const (
 // Arriving are the states of a reservation whose guest is still to arrive, or arrived early.
 var Arriving = []string{string(access.Confirmed), string(access.Started)}
 
-// EnqueueDueArrivals enqueues the readiness checks of up to limit arrivals that begin after the time after and within Horizon from now.
-// after is the horizon that the last call returned, or zero for all, with the guests who are late. It returns how many arrivals it
-// enqueued, 0 if none is left, and the new horizon, which is now plus Horizon.
+// EnqueueDueArrivals enqueues the readiness checks of up to limit arrivals that begin after the time after and within Horizon from now, and
+// are not enqueued yet. It returns their number and the new horizon, which is now plus Horizon. The caller repeats the call until n is 0,
+// and passes the horizon as after the next time. A zero after includes late guests, up to Grace.
 func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until time.Time, err error) {
 	now := tx.Now()
 	if late := now.Add(-Grace); after.Before(late) {

@@ -15,8 +15,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// appendChange appends a stored reservation to the list of changes. Its earlier rows stay until a sweep deletes them,
-// because deleting them here would read and write another database page.
+// appendChange appends a stored reservation to the list of changes, and notifies the streams that show reservations. Its earlier rows stay
+// until a sweep deletes them, because deleting them here would read and write another database page.
 func appendChange(tx *db.Tx, row *ent.Reservation) error {
 	if _, err := tx.ExecContext(tx.Context(), insertChange, row.PropertyID, row.IntegrationID, row.ID, row.UpdatedAt); err != nil {
 		return fmt.Errorf("append a change of a reservation: %w", err)

@@ -47,8 +47,8 @@ func ListByDays(view *db.Tx, propertyID, after string, limit int) ([]string, err
 	return ids, nil
 }
 
-// CompleteDays recomputes the dates of reservations that were given as days, because the property's hours or time
-// zone changed, and replans those that are checked in. pmsMeta.updatedAt stays, because the PMS changed nothing.
+// CompleteDays recomputes the dates of reservations that were given as days, because the property's hours or time zone changed. It replans
+// those that moved and are checked in, or marks them for [Service.PlanDue]. pmsMeta.updatedAt stays, because the PMS changed nothing.
 func (svc Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) error {
 	_, hours, err := loadRules(tx, propertyID)
 	if err != nil {

@@ -132,7 +132,7 @@ func (m *merge) booker() {
 	m.optional(Email, &m.out.Email)
 }
 
-// texts merges the names of the source and of the channel.
+// texts merges the names of the source and of the channel, and the channel's number.
 func (m *merge) texts() {
 	m.optional(SourceName, &m.out.SourceName)
 	m.optional(ChannelManager, &m.out.ChannelManager)

@@ -14,8 +14,8 @@ import (
 // defaultDecimals are the decimals of an amount without a currency: the most that a common currency has.
 const defaultDecimals = 3
 
-// money merges price, owing and their currency. Amounts are stored in minor units, so if only the currency changes, it
-// converts the stored amounts of before to keep their value.
+// money merges price, owing and their currency. Amounts are stored in minor units, so if only the currency changes, it converts the stored
+// amounts of before: the decimal number stays the same, without an exchange rate. An amount to pay needs a currency.
 func (m *merge) money(before Record) {
 	wrong := len(m.wrong)
 	if v, named := m.patch.text(Currency); named {

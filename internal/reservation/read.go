@@ -40,7 +40,7 @@ func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
 	return row, err
 }
 
-// Find returns a reservation by the id that the PMS gave it. If the scope names no integration, it searches those in
+// Find returns a reservation by the id that the PMS gave it, or a not-found fault. If the scope names no integration, it searches those in
 // integrations, and it is an error if several of them use the id.
 func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reservation, error) {
 	where := []predicate.Reservation{s.inScope(), entreservation.PmsID(pmsID)}
@@ -67,8 +67,8 @@ type Query struct {
 	State access.State
 }
 
-// List returns a page of reservations, oldest change first, and the token of the next page, or "" at the end. A page may have fewer than
-// q.Size entries.
+// List returns a page of the reservations that changed at q.Since or later, oldest change first, and the token of the next page, or "" at
+// the end. A page may have fewer than q.Size entries.
 func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	from, err := q.startCursor()
 	if err != nil {

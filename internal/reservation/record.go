@@ -38,7 +38,7 @@ type Record struct {
 	OwnSpaceID *string // OwnSpaceID is a Latchkey space that is named instead of the PMS's space
 }
 
-// SpaceKey returns the PMS's space that determines access: the bed or room, else the parent room.
+// SpaceKey returns the PMS's space that determines access: the bed or room, else the parent room, or "".
 func (r Record) SpaceKey() string {
 	if r.SpaceID != nil {
 		return *r.SpaceID

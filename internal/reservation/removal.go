@@ -93,8 +93,8 @@ type Retention struct {
 	Keep       time.Duration
 }
 
-// Retentions returns the retention period of the installation, and one for each property that keeps reservations for a
-// shorter time. The sweep of old reservations runs for each of them.
+// Retentions returns the retention period of the installation (0: forever), and one for each property that keeps reservations for a shorter
+// time. The sweep of old reservations runs for each of them.
 func (svc Service) Retentions(view *db.Tx) ([]Retention, error) {
 	own, err := property.ListRetentions(view)
 	if err != nil {
@@ -109,7 +109,7 @@ func (svc Service) Retentions(view *db.Tx) ([]Retention, error) {
 	return list, nil
 }
 
-// keepOf returns how long a property keeps reservations after their end.
+// keepOf returns how long a property keeps reservations after their end; 0: forever.
 func (svc Service) keepOf(tx *db.Tx, propertyID string) (time.Duration, error) {
 	settings, err := property.GetCheckInSettings(tx, propertyID)
 	if err != nil {
@@ -118,9 +118,9 @@ func (svc Service) keepOf(tx *db.Tx, propertyID string) (time.Duration, error) {
 	return keepFor(svc.Keep, settings.KeepStayDays), nil
 }
 
-// Remove deletes those reservations of a property whose retention period is over, and leaves a tombstone for each.
-// blocked counts by reason the reservations that cannot be removed yet. A blocked reservation whose access has ended
-// already loses its personal data. Staff are notified if it stays blocked.
+// Remove deletes those reservations of a property whose retention period is over, and leaves a tombstone for each. It skips the others.
+// blocked counts by reason the reservations that cannot be removed yet. A blocked reservation whose access has ended already loses its
+// personal data. Staff are notified if it stays blocked.
 func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed int, blocked map[Block]int, err error) {
 	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(ids...)).All(tx.Context())
 	if err != nil {
@@ -214,8 +214,8 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 var blockNotices = map[Block]notice.Kind{BlockedByAccess: notice.RetentionBlockedByAccess, BlockedByLock: notice.RetentionBlockedByLock}
 
 // handleBlocked erases the personal data of a reservation that cannot be removed yet, if its access has ended. What the guests entered is
-// erased only once their forms are in the guest register. It notifies staff if the reservation is still blocked some days after its
-// retention period keep.
+// erased only once their forms are in the guest register. If the reservation is still blocked blockNotice after its retention period keep,
+// it notifies staff, but only if a person must act: see blockNotices.
 func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, has remains, keep time.Duration) error {
 	block := has.blockedBy()
 	if !has.openAccess {
@@ -241,7 +241,8 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, has remains, k
 	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: kind.Key(row.ID)})
 }
 
-// eraseBlocked erases what the guests of a reservation entered, and the notices about it, except those that its removal is blocked.
+// eraseBlocked erases what the guests of a reservation entered. If there was any, it also deletes the notices about the reservation, except
+// those that its removal is blocked.
 func eraseBlocked(tx *db.Tx, row *ent.Reservation) error {
 	n, err := EraseGuests(tx, row.PropertyID, row.ID)
 	if err != nil || n == 0 {
@@ -303,8 +304,9 @@ func resolveBlockNotices(tx *db.Tx, propertyID, reservationID string, present Bl
 	return nil
 }
 
-// EraseBooker clears the personal data of a reservation: the booker, the name index, the companions and the names of phones. It does
-// nothing if they are erased already. Later changes by the PMS do not restore them.
+// EraseBooker clears the personal data of a reservation: the booker, the name index, the companions and the names of phones. It records a
+// change of the reservation, but does nothing if the data are erased already. Later changes by the PMS do not restore them. row keeps the
+// former values.
 func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 	if row.ErasedAt != nil {
 		return nil

@@ -30,7 +30,7 @@ const (
 // Replan replans the checked-in reservations that a change of the property's settings, spaces, mapping, doors or locks affects. It plans
 // the first of them in the transaction of that change and marks the others for [Service.PlanDue]. It also recomputes their dates from the
 // property's current hours; [Service.CompleteDays] does that for reservations in other states. It makes the property's staff, one-time and
-// backup codes due, too.
+// backup codes due, too. It does nothing if t is empty.
 func (svc Service) Replan(tx *db.Tx, propertyID string, t space.AffectedStays) error {
 	if t.Empty() {
 		return nil
@@ -69,9 +69,9 @@ type Due struct {
 	IDs        []string
 }
 
-// PlanDue plans the access of the next due reservations of one property, as many as one transaction may plan, and
-// returns them. The result is empty if none is due. It removes their marks in the same transaction, so that a crash
-// loses none. With an error it returns the reservations that it could not plan.
+// PlanDue plans the access of the next due reservations of one property, as many as one transaction may plan, and returns them. The result
+// is empty if none is due. It removes their marks in the same transaction, so that a crash loses none. If one plan fails, it returns the
+// error with the whole batch: the caller rolls back, and calls PlanOne for each.
 func (svc Service) PlanDue(tx *db.Tx) (Due, error) {
 	first, err := tx.Reservation.Query().Where(planIsDue(tx.Now())).
 		Order(entreservation.ByPlanDueAt(), entreservation.ByID()).First(tx.Context())
@@ -182,7 +182,7 @@ func namesSpace(t space.AffectedStays) []predicate.Reservation {
 // notEnded are the states of reservations that have not ended.
 var notEnded = []string{string(access.Enquired), string(access.Requested), string(access.Optional), string(access.Confirmed), string(access.Started)}
 
-// Affected lists the ids of up to 100 reservations of a property that have not ended and name one of a PMS's spaces. A
+// Affected lists the ids of the first 100 reservations, by arrival, of a property that have not ended and name one of a PMS's spaces. A
 // mapping conflict shows them. externalIDs are the PMS's ids of the spaces.
 func Affected(tx *db.Tx, propertyID, integrationID string, externalIDs []string) ([]string, error) {
 	return tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IntegrationID(integrationID),

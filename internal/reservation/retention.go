@@ -92,10 +92,9 @@ func (r Record) end() time.Time {
 	return r.To
 }
 
-// isNewStay reports whether a patch describes a new stay with the id of an erased reservation, because some PMSs use an
-// id again. The erased stay must have ended when the PMS wrote the patch, and the patch must name a booker and begin
-// (from) after that end and after the erasure. So erased data is restored neither by a late patch nor by a change of an
-// erased stay that has not begun.
+// isNewStay reports whether a patch describes a new stay with the id of an erased reservation, because some PMSs use an id again. The patch
+// must have a pmsMeta.updatedAt after the stored one and not before the end of the erased stay, name a booker, and begin (from) at that end
+// or later and after the erasure. So erased data is restored neither by a late patch nor by a change of an erased stay that has not begun.
 func isNewStay(held Record, p Patch, from time.Time) bool {
 	last := *held.ErasedAt
 	if held.PMSUpdatedAt != nil {

@@ -171,8 +171,7 @@ func FoldNumber(number string) string {
 }
 
 // folded returns the result of [FoldNumber] for the index of folded numbers, or nil if the number needs no entry there.
-// A search tries the given number in upper and in lower case, so only a number with mixed case or with blanks needs an
-// entry.
+// A guest's search tries the given number in upper and in lower case, so only a number with mixed case or with blanks needs an entry.
 func folded(number *string) *string {
 	if number == nil {
 		return nil

@@ -31,8 +31,8 @@ type textMatch struct {
 	spaces []string // rooms and beds with this name
 }
 
-// findText looks up what a search text can mean: a number or an id, names of rooms, or, if it is no number, words of
-// the booker's name.
+// findText looks up what a search text can mean: a number or an id, names of rooms, or, if no reservation has this number, words of the
+// booker's name.
 func findText(view *db.Tx, propertyID, text string) (*textMatch, error) {
 	ids, err := findByNumber(view, propertyID, text)
 	if err != nil {
@@ -79,8 +79,7 @@ func (svc Service) textCondition(view *db.Tx, propertyID string, m *textMatch) (
 	return entreservation.Or(either...), nil
 }
 
-// findByNumber lists the ids of up to maxSameNumber reservations that have a booking number, a PMS id or a Latchkey id, or belong to the
-// group with this code.
+// findByNumber lists the ids of up to maxSameNumber reservations whose booking number, PMS id, Latchkey id or group's code equals the text.
 func findByNumber(view *db.Tx, propertyID, number string) ([]string, error) {
 	integrations, err := view.Integration.Query().Where(entintegration.PropertyID(propertyID)).IDs(view.Context())
 	if err != nil {

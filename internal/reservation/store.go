@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// Each change of a reservation runs two of these statements. They are SQL because ent takes several times as long.
+// The statements are SQL, because each change of a reservation runs several of them and ent takes several times as long.
 
 // columns are the columns that a PMS may change, in the order of valuesOf. The last two are indexed. SQLite would rewrite their index
 // entries, each on another page, even if the values are unchanged, so update omits the two columns if both are unchanged.
@@ -139,8 +139,8 @@ type current struct {
 	granted  bool             // granted means that the reservation has or had access; others need no query of grants
 }
 
-// loadCurrent loads the settings of a property and a reservation by its PMS id, or the reservation's tombstone. An
-// empty id loads the settings only.
+// loadCurrent loads the settings of a property and a reservation by its PMS id, or the reservation's tombstone. An empty id loads the
+// settings only. A missing reservation is no error, but a missing property is.
 func (svc Service) loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error) {
 	r := &ent.Reservation{PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: pmsID}
 	p := Settings{Settings: access.Settings{PropertyID: s.PropertyID}}
@@ -209,7 +209,8 @@ func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Re
 	return &out
 }
 
-// create stores a new reservation with its encrypted booker and its name index, and appends it to the list of changes.
+// create stores a new reservation with its encrypted booker and its name index, appends it to the list of changes, and makes the check of a
+// near arrival due.
 func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 	row := &ent.Reservation{ID: id.New(id.Reservation), PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: r.PMSID, CreatedAt: tx.Now()}
 	sealed, err := svc.sealBooker(tx.Context(), row.PropertyID, row.ID, r.Booker)
@@ -231,9 +232,10 @@ func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error
 	return row, recordChange(tx, row, nil)
 }
 
-// update stores a changed record and appends it to the list of changes. held is the record before the change, r the record after it. It
-// encrypts and indexes the booker only if the booker changed. Depending on the change, it also ends an extension of access, ends links at
-// the booker's former address, reopens official forms and resolves notices that the removal is blocked.
+// update stores a changed record, appends it to the list of changes, and makes the check of a near arrival due. held is the record before
+// the change, r the record after it. It encrypts and indexes the booker only if the booker changed. Depending on the change, it also ends
+// an extension of access, ends links at the booker's former address, reopens official forms and resolves notices that the removal is
+// blocked.
 func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
 	before, sealed, rebooked := row, row.Booker, !r.Booker.equal(held.Booker)
 	if rebooked {
@@ -326,7 +328,7 @@ func execOne(tx *db.Tx, statement string, values []any) error {
 	return nil
 }
 
-// insertChange appends a change. A reservation that one batch changes twice at the same time gets one row.
+// insertChange appends a change. Two changes of a reservation at the same instant, as in a batch, get one row.
 const insertChange = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
 	VALUES ($1, $2, $3, $4) ON CONFLICT (property_id, changed_at, reservation_id, integration_id) DO NOTHING`
 

@@ -53,7 +53,7 @@ var (
 	isOver    = literal("state = 'processed'")
 )
 
-// leftBetween selects the stays whose guests checked out between two times, by when their access ended.
+// leftBetween selects the stays whose guests checked out from a time until before another, by when their access ended.
 func leftBetween(from, until time.Time) predicate.Reservation {
 	return func(s *sql.Selector) {
 		g := sql.Table(grant.Table)

@@ -36,9 +36,10 @@ type Service struct {
 	Keep time.Duration // Keep is the longest retention period after the end of a stay; 0 means forever. A property may have a shorter one
 }
 
-// Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. A patch that is late or older than
-// the stored reservation changes nothing: see Stored.Stale. The error has all wrong fields: those found here and those that the caller
-// passes in wrong. After the commit it notifies the topic [Started] if the PMS checked the guest in.
+// Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. A patch that changes no field
+// stores no change. A patch that is late or older than the stored reservation changes nothing: see Stored.Stale. The error has all wrong
+// fields: those found here and those that the caller passes in wrong. After the commit it notifies the topic [Started] if the PMS checked
+// the guest in.
 func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
 	pmsID, _ := p.text(PMSID)
 	found, err := svc.loadCurrent(tx, s, db.OrZero(pmsID))
@@ -124,21 +125,22 @@ func fieldErrors(wrong, more []fault.Field) error {
 	return err
 }
 
-// isSameMistake reports whether the error "missing" of an instant only follows from the error of the day that was sent
-// in its place, so that the error of the day suffices.
+// isSameMistake reports whether missing, the error that from or to is required, only follows from day, the error of the fromDate or toDate
+// that was sent in its place. The error of the day then suffices.
 func isSameMistake(day, missing fault.Field) bool {
 	return missing.Reason == fault.Required &&
 		(day.Path == string(FromDate) && missing.Path == string(From) || day.Path == string(ToDate) && missing.Path == string(To))
 }
 
-// isStale reports whether the patch is older than the stored row by pmsMeta.updatedAt, so that it must change nothing.
+// isStale reports whether the patch is older than the stored row by pmsMeta.updatedAt, so that it must change nothing. It is false if times
+// are equal or one of them is missing.
 func isStale(p Patch, row *ent.Reservation) bool {
 	at, ok := p[PMSUpdatedAt].(time.Time)
 	return ok && row.PmsUpdatedAt != nil && at.UTC().Truncate(time.Microsecond).Before(*row.PmsUpdatedAt)
 }
 
-// checkOwnSpace rejects a patch that names a Latchkey space that this property does not have. A stored space that was deleted since is no
-// error.
+// checkOwnSpace returns a not-found fault if a patch names a Latchkey space that this property does not have. A stored space that was
+// deleted since is no error.
 func checkOwnSpace(tx *db.Tx, s Scope, p Patch, r Record) error {
 	if v, _ := p.text(OwnSpaceID); v == nil || r.OwnSpaceID == nil {
 		return nil

@@ -89,7 +89,8 @@ func (p *PMS) SetCheckInConduct(id string, c Conduct) { p.SetConduct(checkInOnly
 // checkInOnly is the prefix of those ids in desk.conducts whose conduct applies to checkIn only.
 const checkInOnly = "checkIn/"
 
-// SetRoomReady changes whether getCheckInStatus reports the room as ready. The PMS sends no update, so the service must ask.
+// SetRoomReady changes whether getCheckInStatus reports the room as ready. The PMS sends no update, so the service must ask. Like
+// [PMS.Push] it creates an unknown reservation.
 func (p *PMS) SetRoomReady(id string, ready bool) error {
 	return p.mergeReservation(id, map[string]any{"roomReady": ready})
 }

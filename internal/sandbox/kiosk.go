@@ -15,7 +15,7 @@ func (w *World) kiosk() (door, code string) {
 	return w.kioskDoor, w.kioskCode
 }
 
-// KioskCode returns the code that enrols the demo's check-in tablet, or "" without Play. A code works once.
+// KioskCode returns the latest code that enrols the demo's check-in tablet, also if it was used, or "" without Play. A code works once.
 func (w *World) KioskCode() string {
 	_, code := w.kiosk()
 	return code

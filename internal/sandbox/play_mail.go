@@ -29,7 +29,7 @@ var mailKinds = map[string]string{
 
 const mailsShown = 50
 
-// mails returns the latest mails for the page, newest first.
+// mails returns the latest mails for the page, newest first: those in the mailbox and those that wait or failed.
 func (p *play) mails(ctx context.Context) ([]mailRow, error) {
 	client := propertyv1.NewMailServiceClient(p.w.public)
 	found, err := client.ListMails(p.w.Staff(ctx), &propertyv1.ListMailsRequest{PageSize: mailsShown})
@@ -129,7 +129,7 @@ type mailView struct {
 // mailLink is a link of a mail to a page of the service.
 type mailLink struct{ URL, Text string }
 
-// readMail returns a mail of the mailbox, or nil. If it returns nil, it has answered the request with the error.
+// readMail returns a mail of the property, or nil. If it returns nil, it has answered the request with the error.
 func (p *play) readMail(rw http.ResponseWriter, r *http.Request, id string) *propertyv1.GetMailResponse {
 	m, err := propertyv1.NewMailServiceClient(p.w.public).GetMail(p.w.Staff(r.Context()), &propertyv1.GetMailRequest{Id: id})
 	switch code := status.Code(err); {

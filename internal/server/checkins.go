@@ -12,7 +12,8 @@ import (
 	"latchkey.dev/internal/pms"
 )
 
-// pmsOf returns the function by which check-ins find the PMS of an integration. It reads the registered endpoints at each call.
+// pmsOf returns the function by which check-ins find the PMS of an integration. It reads the registered endpoints at each call. Calls to an
+// endpoint that is not registered return checkin.ErrNotRegistered.
 func (s *Server) pmsOf(p *parts) func(ctx context.Context, propertyID, integrationID string) (checkin.PMS, error) {
 	return func(ctx context.Context, propertyID, integrationID string) (checkin.PMS, error) {
 		targets := map[string]*pms.Target{}

@@ -16,8 +16,8 @@ const (
 	garbageGo    = 100       // Go's default of GOGC in percent
 )
 
-// TuneGarbage adjusts GOGC to the size of the live heap, and returns when ctx ends. It is for processes that run only a server. It does
-// nothing if the environment sets GOGC.
+// TuneGarbage adjusts GOGC to the size of the live heap until ctx ends, and then restores Go's default. It is for processes that run only a
+// server. If the environment sets GOGC, it returns at once.
 //
 // It adjusts after each collection, not at intervals. When thousands of bridges reconnect, the live heap grows tenfold within seconds, and
 // with the former percentage the heap would grow to five times that.
@@ -49,7 +49,7 @@ func whenCollected(c chan<- struct{}) {
 	runtime.AddCleanup(new(sentinel), func(c chan<- struct{}) { c <- struct{}{} }, c)
 }
 
-// live returns the bytes that were in use after the last garbage collection; 0: unknown.
+// live returns the bytes of heap that were in use after the last garbage collection; 0: unknown.
 func live() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 	metrics.Read(sample)

@@ -67,8 +67,9 @@ func (c condition) String() string {
 	return "ready"
 }
 
-// condition checks the health of the node. A failing partner, bridge or bus does not make a node unready. Without the bus, notifications
-// between nodes are late, but reservations are still stored and answered.
+// condition checks the health of the node. It is unready while it starts or stops, without job queue or database, or with a wrong clock. A
+// failing partner, bridge or bus does not make it unready. Without the bus, notifications between nodes are late, but reservations are
+// still stored and answered.
 func (s *Server) condition(ctx context.Context) (c condition) {
 	if !s.parts.ready.Load() {
 		c.unready = append(c.unready, "starting or stopping")

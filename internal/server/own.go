@@ -16,9 +16,9 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// Own locks an embedded database for this process until release is called or the process ends. A server holds the lock while it runs, and
-// so do commands that must not run at the same time as a server. Reading and copying need no lock. On PostgreSQL, which several servers
-// can share, Own does nothing.
+// Own locks an embedded database for this process until release is called or the process ends. It fails at once if another process has the
+// lock, and creates the directory of the database. A server holds the lock while it runs, and so do commands that must not run at the same
+// time as a server. Reading and copying need no lock. On PostgreSQL, which several servers can share, Own does nothing.
 func Own(databaseURL string) (release func() error, err error) {
 	path, ok := strings.CutPrefix(databaseURL, "sqlite:")
 	if !ok {
@@ -48,8 +48,8 @@ func Own(databaseURL string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// openLockFile opens or creates the lock file of a database and gives a new file the owner of the database. It does not change the owner of an
-// existing file, because that could be a link to a file of root.
+// openLockFile opens or creates the lock file of a database and gives a new file the owner of the database. It does not change the owner of
+// an existing file, because that could be a link to a file of root.
 func openLockFile(database string) (*os.File, error) {
 	path := database + ".lock"
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)

@@ -53,9 +53,9 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 	})
 }
 
-// enrolmentAddress returns the address at which bridges enrol, and whether they must do so without TLS, which they do on the same machine only.
-// The port is that of the gRPC listener, which listens at bound. The host is that of --public-url or, without one, the host that the browser
-// uses for this server: bound is of no use at another machine if the listener is bound to all addresses.
+// enrolmentAddress returns the address at which bridges enrol, and whether they must do so without TLS, which they do on the same machine
+// only. The port is that of the gRPC listener, which listens at bound. The host is that of --public-url or, without one, the host that the
+// browser uses for this server: bound is of no use at another machine if the listener is bound to all addresses.
 func enrolmentAddress(cfg config.Config, bound, host string) (address string, plaintext bool) {
 	if public, err := url.Parse(cfg.PublicURL); err == nil && public.Hostname() != "" {
 		host = public.Hostname()

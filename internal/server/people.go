@@ -23,8 +23,8 @@ func (s *Server) invitationURL(secret string) string {
 	return s.PublicURL() + staff.InvitationPath + secret
 }
 
-// FirstOwnerURL makes a link and returns its address, at which the first person becomes owner of a new property. Earlier such links end.
-// It returns "" if a person exists already. It is called at each start of the server.
+// FirstOwnerURL makes a link and returns its address, at which the first person becomes owner of a new property. It ends earlier such
+// links. It returns "" if a person exists already. It is called at each start of the server.
 func (s *Server) FirstOwnerURL(ctx context.Context) (string, error) {
 	some, err := staff.AnyPerson(s.db.View(ctx))
 	if err != nil || some {

@@ -42,14 +42,14 @@ type Options struct {
 	BusPing     time.Duration        // BusPing is the interval of pings to the NATS server; 0: every few seconds
 	ClockEvery  time.Duration        // ClockEvery is the interval of measurements of the machine's clock; 0: every few seconds
 	Bridges     bridgelink.Intervals // Bridges are the intervals of work for bridges; zero: the defaults
-	// OpenWithin is the time after a call within which the door may open; 0: lock.MaxDeadline.
+	// OpenWithin is the time after the call of an unlock command within which the door may open; 0: lock.MaxDeadline.
 	OpenWithin time.Duration
 	// DatabaseCheck is the interval of pings to PostgreSQL, which detect a hanging host; 0: every two seconds.
 	DatabaseCheck time.Duration
 	// Around is an interceptor that runs directly before each unary handler; nil: none. A benchmark uses it to measure a call that does
 	// nothing.
 	Around grpc.UnaryServerInterceptor
-	// GuestsReadMailbox means that guests read the mails of properties without a mail server on a page that shows the mailbox, as in the demo.
+	// GuestsReadMailbox is for the demo: a page shows the stored mails of a property that has no mail server, so guests can read them.
 	GuestsReadMailbox bool
 }
 
@@ -184,8 +184,8 @@ func (s *Server) openFoundation(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run serves until ctx ends or a part fails, and returns the error of that part. It stops in this order: report not ready, disconnect
-// bridges, finish calls, end jobs.
+// Run serves until ctx ends or a part fails, and returns the error of that part, or nil. It stops in this order: report not ready,
+// disconnect bridges, finish calls, end jobs. It does not close the server.
 func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -222,7 +222,7 @@ func stopCause(requested, running context.Context) string {
 	return "a part failed: " + context.Cause(running).Error()
 }
 
-// Close closes everything that New opened, in reverse order.
+// Close closes everything that New opened, in reverse order. A second call does nothing.
 func (s *Server) Close() (err error) {
 	s.closing.Do(func() {
 		for i := len(s.closers) - 1; i >= 0; i-- {

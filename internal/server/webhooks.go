@@ -31,7 +31,8 @@ func (s *Server) newWebhooks(p *parts) worker.Webhooks {
 	}
 }
 
-// testDelivery sends a message to a webhook once to test it.
+// testDelivery sends a message to a webhook once to test it, also with an open circuit breaker. A failed delivery is in the result. The
+// error is only that of ctx.
 func (s *Server) testDelivery(ctx context.Context, w *partner.WebhookRow, secrets []string, body []byte) (partner.Probed, error) {
 	out, err := s.deliver(ctx, w, secrets, pms.Message{ID: id.New(id.Event), Body: body}, true)
 	return partner.Probed{OK: out.Failure == "", Status: out.Status, Latency: out.Latency, Message: out.Failure, Problem: out.Problem}, err

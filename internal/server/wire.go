@@ -88,8 +88,8 @@ type parts struct {
 	background   map[string]func(context.Context) error
 }
 
-// wire creates the parts of the server and connects them. On SQLite it marks all bridges as offline: a crashed server can have left them
-// online.
+// wire creates the parts of the server and connects them. It also creates the CA of the bridges at the first start. On SQLite it marks all
+// bridges as offline: a crashed server can have left them online.
 func (s *Server) wire(ctx context.Context) (*parts, error) {
 	p := &parts{reservations: reservation.Service{Keys: s.keys, Keep: s.cfg.KeepStays}, registry: partner.New(s.db, s.keys, s.clock), health: health.NewServer(), background: map[string]func(context.Context) error{}}
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
@@ -197,7 +197,7 @@ func (s *Server) tester(p *parts) partner.Tester {
 	return partner.Tester{DB: s.db, Registry: p.registry, Call: s.probe}
 }
 
-// probe calls a partner's endpoint once to test it.
+// probe calls a partner's endpoint once to test it. A failed test is in the result, and not an error.
 func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string) (partner.Probed, error) {
 	t := pms.TargetOf(e, secrets)
 	var r pms.Report
@@ -216,7 +216,8 @@ func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string
 	return partner.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Violations: violations, Reason: r.Reason, Message: r.PartnerMsg}, nil
 }
 
-// wireAPI creates the API services and registers each with every protocol.
+// wireAPI creates the API services and registers them with gRPC, REST and Connect, except enrolment and reflection, which only gRPC has. It
+// also creates the handlers of the docs and of the web pages.
 func (s *Server) wireAPI(p *parts) (err error) {
 	p.answers = &idem.Answers{DB: s.db, Keys: s.keys, Render: map[string]idem.Renderer{}, StripPersonal: map[string]func(proto.Message){}}
 	p.chain, err = chain.New(chain.Config{
@@ -292,7 +293,7 @@ func (p *parts) staticValidation() map[string]func(proto.Message) []fault.Field 
 }
 
 // inner returns the interceptor that runs directly before the handlers. It traces each call, and returns the stored answer to a call that
-// repeats an Idempotency-Key.
+// repeats an Idempotency-Key. It runs Options.Around, if set, inside.
 func (s *Server) inner(p *parts) chain.Interceptor {
 	return func(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if s.around != nil {

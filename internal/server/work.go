@@ -49,7 +49,8 @@ func (s *Server) wireWork(p *parts) {
 	}
 }
 
-// wireEvents creates the parts that deliver events to the arrival checks, mails and webhooks, and that notify other nodes of new events.
+// wireEvents creates the parts that deliver events to the arrival checks, mails and webhooks, and that notify other nodes of new events. It
+// also creates the work on SmartKeys.
 func (s *Server) wireEvents(p *parts) {
 	p.arrivals = worker.Arrivals{Reservations: p.reservations, Every: s.sweep}
 	p.webhooks = s.newWebhooks(p)

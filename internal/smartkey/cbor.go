@@ -88,10 +88,10 @@ func decodeMessage[T any](b []byte, limit int) (T, error) {
 // isName reports whether s is an identifier: 1 to 64 visible ASCII characters.
 func isName(s string) bool { return isVisibleASCII(s, maxName) }
 
-// isURI reports whether s can be the URI of a status list.
+// isURI reports whether s can be the URI of a status list: 1 to 256 visible ASCII characters. It does not parse it.
 func isURI(s string) bool { return isVisibleASCII(s, maxURI) }
 
-// isVisibleASCII reports whether s has 1 to limit characters, all ASCII and visible.
+// isVisibleASCII reports whether s has 1 to limit characters, all ASCII and visible, so no spaces.
 func isVisibleASCII(s string, limit int) bool {
 	if s == "" || len(s) > limit {
 		return false

@@ -19,8 +19,8 @@ type Issuer struct {
 	random    io.Reader
 }
 
-// NewIssuer returns the issuer of a key set. The signer is the private half of the set's current key, which may be in an HSM.
-// random generates token ids; it must be safe for concurrent use if the issuer is used concurrently.
+// NewIssuer returns the issuer of a key set. It fails unless signer is the private half of the set's current key, which may be in an HSM,
+// and statusURI is valid. random generates token ids; it must be safe for concurrent use if the issuer is used concurrently.
 func NewIssuer(signer crypto.Signer, keys KeySet, statusURI string, random io.Reader) (Issuer, error) {
 	current, err := keys.Current()
 	if err != nil {
@@ -39,6 +39,7 @@ func NewIssuer(signer crypto.Signer, keys KeySet, statusURI string, random io.Re
 	return Issuer{signer: signer, keys: keys, statusURI: statusURI, random: random}, nil
 }
 
+// String, GoString and LogValue name only the property, so that no log shows the signer.
 func (i Issuer) String() string { return "issuer of " + i.keys.property }
 
 func (i Issuer) GoString() string { return i.String() }
@@ -65,8 +66,9 @@ var (
 )
 
 // Mint issues a token at now. The token starts with the grant, or five minutes before now if the grant began earlier. It ends with the
-// grant, with the issuer key or after 24 hours, whichever is first. The error is [ErrGrantOver], [ErrGrantEarly] or [ErrKeyOver] if no time
-// is left, or another one if the grant exceeds a limit of the format.
+// grant, with the issuer key or after 24 hours, whichever is first. It returns [ErrKeyOver] if the issuer key is not valid at now,
+// [ErrGrantOver] after the grant, [ErrGrantEarly] if the grant begins after the token must end, and another error if the grant exceeds a
+// limit of the format.
 func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
 	issued := fromSeconds(toSeconds(now))
 	current, err := i.keys.Current()
@@ -106,8 +108,8 @@ func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
 	return token, nil
 }
 
-// window returns the validity of a token: within the grant and before keyEnd, the end of the issuer key, and at most
-// MaxLife after its issue. It returns an error if nothing is left.
+// window returns the validity of a token: within the grant and before keyEnd, the end of the issuer key, and at most MaxLife after its
+// issue. If nothing is left, it returns [ErrGrantOver] or [ErrGrantEarly].
 func window(g Grant, issued, keyEnd time.Time) (begin, end time.Time, err error) {
 	begin, end = issued.Add(-MaxBackdate), issued.Add(MaxLife)
 	if start := ceilSecond(g.Start); start.After(begin) {

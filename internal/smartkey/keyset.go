@@ -46,7 +46,8 @@ type KeySetSpec struct {
 	Keys     []IssuerKey // Keys has the current key first, then the keys that overlap with it
 }
 
-// SignKeySet signs a key set. The signer is the current key of the previous set; for the first set, its own current key.
+// SignKeySet signs a key set. The signer must be the current key of the previous set or, for the first set, its own; SignKeySet does not
+// check which key it is.
 func SignKeySet(signer crypto.Signer, spec KeySetSpec) ([]byte, error) {
 	claims := keySetClaims{Issuer: spec.Property, IssuedAt: toSeconds(spec.IssuedAt), Version: spec.Version}
 	for _, k := range spec.Keys {

@@ -58,7 +58,8 @@ type ListSpec struct {
 	Floors   []Floor   // Floors are in any order
 }
 
-// SignList signs a status list with the current key of the property's key set. It fails if a revoked index is not below the size.
+// SignList signs a status list with the current key of the property's key set. It fails if the size is not 1 to MaxStatusIndexes, or if a
+// revoked index is not below it.
 func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
 	if spec.Size < 1 || spec.Size > MaxStatusIndexes {
 		return nil, fmt.Errorf("smartkey: a status list has 1 to %d indexes", MaxStatusIndexes)
@@ -93,7 +94,8 @@ func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
 	return raw, nil
 }
 
-// OpenList parses a status list and verifies that this property's issuer signed it. A verifier that already has a list calls AdvanceList.
+// OpenList parses a status list and verifies that this property's issuer signed it. It does not check whether the list has expired. A
+// verifier that already has a list calls AdvanceList.
 func (s KeySet) OpenList(raw []byte) (List, error) {
 	doc, err := readSign1(raw, typeList, MaxListSize)
 	if err != nil {
@@ -186,8 +188,7 @@ func (l List) Size() int { return len(l.bits) * 8 }
 // Raw returns the document, to be stored and opened again.
 func (l List) Raw() []byte { return bytes.Clone(l.raw) }
 
-// Revoked reports whether the tokens with an index are revoked. known is false for an index beyond the end of the
-// list.
+// Revoked reports whether the tokens with an index are revoked. For an index beyond the end of the list, both results are false.
 func (l List) Revoked(index uint32) (revoked, known bool) {
 	if int64(index) >= int64(l.Size()) {
 		return false, false

@@ -83,7 +83,8 @@ func (n Nonces) mac(body []byte) []byte {
 }
 
 // spend marks a nonce as used. It returns the next state, and when the nonce expires. Both times are since the start of the bridge. It
-// refuses a nonce that this process did not issue, that has expired or that was used, and any nonce while MaxSpent are spent.
+// refuses a nonce that this process did not issue, that has expired or that was used, and any nonce while MaxSpent are spent. With a
+// refusal it returns the unchanged state.
 func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duration, error) {
 	if n.bridge == "" || !hmac.Equal(nonce[nonceBody:], n.mac(nonce[:nonceBody])) {
 		return n, 0, refuse(UnknownNonce, "this bridge did not issue the nonce since it started")

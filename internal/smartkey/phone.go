@@ -36,7 +36,7 @@ func (p *Phone) SetToken(token []byte) { p.token = token }
 
 func (p *Phone) Token() []byte { return p.token }
 
-// Present answers a bridge's greeting with a presentation for one door.
+// Present answers a bridge's greeting with a presentation for one door, without key sets and a list. It fails if the phone has no token.
 func (p *Phone) Present(g Greeting, door Door, op Operation, now time.Time) (Presentation, error) {
 	if len(p.token) == 0 {
 		return Presentation{}, errors.New("smartkey: the phone has no token")

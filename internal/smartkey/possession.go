@@ -23,8 +23,8 @@ type possessionClaims struct {
 	Purpose   Purpose      `cbor:"-65546,keyasint"`
 }
 
-// PossessionSpec is what the server asks of a phone: to prove its key for a purpose at a property, with a challenge
-// of 16 to 32 bytes that the server generated and accepts once. An enrolment challenge belongs to a link.
+// PossessionSpec is what the server asks of a phone: to prove its key for a purpose at a property, with a challenge of 16 to 32 bytes that
+// the server generated and accepts once. The server issues a challenge to enrol for one single-use link.
 type PossessionSpec struct {
 	Property  string
 	Purpose   Purpose

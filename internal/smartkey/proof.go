@@ -28,8 +28,8 @@ type proofClaims struct {
 	TokenHash [32]byte  `cbor:"-65545,keyasint"`
 }
 
-// ReadProof parses a proof without verifying it. A relay may read the bridge and the door from it, but must not base a
-// decision on it.
+// ReadProof parses a proof and checks its form, but verifies no signature. A relay may read the bridge and the door from it, but must not
+// base a decision on it.
 func ReadProof(raw []byte) (Proof, error) {
 	doc, err := readSign1(raw, typeProof, MaxProofSize)
 	if err != nil {
@@ -87,8 +87,7 @@ func SignProof(phone crypto.Signer, token []byte, w ProofSpec, now time.Time) ([
 	return sign1(phone, typeProof, claims)
 }
 
-// verifyHolder checks that the proof is for this token, and that the phone's key to which the token is bound signed
-// it.
+// verifyHolder checks that the proof is for this token, and that the phone's key to which the token is bound signed it.
 func (p Proof) verifyHolder(t Token) error {
 	if p.doc.KeyID != t.Phone.KeyID() {
 		return refuse(Cloned, "the token is bound to another key than the signer of the proof")

@@ -52,8 +52,7 @@ type signed struct {
 	envelope
 }
 
-// readSign1 parses a signed document of the type typ and of at most limit bytes, in its only valid encoding. It
-// verifies no signature.
+// readSign1 parses a signed document of the type typ and of at most limit bytes, in its only valid encoding. It verifies no signature.
 func readSign1(raw []byte, typ string, limit int) (signed, error) {
 	var doc signed
 	if len(raw) > limit {
@@ -124,6 +123,7 @@ type es256Signer struct{ key crypto.Signer }
 
 func (es256Signer) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }
 
+// Sign implements cose.Signer. It hashes content, and returns r and s in signatureSize bytes. With an *ecdsa.PrivateKey it ignores random.
 func (s es256Signer) Sign(random io.Reader, content []byte) ([]byte, error) {
 	digest := sha256.Sum256(content)
 	if _, plain := s.key.(*ecdsa.PrivateKey); plain {

@@ -42,7 +42,8 @@ type Input struct {
 	Trust Trust
 	Token []byte
 	Proof []byte
-	// Door and Operation are what the verifier would do. A caller that has no such request takes them from the proof.
+	// Door and Operation are what the caller is asked to do; Verify refuses a proof for another door or operation. A caller without a
+	// request of its own copies them from the parsed proof.
 	Door      Door
 	Operation Operation
 	Clock     Clock
@@ -59,8 +60,7 @@ type Verdict struct {
 	Token Token
 	// Proof is set if the phone's signature was verified.
 	Proof Proof
-	// ListNumber and ListAge describe the status list that was checked; number 0 means none. The age is the upper
-	// bound.
+	// ListNumber and ListAge describe the status list that was checked; number 0 means none. The age is the upper bound.
 	ListNumber uint64
 	ListAge    time.Duration
 	// Until is when an accepted proof expires, on the clock of Elapsed. The command must reach the lock before.
@@ -81,8 +81,7 @@ func Verify(in Input) Verdict {
 	return v
 }
 
-// check runs the checks of [Verify] in their order. It returns the first failure, and fills the verdict with what was
-// verified before.
+// check runs the checks of [Verify] in their order. It returns the first failure, and fills the verdict with what was verified before.
 func (v *Verdict) check(in Input) error {
 	token, err := in.Trust.Keys.OpenToken(in.Token)
 	if err != nil {
@@ -123,8 +122,7 @@ func (t Trust) checkAudience(token Token, proof Proof) error {
 	return nil
 }
 
-// checkDoorAndOperation checks that the bridge drives the door, and that the token and the proof are for this door and
-// this operation.
+// checkDoorAndOperation checks that the bridge drives the door, and that the token and the proof are for this door and this operation.
 func checkDoorAndOperation(in Input, token Token, proof Proof) error {
 	if _, driven := in.Trust.Doors[in.Door]; !driven {
 		return refuse(WrongDoor, "the bridge does not drive this door")
@@ -145,7 +143,7 @@ func checkDoorAndOperation(in Input, token Token, proof Proof) error {
 }
 
 // checkWindow checks that the token is valid now, whatever the clock's error within its bound: the error counts against the bearer. It
-// refuses a clock without a bound, and one that is behind the time of issue of the token or the status list.
+// refuses a clock without a bound, and one that is more than IssuerSkew behind the time of issue of the token or the status list.
 func (c Clock) checkWindow(token Token, trust Trust) error {
 	if c.Error < 0 {
 		return refuse(ClockUntrusted, "the bridge does not know the time")
@@ -172,8 +170,8 @@ func (c Clock) checkWindow(token Token, trust Trust) error {
 	}
 }
 
-// checkStatus checks that the status list is recent enough, does not revoke the token, and that the door accepts the
-// token's generation. A revocation counts even in a list that is too old.
+// checkStatus checks that the status list covers the token, is recent enough and has not ended, that it does not revoke the token, and that
+// the door accepts the token's generation. A revocation counts even in a list that is too old.
 func (v *Verdict) checkStatus(in Input, token Token) error {
 	list := in.Trust.listFor(token)
 	latest := in.Clock.Now.Add(in.Clock.Error)

@@ -15,7 +15,8 @@ type bedroom struct {
 	same     bool   // same means that both ids are of one room of the property
 }
 
-// bedroomsOf returns the mapped beds for which the PMS lists another room than their mapping stores.
+// bedroomsOf returns the mapped beds for which the PMS lists another room than their mapping stores, or for which the mapping stores none.
+// It omits beds without a listed room.
 func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
 	former, mapped := indexByID(slices.Concat(known.Gone, known.Listing)), indexMapped(known.Mappings)
 	for _, m := range known.Mappings {
@@ -37,7 +38,7 @@ func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
 }
 
 // movedBeds returns a conflict for each mapped bed that the PMS has moved to another room: its mapping still opens the door of the former
-// room.
+// room. A new id of the same room is no move.
 func movedBeds(listing map[string]Listed, known Stored) (found []Finding) {
 	for _, b := range bedroomsOf(listing, known) {
 		if b.was != "" && !b.same {

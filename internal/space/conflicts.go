@@ -44,7 +44,7 @@ func messageOf(c *ConflictRow) message.Message {
 	return Finding{Kind: Kind(c.Kind), Params: c.Parameters}.message()
 }
 
-// ListConflicts returns one page of conflicts, newest first, and the total number.
+// ListConflicts returns one page of conflicts, newest first, and the total number. It omits closed conflicts unless f.Closed is set.
 func ListConflicts(tx *db.Tx, propertyID string, f ConflictFilter) ([]*ent.Conflict, int, error) {
 	where := []predicate.Conflict{conflict.PropertyID(propertyID)}
 	if f.IntegrationID != "" {
@@ -101,8 +101,7 @@ func (m Mappings) storeConflicts(tx *db.Tx, s *listingState, out DiffResult) err
 	return resolveGroupNotices(tx, s, out)
 }
 
-// resolveGroupNotices resolves the notice about several conflicts of one kind, for each kind whose last open conflict
-// has just closed.
+// resolveGroupNotices resolves the notice about several conflicts of one kind, for each kind whose last open conflict has just closed.
 func resolveGroupNotices(tx *db.Tx, s *listingState, out DiffResult) error {
 	done := map[Kind]bool{}
 	for _, f := range out.Closed {
@@ -122,7 +121,7 @@ func resolveGroupNotices(tx *db.Tx, s *listingState, out DiffResult) error {
 	return nil
 }
 
-// openConflict stores a new conflict with the reservations that it affects, and its event.
+// openConflict stores a new conflict with the reservations that it affects, and its event. The caller adds the notice.
 func (m Mappings) openConflict(tx *db.Tx, s *listingState, f Finding) (*ent.Conflict, error) {
 	affected, err := m.affectedReservations(tx, s.propertyID, s.integrationID, f)
 	if err != nil {
@@ -199,7 +198,7 @@ func ForgetConflicts(tx *db.Tx, before time.Time, most int) (int, error) {
 }
 
 // affectedReservations returns the ids of up to maxNamed reservations that name the space of a conflict. It returns none if the conflict is
-// not about a space.
+// not about a space, or if m.Affected is nil.
 func (m Mappings) affectedReservations(tx *db.Tx, propertyID, integrationID string, f Finding) ([]string, error) {
 	if m.Affected == nil || f.ExternalID == "" {
 		return []string{}, nil
@@ -213,7 +212,7 @@ func (m Mappings) affectedReservations(tx *db.Tx, propertyID, integrationID stri
 	return ids[:min(len(ids), maxNamed)], nil
 }
 
-// appendEvent stores an event about a conflict, for the PMS.
+// appendEvent stores an event about a conflict, for the PMS. It leaves out the parameters of the kind Unreadable.
 func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
 	body := map[string]any{"conflictId": row.ID, "kind": row.Kind, "spaceId": row.ExternalID, "reservationIds": row.ReservationIds}
 	if row.Kind != string(Unreadable) {
@@ -223,8 +222,7 @@ func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
 	return event.Append(tx, event.Event{PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: kind, Body: body})
 }
 
-// openKey returns a key for a conflict that is unique among the open conflicts of the installation. Staff get one
-// notice for each key.
+// openKey returns a key for a conflict that is unique among the open conflicts of the installation. Staff get one notice for each key.
 func openKey(integrationID string, f Finding) string {
 	return integrationID + "/" + string(f.Kind) + "/" + f.ExternalID
 }
@@ -240,7 +238,7 @@ var noticeKinds = map[Kind]notice.Kind{
 const listedInNotice = 3
 
 // noticeParams returns the parameters of a notice about conflicts of one kind: the text of a single conflict, or their number and the texts
-// of the first few.
+// of the first few, and the number of affected reservations.
 func noticeParams(rows []*ent.Conflict) message.Params {
 	affected := map[string]bool{}
 	var details []message.Message

@@ -71,7 +71,7 @@ func curesOf(kind Kind, listed Listed, suggested string, successors []string, re
 const maxSuccessors = 5
 
 // successorsOf returns up to maxSuccessors of the PMS's spaces that may replace a space that it no longer lists: active, unmapped, and of
-// the same type and name. It returns none for a space that is still listed.
+// the same type and name, ignoring case. It returns none for a space that is still listed.
 func (s *listingState) successorsOf(externalID string) (ids []string) {
 	gone := s.byID[externalID]
 	if gone == nil || gone.GoneAt == nil {
@@ -188,9 +188,10 @@ func GetConflict(tx *db.Tx, propertyID, conflictID string) (*ent.Conflict, error
 	return row, nil
 }
 
-// ApplyCure ends an open conflict by the cure (fix) that a person chose. chosen.SpaceID overrides the suggested space of CureMap.
-// chosen.ExternalID is the new space of CureSameName, and may be empty if the conflict offers only one. It returns the fault Outdated if
-// the conflict does not offer the cure any more. The result selects the reservations whose access the caller must plan again.
+// ApplyCure ends an open conflict by the cure (fix) that a person chose. chosen.SpaceID overrides the suggested space of CureMap, and is
+// required if there is none. chosen.ExternalID is the new space of CureSameName, and may be empty if the conflict offers only one. It
+// returns the fault Outdated if the conflict does not offer the cure any more. The result selects the reservations whose access the caller
+// must plan again.
 func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (AffectedStays, error) {
 	offered, err := Cures(tx, row.PropertyID, []*ent.Conflict{row})
 	if err != nil {
@@ -238,8 +239,8 @@ func (m Mappings) replace(tx *db.Tx, row *ent.Conflict, externalID string) (Affe
 	return before.Union(after), err
 }
 
-// closeNotOurs closes an open conflict whose space the property does not rent. The conflict opens again only if the PMS lists the space as new
-// or active again.
+// closeNotOurs closes an open conflict whose space the property does not rent. It opens again only if the PMS lists the space as new or
+// active again.
 func (m Mappings) closeNotOurs(tx *db.Tx, row *ent.Conflict) error {
 	s, err := loadListing(tx, row.PropertyID, row.IntegrationID)
 	if err != nil {

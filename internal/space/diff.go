@@ -26,16 +26,14 @@ const (
 // Kinds are all kinds of conflicts.
 var Kinds = []Kind{Missing, Inactive, Renamed, Retyped, Moved, NewUnmapped, BedWithoutRoom, DuplicateID, Unreadable}
 
-// Finding is one conflict. Kind and ExternalID identify it within an integration; ExternalID
-// is empty for Unreadable.
+// Finding is one conflict. Kind and ExternalID identify it within an integration; ExternalID is empty for Unreadable.
 type Finding struct {
 	Kind       Kind
 	ExternalID string
 	Params     message.Params // Params are the parameters of the text for staff
 }
 
-// message returns the text of a finding for staff. The types of spaces are texts too, so that each reader has them in
-// their own language.
+// message returns the text of a finding for staff. The types of spaces are texts too, so that each reader has them in their own language.
 func (f Finding) message() message.Message {
 	params := maps.Clone(f.Params)
 	for _, name := range []string{"type", "from", "to"} {
@@ -85,8 +83,9 @@ type DiffResult struct {
 	StillOpen []Finding // StillOpen are conflicts that stay open, with their current parameters
 }
 
-// Diff compares a reading (the result of a getSpaces call) with the previous reading and with the mappings, and returns
-// what to store. A failed or empty reading only increments the count of failures and, at the limit, opens one conflict.
+// Diff compares a reading (the result of a getSpaces call) with the previous reading and with the mappings, and returns what to store. A
+// rejected reading only increments the count of failures and, at the limit, opens one conflict. Diff rejects an error, an entry without a
+// valid id or type, and an empty list after a list with spaces.
 func Diff(known Stored, reading Reading, o Options) DiffResult {
 	if problem := reading.rejectReason(len(known.Listing) > 0); problem.Kind != "" {
 		out := rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
@@ -150,8 +149,7 @@ func rejectReading(known Stored, problem message.Message, limit int) DiffResult 
 	return out
 }
 
-// mappingConflicts returns the conflicts between the PMS's list of spaces, by id, and the mappings, and the beds
-// without a listed room.
+// mappingConflicts returns the conflicts between the PMS's list of spaces, by id, and the mappings, and the beds without a listed room.
 func mappingConflicts(listing map[string]Listed, known Stored) []Finding {
 	var found []Finding
 	for _, m := range known.Mappings {

@@ -25,8 +25,7 @@ type EntryFilter struct {
 	Page
 }
 
-// where returns the tables and conditions of a statement that selects the entries of an integration, with its
-// parameters.
+// where returns the tables and conditions of a statement that selects the entries of an integration, with its parameters.
 func (f EntryFilter) where(propertyID, integrationID string) (string, []any) {
 	where, args := entriesFrom, []any{propertyID, integrationID}
 	if f.UnmappedOnly {

@@ -38,8 +38,8 @@ type GateFilter struct {
 // GateRow is a stored gate.
 type GateRow = ent.Gate
 
-// CreateGate creates a gate, a door that several spaces share. It returns which reservations need a new access plan. It refuses a name that
-// another gate of the property has, unknown spaces, and more than maxGates gates.
+// CreateGate creates a gate, a door that several spaces share. It returns which reservations need a new access plan. It refuses an invalid
+// name or floor, a name that another gate of the property has, unknown spaces, and more than maxGates gates.
 func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedStays, error) {
 	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)
 	if err := checkGate(tx, propertyID, "", d); err != nil {
@@ -62,7 +62,8 @@ func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedS
 	return g, touched, err
 }
 
-// UpdateGate changes a gate (a shared door) and returns which reservations need a new access plan. It refuses what [CreateGate] refuses.
+// UpdateGate changes a gate (a shared door). It returns which reservations of its former and new spaces need a new access plan. It refuses
+// invalid texts, a name that another gate has, and unknown spaces.
 func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
@@ -138,8 +139,8 @@ func ListGates(tx *db.Tx, propertyID string, f GateFilter) ([]*ent.Gate, int, er
 	return list, total, nil
 }
 
-// checkGate returns a fault if the fields of a gate are invalid or another gate has its name. exceptID is the id of the
-// gate that is changed, or empty for a new one.
+// checkGate returns a fault if the fields of a gate are invalid, a space is unknown, or another gate has its name. exceptID is the id of
+// the gate that is changed, or empty for a new one.
 func checkGate(tx *db.Tx, propertyID, exceptID string, d GateDraft) error {
 	wrong := checkTexts(d.Name, d.Floor)
 	if len(d.SpaceIDs) > maxGates {
@@ -170,7 +171,7 @@ func checkGate(tx *db.Tx, propertyID, exceptID string, d GateDraft) error {
 	return nil
 }
 
-// unique removes duplicates. It never returns nil, because the column must not be null.
+// unique removes duplicates and keeps the order. It never returns nil, because the column must not be null.
 func unique(list []string) []string {
 	seen, all := make(map[string]bool, len(list)), make([]string, 0, len(list))
 	for _, s := range list {

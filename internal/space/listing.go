@@ -50,9 +50,8 @@ type Reading struct {
 	Problem message.Message // Problem is Err for staff, in every language; zero: only Err is known
 }
 
-// rejectReason returns why a reading (the result of a getSpaces call) must be rejected, or an empty message.
-// listedBefore means that an earlier list was not empty: then an empty list is an error of the PMS, because no hotel
-// loses all its rooms between two readings.
+// rejectReason returns why a reading (the result of a getSpaces call) must be rejected, or an empty message. listedBefore means that an
+// earlier list was not empty: then an empty list is an error of the PMS, because no hotel loses all its rooms between two readings.
 func (r Reading) rejectReason(listedBefore bool) message.Message {
 	if r.Err != nil {
 		var problem any = r.errText()
@@ -87,8 +86,8 @@ func (r Reading) errText() string { return strings.TrimSuffix(clip(r.Err.Error()
 // isStorable reports whether both databases can store a text.
 func isStorable(s string) bool { return utf8.ValidString(s) && !strings.Contains(s, "\x00") }
 
-// deduplicate returns one entry for each id of a reading, and the ids that occur more than once. before is the stored
-// list. For an id that occurs twice it keeps the stored entry, because neither new entry can be trusted. If none is
+// deduplicate returns one entry for each id of a reading, with name and floor cut to their limits, and the ids that occur more than once.
+// before is the stored list. For an id that occurs twice it keeps the stored entry, because neither new entry can be trusted. If none is
 // stored, it keeps the first new one.
 func deduplicate(spaces []Listed, before map[string]Listed) (listing map[string]Listed, twice map[string]bool) {
 	listing, twice = make(map[string]Listed, len(spaces)), make(map[string]bool)

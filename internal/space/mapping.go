@@ -30,8 +30,8 @@ type Edit struct {
 	propertyID, integrationID string
 }
 
-// Edit runs a function that changes the mappings of one integration, and then evaluates the conflicts once. If change fails, it returns
-// that error, and the caller must roll back.
+// Edit runs a function that changes the mappings of one integration, and then evaluates the conflicts once. It returns a not-found fault
+// for an unknown integration. If change fails, it returns that error, and the caller must roll back.
 func (m Mappings) Edit(tx *db.Tx, propertyID, integrationID string, change func(e Edit) error) error {
 	if err := checkIntegrationExists(tx, propertyID, integrationID); err != nil {
 		return err
@@ -52,8 +52,8 @@ func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID 
 }
 
 // Map maps a space that the PMS lists, or listed before, to a Latchkey space. It replaces an existing mapping of the same PMS space, and
-// rejects a Latchkey space to which another PMS space is mapped. Mapping the same pair again accepts the PMS's current name, type and room.
-// It returns which reservations need a new access plan.
+// rejects a Latchkey space to which another space of the same PMS is mapped. Mapping the same pair again accepts the PMS's current name,
+// type and room. It returns which reservations need a new access plan.
 func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, error) {
 	tx := e.tx
 	own, err := Get(tx, e.propertyID, spaceID)
@@ -83,9 +83,8 @@ func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, erro
 	return storeMapping(tx, same, listed, own)
 }
 
-// storeMapping stores that listed, a space of the PMS, is mapped to the Latchkey space own, with the present name, type
-// and room of listed. same is the existing mapping of the PMS's space, or nil. It returns which reservations need a new
-// access plan.
+// storeMapping stores that listed, a space of the PMS, is mapped to the Latchkey space own, with the present name, type and room of listed.
+// same is the existing mapping of the PMS's space, or nil. It returns which reservations need a new access plan.
 func storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, AffectedStays, error) {
 	touched := AffectedStays{SpaceIDs: []string{own.ID}, Externals: []External{{listed.IntegrationID, listed.ExternalID}}}
 	var row *ent.Mapping

@@ -46,8 +46,8 @@ type ChangeOf struct {
 	Undoes                    string // Undoes is the change that this one undoes, or empty
 }
 
-// RecordChange runs a change of an integration's mapping by a person, and stores what it changed, so that it can be
-// undone. It returns the id of the stored change, or "" if nothing changed. It returns a fault if c.Seen is not the
+// RecordChange runs a change of an integration's mapping by a person, and stores what it changed, so that it can be undone. It returns the
+// id of the stored change, or "" if nothing changed. It returns a fault, and does not run the change, if c.Seen is set and is not the
 // latest change, because the person has not seen the later one.
 func (m Mappings) RecordChange(tx *db.Tx, c ChangeOf, change func() error) (changeID string, err error) {
 	if err := checkSeen(tx, c); err != nil {
@@ -76,7 +76,8 @@ func (m Mappings) RecordChange(tx *db.Tx, c ChangeOf, change func() error) (chan
 	return row.ID, nil
 }
 
-// checkSeen returns a fault if the mapping was changed after c.Seen, the latest change that the caller has seen.
+// checkSeen returns a fault if the mapping was changed after c.Seen, the latest change that the caller has seen. It accepts an empty
+// c.Seen, and any id if no change is stored.
 func checkSeen(tx *db.Tx, c ChangeOf) error {
 	if c.Seen == "" {
 		return nil
@@ -122,7 +123,8 @@ func loadMapped(tx *db.Tx, propertyID, integrationID string) ([]Mapped, error) {
 	return all, nil
 }
 
-// ListChanges lists changes of an integration's mapping, the latest first: at most size after the one with the id after.
+// ListChanges lists changes of an integration's mapping, the latest first: at most size that are older than the change after, or the latest
+// if after is empty.
 func ListChanges(tx *db.Tx, propertyID, integrationID, after string, size int) ([]*ent.MappingChange, error) {
 	q := tx.MappingChange.Query().Where(mappingchange.PropertyID(propertyID), mappingchange.IntegrationID(integrationID))
 	if after != "" {
@@ -136,7 +138,8 @@ func ListChanges(tx *db.Tx, propertyID, integrationID, after string, size int) (
 }
 
 // Undo restores the mappings as they were before a change, and stores that as a new change by author. It returns a fault if the change is
-// undone already, or if one of these mappings was changed again since. The result selects the reservations that need a new access plan.
+// undone already, if one of these mappings was changed since, or if a former space was deleted or is mapped to another space now. The
+// result selects the reservations that need a new access plan.
 func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID string, _ AffectedStays, err error) {
 	change, err := getChange(tx, propertyID, changeID)
 	if err != nil {
@@ -214,7 +217,8 @@ func loadUndo(tx *db.Tx, change *ent.MappingChange) (map[string]*MappedSpace, er
 // maxRecentChanges bounds the recent changes among which [explainDifference] looks for the later change.
 const maxRecentChanges = 200
 
-// explainDifference returns the error of an undo that collides with a later change.
+// explainDifference returns the error of an undo that d prevents. If one of the latest maxRecentChanges changes is the cause, the error
+// names it and its author.
 func explainDifference(tx *db.Tx, change *ent.MappingChange, d difference) error {
 	later, err := ListChanges(tx, change.PropertyID, change.IntegrationID, "", maxRecentChanges)
 	if err != nil {
@@ -252,8 +256,7 @@ func staysOfChange(tx *db.Tx, change *ent.MappingChange) (AffectedStays, error) 
 	return addPartnersBeds(tx, change.PropertyID, touched)
 }
 
-// restore stores the mappings that [planUndo] returned for a change. touched are the reservations that the change
-// affects.
+// restore stores the mappings that [planUndo] returned for a change. touched are the reservations that the change affects.
 func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[string]*MappedSpace, touched AffectedStays) error {
 	externals := sortedKeys(restore)
 	for part := range slices.Chunk(externals, chunkSize) {
@@ -282,7 +285,7 @@ func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[stri
 	return m.reevaluateConflicts(tx, change.PropertyID, change.IntegrationID, reopened...)
 }
 
-// newlyMapped returns the spaces of the PMS whose conflict NewUnmapped a change ended by mapping them.
+// newlyMapped returns the spaces of the PMS that had no mapping before a change, and whose conflict NewUnmapped was closed since then.
 func newlyMapped(tx *db.Tx, change *ent.MappingChange) (ids []string, err error) {
 	closed, err := tx.Conflict.Query().Where(conflict.PropertyID(change.PropertyID), conflict.IntegrationID(change.IntegrationID),
 		conflict.Kind(string(NewUnmapped)), conflict.ClosedAtGTE(change.CreatedAt)).Select(conflict.FieldExternalID).Strings(tx.Context())

@@ -32,7 +32,8 @@ type Recorded struct {
 }
 
 // Record stores a reading (the result of a getSpaces call to the PMS), and opens and closes conflicts with their notices and events. It
-// never removes a mapping. A rejected reading changes only the count of failures and the conflict Unreadable; that is not an error.
+// never removes a mapping. A rejected reading changes only the count of failures and the conflict Unreadable; that is not an error. It
+// returns a not-found fault for an unknown integration.
 func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading) (Recorded, error) {
 	in, err := tx.Integration.Query().Where(integration.PropertyID(propertyID), integration.ID(integrationID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -162,7 +163,8 @@ var listedColumns = []string{
 	partnerspace.FieldIsPrivate, partnerspace.FieldIsActive,
 }
 
-// storeListing stores the new, changed and missing spaces of an accepted reading (a getSpaces call).
+// storeListing stores the new, changed and missing spaces of an accepted reading (a getSpaces call), the rooms of mapped beds, and when
+// each listed space was last seen.
 func (s *listingState) storeListing(tx *db.Tx, out DiffResult) error {
 	for part := range slices.Chunk(out.Gone, chunkSize) {
 		err := tx.PartnerSpace.Update().Where(partnerspace.PropertyID(s.propertyID), partnerspace.IntegrationID(s.integrationID), partnerspace.ExternalIDIn(part...)).
@@ -216,8 +218,7 @@ func (s *listingState) storeRooms(tx *db.Tx, rooms map[string]string) error {
 	return nil
 }
 
-// SpacesReadAt returns when the spaces of an integration were last read successfully, and when the last attempt was;
-// zero means never.
+// SpacesReadAt returns when the spaces of an integration were last read successfully, and when the last attempt was; zero means never.
 func SpacesReadAt(in *ent.Integration) (read, tried time.Time) {
 	return valueOr(in.SpacesReadAt, time.Time{}), valueOr(in.SpacesTriedAt, time.Time{})
 }

@@ -36,9 +36,8 @@ type Place struct {
 	Doubt string
 }
 
-// Resolve finds the space of a reservation, usually with one query. The string is the reason why there is none:
-// roomNotAssigned, spaceUnknown or spaceNotMapped; "" if there is one. With the reason spaceInactive it also returns
-// the space.
+// Resolve finds the space of a reservation, usually with one query. The string is the reason why there is none: roomNotAssigned,
+// spaceUnknown or spaceNotMapped; "" if there is one. With the reason spaceInactive it also returns the space.
 func Resolve(tx *db.Tx, r Request) (Place, string, error) {
 	switch {
 	case r.OwnID != "":
@@ -65,17 +64,16 @@ func Resolve(tx *db.Tx, r Request) (Place, string, error) {
 // listedID returns the PMS id by which the PMS's list describes the space of a reservation.
 func (r Request) listedID() string { return cmp.Or(r.ExternalID, r.ExternalParentID) }
 
-// needsListing reports whether the mapped spaces do not decide where a reservation is, so that the PMS's list of
-// spaces must be read.
+// needsListing reports whether the mapped spaces do not decide where a reservation is, so that the PMS's list of spaces must be read.
 func needsListing(r Request, mapped []foundPlace) bool {
 	_, ok := choosePlace(r, mapped)
 	bedMapped := slices.ContainsFunc(mapped, func(f foundPlace) bool { return f.externalID == r.ExternalID })
 	return !ok || !bedMapped && r.ExternalID != ""
 }
 
-// placeByListing returns the place of a reservation whose bed is not mapped, and the reason if it has none: the place
-// is the room of the bed, unless the PMS's list has the bed in another room. listed is nil if the list does not have
-// the space.
+// placeByListing returns the place of a reservation whose bed is not mapped, and the reason if it has none: the place is the room of the
+// bed. If the PMS's list has the bed in another room, there is no space, and Doubt is spacesDisagree. listed is nil if the list does not
+// have the space.
 func placeByListing(r Request, mapped []foundPlace, listed *ent.PartnerSpace) (Place, string) {
 	reason := SpaceUnknown
 	if listed != nil {
@@ -90,9 +88,8 @@ func placeByListing(r Request, mapped []foundPlace, listed *ent.PartnerSpace) (P
 	return Place{}, reason
 }
 
-// choosePlace chooses among the mapped spaces that a reservation names, and returns false if none fits. A bed without
-// a mapping falls back to its room only if the room is rented as a whole: in a dorm the guest would get access to
-// another guest's bed.
+// choosePlace chooses among the mapped spaces that a reservation names, and returns false if none fits. A bed without a mapping falls back
+// to its room only if the room is rented as a whole (IsPrivate): in a dorm the guest would get access to another guest's bed.
 func choosePlace(r Request, mapped []foundPlace) (Place, bool) {
 	var bed, room *foundPlace
 	for i, m := range mapped {
@@ -135,8 +132,7 @@ func roomContradictsBed(r Request, bed, room *foundPlace) bool {
 	return bed.Space.ID != room.Space.ID
 }
 
-// findDoubt returns bedNotAssigned for a dorm that is not rented as a whole, because the guest's bed is then unknown,
-// else "".
+// findDoubt returns bedNotAssigned for a dorm that is not rented as a whole, because the guest's bed is then unknown, else "".
 func (p Place) findDoubt() string {
 	if p.Space.Type == Dorm && !p.Space.IsPrivate {
 		return BedNotAssigned
@@ -162,8 +158,7 @@ func resolveOwn(tx *db.Tx, r Request) (Place, string, error) {
 	return place, reason, nil
 }
 
-// placeOfOwn returns the place of a reservation that names a Latchkey space, and the reason if it has none. own are
-// the found spaces.
+// placeOfOwn returns the place of a reservation that names a Latchkey space, and the reason if it has none. own are the found spaces.
 func placeOfOwn(r Request, own []foundPlace) (Place, string) {
 	i := slices.IndexFunc(own, func(f foundPlace) bool { return f.Space.ID == r.OwnID })
 	if i < 0 {

@@ -39,8 +39,7 @@ func ResolveAll(tx *db.Tx, requests []Request) ([]Resolution, error) {
 	return out, nil
 }
 
-// resolveAllOwn sets in out the results of the requests that name a Latchkey space. at has the indexes of these
-// requests.
+// resolveAllOwn sets in out the results of the requests that name a Latchkey space. at has the indexes of these requests.
 func resolveAllOwn(tx *db.Tx, requests []Request, at []int, out []Resolution) error {
 	if len(at) == 0 {
 		return nil
@@ -56,8 +55,7 @@ func resolveAllOwn(tx *db.Tx, requests []Request, at []int, out []Resolution) er
 	return err
 }
 
-// resolveAllMapped sets in out the results of the requests that name spaces of one PMS. at has the indexes of these
-// requests.
+// resolveAllMapped sets in out the results of the requests that name spaces of one PMS. at has the indexes of these requests.
 func resolveAllMapped(tx *db.Tx, integrationID string, requests []Request, at []int, out []Resolution) error {
 	propertyID, args := requests[at[0]].PropertyID, []any{integrationID}
 	for _, i := range at {

@@ -63,8 +63,8 @@ type Filter struct {
 	Page
 }
 
-// Create creates a space. It refuses a name that another room or dorm, or another bed of the same dorm, already has, and more than
-// maxSpaces spaces.
+// Create creates a space. It refuses invalid fields, a bed without a dorm of the property, a name that another room or dorm, or another bed
+// of the same dorm, already has, and more than maxSpaces spaces.
 func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	d.Name, d.Floor = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor)
 	wrong := checkTexts(d.Name, d.Floor)
@@ -106,7 +106,8 @@ func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	return s, nil
 }
 
-// Update changes a space and returns which reservations need a new access plan. It refuses a name that is taken, as [Create] does.
+// Update changes a space and returns which reservations need a new access plan. It refuses a name that is taken, as [Create] does, and to
+// make a dorm with beds a room.
 func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, AffectedStays, error) {
 	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {
@@ -179,8 +180,8 @@ func Delete(tx *db.Tx, propertyID, spaceID string) (AffectedStays, error) {
 	return touched, nil
 }
 
-// removeFromGates removes a space from the gates (shared doors) that list it. It returns a fault if a gate lists only this space, because
-// an empty list would mean all spaces.
+// removeFromGates removes a space from the gates (shared doors) that list it, and selects the reservations of the space. It returns a fault
+// if a gate lists only this space, because an empty list would mean all spaces.
 func removeFromGates(tx *db.Tx, propertyID, spaceID string) (AffectedStays, error) {
 	gates, err := tx.Gate.Query().Where(gate.PropertyID(propertyID)).All(tx.Context())
 	if err != nil {
@@ -319,7 +320,7 @@ func valueOr[T any](p *T, otherwise T) T {
 	return *p
 }
 
-// without returns a list without one of its entries.
+// without returns a copy of list without the entries that equal gone.
 func without(list []string, gone string) []string {
 	rest := make([]string, 0, len(list))
 	for _, s := range list {

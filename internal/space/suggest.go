@@ -32,8 +32,9 @@ type Suggestion struct {
 	Confidence Confidence
 }
 
-// Suggest pairs each unmapped space of a PMS with at most one Latchkey space by name: first rooms and dorms, then the
-// beds of paired dorms. ours are all active spaces of the property. If a name is ambiguous, it suggests nothing for it.
+// Suggest pairs each active unmapped space of a PMS with at most one Latchkey space by name: first rooms and dorms, then the beds of paired
+// dorms, then the beds for which the PMS names no room. ours are all active spaces of the property. If a name is ambiguous, it suggests
+// nothing for it.
 func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 	p := pairing{pairedWith: map[string]string{}, pairedOwn: map[string]bool{}}
 	for _, m := range mappings {
@@ -105,8 +106,7 @@ func bedEntries(beds map[string][]Own, own map[string]Own) []entry {
 	return all
 }
 
-// entry is one side of a possible pair: an id with its exact name and its likely name (without words such as "room"),
-// both normalised.
+// entry is one side of a possible pair: an id with its exact name and its likely name (without words such as "room"), both normalised.
 type entry struct{ id, exact, likely string }
 
 // newEntries returns the entries of spaces. The function name returns the id and name of a space. For beds, parent is

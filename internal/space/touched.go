@@ -36,8 +36,8 @@ func (t AffectedStays) Union(others ...AffectedStays) AffectedStays {
 // Empty reports whether t selects no reservation.
 func (t AffectedStays) Empty() bool { return !t.All && len(t.SpaceIDs) == 0 && len(t.Externals) == 0 }
 
-// staysInSpaces selects the reservations of Latchkey spaces, of the beds within them, and of the PMS's spaces that are
-// mapped to them.
+// staysInSpaces selects the reservations of Latchkey spaces, of the beds within them, and of the PMS's spaces that are mapped to them, with
+// the PMS's beds in these.
 func staysInSpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (AffectedStays, error) {
 	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(spaceIDs...)).IDs(tx.Context())
 	if err != nil {
@@ -54,8 +54,7 @@ func staysInSpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (AffectedSt
 	return addPartnersBeds(tx, propertyID, t)
 }
 
-// addPartnersBeds adds the PMS's beds in the selected PMS rooms, because a bed without a mapping falls back to its
-// room.
+// addPartnersBeds adds the PMS's beds in the selected PMS rooms, because a bed without a mapping falls back to its room.
 func addPartnersBeds(tx *db.Tx, propertyID string, t AffectedStays) (AffectedStays, error) {
 	byIntegration := make(map[string][]string)
 	for _, e := range t.Externals {

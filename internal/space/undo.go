@@ -42,9 +42,9 @@ type difference struct {
 	SpaceID    string // SpaceID is what it is mapped to now, or the deleted space; empty if it is not mapped
 }
 
-// planUndo returns, by PMS id, the mappings that undo a change; nil means no mapping. now are the present mappings. If
-// one of the mappings that the change set was changed since, it returns only the differences, and the caller must undo
-// nothing. exists reports whether the property has a space with an id.
+// planUndo returns, by PMS id, the mappings that undo a change; nil means no mapping. now are the present mappings. If a mapping that the
+// change set was changed since, or a former space is deleted or taken, it returns only the differences, and the caller must undo nothing.
+// exists reports whether the property has a space with an id.
 func planUndo(change []Changed, now []Mapped, exists func(spaceID string) bool) (restore map[string]*MappedSpace, differences []difference) {
 	is, holders := indexMapped(now), map[string]string{}
 	for _, m := range now {
@@ -95,8 +95,7 @@ func mappedSpace(by map[string]Mapped, externalID string) *MappedSpace {
 	return &MappedSpace{SpaceID: m.SpaceID, Name: m.Name, Type: m.Type, Room: m.ParentExternalID}
 }
 
-// withRoom returns the mapping former of a bed. If it has no room, because the PMS sent none at that time, it gets the
-// room of present.
+// withRoom returns the mapping former of a bed. If it has no room, because the PMS sent none at that time, it gets the room of present.
 func withRoom(former, present *MappedSpace) *MappedSpace {
 	if former == nil || present == nil || former.Room != "" {
 		return former

@@ -48,8 +48,7 @@ func (s *Service) findInvitation(tx *db.Tx, secret string) (*ent.PersonInvitatio
 	return row, err
 }
 
-// Acceptance is what an invited person sends to accept an invitation. The address of the PasswordSignIn is that of the
-// invitation.
+// Acceptance is what an invited person sends to accept an invitation. The address of the PasswordSignIn is that of the invitation.
 type Acceptance struct {
 	PasswordSignIn
 	Secret string
@@ -58,7 +57,8 @@ type Acceptance struct {
 }
 
 // AcceptInvitation uses up the link, makes the invited person a member of the property, and signs the person in. It stores a new person. A
-// known one must give the password and, with an authenticator app, a code.
+// known one must give the password and, with an authenticator app, a code. If a known one has only passkeys, the session is pending until a
+// passkey confirms it.
 func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Session, propertyID string, err error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, a.Secret)

@@ -96,8 +96,8 @@ func ForgiveOperatorAttempt(tx *db.Tx, keys *keyring.Ring, network string) error
 	return takeBackAttempt(tx, operatorCounters(keys, network), 0)
 }
 
-// countAttempt counts an attempt as failed before it is checked, so that attempts at the same time do not all pass, and a crash forgets none. It
-// refuses the attempt, and counts nothing, while a pause lasts.
+// countAttempt counts an attempt as failed before it is checked, so that attempts at the same time do not all pass, and a crash forgets
+// none. It refuses the attempt, and counts nothing, while a pause lasts.
 func countAttempt(tx *db.Tx, counters []throttle.Counter) error {
 	if err := loadCounters(tx, counters); err != nil {
 		return err
@@ -111,8 +111,9 @@ func countAttempt(tx *db.Tx, counters []throttle.Counter) error {
 	return storeCounters(tx, counters)
 }
 
-// takeBackAttempt takes back the count of an attempt that succeeded. account is how many of the counters, from the first, belong to the account:
-// it sets these to zero. The others, of the network, lose only this attempt: a guesser cannot reset them by signing in to an own account.
+// takeBackAttempt takes back the count of an attempt that succeeded. account is how many of the counters, from the first, belong to the
+// account: it sets these to zero. The others, of the network, lose only this attempt: a guesser cannot reset them by signing in to an own
+// account.
 func takeBackAttempt(tx *db.Tx, counters []throttle.Counter, account int) error {
 	if err := loadCounters(tx, counters); err != nil {
 		return err
@@ -163,8 +164,8 @@ func storeCounters(tx *db.Tx, counters []throttle.Counter) error {
 var (
 	addressAtNetwork = throttle.Within("addressAtNetwork", 24*time.Hour).After(5, time.Minute).After(10, 15*time.Minute).After(20, time.Hour)
 	addressAnywhere  = throttle.Within("address", 24*time.Hour).After(30, time.Minute).After(100, 10*time.Minute)
-	// knownNetwork remembers for 30 days that a person signed in from a network. Failures from other networks do not delay the person there,
-	// so that a guesser cannot lock a person out.
+	// knownNetwork remembers for 30 days that a person signed in from a network. Failures from other networks do not delay the person
+	// there, so that a guesser cannot lock a person out.
 	knownNetwork = throttle.Within("knownNetwork", 30*24*time.Hour)
 	atNetwork    = throttle.Within("network", time.Hour).After(20, time.Minute).After(50, 5*time.Minute)
 	atSite       = throttle.Within("site", time.Hour).After(40, time.Minute).After(100, 5*time.Minute)

@@ -18,8 +18,7 @@ import (
 	"latchkey.dev/internal/openid"
 )
 
-// IdentityPath is the path of the page to which the identity provider (OpenID Connect) redirects people after the
-// sign-in there.
+// IdentityPath is the path of the page to which the identity provider (OpenID Connect) redirects people after the sign-in there.
 const IdentityPath = "/app/login/oidc/callback"
 
 // identityLife is how long a person may take at the identity provider.
@@ -63,7 +62,8 @@ func (s *Service) flowOf(c ceremony, state string) openid.Flow {
 	}
 }
 
-// beginIdentity returns the URL at which a browser signs in at the identity provider, and the state with which it finishes the ceremony.
+// beginIdentity returns the URL at which a browser signs in at the identity provider, and the state with which it finishes the ceremony. It
+// fails if the server has no provider, or if the provider does not answer.
 func (s *Service) beginIdentity(ctx context.Context, c ceremony) (IdentityCeremony, error) {
 	if s.Provider == nil {
 		return IdentityCeremony{}, errNoProvider
@@ -126,9 +126,9 @@ func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (ope
 	return who, nil
 }
 
-// IdentitySignIn signs a person in with an answer of the identity provider. The answer replaces the password only: a second factor is
-// still required. If a.Fresh is set, an answer that does not prove a new sign-in there is refused, and so is a person with no property. A
-// refusal of a known person is queued for the audit log.
+// IdentitySignIn signs a person in with an answer of the identity provider. The answer replaces the password only: with a second factor,
+// the session is pending. It refuses a person without access to a property and, if a.Fresh is set, an answer that does not prove a new
+// sign-in there. A refusal of a known person is queued for the audit log.
 func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device string) (made Session, err error) {
 	identity, err := s.redeem(ctx, signInCeremony(a.Fresh), a)
 	if err != nil {
@@ -163,7 +163,8 @@ func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device s
 	return made, err
 }
 
-// provesNow reports whether a person signed in at the identity provider so recently that it proves who they are now.
+// provesNow reports whether a person signed in at the identity provider less than actor.StepUpWithin ago, which proves who they are now. It
+// returns false if the provider does not say when.
 func provesNow(i openid.Identity, now time.Time) bool {
 	return now.Sub(i.AuthenticatedAt) < actor.StepUpWithin
 }
@@ -205,8 +206,7 @@ func requireAccess(tx *db.Tx, who *ent.Person) error {
 	return nil
 }
 
-// linkIdentity links a person to an identity, and replaces an earlier link. It returns errIdentityTaken if another person has the
-// identity.
+// linkIdentity links a person to an identity, and replaces an earlier link. It returns errIdentityTaken if another person has the identity.
 func (s *Service) linkIdentity(tx *db.Tx, personID string, identity openid.Identity) error {
 	err := tx.Person.UpdateOneID(personID).SetIdentityMAC(s.identityMAC(identity.Subject)).SetIdentityIssuer(s.Provider.Issuer()).Exec(tx.Context())
 	if ent.IsConstraintError(err) {
@@ -219,7 +219,7 @@ func (s *Service) linkIdentity(tx *db.Tx, personID string, identity openid.Ident
 }
 
 // PrepareIdentityLink checks the identity provider's answer to [Service.BeginIdentityLink]. The returned function links the person, in a
-// transaction of the caller.
+// transaction of the caller, and replaces an earlier link.
 func (s *Service) PrepareIdentityLink(ctx context.Context, personID, sessionID string, a IdentityAnswer) (func(tx *db.Tx) error, error) {
 	identity, err := s.redeem(ctx, ceremony{identityLink, personID, sessionID}, a)
 	if err != nil {
@@ -236,7 +236,7 @@ func (s *Service) PrepareIdentityLink(ctx context.Context, personID, sessionID s
 	}, nil
 }
 
-// UnlinkIdentity ends the link of a person to the identity provider, unless the person has no password and could not sign in any more.
+// UnlinkIdentity ends the link of a person to the identity provider. It fails for a person without a password, even if there are passkeys.
 func UnlinkIdentity(tx *db.Tx, personID string) error {
 	who, err := loadPerson(tx, personID)
 	if err != nil {

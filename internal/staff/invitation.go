@@ -24,8 +24,7 @@ const (
 	maxInvitations = 100
 )
 
-// InvitationPath is the path of the page on which an invited person joins a property. The secret of the link follows
-// it.
+// InvitationPath is the path of the page on which an invited person joins a property. The secret of the link follows it.
 const InvitationPath = "/app/invite/"
 
 // Invitation is an open invitation of a person to a property.
@@ -77,7 +76,7 @@ func ListInvitations(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Invi
 	return all, nil
 }
 
-// GetInvitation returns an open invitation of a property.
+// GetInvitation returns an open invitation of a property, or a not-found fault.
 func GetInvitation(view *db.Tx, keys *keyring.Ring, propertyID, invitationID string) (Invitation, error) {
 	row, err := loadInvitation(view, propertyID, invitationID)
 	if err != nil {
@@ -99,9 +98,10 @@ func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvi
 	return row, nil
 }
 
-// Invite invites a person to a property. It refuses a person who is a member already, and a role that the caller does not manage. isNew
-// means that the invitation or its link is new. If an open invitation has the same role and caller, nothing changes; otherwise it gets a
-// new link, which belongs to the last caller. The link ends when that person loses the right to give the role, or with the caller's token.
+// Invite invites a person to a property; the caller sends the mail. It refuses a person who is a member already, a role that the caller
+// does not manage, and more than maxInvitations open ones. isNew means that the invitation or its link is new. If an open invitation has
+// the same role and caller, nothing changes; otherwise it gets a new link, which belongs to the last caller. The link ends when that person
+// loses the right to give the role, or with the caller's token.
 func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (made Invitation, isNew bool, err error) {
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return Invitation{}, false, err
@@ -171,8 +171,8 @@ func createInvitation(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, emai
 	return invitationOf(tx, keys, row)
 }
 
-// replaceLink gives an invitation a new link and a role. The former link ends. It returns a fault if the caller's role does not manage the
-// former role.
+// replaceLink gives an invitation a new link, a role and a new end. The former link ends. It returns a fault if the caller's role does not
+// manage the former role.
 func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvitation, role Role) (Invitation, error) {
 	if !MayManage(by.Role, Role(row.Role)) {
 		return Invitation{}, roleAbove(by.Role, Role(row.Role))
@@ -187,7 +187,8 @@ func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvita
 	return GetInvitation(tx, keys, row.PropertyID, row.ID)
 }
 
-// Reinvite replaces the link of an invitation by a new one, with a new end. The link then belongs to the caller: see [Invite].
+// Reinvite replaces the link of an open invitation by a new one, with a new end. It returns a fault if the caller does not manage its role.
+// The link then belongs to the caller: see [Invite].
 func Reinvite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, invitationID string) (Invitation, error) {
 	row, err := loadInvitation(tx, propertyID, invitationID)
 	if err != nil {

@@ -39,8 +39,8 @@ func (s *Service) prepareJoin(ctx context.Context, c PasswordSignIn, name string
 	return joining{PasswordSignIn: c, name: name, hash: hash}, err
 }
 
-// join makes a person a member of a property with the role of a link, which the caller has used up, and signs the
-// person in.
+// join makes a person a member of a property with the role of a link, which the caller has used up, and signs the person in. Without a
+// code, the session of a person with a second factor is pending.
 func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propertyID string) (Session, error) {
 	who, err := s.createOrConfirmPerson(tx, j)
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Service) admit(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation, 
 	return nil
 }
 
-// createOrConfirmPerson returns the person who joins. It stores a new person. For a known person it checks that the account has not changed since
-// the password was checked, and uses up the second-factor code, if there is one.
+// createOrConfirmPerson returns the person who joins. It stores a new person. For a known person it checks that the account has not changed
+// since the password was checked, takes back the count of the attempt, and uses up the second-factor code, if there is one.
 func (s *Service) createOrConfirmPerson(tx *db.Tx, j joining) (*ent.Person, error) {
 	if j.known == nil {
 		return createPerson(tx, s.Keys, j.Email, j.name, j.hash)

@@ -79,7 +79,7 @@ func choiceOf(row *ent.Membership) NoticeChoice {
 	return NoticeChoice{Hidden: row.NoticesHidden, ByMail: row.NoticesByMail, From: row.NoticesFrom, Until: row.NoticesUntil}
 }
 
-// GetNoticeChoice returns the choice of a person at a property.
+// GetNoticeChoice returns the choice of a person at a property, or an error if the person does not work there.
 func GetNoticeChoice(view *db.Tx, propertyID, personID string) (NoticeChoice, error) {
 	row, _, err := loadMember(view, propertyID, personID)
 	if err != nil {
@@ -122,8 +122,7 @@ type NoticeReader struct {
 	MailedTo string // the id of the last notice that was considered, or empty
 }
 
-// readsNotices selects the members whose role has the right to read notices now. A choice of mails stays stored when
-// the role changes.
+// readsNotices selects the members whose role has the right to read notices now. A choice of mails stays stored when the role changes.
 func readsNotices() predicate.Membership {
 	var roles []string
 	for _, role := range Roles {
@@ -148,8 +147,8 @@ func ListNoticeReaders(view *db.Tx, after string, limit int) (readers []NoticeRe
 	return readers, nil
 }
 
-// MarkNoticesMailed stores that a person was mailed all notices up to the id through. It returns false if, since r was loaded, the person
-// changed the choice or another process has stored it.
+// MarkNoticesMailed stores that a person was mailed all notices up to the id through. It returns false and stores nothing if, since r was
+// loaded, the person turned mails off or another process has stored it.
 func (r NoticeReader) MarkNoticesMailed(tx *db.Tx, through string) (bool, error) {
 	n, err := tx.Membership.Update().Where(membership.PropertyID(r.Row.PropertyID), membership.ID(r.Row.ID), membership.NoticesMailedTo(r.MailedTo)).
 		SetNoticesMailedTo(through).Save(tx.Context())

@@ -32,8 +32,9 @@ var errLink = fault.New(fault.NotFound, fault.InvitationNotFound, "the link does
 // linkMAC returns the keyed hash under which the secret of a link is stored and found.
 func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("personLink", secret) }
 
-// CreateOwnerLink creates a link with which a person becomes owner of a property, ends the earlier ones, and records that in the
-// property's audit log. If propertyID is empty, the person creates a property with it, and no log has an entry.
+// CreateOwnerLink creates a link with which a person becomes owner of a property, ends its earlier owner links, and records that in the
+// property's audit log. If propertyID is empty, the person creates a property with the link; then it ends the earlier links without a
+// property, and no log has an entry.
 func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace) (OwnerLink, error) {
 	same := personinvitation.PropertyIDIsNil()
 	if propertyID != "" {
@@ -71,7 +72,8 @@ func isOpen(now time.Time) predicate.PersonInvitation {
 	})
 }
 
-// findLink returns the valid link with a secret: an invitation, or a link of an owner, which has no address.
+// findLink returns the valid link with a secret: an invitation, or a link of an owner, which has no address. It returns errLink if there is
+// none.
 func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitation, error) {
 	if !keyring.IsToken(secret, keyring.PersonLink) {
 		return nil, errLink
@@ -109,8 +111,8 @@ type FirstOwner struct {
 	PropertyName, TimeZone string // of the property to create; empty: the link names a property
 }
 
-// AcceptOwnerLink uses up an [OwnerLink]. It makes the person an owner of the property that the link names, and signs the person in. If
-// the link names no property, it creates one first.
+// AcceptOwnerLink uses up an [OwnerLink]. It makes the person an owner of the property that the link names, and signs the person in. If the
+// link names no property, it creates one first. A known person must give the password; with a second factor, the session is pending.
 func (s *Service) AcceptOwnerLink(ctx context.Context, f FirstOwner) (made Session, propertyID string, err error) {
 	l, err := findLink(s.DB.View(ctx), s.Keys, f.Secret)
 	if err == nil && l.EmailMAC != nil {

@@ -24,8 +24,7 @@ var (
 	errTooManyPasskeys = fault.New(fault.Precondition, fault.TooManyPasskeys, "you have %d passkeys: delete one first", maxPasskeys)
 )
 
-// Ceremony is what a browser needs to use a passkey: Options for the browser, and the State that it sends back with its
-// answer.
+// Ceremony is what a browser needs to use a passkey: Options for the browser, and the State that it sends back with its answer.
 type Ceremony struct{ State, Options string }
 
 // relyingParty returns the relying party (WebAuthn's word for the site) of the public address, or a fault if that has no host name.
@@ -116,7 +115,7 @@ func begun(state string, options any) (Ceremony, error) {
 	return Ceremony{state, string(raw)}, nil
 }
 
-// BeginPasskey begins to add a passkey to the account of a signed-in person.
+// BeginPasskey begins to add a passkey to the account of a signed-in person. It fails if the person has maxPasskeys already.
 func (s *Service) BeginPasskey(ctx context.Context, personID, sessionID string) (Ceremony, error) {
 	rp, err := s.relyingParty()
 	if err != nil {
@@ -147,7 +146,7 @@ type NewPasskey struct {
 }
 
 // AddPasskey finishes what [Service.BeginPasskey] began: it stores the passkey, creates recovery codes if there are none, and replaces the
-// session of the call.
+// session of the call by one with a confirmed second factor. It returns errPasskey for a wrong, late or repeated answer.
 func (s *Service) AddPasskey(tx *db.Tx, personID, sessionID string, a Answer, name string) (made NewPasskey, err error) {
 	rp, err := s.relyingParty()
 	if err != nil {
@@ -234,7 +233,7 @@ func (s *Service) PasskeySignIn(ctx context.Context, a Answer, device string, t 
 	return made, err
 }
 
-// BeginPasskeyConfirmation begins to confirm the second factor of a signed-in person with a passkey.
+// BeginPasskeyConfirmation begins to confirm the second factor of a signed-in person with a passkey. It fails if the person has none.
 func (s *Service) BeginPasskeyConfirmation(ctx context.Context, personID, sessionID string) (Ceremony, error) {
 	rp, err := s.relyingParty()
 	if err != nil {
@@ -256,7 +255,8 @@ func (s *Service) BeginPasskeyConfirmation(ctx context.Context, personID, sessio
 	return begun(state, assertion.Response)
 }
 
-// ConfirmWithPasskey finishes what [Service.BeginPasskeyConfirmation] began, and replaces the session of the call.
+// ConfirmWithPasskey finishes what [Service.BeginPasskeyConfirmation] began, and replaces the session of the call by one with a confirmed
+// second factor.
 func (s *Service) ConfirmWithPasskey(tx *db.Tx, personID, sessionID string, a Answer) (Session, error) {
 	if _, err := s.usePasskey(tx, ceremony{passkeyConfirmation, personID, sessionID}, a); err != nil {
 		return Session{}, err

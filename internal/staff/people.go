@@ -32,11 +32,11 @@ type Access struct {
 	Disabled bool
 }
 
-// isActiveOwner is about this property only; the person can be disabled everywhere.
+// isActiveOwner reports whether the person is an owner with access to this property. The person can still be disabled everywhere.
 func (a Access) isActiveOwner() bool { return a.Role == Owner && !a.Disabled }
 
-// accessChangeProblem returns why a caller has no right to change the access of a person, or nil. otherOwners counts the active owners of
-// the property without this person: the property must keep one.
+// accessChangeProblem returns why a caller has no right to change the access of a person, or nil. A caller cannot change their own access.
+// otherOwners counts the active owners of the property without this person: the property must keep one.
 func accessChangeProblem(by Caller, personID string, from, to Access, otherOwners int) error {
 	switch {
 	case from == to:
@@ -136,7 +136,7 @@ func memberOf(view *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Per
 	}, err
 }
 
-// currentMember is memberOf, for which it reads whether the person has a passkey.
+// currentMember is [memberOf], but loads whether the person has a passkey.
 func currentMember(tx *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.Person) (Member, error) {
 	passkeys, err := havePasskeys(tx, []string{who.ID})
 	if err != nil {
@@ -145,7 +145,7 @@ func currentMember(tx *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.
 	return memberOf(tx, keys, row, who, passkeys[who.ID])
 }
 
-// GetMember returns a person who works at a property.
+// GetMember returns a person who works at a property, or a not-found fault.
 func GetMember(tx *db.Tx, keys *keyring.Ring, propertyID, personID string) (Member, error) {
 	row, who, err := loadMember(tx, propertyID, personID)
 	if err != nil {

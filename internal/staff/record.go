@@ -72,7 +72,8 @@ func NewFailures(d *db.DB, keys *keyring.Ring, log *slog.Logger) *Failures {
 	return &Failures{db: d, keys: keys, log: log, queue: make(chan failure, maxFailures)}
 }
 
-// note enqueues an entry about a failed sign-in. If the queue is full, it drops the entry and logs that. It does not wait.
+// note enqueues an entry about a failed sign-in. It does not wait: if the queue is full, it drops the entry and logs that. With a nil f it
+// does nothing.
 func (f *Failures) note(personID string, t Trace) {
 	if f == nil {
 		return

@@ -83,8 +83,9 @@ func endSessions(tx *db.Tx, personID string, which ...predicate.PersonSession) e
 	return nil
 }
 
-// Authenticate returns the person whose session has the token, as the actor of a call. propertyID is the property that the call names; a
-// person without access to it gets a fault. If it is "", the actor has no property and no role.
+// Authenticate returns the person whose session has the token, as the actor of a call. It refuses an unknown, ended or pending session.
+// propertyID is the property that the call names; a person without access to it gets a not-found fault. If it is "", the actor has no
+// property and no role.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.PersonSession) {
 		return actor.Actor{}, credential.Refused()
@@ -127,7 +128,8 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (ac
 	return a, nil
 }
 
-// NeedsUsed reports whether the stored time of last use, of a session or a membership, is so old that the call must store a new one.
+// NeedsUsed reports whether the stored time of last use, of a session or a membership, is so old that the call must store a new one. It
+// returns false for an actor that is not a person.
 func NeedsUsed(a actor.Actor, now time.Time) bool {
 	return a.PersonID != "" && now.Sub(a.UsedAt) >= usedInterval
 }
@@ -150,7 +152,7 @@ func valid(tx *db.Tx, personID string) predicate.PersonSession {
 	return personsession.And(personsession.PersonID(personID), personsession.Pending(false), personsession.EndsAtGT(tx.Now()), personsession.UsedAtGT(tx.Now().Add(-sessionIdle)))
 }
 
-// ListSessions lists the sessions of a person, the latest first.
+// ListSessions lists the valid sessions of a person, the latest first. It omits pending ones.
 func ListSessions(view *db.Tx, personID string) ([]*ent.PersonSession, error) {
 	rows, err := view.PersonSession.Query().Where(valid(view, personID)).
 		Order(ent.Desc(personsession.FieldCreatedAt), ent.Desc(personsession.FieldID)).Limit(maxSessions).All(view.Context())
@@ -216,7 +218,7 @@ func rotateSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (S
 // challengeLife is how long a sign-in waits for the second factor, and a browser has for a passkey.
 const challengeLife = 5 * time.Minute
 
-// findPending returns the pending session of a sign-in that waits for the second factor, by its challenge.
+// findPending returns the pending session of a sign-in that waits for the second factor, by its challenge, or [credential.Refused].
 func findPending(tx *db.Tx, keys *keyring.Ring, challenge string) (*ent.PersonSession, error) {
 	if !keyring.IsToken(challenge, keyring.PersonSession) {
 		return nil, credential.Refused()

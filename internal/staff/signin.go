@@ -23,8 +23,9 @@ type PasswordSignIn struct {
 // errSignIn is the error for every wrong address or password, so that it does not tell whether the address is known.
 var errSignIn = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "the e-mail address or the password is wrong")
 
-// SignIn checks an address and a password, and creates a session. If the person has a second factor, the session is pending: it has a
-// challenge for [Service.FinishSignIn], and no token.
+// SignIn checks an address and a password, and creates a session. It returns errSignIn if they are wrong, and refuses to check them for a
+// while after too many failures. If the person has a second factor, the session is pending: it has a challenge for [Service.FinishSignIn],
+// and no token.
 func (s *Service) SignIn(ctx context.Context, c PasswordSignIn) (made Session, err error) {
 	who, err := s.checkPassword(ctx, c)
 	if err != nil {
@@ -43,7 +44,8 @@ func (s *Service) SignIn(ctx context.Context, c PasswordSignIn) (made Session, e
 }
 
 // checkPassword returns the person whose address and password these are, or errSignIn. It does the same work for an unknown address: it
-// counts the attempt, looks the person up, and compares a hash. It queues a failure of a known person for the audit log.
+// counts the attempt, looks the person up, and compares a hash. The attempt counts as failed until confirmAttempt is called. It queues a
+// failure of a known person for the audit log.
 func (s *Service) checkPassword(ctx context.Context, c PasswordSignIn) (*ent.Person, error) {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error { return countPasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network) })
 	if err != nil {
@@ -102,12 +104,11 @@ type PasswordChange struct {
 	Trace
 }
 
-// Change stores, in a transaction, a change that was checked before, and returns the session that replaces the
-// caller's.
+// Change stores, in a transaction, a change that was checked before, and returns the session that replaces the caller's.
 type Change func(tx *db.Tx) (Session, error)
 
-// PrepareChange checks whether a signed-in person has the right to change the password, and hashes the new one. The returned Change ends
-// every session of the person, and begins a new one on the caller's device.
+// PrepareChange checks the present password of a signed-in person, or the step-up of one who has none, and hashes the new one. The returned
+// Change stores it, ends every session of the person, and begins a new one on the caller's device.
 func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, error) {
 	if wrong := passwordProblem("newPassword", p.NewPassword); wrong != nil {
 		return nil, fault.Fields(*wrong)
@@ -138,8 +139,8 @@ func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, 
 	}, nil
 }
 
-// allowChange checks the present password of a person who asks for another one, or that a person without a password may set the first one. The
-// returned function checks in the transaction of the change that the person is unchanged.
+// allowChange checks the present password of a person who asks for another one, or that a person without a password may set the first one.
+// The returned function checks in the transaction of the change that the person is unchanged.
 func (s *Service) allowChange(ctx context.Context, who *ent.Person, p PasswordChange) (func(tx *db.Tx) error, error) {
 	switch {
 	case who.Password == "" && p.Password != "":

@@ -43,8 +43,8 @@ var (
 // totpPurpose returns the purpose with which the secret of a person's authenticator app is sealed.
 func totpPurpose(personID string) string { return "person/" + personID + "/totp" }
 
-// stepOf returns the time step (of 30 seconds) to which a code belongs, and false if the code is wrong. A code of lastStep, the step of the
-// last used code, or of an earlier step is wrong, so that each works once.
+// stepOf returns the time step (of 30 seconds) to which a code belongs: the present one, or one before or after it. It returns false if the
+// code is wrong. A code of lastStep, the step of the last used code, or of an earlier step is wrong, so that each works once.
 func stepOf(code, secret string, now time.Time, lastStep int64) (int64, bool) {
 	present, found := now.Unix()/totpPeriod, int64(0)
 	for step := present - totpSkew; step <= present+totpSkew; step++ {
@@ -62,8 +62,8 @@ type Enrolment struct {
 	URL    string // shown as a QR code
 }
 
-// BeginTOTP stores a new secret for the authenticator app of a person, unless an app is in use. The app becomes a second factor only when
-// [Service.PrepareTOTP] gets a code of it.
+// BeginTOTP stores a new secret for the authenticator app of a person. It fails if an app is in use. The app becomes a second factor only
+// when [Service.PrepareTOTP] gets a code of it.
 func BeginTOTP(tx *db.Tx, keys *keyring.Ring, personID string) (Enrolment, error) {
 	row, err := loadPerson(tx, personID)
 	if err != nil {
@@ -100,8 +100,8 @@ func (s *Service) countCode(ctx context.Context, personID string) error {
 	return s.DB.Write(ctx, func(tx *db.Tx) error { return countAttempt(tx, s.secondFactorCounters(personID)) })
 }
 
-// useCode checks a code of the authenticator app or a recovery code, and marks it as used. Each code works once. It returns errCode for a
-// wrong one.
+// useCode checks a code of the authenticator app or a recovery code, marks it as used, and sets the count of failed codes to zero. Each
+// code works once. It returns errCode for a wrong one, and errNoTOTP if the person has no second factor.
 func (s *Service) useCode(tx *db.Tx, row *ent.Person, code string) error {
 	has, err := hasSecondFactor(tx, row)
 	if err != nil {
@@ -122,7 +122,8 @@ func plainCode(code string) string {
 	return strings.NewReplacer(" ", "", "-", "").Replace(strings.ToLower(code))
 }
 
-// useAppCode checks a code of the authenticator app, also of one that is not in use yet, and marks the code as used.
+// useAppCode checks a code of the authenticator app, also of one that is not in use yet. It marks the code as used, and sets the count of
+// failed codes to zero.
 func (s *Service) useAppCode(tx *db.Tx, row *ent.Person, code string) error {
 	ctx := tx.Context()
 	if len(row.TotpSecret) == 0 {
@@ -142,7 +143,8 @@ func (s *Service) useAppCode(tx *db.Tx, row *ent.Person, code string) error {
 	return takeBackAttempt(tx, s.secondFactorCounters(row.ID), 1)
 }
 
-// useRecoveryCode marks a recovery code as used, or returns errCode if the person has no such unused code.
+// useRecoveryCode marks a recovery code as used, and sets the count of failed codes to zero. It returns errCode if the person has no such
+// unused code.
 func (s *Service) useRecoveryCode(tx *db.Tx, row *ent.Person, code string) error {
 	n, err := tx.RecoveryCode.Update().Where(recoverycode.PersonID(row.ID), recoverycode.MAC(recoveryMAC(s.Keys, row.ID, code)), recoverycode.UsedAtIsNil()).
 		SetUsedAt(tx.Now()).Save(tx.Context())
@@ -188,7 +190,7 @@ func deleteRecoveryCodes(tx *db.Tx, personID string) error {
 	return nil
 }
 
-// CreateRecoveryCodes replaces the recovery codes of a person who has a second factor.
+// CreateRecoveryCodes replaces the recovery codes of a person. It fails if the person has no second factor.
 func CreateRecoveryCodes(tx *db.Tx, keys *keyring.Ring, personID string) ([]string, error) {
 	row, err := loadPerson(tx, personID)
 	if err != nil {
@@ -243,8 +245,8 @@ func (s *Service) PrepareCode(ctx context.Context, personID, sessionID, code str
 	}, nil
 }
 
-// PrepareTOTP is [Service.PrepareCode] for the first code of a new authenticator app. The returned function also returns new recovery
-// codes.
+// PrepareTOTP is [Service.PrepareCode] for the first code of a new authenticator app. The returned function makes the app a second factor,
+// and also returns new recovery codes. It fails if an app is in use.
 func (s *Service) PrepareTOTP(ctx context.Context, personID, sessionID, code string) (func(tx *db.Tx) (Session, []string, error), error) {
 	if err := s.countCode(ctx, personID); err != nil {
 		return nil, err
@@ -271,8 +273,8 @@ func (s *Service) PrepareTOTP(ctx context.Context, personID, sessionID, code str
 	}, nil
 }
 
-// FinishSignIn finishes a sign-in that waits for the second factor, with a code. challenge is from the waiting session, and the new session
-// has another token.
+// FinishSignIn finishes a sign-in that waits for the second factor, with a code of the app or a recovery code. challenge is from the
+// waiting session, and the new session has another token.
 func (s *Service) FinishSignIn(ctx context.Context, challenge, code string, t Trace) (made Session, err error) {
 	waiting, err := findPending(s.DB.View(ctx), s.Keys, challenge)
 	if err != nil {

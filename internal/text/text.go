@@ -136,8 +136,8 @@ func Truncate(s string, n int) string {
 }
 
 // FullName returns the name of a space that no other space of the property has: the name of a bed follows that of its dorm, because beds of
-// two dorms may have equal names. parent is the name of the dorm, or "". A name that already begins with the name of the dorm, such as
-// "Dorm 4-1", is returned unchanged.
+// two dorms may have equal names. parent is the name of the dorm, or "". A name that begins with the name of the dorm and a separator, such
+// as "Dorm 4-1", is returned unchanged.
 func FullName(parent, name string) string {
 	if parent == "" || name == "" {
 		return name

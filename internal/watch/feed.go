@@ -42,7 +42,7 @@ func NewFeed() *Feed {
 	return &Feed{closed: make(chan struct{}), properties: map[string]*property{}}
 }
 
-// Close ends all streams, because the process stops. It is called once.
+// Close closes the channel of [Feed.Closed], by which the readers of all streams end. It must be called once only.
 func (f *Feed) Close() { close(f.closed) }
 
 // Closed returns a channel that is closed when the process stops.
@@ -84,8 +84,7 @@ func (f *Feed) Open(propertyID, caller string, topics []Topic, resume string) (*
 	return s, nil
 }
 
-// positionOf returns the position that a resume token names. It returns false for a token of another process or of a
-// forgotten history.
+// positionOf returns the position that a resume token names. It returns false for a token of another process or of a forgotten history.
 func (p *property) positionOf(resume string) (position uint64, ok bool) {
 	id, number, _ := strings.Cut(resume, ".")
 	position, err := strconv.ParseUint(number, 10, 64)
@@ -110,8 +109,7 @@ func (s *Stream) End() {
 	}
 }
 
-// Woken returns a channel that receives a value after a change in a topic of the stream. The reader then calls
-// [Stream.Changes].
+// Woken returns a channel that receives a value after a change in a topic of the stream. The reader then calls [Stream.Changes].
 func (s *Stream) Woken() <-chan struct{} { return s.woken }
 
 // Changes returns what changed since the last call, and the resume token after it. The first call reports that everything may have changed,
@@ -145,8 +143,7 @@ func (f *Feed) Add(k Key) {
 	}
 }
 
-// AddEverything records that notifications were possibly lost: all streams then report that everything may have
-// changed.
+// AddEverything records that notifications were possibly lost: all streams then report that everything may have changed.
 func (f *Feed) AddEverything() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -157,8 +154,7 @@ func (f *Feed) AddEverything() {
 	}
 }
 
-// add records a change of the thing with an id, and wakes the streams of its topic. An empty id means all things of
-// the topic.
+// add records a change of the thing with an id, and wakes the streams of its topic. An empty id means all things of the topic.
 func (p *property) add(topic Topic, id string) {
 	p.position++
 	p.topics[topic].add(id, p.position)

@@ -31,7 +31,8 @@ func NewAnnouncer(b *bus.Bus, wake func()) *Announcer {
 // use.
 func (a *Announcer) Notify(string) { bus.Signal(a.news) }
 
-// Run announces events and receives announcements until ctx ends. If the bus is not connected, it wakes only the dispatcher of this node.
+// Run announces events and receives announcements until ctx ends. It fails only if it cannot subscribe. If the bus is not connected, it
+// wakes only the dispatcher of this node.
 func (a *Announcer) Run(ctx context.Context) error {
 	stop, err := a.bus.Subscribe(eventsSubject, func(bus.Message) { a.wake() })
 	if err != nil {

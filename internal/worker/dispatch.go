@@ -87,7 +87,7 @@ func NewDispatcher(log *slog.Logger, o DispatcherOptions, subs ...Subscriber) *D
 // Wake notifies the dispatcher of new events. It never blocks and is safe for concurrent use.
 func (x *Dispatcher) Wake() { bus.Signal(x.wake) }
 
-// Run delivers the events in d until ctx ends.
+// Run assigns positions to the events in d and delivers them, until ctx ends and all deliveries have stopped. It logs and retries failures.
 func (x *Dispatcher) Run(ctx context.Context, d *db.DB) error {
 	var subscribed time.Time
 	var all sync.WaitGroup
@@ -267,8 +267,8 @@ func newPage(c *event.Cursor, cursors []*event.Cursor, events []*ent.Event, limi
 	return p
 }
 
-// deliverPage delivers events and moves the cursor in one transaction. If the subscriber fails, it delivers the
-// events subject by subject and holds back the failing subjects.
+// deliverPage delivers events and moves the cursor in one transaction. If the subscriber fails, it delivers the events subject by subject
+// and holds back the failing subjects, which is no error.
 func (x *Dispatcher) deliverPage(ctx context.Context, d *db.DB, s Subscriber, p page) error {
 	err := d.Write(ctx, func(tx *db.Tx) error {
 		if len(p.due) > 0 {

@@ -132,7 +132,7 @@ func (e Erasures) acknowledge(tx *db.Tx, row *guest.ErasureRow) error {
 	return guest.AcknowledgeErasure(tx, row, mailID)
 }
 
-// addressOf returns the address of the guest whose data are erased, or "".
+// addressOf returns the address of the guest whose data are erased, or "" if none is known, or if the guest must not be mailed.
 func (e Erasures) addressOf(tx *db.Tx, row *guest.ErasureRow) (string, error) {
 	if row.GuestID != "" {
 		g, err := guest.Get(tx, row.PropertyID, row.GuestID)

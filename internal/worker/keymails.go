@@ -209,7 +209,7 @@ func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
 }
 
 // ReadyAddress returns the address for the mail that the room is ready, or "". Unlike Address it also accepts untrusted addresses that a
-// guest gave.
+// guest gave, once the check-in has begun.
 func (m Mails) ReadyAddress(view *db.Tx, p *guest.Party) (string, error) {
 	address, err := m.Address(view, p)
 	if err != nil || address != "" || p.Stay == nil || p.Stay.BeganAt == nil {

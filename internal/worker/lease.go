@@ -31,7 +31,7 @@ const LeaseName = "latchkey"
 // Alone is the lease of an installation with only one process; it is always held.
 type Alone struct{ DB *db.DB }
 
-// Hold runs f at once: no other process competes for the lease.
+// Hold runs f once, at once, and returns its error: no other process competes for the lease.
 func (a Alone) Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	return f(ctx, a.DB)
 }

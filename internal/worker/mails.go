@@ -61,7 +61,7 @@ const renderAgain = time.Second
 // Timeout is how long the job queue lets one attempt run.
 func (*mailJob) Timeout(*river.Job[jobs.SendMail]) time.Duration { return mailTimeout }
 
-// Work makes one attempt. For a later attempt the same job is postponed: the row of the mail counts the attempts.
+// Work makes one attempt. If another must follow, it postpones the same job. The row of the mail counts the attempts.
 func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error {
 	wait, err := w.mails.attempt(ctx, job.Args.PropertyID, job.Args.MailID)
 	if errors.Is(err, errOutdated) {
@@ -74,7 +74,8 @@ func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error
 }
 
 // attempt tries to send a mail. It returns the wait until the next attempt, or 0 if the mail is finished: sent, put in the mailbox,
-// canceled or given up. It returns errOutdated if the mail must be rendered again.
+// canceled or given up. It gives up a mail whose former attempt ended during the transmission, because that mail may have arrived. It
+// returns errOutdated if the mail must be rendered again.
 func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Duration, error) {
 	row, err := mail.Get(m.DB.View(ctx), propertyID, mailID)
 	if fault.Has(err, fault.NotFoundReason) {
@@ -172,7 +173,8 @@ func (m Mails) countEnded(row *mail.Row, state mail.State, moved bool, err error
 	}
 }
 
-// cancel cancels a waiting mail that is no longer needed. The reservations that it lists count as not invited.
+// cancel cancels a waiting mail that is no longer needed. The reservations that an invitation or a reminder lists count as not invited or
+// not reminded, and the next sweep evaluates them again.
 func (m Mails) cancel(ctx context.Context, row *mail.Row) error {
 	var moved bool
 	err := m.DB.Write(ctx, func(tx *db.Tx) (err error) {

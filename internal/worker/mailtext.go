@@ -132,8 +132,8 @@ type renderer struct {
 	out      rendered
 }
 
-// render loads what a mail is about and composes its text, in the reader's language. The result may also be that the mail must wait or is
-// canceled.
+// render loads what a mail is about and composes its text, in the reader's language. The result may also be that the mail must wait, is
+// canceled, or has no recipient.
 func (m Mails) render(ctx context.Context, row *mail.Row) (rendered, error) {
 	view := m.DB.View(ctx)
 	in, err := property.Get(view, row.PropertyID)
@@ -247,8 +247,7 @@ func (r *renderer) addStay() error {
 	return nil
 }
 
-// isPointless reports whether the mail is no longer needed. It is false for an invitation or a reminder: listedRooms decides about each
-// room.
+// isPointless reports whether the mail is no longer needed: false for an invitation or a reminder, whose rooms listedRooms checks.
 func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 	kind := r.occasion.Kind
 	if kind != mail.Staff && kind != mail.Erasure && !listsRooms(kind) && hasEnded(stay, kind, r.view.Now()) {
@@ -264,8 +263,9 @@ func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 	return !isOpenAtDeparture(p), nil
 }
 
-// addressBooker sets the recipient of a mail to the booker, and the booker's first name: see recipientOf for the address. A former address
-// gets no link: the mail is canceled, and the sweep invites the present address.
+// addressBooker sets the booker's first name and, if the mail has no recipient yet, the address of recipientOf as the recipient. A mail
+// with a code, about a ready room or about an erasure always goes to that address. Another mail with a link to a former address is
+// canceled, except invitations and reminders (see listedRooms).
 func (r *renderer) addressBooker(stay *ent.Reservation) error {
 	kind := r.occasion.Kind
 	present, trusted, err := r.recipientOf(r.view, stay, kind)
@@ -288,7 +288,8 @@ func (r *renderer) addressBooker(stay *ent.Reservation) error {
 	return nil
 }
 
-// selectRooms returns the rooms of the booking that the mail lists. Without any it cancels the mail. It counts those in other mails.
+// selectRooms returns the rooms of the booking that the mail lists. Without any it cancels the mail. It also sets how many rooms of the
+// booker other mails list.
 func (r *renderer) selectRooms(stay *ent.Reservation) ([]*ent.Reservation, error) {
 	stays, elsewhere, err := r.listedRooms(r.view, r.row, stay, r.to)
 	if err != nil {

@@ -48,8 +48,8 @@ func (m Mails) Notices() Sweep {
 	}}
 }
 
-// mailNotices orders one mail about the new notices of a person, if the person wants mails at this hour. It marks these notices as mailed,
-// also those of kinds that the person does not want.
+// mailNotices orders one mail about a person's new notices that are older than noticeMailAfter, if the person wants mails at this hour. It
+// marks these notices as mailed, also those of kinds that the person does not want.
 func (m Mails) mailNotices(tx *db.Tx, r staff.NoticeReader) error {
 	in, err := property.Get(tx, r.Row.PropertyID)
 	if err != nil {

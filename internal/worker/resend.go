@@ -9,9 +9,10 @@ import (
 	"latchkey.dev/internal/mail"
 )
 
-// Resend orders a mail again, with the guest's present address and a new link, and returns the new mail's id. It replaces the newest mail
-// of the same kind to the same guest: links of that mail that no device has opened end. A mail that is still on its way is not ordered
-// again, and its id is returned. So if staff press twice, only one link works. It refuses a mail to join the staff.
+// Resend orders a mail again, with a new link, and returns the new mail's id. A booker's mail goes to the present address, any other to the
+// same address as before. It replaces the newest mail of the same kind to the same guest: links of that mail that no device has opened end.
+// A mail that is still on its way is not ordered again, and its id is returned. So if staff press twice, only one link works. It refuses a
+// mail to join the staff.
 func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	row, err := mail.Get(tx, propertyID, mailID)
 	if err != nil {
@@ -57,10 +58,10 @@ func newestAttempt(tx *db.Tx, row *mail.Row) (*mail.Row, error) {
 	return newest, nil
 }
 
-// OrderLink orders a mail with a new link to the booker, or to a companion. If a guest asks for it, o.Occasion names something that only
-// the guest has and that each mail uses up. It returns false if that occasion has its mail already, and an error if guests mailed too many
-// companions. A new mail replaces former ones that were not sent yet: only the newest link works. The caller ends the links of mails that
-// were sent.
+// OrderLink orders a mail with a new link to the booker, or to a companion. It returns false if a mail with the same o.Occasion was ordered
+// before. If a guest asks for the mail, o.Occasion must be something that only the guest has and that each mail uses up. It returns an
+// error if guests mailed too many companions. A new mail replaces former ones that were not sent yet: only the newest link works. The
+// caller ends the links of mails that were sent.
 func (m Mails) OrderLink(tx *db.Tx, o mail.LinkOrder) (bool, error) {
 	kind := mail.Link
 	if o.GuestID != "" && !o.Renews {

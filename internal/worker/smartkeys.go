@@ -40,7 +40,8 @@ func NewSmartKeys(d *db.DB, keys *keyring.Ring, log *slog.Logger) *SmartKeys {
 	return &SmartKeys{DB: d, Keys: keys, Log: log, waiting: map[string]bool{}, changed: make(chan struct{}, 1)}
 }
 
-// Notify queues a property in which access has changed. It never blocks and is safe for concurrent use.
+// Notify queues a property in which access has changed. With maxChanged in the queue it does nothing: the sweep finds the change. It never
+// blocks and is safe for concurrent use.
 func (k *SmartKeys) Notify(propertyID string) {
 	k.mu.Lock()
 	if len(k.waiting) < maxChanged {
@@ -93,8 +94,8 @@ func (k *SmartKeys) reconcile(ctx context.Context, d *db.DB, propertyID string) 
 	})
 }
 
-// Sweep renews status lists, replaces issuer keys and frees status-list indexes. Only one process of an installation
-// may run it: see [Lease].
+// Sweep reconciles the SmartKeys of all properties: this revokes those without access, and renews status lists and issuer keys. It also
+// frees status-list indexes of expired ones. Only one process of an installation may run it: see [Lease].
 func (k *SmartKeys) Sweep() Sweep {
 	return Sweep{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context, d *db.DB) error {
 		for after, more := "", true; more; {

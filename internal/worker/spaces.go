@@ -66,7 +66,7 @@ var errStopping = fault.New(fault.Unavailable, fault.UnavailableReason, "the ser
 
 // Read calls getSpaces of an integration and stores the result. Concurrent calls for the same integration share one reading. A failure of
 // the PMS is not an error: see [Outcome]. Without a registered endpoint the error is fault.EndpointNotFound. While the circuit breaker is
-// open, no call is made.
+// open, it makes no call, stores nothing and returns a Failure.
 func (s *Spaces) Read(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	f, err := s.joinOrStart(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, false)
 	if err != nil {

@@ -68,8 +68,8 @@ func followStay(tx *db.Tx, keys *keyring.Ring, reservations reservation.Service,
 	return nil
 }
 
-// listDepartures lists a page of stays under a country's rule that end between from and until, in the order of reservation ids. after is
-// the last id of the former page.
+// listDepartures lists a page of stays of checked-in guests under a country's rule that end between from and until, in the order of
+// reservation ids. after is the last id of the former page.
 func listDepartures(view *db.Tx, law string, from, until time.Time, after string) ([]guest.StayKey, error) {
 	stays, err := db.ReadList(view, func(k *guest.StayKey) []any { return []any{&k.PropertyID, &k.ReservationID} },
 		findDepartures, law, from, until, after, departureBatch)

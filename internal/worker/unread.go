@@ -53,7 +53,7 @@ func (m Mails) Unread() Sweep {
 	}}
 }
 
-// announceUnread orders one mail about all unread messages of one side of a conversation, and marks them as mailed. Staff also get a
+// announceUnread marks all unread messages of one side of a conversation as mailed, and orders one mail about them. Staff also get a
 // notice. A companion without an address gets no mail.
 func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	if err := conversation.MarkMailed(tx, w); err != nil {
@@ -82,7 +82,7 @@ func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	return err
 }
 
-// notifyStaffUnread adds a notice about a guest's unread messages and mails it, unless one is open.
+// notifyStaffUnread adds a notice about a guest's unread messages, and mails it to staff. It does neither while such a notice is open.
 func (m Mails) notifyStaffUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	who, err := guest.Introduce(tx, m.Keys, w.PropertyID, w.GuestID)
 	if fault.Has(err, fault.GuestNotFound) {

@@ -70,7 +70,8 @@ func NewWatch(b *bus.Bus, feed *watch.Feed) *Watch {
 	return w
 }
 
-// Notify reports a change that this node stored: see [watch.Changed]. It does not block.
+// Notify passes a change that this node stored to its own watchers, and by [Watch.Run] to the other nodes. key is a key of the topic
+// [watch.Changed]. It does not block.
 func (w *Watch) Notify(key string) {
 	k, ok := watch.ParseKey(key)
 	if !ok {

@@ -59,8 +59,8 @@ func createBackups(rec access.Reconciler, propertyID, lockID string, n int, by s
 	return out, nil
 }
 
-// BackupProperties returns the ids of the properties that must have backup codes, and of those that still have some
-// although their setting is off. The sweep calls [EnsureBackups] and [EndBackups] for them.
+// BackupProperties returns the ids of the properties that must have backup codes, and of those that still have some although their setting
+// is off. The sweep calls [EnsureBackups] and [EndBackups] for them.
 func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 	keep, err = tx.Property.Query().Where(entproperty.BackupCodes(true)).IDs(tx.Context())
 	if err != nil {
@@ -148,7 +148,7 @@ type BackupLock struct {
 	Codes  int // Codes is the number of the lock's backup codes
 }
 
-// MissingBackups returns how many backup codes each lock needs in addition, by lock.
+// MissingBackups returns, by lock, how many backup codes are missing. It omits locks that need none or have them all.
 func MissingBackups(all []BackupLock) map[string]int {
 	out := map[string]int{}
 	for _, k := range all {

@@ -1,6 +1,5 @@
-// Package code manages the codes that staff create: staff codes, one-time codes and the backup codes of locks. They
-// belong to no reservation, and reach their locks through the same steps as the access of a reservation: see
-// [access.Run].
+// Package code manages the codes that staff create: staff codes, one-time codes and the backup codes of locks. They belong to no
+// reservation, and reach their locks through the same steps as the access of a reservation: see [access.Run].
 package code
 
 import (
@@ -57,8 +56,8 @@ const (
 	scheduleEvery = 48 * time.Hour
 )
 
-// Evaluate decides from its terms what a code may open now, why it has ended, and when to evaluate it again. zone is
-// the time zone of weekly hours.
+// Evaluate decides from its terms what a code may open now, why it has ended, and when to evaluate it again. zone is the time zone of
+// weekly hours.
 func Evaluate(t Terms, zone *time.Location, now time.Time) Status {
 	switch {
 	case t.End != "":
@@ -83,14 +82,13 @@ func Evaluate(t Terms, zone *time.Location, now time.Time) Status {
 	return statusForWindows(clipWindows(all, t), now, since.Add(scheduleEvery))
 }
 
-// statusForWindow returns the status of a code with one window that has not ended. A zero end of the window means no
-// end.
+// statusForWindow returns the status of a code with one window that has not ended. A zero end of the window means no end.
 func statusForWindow(w access.Window, now time.Time) Status {
 	return Status{Right: access.Right{Open: true, Window: w, HeldBack: w.From.After(now)}, Next: w.To}
 }
 
-// clipWindows cuts windows to the time in which a code is valid, and drops empty ones. It returns at most as many
-// windows as a slot can hold: the current one and MaxLaterWindows.
+// clipWindows cuts windows to the time in which a code is valid, and drops empty ones. It returns at most as many windows as a slot can
+// hold: the current one and MaxLaterWindows.
 func clipWindows(all []access.Window, t Terms) (out []access.Window) {
 	for _, w := range all {
 		if w.From.Before(t.NotBefore) {
@@ -142,8 +140,7 @@ func termsOf(c *ent.Code) Terms {
 	return t
 }
 
-// State returns the state of a code for the API: "waiting" (for the start or the next weekly hours), "open" or
-// "ended".
+// State returns the state of a code for the API: "waiting" (for the start or the next weekly hours), "open" or "ended".
 func State(c *ent.Code, zone *time.Location, now time.Time) string {
 	s := Evaluate(termsOf(c), zone, now)
 	switch {

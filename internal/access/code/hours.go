@@ -38,8 +38,7 @@ func windowsOfHours(hours []Hours, zone *time.Location, from, now, until time.Ti
 	return out, false
 }
 
-// mergedWindows lists the windows of weekly hours in order and merged, from a week before from until some weeks after
-// until.
+// mergedWindows lists the windows of weekly hours in order and merged, from a week before from until some weeks after until.
 func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (out []access.Window) {
 	first, last := from.In(zone), until.In(zone)
 	end := time.Date(last.Year(), last.Month(), last.Day()+2*daysPerWeek+1, 12, 0, 0, 0, time.UTC)
@@ -68,8 +67,8 @@ func mergedWindows(hours []Hours, zone *time.Location, from, until time.Time) (o
 	return out
 }
 
-// windowOn returns the window of hours that begins on a date. It returns false if the hours are for another weekday,
-// or a clock change skips them.
+// windowOn returns the window of hours that begins on a date. It returns false if the hours are for another weekday, or a clock change
+// skips them.
 func windowOn(h Hours, zone *time.Location, date time.Time) (access.Window, bool) {
 	weekday := int(date.Weekday()+6)%daysPerWeek + 1
 	if !slices.Contains(h.Days, weekday) {

@@ -24,8 +24,7 @@ func notifyPINReplaced(tx *db.Tx, c *ent.Code) error {
 	})
 }
 
-// redrawnParams returns the parameters of the notice that the PIN of a code was replaced. which is a text that names
-// the code.
+// redrawnParams returns the parameters of the notice that the PIN of a code was replaced. which is a text that names the code.
 func redrawnParams(c *ent.Code, which message.Message) message.Params {
 	return message.Params{"code": which, "codeId": c.ID}
 }
@@ -33,8 +32,8 @@ func redrawnParams(c *ent.Code, which message.Message) message.Params {
 // pinReplacedKey returns the deduplication key of the notice that a code's PIN was replaced.
 func pinReplacedKey(codeID string) string { return notice.CodeRedrawn.Key(codeID) }
 
-// describe returns a text for a code, for the start of a sentence in a notice. It omits the name of the holder, which
-// is stored only in the code.
+// describe returns a text for a code, for the start of a sentence in a notice. It omits the name of the holder, which is stored only in the
+// code.
 func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 	if Kind(c.Kind) == Backup {
 		lk, err := lock.Get(tx, c.PropertyID, c.LockID)
@@ -50,8 +49,7 @@ func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 // textOfKind returns a text for the kind of a code.
 func textOfKind(c *ent.Code) message.Message { return message.Message{Kind: "code." + c.Kind} }
 
-// notifyMissing notifies staff once that a lock of the code cannot store the code, if missing is set. Otherwise it
-// resolves that notice.
+// notifyMissing notifies staff once that a lock of the code cannot store the code, if missing is set. Otherwise it resolves that notice.
 func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 	key := notice.CodeNotPlaced.Key(c.ID)
 	if !missing {
@@ -62,7 +60,7 @@ func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 	})
 }
 
-// notifyBackupUsed notifies staff that a backup code was used, because others may now know its PIN.
+// notifyBackupUsed notifies staff once that a backup code was used, because others may now know its PIN.
 func notifyBackupUsed(tx *db.Tx, c *ent.Code, lockID string) error {
 	lk, err := lock.Get(tx, c.PropertyID, lockID)
 	if err != nil {

@@ -179,8 +179,8 @@ func recordUse(tx *db.Tx, row *ent.Code, c lock.EvidenceChange) (*ent.Code, erro
 	return row, notifyBackupUsed(tx, row, c.Slot.LockID)
 }
 
-// ReconcileDue reconciles up to limit due codes and returns their number. If it returns limit, more may be due. A
-// code that fails is retried a minute later and does not block the others.
+// ReconcileDue reconciles up to limit due codes and returns their number. If it returns limit, more may be due. A code that fails is
+// retried a minute later and does not block the others.
 func ReconcileDue(rec access.Reconciler, limit int) (int, error) {
 	due, err := rec.Tx.Code.Query().Where(entcode.NextAtLTE(rec.Tx.Now())).Order(entcode.ByNextAt()).Limit(limit).All(rec.Tx.Context())
 	if err != nil {

@@ -27,8 +27,7 @@ func DeleteEnded(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return len(rows), nil
 }
 
-// deleteAll deletes codes that no lock holds. A free slot names the last code that it held, so that reference is
-// cleared.
+// deleteAll deletes codes that no lock holds. A free slot names the last code that it held, so that reference is cleared.
 func deleteAll(tx *db.Tx, propertyID string, ids []string) error {
 	err := tx.Slot.Update().Where(entslot.PropertyID(propertyID), entslot.GrantIDIn(ids...)).SetGrantID("").SetPinID("").Exec(tx.Context())
 	if err == nil {

@@ -34,7 +34,8 @@ const (
 	maxCodes = 2000
 )
 
-// Create creates a code and sets it on the locks of its doors. It returns a fault if n is invalid or the property has maxCodes codes.
+// Create creates a code with its PINs, records an event, and sets the code on the locks of its doors. A full lock is no error. It returns a
+// fault if n is invalid or the property has maxCodes codes.
 func Create(rec access.Reconciler, propertyID string, n Spec) (*ent.Code, error) {
 	if n.NotBefore.IsZero() {
 		n.NotBefore = rec.Tx.Now()

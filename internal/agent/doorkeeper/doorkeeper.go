@@ -67,7 +67,7 @@ func New(cfg Config) (*Verifier, error) {
 // Door returns the door id of the lock at an address, as SmartKeys contain it.
 func (k *Verifier) Door(address string) smartkey.Door { return smartkey.DoorID(k.cfg.Bridge, address) }
 
-// doorRule returns the rule of a door that accepts status lists of at most the age maxListAge. 0, or more than the default, means the default.
+// doorRule returns the rule of a door that accepts status lists up to the age maxListAge. 0, or more than the default, means the default.
 func doorRule(maxListAge time.Duration) smartkey.DoorRule {
 	if maxListAge <= 0 || maxListAge > smartkey.DefaultMaxListAge {
 		maxListAge = smartkey.DefaultMaxListAge
@@ -86,7 +86,7 @@ func (k *Verifier) Greet() (smartkey.Greeting, error) {
 }
 
 // Verify verifies a phone's presentation for an operation at a door. It does not open the door. It first stores newer issuer keys or status
-// lists that the presentation carries. It accepts each nonce once, also if it then refuses the SmartKey.
+// lists in the presentation. Once token and proof are verified, the nonce is used up, also if a later check refuses the SmartKey.
 func (k *Verifier) Verify(p smartkey.Presentation, door smartkey.Door, op smartkey.Operation) smartkey.Verdict {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -101,11 +101,11 @@ func (k *Verifier) Verify(p smartkey.Presentation, door smartkey.Door, op smartk
 	return v
 }
 
-// Until returns the time until which a lock may carry out the operation that the verdict v allows.
+// Until converts v.Until, which counts from the start of the process, to the time until which a lock may carry out the allowed operation.
 func (k *Verifier) Until(v smartkey.Verdict) time.Time { return k.started.Add(v.Until) }
 
-// adopt replaces the issuer keys and the status list by those in next, if they have changed, after it has stored them. If storing fails, they
-// are not used, because a version must not decrease after a restart.
+// adopt replaces the issuer keys and the status list by those in next, if they have changed, after it has stored them. If storing fails,
+// they are not used, because a version must not decrease after a restart.
 func (k *Verifier) adopt(next smartkey.Trust) {
 	keys, list := next.Keys.Version() != k.trust.Keys.Version(), next.List.Number() != k.trust.List.Number() || next.List.IssuedAt() != k.trust.List.IssuedAt()
 	if !keys && !list {
@@ -126,8 +126,8 @@ func (k *Verifier) adopt(next smartkey.Trust) {
 	k.trust.Keys, k.trust.List = next.Keys, next.List
 }
 
-// UpdateKeySets applies and stores signed issuer key sets from the server, oldest first. The first key set ever is accepted; each later one
-// must be signed by its predecessor. State.Refused is the reason of the last refused one.
+// UpdateKeySets applies and stores signed issuer key sets from the server, oldest first. The first set ever is accepted; each later one
+// must be signed by its predecessor. State.Refused is the reason of the last refused one; it is empty if only storing failed.
 func (k *Verifier) UpdateKeySets(sets [][]byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -148,8 +148,8 @@ func (k *Verifier) UpdateKeySets(sets [][]byte) State {
 	return k.state(refused)
 }
 
-// UpdateList applies and stores a signed status list from the server, if it is newer than the current one. If not, State.Refused is the
-// reason.
+// UpdateList applies and stores a signed status list from the server. It refuses, with State.Refused, a list that no issuer key signed, or
+// that is not newer than the current one, unless the signer of that was removed. If only storing fails, State.Refused is empty.
 func (k *Verifier) UpdateList(raw []byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()

@@ -85,7 +85,7 @@ func (s *installation) ListFailedJobs(ctx context.Context, _ *adminv1.ListFailed
 	return &adminv1.ListFailedJobsResponse{Data: list}, nil
 }
 
-// RetryJob makes a failed job run at once, also one that the server gave up.
+// RetryJob makes a failed job run at once, also one that the server gave up. It fails for any other job, or if an equal newer job waits.
 func (s *installation) RetryJob(ctx context.Context, r *adminv1.RetryJobRequest) (*adminv1.RetryJobResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

@@ -89,7 +89,7 @@ func (s *properties) GetProperty(ctx context.Context, r *adminv1.GetPropertyRequ
 	return &adminv1.GetPropertyResponse{Data: propertyapi.Message(row)}, nil
 }
 
-// UpdateProperty changes the settings that the request has, and recomputes the access of the reservations.
+// UpdateProperty changes the settings that the request has, and recomputes the access of the reservations and, if necessary, their times.
 func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdatePropertyRequest) (*adminv1.UpdatePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -109,8 +109,9 @@ const (
 	deleteTime  = 5 * time.Second // limits the time of one call; the caller repeats the call until everything is deleted
 )
 
-// DeleteProperty deletes a property with everything that belongs to it. The request must repeat the name of the property. A large property
-// takes several calls: the answer reports whether all is deleted.
+// DeleteProperty deletes a property with everything that belongs to it. The request must repeat the name of the property. It fails while a
+// lock, except the abandoned ones, can hold a code, or a SmartKey is in use. A large property takes several calls: the answer reports
+// whether all is deleted.
 func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeletePropertyRequest) (*adminv1.DeletePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -142,9 +143,9 @@ func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeleteProper
 	})
 }
 
-// deleteRows deletes at most deleteBatch rows of a property in one transaction, and reports whether rows are left. abandoned are the ids of
-// locks whose codes are given up. It fails while any other lock can hold a code, or a SmartKey is in use. The first call also ends the
-// sessions of the property's bridges and callers.
+// deleteRows deletes at most deleteBatch rows of a property in one transaction, and reports whether rows may be left. abandoned are the ids
+// of locks whose codes are given up. It fails while any other lock can hold a code, or a SmartKey is in use. The first call also revokes
+// the property's bridges, takes its locks from their doors and makes its tokens invalid.
 func (s *properties) deleteRows(ctx context.Context, propertyID string, abandoned []string) (left bool, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		s.Partners.NotifyCredentialsChanged(tx)
@@ -169,6 +170,7 @@ type owners struct {
 }
 
 // CreateOwnerLink creates a single-use link with which a person becomes owner of a property. Earlier such links of the property end.
+// Without a property id, the link also creates the property.
 func (s *owners) CreateOwnerLink(ctx context.Context, r *adminv1.CreateOwnerLinkRequest) (*adminv1.CreateOwnerLinkResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

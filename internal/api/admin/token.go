@@ -58,7 +58,7 @@ func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOpera
 	})
 }
 
-// CreateStaffToken creates a token with a role at a property, for its staff or scripts.
+// CreateStaffToken creates a token with a role at a property, for its staff or scripts. Only this answer has the token.
 func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTokenRequest) (*adminv1.CreateStaffTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -75,8 +75,8 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 	})
 }
 
-// createStaffToken creates a staff token and returns it with its secret. A request with the name actor.SessionName gets a short-lived token
-// instead, for one command of the operator.
+// createStaffToken creates a staff token and returns it with its secret. A request with the name actor.SessionName gets a token for one
+// command of the operator, for at most an hour.
 func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
 	if r.GetName() == actor.SessionName {
 		who, _ := actor.From(tx.Context())

@@ -12,7 +12,7 @@ import (
 )
 
 // clientAddr returns the address of the client: that of the connection or, if a trusted proxy made it, the rightmost address in
-// X-Forwarded-For that is not a trusted proxy. The client can forge entries further left. The result is the zero Addr for a Unix socket.
+// X-Forwarded-For that is not a trusted proxy. The client can forge entries further left. It is the zero Addr for a Unix socket.
 func clientAddr(ctx context.Context, forwarded []string, trusted []netip.Prefix) netip.Addr {
 	p, ok := peer.FromContext(ctx)
 	if !ok || p.Addr == nil {
@@ -51,5 +51,5 @@ func isInPrefixes(a netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// ClientNetwork returns the network that counts as one client for limits: the IPv4 address, or the /64 network of an IPv6 address.
+// ClientNetwork returns the network that counts as one client for limits: the address itself of IPv4, the /64 of IPv6. a must be valid.
 func ClientNetwork(a netip.Addr) string { return connlimit.Network(a).String() }

@@ -71,7 +71,7 @@ func (call *Call) End() {
 	call.releaseMemory()
 }
 
-// releaseArrivalSlot records that the message of the call has arrived: see [unfinishedCalls].
+// releaseArrivalSlot ends the count of the call as unfinished, if it is counted, because its message has arrived or the call is over.
 func (call *Call) releaseArrivalSlot() {
 	if call.releaseSlot != nil {
 		call.releaseSlot()
@@ -116,8 +116,8 @@ func (c *Chain) setClientAddress(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// authenticate identifies the caller with the authenticator of the method's API area and stores the actor in the call. Public and anonymous
-// methods need no credential. A refused caller also counts towards the rate limit.
+// authenticate identifies the caller with the authenticator of the method's API area and stores the actor in the call. It ignores the
+// credentials of public and anonymous methods. A refused caller also counts towards the rate limit.
 func (c *Chain) authenticate(ctx context.Context, call *Call) error {
 	if call.method.public || call.method.access.GetAnonymous() {
 		return nil
@@ -139,9 +139,9 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// limit applies the rate limit to the call. Public methods have none, and batches have their own. Calls are counted per integration; per
-// token for staff, scripts and operators, with a higher limit; and per address without a credential. Refused calls have their own limit per
-// address, so that a script with an expired token does not use up the limit of guests behind the same address.
+// limit applies the rate limit to the call. Public methods and operators on the Unix socket have none, and batches have their own. Calls
+// are counted per integration; per token for other callers, with a higher limit; and per address without a credential. Refused calls have
+// their own limit per address, so that a script with an expired token does not use up the limit of guests behind the same address.
 func (c *Chain) limit(_ context.Context, call *Call) error {
 	if call.method.public {
 		return nil

@@ -54,7 +54,7 @@ const (
 	Connect Protocol = "connect"
 )
 
-// Credentials are the credentials in a call's headers. A field is empty if its header was not sent.
+// Credentials are the credentials in a call's headers. A field is empty if its header was not sent, or was repeated.
 type Credentials struct {
 	ClientToken string
 	AccessToken string
@@ -105,8 +105,8 @@ func From(ctx context.Context) *Call {
 	return c
 }
 
-// Until returns the deadline for an action that a call requests: limit after the call arrived, or the call's own deadline if that is
-// earlier. Waiting in the server does not extend it.
+// Until returns the deadline for an action that a call requests: limit after the call arrived, or ctx's deadline if that is earlier.
+// Waiting in the server does not extend it. Without a call in ctx, it counts from now.
 func Until(ctx context.Context, limit time.Duration) time.Time {
 	arrived := time.Now()
 	if call := From(ctx); call != nil {

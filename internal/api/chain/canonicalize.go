@@ -24,8 +24,8 @@ type enumField struct {
 
 var enumFieldsCache sync.Map // maps a protoreflect.MessageDescriptor to its *enumFields; nil if the type has none
 
-// canonicalize corrects upper and lower case in fields with fixed values, such as "checkedin" to "checkedIn". Unknown values stay for the
-// validation to refuse.
+// canonicalize corrects upper and lower case in fields with fixed values, such as "checkedin" to "checkedIn", also in nested messages and
+// lists, but not in maps. Unknown values stay for the validation to refuse.
 func canonicalize(m protoreflect.Message) {
 	v := enumFieldsOf(m.Descriptor(), nil)
 	if v == nil {

@@ -95,7 +95,7 @@ type Chain struct {
 	methods        map[string]*method
 }
 
-// New creates a chain. It fails if the metrics are already registered.
+// New creates a chain. It fails without Logger or Registerer, or if the metrics are already registered.
 func New(cfg Config) (*Chain, error) {
 	if cfg.Logger == nil || cfg.Registerer == nil {
 		return nil, errors.New("chain: Logger and Registerer are required")

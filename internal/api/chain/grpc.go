@@ -14,10 +14,11 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// MaxReceiveTime is how long the message of a unary gRPC call may take to arrive.
+// MaxReceiveTime is how long the message of a unary gRPC call may take to arrive, unless Config.ReceiveTimeout is set.
 const MaxReceiveTime = time.Minute
 
-// ServerOptions returns the options that make a gRPC server run the chain and enforce its limits.
+// ServerOptions returns the options that make a gRPC server run the chain and enforce its limits. Unary calls run the chain only for
+// services that a [Registrar] has registered.
 func (c *Chain) ServerOptions() []grpc.ServerOption {
 	return []grpc.ServerOption{
 		grpc.StreamInterceptor(c.streamOfGRPC),

@@ -28,8 +28,8 @@ var areaCredentials = map[string]struct {
 	"latchkey.admin.v1":    {keyring.OperatorToken, "send Authorization: Bearer with " + tokenNames[keyring.OperatorToken] + " or the session of an operator"},
 }
 
-// withCredentialHint adds to an authentication error which kind of credential was sent and which kind is expected. It looks only at the
-// format of the credentials, so it does not reveal whether a credential exists.
+// withCredentialHint returns a copy of an authentication error, with which kind of credential was sent and which is expected. For an area
+// without areaCredentials it returns f. It looks only at the format of the credentials, so it does not reveal whether a credential exists.
 func withCredentialHint(f *fault.Fault, area string, sent Credentials) *fault.Fault {
 	want, ok := areaCredentials[area]
 	if !ok {

@@ -19,7 +19,7 @@ type Limits struct {
 	PerMinute      int // PerMinute limits calls other than batches
 	Burst          int
 	BatchPerMinute int
-	// Limits per token of staff, scripts and operators.
+	// Limits per token, for all other callers: staff, scripts, operators, guests and kiosks.
 	TokenPerMinute int
 	TokenBurst     int
 }

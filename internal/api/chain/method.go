@@ -33,7 +33,8 @@ type method struct {
 // unknownMethod represents any method that is not registered.
 var unknownMethod = &method{}
 
-// isHandlerValidated reports whether the handler, not the chain, validates the field at a path, because it is below handlerField.
+// isHandlerValidated reports whether the handler, not the chain, validates the field at a path, because it is below handlerField. The chain
+// validates handlerField itself, for example that it was sent.
 func (m *method) isHandlerValidated(path string) bool {
 	rest, ok := strings.CutPrefix(path, m.handlerField)
 	return ok && m.handlerField != "" && rest != "" && (rest[0] == '.' || rest[0] == '[')
@@ -171,8 +172,8 @@ func (c *Chain) registerPublic(desc *grpc.ServiceDesc) {
 	}
 }
 
-// excludeFromValidation excludes two kinds of fields from the validation of a whole request. The handler validates the field called name
-// itself ("" for none). The entries of lists of messages are validated one at a time.
+// excludeFromValidation excludes two kinds of fields from the validation of a whole request: the field called name ("" for none), which the
+// handler validates, and the entries of lists of messages, which are validated one at a time. It fails if there is no such field.
 func (m *method) excludeFromValidation(name string, input protoreflect.MessageDescriptor) error {
 	var left protoreflect.FullName
 	if name != "" {

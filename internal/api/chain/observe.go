@@ -82,8 +82,8 @@ func (c *Chain) finish(ctx context.Context, call *Call, err error) *status.Statu
 	return st
 }
 
-// faultOf converts an error to the fault that the caller gets. An error that is not a fault is logged and becomes an internal error. The
-// underlying cause of a server-side fault is only logged, not sent.
+// faultOf converts an error to the fault that the caller gets, also errors of storage, contexts and gRPC. Any other error that is not a
+// fault, or an internal one, is logged; the caller gets only "internal error". The cause of another server-side fault is only logged.
 func (c *Chain) faultOf(ctx context.Context, call *Call, err error) *fault.Fault {
 	if c.explainStorage != nil {
 		err = c.explainStorage(err)
@@ -138,8 +138,8 @@ func errorHeader(f *fault.Fault) metadata.MD {
 	return md
 }
 
-// Failure converts an error to the error message of REST, for answers that contain results and errors. An error that is not a fault is
-// logged and becomes an internal error.
+// Failure converts an error to the error message of REST, for answers that contain results and errors. It converts and logs like faultOf;
+// without a call in ctx, any error that is not a fault becomes internal and is not logged.
 func Failure(ctx context.Context, err error) *errorsv1.Error {
 	call := From(ctx)
 	if call == nil {

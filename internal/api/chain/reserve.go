@@ -12,7 +12,7 @@ import (
 const (
 	// decodeMemoryBytes bounds the estimated memory of all requests that are decoded at the same time.
 	decodeMemoryBytes = 32 << 20
-	// unreservedBytes is the size below which a request needs no reservation, so that small requests never wait for large ones.
+	// unreservedBytes is the size up to which a request needs no reservation, so that small requests never wait for large ones.
 	unreservedBytes = 16 << 10
 	// maxReserveWait is how long a large request waits for free memory.
 	maxReserveWait = 5 * time.Second
@@ -55,8 +55,8 @@ type unfinishedCalls struct {
 	byNetwork map[string]int
 }
 
-// acquire counts a call as unfinished and returns the function that ends the count. The function is nil for calls with a credential, which
-// are not counted. It fails at maxUnfinished calls.
+// acquire counts a call as unfinished and returns the function that ends the count. The function is nil for calls that are not counted:
+// those with a credential or over the Unix socket. It fails at maxUnfinished calls.
 func (a *unfinishedCalls) acquire(call *Call) (release func(), err error) {
 	if call.actor.Kind != "" || !call.Client.IsValid() {
 		return nil, nil

@@ -73,7 +73,7 @@ const (
 	recheckPersonInterval = 4 * time.Second
 )
 
-// recheck ends a stream with end once its credential was revoked or has expired. It runs on a goroutine of its own until ctx ends.
+// recheck ends a stream with end once its credential was revoked or has expired. It runs until ctx ends; without a credential, it returns.
 func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCauseFunc) {
 	if call.method.public || call.method.access.GetAnonymous() {
 		return

@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Unary runs one unary call as a grpc.UnaryServerInterceptor.
+// Unary runs one unary call as a grpc.UnaryServerInterceptor: admission, unless the call is admitted already, validation, handler, audit
+// log, metrics and access log. Its errors are gRPC statuses. If the audit log fails, the caller gets an error even after a success.
 func (c *Chain) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	ctx, call := c.startCall(ctx, info.FullMethod)
 	defer call.End()
@@ -27,7 +28,8 @@ func (c *Chain) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, 
 	return resp, nil
 }
 
-// runUnary validates the request of an admitted call and runs its handler within the time limit. It converts a panic to an error.
+// runUnary admits a call if that is not done yet, validates it, and runs its handler within the time limit. It converts a panic to an
+// error.
 func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (resp any, err error) {
 	defer func() {
 		if p := recover(); p != nil {

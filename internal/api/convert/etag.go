@@ -27,8 +27,9 @@ func Etag(m proto.Message, ignored ...string) string {
 	return base64.RawURLEncoding.EncodeToString(parts)
 }
 
-// CheckEtag returns an error that names the changed fields if a caller's etag is not that of the stored message. An empty etag passes,
-// because the caller wants to overwrite any version. ignored must be the same as for [Etag].
+// CheckEtag returns an error if a caller's etag is not that of the stored message. The error names the changed fields, unless the etag is
+// malformed or of another version of the software. An empty etag passes, because the caller wants to overwrite any version. ignored must be
+// the same as for [Etag].
 func CheckEtag(etag string, stored proto.Message, ignored ...string) error {
 	now := Etag(stored, ignored...)
 	if etag == "" || etag == now {

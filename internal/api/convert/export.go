@@ -283,7 +283,7 @@ func (x *export) addOpenings() error {
 	}
 }
 
-// addProfile adds the answers that the property keeps for the next stay.
+// addProfile adds the answers that the property keeps for the next stay, for the main guest only.
 func (x *export) addProfile() error {
 	answers, at, err := x.p.KeptProfile(x.view, x.keys)
 	x.out.Profile = KeptProfile(answers, at)

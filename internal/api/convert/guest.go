@@ -77,7 +77,7 @@ func Erasure(e guest.Erasure, receipt string) *guestv1.Erasure {
 	return out
 }
 
-// Person converts a guest's answers in the registration form to a message. Empty answers, and the answer that there is none, are left out.
+// Person converts a guest's answers in the registration form to a message. It leaves out empty answers, and rule.None: the guest has none.
 func Person(a rule.Answers) *guestv1.Person {
 	a = a.WithoutNone()
 	p := &guestv1.Person{

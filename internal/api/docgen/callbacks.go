@@ -18,8 +18,8 @@ const callbacksTag = "Calls to you"
 
 const callbacksDescription = "Your endpoints, which the service calls. Every call carries the signature headers of Standard Webhooks, and latchkey-signature."
 
-// addCallbacks adds the server's calls to partners' endpoints to the OpenAPI document, as callbacks of the operation that registers
-// endpoints.
+// addCallbacks adds the server's calls to partners' endpoints, with their schemas, to the OpenAPI document, as callbacks of the operation
+// that registers endpoints.
 func addCallbacks(root *yaml.Node) error {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(callbacksYAML, &doc); err != nil {

@@ -64,7 +64,8 @@ func (d *document) writeSample(out *bytes.Buffer, name string, s schema, deep in
 	return err
 }
 
-// writeSampleObject writes an example object with all properties of a schema. deep is its nesting.
+// writeSampleObject writes an example object with all properties of a schema. deep is its nesting: from maxExampleDepth on, it leaves out
+// lists and objects.
 func (d *document) writeSampleObject(out *bytes.Buffer, s schema, deep int) error {
 	rows, err := s.Rows()
 	if err != nil {

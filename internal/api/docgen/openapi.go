@@ -22,7 +22,7 @@ import (
 )
 
 // refine completes the generated OpenAPI document with what the generator does not know: security schemes, nested query parameters, the
-// Idempotency-Key header and the error format.
+// Idempotency-Key header, the error format, callbacks, and which fields are required or nullable.
 func refine(a area, openapi []byte) (*yaml.Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(openapi, &doc); err != nil {

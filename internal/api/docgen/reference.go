@@ -82,7 +82,7 @@ func (m media) schema() *schema {
 // Body returns the schema of the request body, or nil.
 func (o *operation) Body() *schema { return o.RequestBody.Content.schema() }
 
-// Answer returns the schema of the successful answer, or nil.
+// Answer returns the schema of the answer with status 200, or nil.
 func (o *operation) Answer() *schema { return o.Responses["200"].Content.schema() }
 
 // refName returns the name of the schema to which $ref points, directly or in allOf, or "".

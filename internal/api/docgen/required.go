@@ -13,8 +13,8 @@ import (
 // pathField matches a field in a path, such as {guestId}.
 var pathField = regexp.MustCompile(`\{([A-Za-z]+)\}`)
 
-// markRequired marks the required fields of each schema: those that a call must send, and those that every answer has. Generated clients
-// then need no check for absent values. It removes path parameters from the bodies of requests.
+// markRequired marks the required fields of each schema: those that a call must send or, for a schema that only answers have, those that
+// every answer has. Generated clients then need no check for absent values. It removes path parameters from the bodies of requests.
 func markRequired(pkg string, paths, schemas *yaml.Node) {
 	sent, answered := map[protoreflect.Name]protoreflect.MessageDescriptor{}, map[protoreflect.Name]protoreflect.MessageDescriptor{}
 	for i := 0; i+1 < len(paths.Content); i += 2 {

@@ -37,7 +37,8 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest)
 }
 
 // StartCheckIn records that the guest begins the check-in and, if the request has one, the language. It asks the PMS for the amount owed
-// and the room. It refuses a companion (an accompanying guest).
+// and the room; a failure of the PMS is a stop in the answer, not an error. It refuses a companion (an accompanying guest) after it has
+// stored their language.
 func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequest) (*guestv1.StartCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) {
 		if language := r.GetLanguage(); language != "" {
@@ -52,26 +53,27 @@ func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequ
 }
 
 // AskAgain asks the PMS for the amount owed and the room now, before the next planned time. It can also call the PMS's checkIn endpoint: it
-// repeats a call without an answer, and makes a new one after a refusal.
+// repeats a call without an answer, and makes a new one after a refusal. It refuses a companion (an accompanying guest).
 func (s *CheckIns) AskAgain(ctx context.Context, _ *guestv1.AskAgainRequest) (*guestv1.AskAgainResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.AskAgain(ctx, a) })
 	return &guestv1.AskAgainResponse{Data: m}, err
 }
 
-// ConfirmDetails records that the guest confirms the data of all guests as still right. It does nothing while an answer is missing.
+// ConfirmDetails records that the guest confirms the data of all guests as still right. It does nothing while an answer is missing or after
+// the check-in. It refuses a companion (an accompanying guest).
 func (s *CheckIns) ConfirmDetails(ctx context.Context, _ *guestv1.ConfirmDetailsRequest) (*guestv1.ConfirmDetailsResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.ConfirmDetails(ctx, a) })
 	return &guestv1.ConfirmDetailsResponse{Data: m}, err
 }
 
-// CompleteCheckIn asks the PMS for the amount owed and the room once more, and then calls its checkIn endpoint. It changes nothing if
-// something else holds the check-in back.
+// CompleteCheckIn asks the PMS for the amount owed and the room once more, and then calls its checkIn endpoint. If an earlier call had no
+// answer, it only repeats that one. It changes nothing if something else holds the check-in back. It refuses a companion.
 func (s *CheckIns) CompleteCheckIn(ctx context.Context, _ *guestv1.CompleteCheckInRequest) (*guestv1.CompleteCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.Complete(ctx, a) })
 	return &guestv1.CompleteCheckInResponse{Data: m}, err
 }
 
-// RequestHelp notifies staff that the guest asks for help. A repeated request within five minutes does nothing.
+// RequestHelp notifies staff, also by mail, that the guest asks for help. A repeated request within five minutes does nothing.
 func (s *CheckIns) RequestHelp(ctx context.Context, _ *guestv1.RequestHelpRequest) (*guestv1.RequestHelpResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

@@ -39,7 +39,8 @@ func (s *Stays) SetLanguage(ctx context.Context, r *guestv1.SetLanguageRequest) 
 }
 
 // EndSession ends the caller's session, or as the request says, the session of another device, or all other sessions of the guest. With
-// "all", the main guest with a mailed link ends all sessions of the stay; any other session ends only itself.
+// "all", the main guest with a mailed link ends all sessions of the stay; any other session ends only itself. The SmartKeys that the
+// browsers got with these sessions end too.
 func (s *Stays) EndSession(ctx context.Context, r *guestv1.EndSessionRequest) (*guestv1.EndSessionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.EndSessionResponse, error) {
 		out := &guestv1.EndSessionResponse{}

@@ -87,7 +87,8 @@ func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*gues
 	})
 }
 
-// SignForm stores the signature of one guest. It fails if the answers changed after the guest saw them. It does nothing if they are signed.
+// SignForm stores the signature of one guest. It fails if the answers changed after the guest saw them. If the guest has signed already, it
+// keeps the former signature.
 func (s *Forms) SignForm(ctx context.Context, r *guestv1.SignFormRequest) (*guestv1.SignFormResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SignFormResponse, error) {
 		p, err := guest.Sign(tx, s.Keys, a, r.GetGuestId(), r.GetShown(), r.GetDrawing())
@@ -190,7 +191,8 @@ func reasonMessage(has *guestv1.FormReason, ask rule.Ask, p *guest.Party) *guest
 	return out
 }
 
-// SetParty stores how many adults and children the party has. A session without the mailed link cannot name more people than a limit.
+// SetParty stores how many adults and children the party has, and adds or removes companions; those with answers or a link remain. It fails
+// for a session without the mailed link that names too many people.
 func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*guestv1.SetPartyResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetPartyResponse, error) {
 		if err := guest.SetParty(tx, s.Keys, a, int(r.GetAdultCount()), int(r.GetChildCount())); err != nil {
@@ -202,8 +204,8 @@ func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*gues
 
 var errInvitedJustNow = fault.New(fault.Exhausted, fault.TooManyAttempts, "this guest was mailed a link less than a minute ago; try again in a minute").Retry(time.Minute)
 
-// InviteCompanion mails a companion (an accompanying guest) the link to their form, at most once a minute. If the request has no address,
-// the answer has the link. The companion's former link ends.
+// InviteCompanion mails a companion (an accompanying guest) the link to their form, and fails for a second mail in the same minute. If the
+// request has no address, the answer has the link. The former link ends and, unless the address is the same, the sessions that it opened.
 func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest) (*guestv1.InviteCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.InviteCompanionResponse, error) {
 		if r.GetEmail() == "" {
@@ -227,7 +229,8 @@ func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionR
 	})
 }
 
-// RemoveCompanion deletes a companion (an accompanying guest) with all answers, and makes the party smaller by one.
+// RemoveCompanion deletes a companion (an accompanying guest) with all answers, and makes the party smaller by one. It needs a session with
+// the mailed link. After the check-in it fails for a companion who answered on a link of their own.
 func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionRequest) (*guestv1.RemoveCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RemoveCompanionResponse, error) {
 		if err := guest.RemoveCompanion(tx, s.Keys, a, r.GetGuestId()); err != nil {
@@ -238,7 +241,7 @@ func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionR
 }
 
 // SetMailAddress stores the guest's address for mails about the stay, for as long as the PMS has no usable one. It refuses the address of a
-// booking agency.
+// booking agency. A session without the mailed link cannot replace an address that was given with it.
 func (s *Forms) SetMailAddress(ctx context.Context, r *guestv1.SetMailAddressRequest) (*guestv1.SetMailAddressResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetMailAddressResponse, error) {
 		if !mail.Reaches(r.GetEmail()) {
@@ -248,7 +251,7 @@ func (s *Forms) SetMailAddress(ctx context.Context, r *guestv1.SetMailAddressReq
 	})
 }
 
-// SetArrival stores the hour at which the guest will arrive.
+// SetArrival stores the hour at which the main guest will arrive; "" clears it.
 func (s *Forms) SetArrival(ctx context.Context, r *guestv1.SetArrivalRequest) (*guestv1.SetArrivalResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetArrivalResponse, error) {
 		return &guestv1.SetArrivalResponse{}, guest.SetArrival(tx, s.Keys, a, r.GetTime())

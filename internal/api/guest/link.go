@@ -134,7 +134,7 @@ func firstLetter(name string) string {
 }
 
 // BindLink uses up a link and opens a session for the caller's device. The link leads to a stay, or to a kept profile (answers kept for the
-// next stay).
+// next stay). For a stay, the language in the request becomes the guest's, unless the guest has one.
 func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*guestv1.BindLinkResponse, error) {
 	var made guest.Session
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -153,7 +153,8 @@ func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*gues
 	return &guestv1.BindLinkResponse{Data: convert.GuestSession(made)}, nil
 }
 
-// RenewLink ends a valid link and mails a new one to its address. The answer does not reveal whether the old link is known.
+// RenewLink ends a valid link and mails a new one to its address. It does nothing, without an error, for any other link, or if the address
+// is no longer the guest's. So the answer does not reveal whether the old link is known.
 func (s *Links) RenewLink(ctx context.Context, r *guestv1.RenewLinkRequest) (*guestv1.RenewLinkResponse, error) {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
 		renewal, err := guest.RenewLink(tx, s.Keys, r.GetLink())
@@ -186,7 +187,7 @@ func (s *Links) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest) (*guestv
 }
 
 // FindStay finds the stay of a guest who scanned the QR code at a door, by the reservation's number and the guest's family name, and opens
-// a session. Failed searches are counted and then refused for some time.
+// a session. If several stays match, it returns them as choices. After too many failed searches, it refuses for some time.
 func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*guestv1.FindStayResponse, error) {
 	view := s.DB.View(ctx)
 	at, err := kiosk.FindDoor(view, r.GetDoor())

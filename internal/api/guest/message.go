@@ -78,7 +78,7 @@ func (s *Messages) ReadMessages(ctx context.Context, r *guestv1.ReadMessagesRequ
 	})
 }
 
-// WatchMessages streams the messages of the conversation after a number, and then each new one.
+// WatchMessages streams the messages of the conversation after a number, and then each new one, until the call ends or the server stops.
 func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.ServerStreamingServer[guestv1.WatchMessagesResponse]) error {
 	ctx := stream.Context()
 	k, err := s.conversation(ctx)
@@ -114,7 +114,8 @@ func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.Se
 	}
 }
 
-// conversation returns the caller's conversation with the property.
+// conversation returns the caller's conversation with the property. It fails for a session that the booking number and a name opened,
+// unless it checked the guest in.
 func (s *Messages) conversation(ctx context.Context) (conversation.Key, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

@@ -53,8 +53,8 @@ func (s *Privacy) WithdrawErasure(ctx context.Context, _ *guestv1.WithdrawErasur
 	})
 }
 
-// GetProfile returns the caller's answers that the property keeps for the next stay. The caller has a session of a stay, or of the link to
-// these answers.
+// GetProfile returns the caller's answers that the property keeps for the next stay, if there are any. The caller has a session of a stay,
+// or of the link to these answers.
 func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) (*guestv1.GetProfileResponse, error) {
 	if a, ok := callerOfProfile(ctx); ok {
 		kept, err := s.openedProfile(s.DB.View(ctx), a)
@@ -72,7 +72,8 @@ func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) 
 	return &guestv1.GetProfileResponse{Data: convert.KeptProfile(answers, at)}, err
 }
 
-// DeleteProfile deletes the caller's answers that the property keeps for the next stay.
+// DeleteProfile deletes the caller's answers that the property keeps for the next stay, if there are any. A session of a stay must be the
+// main guest's, with the mailed link; one of the link to these answers ends too.
 func (s *Privacy) DeleteProfile(ctx context.Context, _ *guestv1.DeleteProfileRequest) (*guestv1.DeleteProfileResponse, error) {
 	if a, ok := callerOfProfile(ctx); ok {
 		return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*guestv1.DeleteProfileResponse, error) {
@@ -84,7 +85,7 @@ func (s *Privacy) DeleteProfile(ctx context.Context, _ *guestv1.DeleteProfileReq
 	})
 }
 
-// ExportData returns a copy of the caller's data.
+// ExportData returns a copy of the caller's data; for a session of the link to a kept profile, only that profile.
 func (s *Privacy) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest) (*guestv1.ExportDataResponse, error) {
 	if a, ok := callerOfProfile(ctx); ok {
 		out, err := s.exportProfile(ctx, a)
@@ -122,8 +123,8 @@ func (s *Privacy) GetErasureReceipt(ctx context.Context, r *guestv1.GetErasureRe
 // usualDisclosures is the number of lines on a page if the request sets none.
 const usualDisclosures = 100
 
-// ListDisclosures returns a page of the ledger of disclosures: which partners read which data of the guests that the caller sees. It has no
-// lines if the session is not trusted.
+// ListDisclosures returns a page of the ledger of disclosures: which partners read which data of the guests that the caller sees. If the
+// session may not access the stay (Party.MayAccess), the answer has no lines and Partial is true.
 func (s *Stays) ListDisclosures(ctx context.Context, r *guestv1.ListDisclosuresRequest) (*guestv1.ListDisclosuresResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

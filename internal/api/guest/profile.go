@@ -22,7 +22,7 @@ func callerOfProfile(ctx context.Context) (actor.Actor, bool) {
 	return a, ok && a.Kind == actor.Guest && a.PropertyID != "" && a.ProfileID != ""
 }
 
-// GetProperty returns a property to a guest who has no stay. Without an id it returns the only property of the installation.
+// GetProperty returns a property to a guest who has no stay. Without an id it returns the only property of the installation, or fails.
 func (s *Links) GetProperty(ctx context.Context, r *guestv1.GetPropertyRequest) (*guestv1.GetPropertyResponse, error) {
 	view := s.DB.View(ctx)
 	propertyID := r.GetPropertyId()
@@ -100,7 +100,7 @@ func (s *Privacy) exportProfile(ctx context.Context, a actor.Actor) (*guestv1.Da
 	return &guestv1.DataExport{MadeAt: clock.Timestamp(view.Now()), PropertyName: in.Name, Profile: kept}, nil
 }
 
-// openedProfile returns the kept profile (answers kept for the next stay) to which a session belongs.
+// openedProfile returns the kept profile (answers kept for the next stay) to which a session belongs. It fails if that was deleted.
 func (s *Privacy) openedProfile(view *db.Tx, a actor.Actor) (*guestv1.KeptProfile, error) {
 	answers, at, err := guest.OpenedProfile(view, s.Keys, a)
 	if err == nil && answers == nil {

@@ -35,7 +35,7 @@ type Deps struct {
 	MailOutlet func(view *db.Tx, propertyID string) (mail.Outlet, error)
 }
 
-// mailAddress returns the address for mails about a stay, or "" if the caller does not get them.
+// mailAddress returns the address for mails about a stay, or "" if the caller gets none, such as a companion.
 func (d Deps) mailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, error) {
 	if d.MailAddress == nil || a.GuestID != "" { // a companion gets none of these mails
 		return "", nil
@@ -43,7 +43,7 @@ func (d Deps) mailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, e
 	return d.MailAddress(view, p)
 }
 
-// readyAddress returns the address for the mail that says that the room is ready, or "" if the caller does not get it.
+// readyAddress returns the address for the mail that says that the room is ready, or "" if the caller gets none, such as a companion.
 func (d Deps) readyAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, error) {
 	if d.ReadyAddress == nil || a.GuestID != "" {
 		return "", nil

@@ -78,7 +78,7 @@ func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) 
 	return &guestv1.ChallengeResponse{PropertyId: property, Challenge: asked}, nil
 }
 
-// Renew returns the phone's next SmartKey token for a signed challenge.
+// Renew returns the phone's next SmartKey token for a signed challenge. It fails if the phone was revoked or its stay has no access.
 func (s *SmartKeys) Renew(ctx context.Context, r *guestv1.RenewRequest) (*guestv1.RenewResponse, error) {
 	var key *mobilekey.Key
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -106,7 +106,7 @@ func keyMessage(k *mobilekey.Key) *guestv1.SmartKey {
 }
 
 // Greet returns a bridge's greeting, the first message of the exchange in which a phone presents its SmartKey. The phone's token must give
-// access to a lock of the bridge.
+// access to a lock of the bridge. It fails if the bridge is offline.
 func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv1.GreetResponse, error) {
 	view := s.DB.View(ctx)
 	bearer, err := mobilekey.Identify(view, r.GetToken())
@@ -133,7 +133,7 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 
 // Present sends a phone's presentation (SmartKey token and proof) to the bridge of the door and waits for the result. The server reads the
 // proof only to find the bridge, and refuses a revoked phone itself. The bridge verifies the presentation and decides whether to open the
-// door.
+// door. A refusal or a failed opening is an answer, not an error.
 func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*guestv1.PresentResponse, error) {
 	p, err := smartkey.DecodePresentation(r.GetPresentation())
 	if err != nil {

@@ -138,7 +138,7 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 	return out, nil
 }
 
-// addReservation adds the space, the doors, the name of the PMS and the masked mail address to out.
+// addReservation adds the space, the doors and the name of the PMS to out, and what addMails adds.
 func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	place, err := s.addDoors(view, a, p, out)
 	if err != nil {
@@ -158,8 +158,8 @@ func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *
 	return s.addMails(view, a, p, out)
 }
 
-// addDoors adds the doors, and the time for which they open, to out if the stay has started and the session is trusted. It always returns
-// the space of the stay.
+// addDoors adds the doors, and the time for which they open, to out if the stay has started and the session may access it. It always
+// returns the space of the stay.
 func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) (space.Place, error) {
 	if p.Reservation.State != string(access.Started) || !p.MayAccess(a) {
 		return reservation.PlaceOf(view, p.Reservation)
@@ -180,7 +180,7 @@ func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	return place, nil
 }
 
-// addWithheld adds to out why the session does not get the PIN; a reason is also that no door has a code.
+// addWithheld adds to out why the session does not get the PIN, or that no door has a code. It must run after addDoors.
 func (s *Stays) addWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	withheld, err := p.PINWithheld(view, a)
 	hasCode := func(d *guestv1.StayDoor) bool { return d.GetPin() != "" }
@@ -223,8 +223,8 @@ func tasks(p *guest.Party, a actor.Actor) []*guestv1.Task {
 	return shares()
 }
 
-// departureTasks returns the task of a guest who has checked in and must answer a question of the law before departure. own are the guests
-// whom the session sees.
+// departureTasks returns one task if a guest who has checked in must answer a question of the law before departure, otherwise nil. own are
+// the guests whom the session sees.
 func departureTasks(p *guest.Party, own []guest.Member) []*guestv1.Task {
 	at := slices.IndexFunc(own, func(m guest.Member) bool { return len(m.Open) > 0 })
 	if at < 0 || p.Reservation.State != string(access.Started) {

@@ -76,7 +76,8 @@ func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Me
 	return sts.Header(), err
 }
 
-// Invoke runs one unary call for a generated client, which passes the request's headers as outgoing metadata.
+// Invoke runs one unary call for a generated client, which passes the request's headers as outgoing metadata. It ignores options except
+// grpc.Header.
 func (c *Conn) Invoke(ctx context.Context, fullMethod string, args, reply any, opts ...grpc.CallOption) error {
 	in, ok := args.(proto.Message)
 	out, ok2 := reply.(proto.Message)

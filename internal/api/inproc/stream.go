@@ -72,7 +72,8 @@ func (p *pipe) CloseSend() error {
 	return nil
 }
 
-// RecvMsg waits for the next message of the handler. At the end it returns the handler's error, or io.EOF.
+// RecvMsg waits for the next message of the handler, which CloseSend must have started. At the end it returns the handler's error, or
+// io.EOF.
 func (p *pipe) RecvMsg(m any) error {
 	select {
 	case got := <-p.messages:

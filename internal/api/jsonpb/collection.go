@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// readList reads a JSON array into the list field f of msg. top means that the list is a direct field of the body: then each object in it
-// gets its own field mask.
+// readList reads a JSON array into the list field f of msg. It records an error and skips the entries beyond the limit. top means that the
+// list is a direct field of the body: then each object in it gets its own field mask.
 func (d *reader) readList(msg protoreflect.Message, f *field, top bool) error {
 	if !d.expectKind('[', "a list") {
 		return d.dec.SkipValue()

@@ -100,8 +100,8 @@ func (q *parameter) addError(p problem) {
 	q.report.queryError(fault.Field{Path: printable(q.name), Reason: p.reason, Message: p.message})
 }
 
-// store sets the field of msg that the parameter names. It returns false if there is no such field. It records an invalid value as an
-// error.
+// store sets the field of msg that the parameter names. It returns false if there is no such field, or a query cannot set it. It records an
+// invalid value as an error.
 func (q *parameter) store(msg protoreflect.Message) bool {
 	steps, ok := splitName(q.name)
 	if !ok {
@@ -151,7 +151,7 @@ func (q *parameter) assign(msg protoreflect.Message, f *field, path string) bool
 	return true
 }
 
-// assignList appends the query values to a list. It stops at the first invalid value and records the error.
+// assignList appends the query values to a list. At the first invalid value, or beyond the limit, it records an error and stops.
 func (q *parameter) assignList(list protoreflect.List, f *field) {
 	for _, v := range q.values {
 		for part := range strings.SplitSeq(v, ",") {

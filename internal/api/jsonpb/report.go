@@ -188,8 +188,8 @@ func (r *Report) QueryErrors() []fault.Field {
 	return r.query
 }
 
-// AsWritten returns the parameter name that the caller used for a field, such as "filter[type]" for "filter.type". It returns any other
-// path unchanged.
+// AsWritten returns the parameter name that the caller used for a field, such as "filter[type]" for "filter.type". It returns a path that
+// is not in the query unchanged.
 func (r *Report) AsWritten(path string) string {
 	if r == nil || len(r.queryNames) == 0 {
 		return path
@@ -230,13 +230,13 @@ func printable(name string) string {
 // maxEchoedName bounds the length in bytes of an unknown name in an error message.
 const maxEchoedName = 64
 
-// markUnknownName records that the body contains an unknown name. It returns false if the report already lists enough of them.
+// markUnknownName records that the body contains an unknown name. It returns false if the report already lists maxErrors of them.
 func (r *Report) markUnknownName() bool {
 	r.hasExtras = true
 	return len(r.unknownFields) < maxErrors
 }
 
-// markWrongValue records that the body contains a value of a wrong type. It returns false if the report already lists enough of them.
+// markWrongValue records that the body contains an invalid value. It returns false if the report already lists maxErrors of them.
 func (r *Report) markWrongValue() bool {
 	r.hasExtras = true
 	return len(r.errors) < maxErrors

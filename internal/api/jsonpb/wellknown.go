@@ -257,7 +257,7 @@ func (d *reader) readArray() (*structpb.ListValue, error) {
 }
 
 // lenientStruct reads a possibly invalid JSON value, so that an error can show it to its sender. It reads at most maxValues values. It
-// wraps a value that is not an object as {"value": ...}.
+// wraps a value that is not an object as {"value": ...}. For broken JSON it returns an empty object.
 func lenientStruct(raw []byte) *structpb.Struct {
 	d := readers.Get().(*reader)
 	defer d.release()

@@ -61,7 +61,7 @@ func (s *Kiosks) EnrolKiosk(ctx context.Context, r *kioskv1.EnrolKioskRequest) (
 	return &kioskv1.EnrolKioskResponse{Data: out}, nil
 }
 
-// GetKiosk returns what the tablet's start page shows, and records that the tablet called.
+// GetKiosk returns what the tablet's start page shows, with a challenge for FindStay, and records that the tablet called.
 func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kioskv1.GetKioskResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {
@@ -99,8 +99,9 @@ func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kio
 	return &kioskv1.GetKioskResponse{Data: out}, nil
 }
 
-// FindStay finds the stay of a guest at the tablet by its number and the guest's family name, and opens a session. The tablet signs a
-// challenge, so that a copied token alone is of no use.
+// FindStay finds the stay of a guest at the tablet by its number and the guest's family name, and opens a session, or returns choices if
+// several stays match. The tablet signs a challenge of GetKiosk, which works once, so that a copied token alone is of no use. After too
+// many failed searches, it refuses for some time.
 func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kioskv1.FindStayResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {

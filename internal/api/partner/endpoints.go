@@ -63,7 +63,7 @@ func endpointFromRequest(req *partnerv1.UpsertEndpointRequest) partner.Endpoint 
 	return partner.Endpoint{Action: req.GetAction(), URL: req.GetUrl(), Method: req.GetMethod(), Token: req.GetToken(), TokenIn: req.GetTokenIn()}
 }
 
-// Static returns validation that needs no stored data: see [chain.Config.Static].
+// Static returns validation of endpoints and webhooks that needs no stored data: see [chain.Config.Static].
 func Static(checkURL func(url string) error) map[string]func(proto.Message) []fault.Field {
 	return map[string]func(proto.Message) []fault.Field{
 		partnerv1.EndpointService_UpsertEndpoint_FullMethodName: func(m proto.Message) []fault.Field {
@@ -120,8 +120,8 @@ func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpo
 	})
 }
 
-// TestEndpoint calls the caller's endpoint for one action once, outside of any transaction. It returns the result and stores it in the
-// endpoint's health.
+// TestEndpoint calls the caller's endpoint for one action once, outside of any transaction. It returns the result, also a failure, and
+// stores it in the endpoint's health.
 func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointRequest) (*partnerv1.TestEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

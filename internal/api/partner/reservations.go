@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// UpsertReservation stores one reservation change. It validates the request itself, because the required fields depend on the stored
+// UpsertReservation creates or changes one reservation. It validates the request itself, because the required fields depend on the stored
 // reservation.
 func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest) (*partnerv1.UpsertReservationResponse, error) {
 	a, err := caller(ctx)

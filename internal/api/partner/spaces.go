@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// ListSpaces lists the property's rooms and beds.
+// ListSpaces lists a page of the property's rooms and beds, with the ids that the caller's PMS uses for them.
 func (s *Service) ListSpaces(ctx context.Context, req *partnerv1.ListSpacesRequest) (*partnerv1.ListSpacesResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (s *Service) spaceMessages(tx *db.Tx, propertyID, integrationID string, row
 	return out, nil
 }
 
-// ListGates lists the gates: doors that several spaces share, such as the front door.
+// ListGates lists a page of the gates: doors that several spaces share, such as the front door.
 func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest) (*partnerv1.ListGatesResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -100,8 +100,8 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, req *partnerv1.Rotate
 	})
 }
 
-// TestWebhook sends a message with the event "test" to a webhook once, outside of any transaction, and stores the result. After a success,
-// events that wait for a retry are due at once.
+// TestWebhook sends a message with the event "test" to a webhook once, outside of any transaction, and stores the result. A failure does
+// not count as a failed delivery. After a success, events that wait for a retry are due at once.
 func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookRequest) (*partnerv1.TestWebhookResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -17,7 +17,7 @@ type apiKeys struct {
 	Deps
 }
 
-// GetApiKey returns the key of the property's own scripts, without the secret.
+// GetApiKey returns the newest valid key of the property's own scripts, without the secret. It fails if there is none.
 func (s *apiKeys) GetApiKey(ctx context.Context, _ *propertyv1.GetApiKeyRequest) (*propertyv1.GetApiKeyResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -41,7 +41,8 @@ func (s *apiKeys) CreateApiKey(ctx context.Context, _ *propertyv1.CreateApiKeyRe
 	})
 }
 
-// RotateApiKey creates a new key for the property's own scripts. The previous one expires after the overlap, or at once without one.
+// RotateApiKey creates a new key for the property's own scripts, also the first. Previous ones expire after the overlap, or at once without
+// one.
 func (s *apiKeys) RotateApiKey(ctx context.Context, r *propertyv1.RotateApiKeyRequest) (*propertyv1.RotateApiKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateApiKeyResponse, error) {
 		row, secret, err := s.Partners.RotateAPIKey(tx, propertyID, convert.Minutes(r.GetOverlapMinutes()))

@@ -34,7 +34,7 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 }
 
 // CreateJoinCode creates a new code with which a bridge joins, such as after its machine was replaced or it was revoked. The previous code
-// ends.
+// ends. Until the new one is used, the bridge itself does not change.
 func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCodeRequest) (*propertyv1.CreateJoinCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateJoinCodeResponse, error) {
 		row, code, err := bridge.ReplaceJoinCode(tx, s.Keys, s.CA, propertyID, r.GetId())
@@ -66,8 +66,8 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 	return &propertyv1.ListBridgesResponse{Data: list}, nil
 }
 
-// RevokeBridge ends a bridge's credential and recomputes the access of all stays. Codes stay on its locks, because no bridge can remove
-// them.
+// RevokeBridge ends a bridge's credential and session, and recomputes the access of all stays. Codes stay on its locks, because no bridge
+// can remove them.
 func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRequest) (*propertyv1.RevokeBridgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeBridgeResponse, error) {
 		row, err := bridge.Revoke(tx, propertyID, r.GetId(), lock.MarkLinksLost)

@@ -60,8 +60,8 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, r *propertyv1.GetCheckInReque
 	return &propertyv1.GetCheckInResponse{Data: m}, err
 }
 
-// ClearStage records that a member of staff cleared or refused a stage of a check-in that the law requires, such as the identity check. It
-// fails if a stage is cleared before the day of arrival.
+// ClearStage records that a member of staff cleared or, with a reason, refused the identity check or the signature of a check-in. It fails
+// if the check-in has ended or does not need the stage, or if a stage is cleared before the day of arrival.
 func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageRequest) (*propertyv1.ClearStageResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ClearStageResponse, error) {
@@ -79,7 +79,8 @@ func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageReque
 	})
 }
 
-// WaiveOwing lets a guest check in although an amount is owed. It fails if the amount is no longer the one in the request.
+// WaiveOwing lets a guest check in although an amount is owed. It needs a reason. It fails if the amount is no longer the one in the
+// request.
 func (s *CheckIns) WaiveOwing(ctx context.Context, r *propertyv1.WaiveOwingRequest) (*propertyv1.WaiveOwingResponse, error) {
 	if err := RequireName("reason", r.GetReason()); err != nil {
 		return nil, err
@@ -99,9 +100,9 @@ func (s *CheckIns) WaiveOwing(ctx context.Context, r *propertyv1.WaiveOwingReque
 	})
 }
 
-// AskAgain asks the PMS again whether the guest may check in, or repeats a checkIn call that had no answer. The call runs outside of a
-// transaction; the answer is then stored under the caller's Idempotency-Key. If the server crashes in between, a repeated call asks once
-// more, which has no second effect at the PMS.
+// AskAgain asks the PMS again whether the guest may check in, or repeats a checkIn call that had no answer. It never makes a new checkIn
+// call, and asks nothing before the guest begins. The call runs outside of a transaction; the answer is then stored under the caller's
+// Idempotency-Key. If the server crashes in between, a repeated call asks once more, which has no second effect at the PMS.
 func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) (*propertyv1.AskAgainResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -119,7 +120,7 @@ func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) 
 }
 
 // EndCall ends a checkIn call to the PMS that had no answer, after a member of staff saw in the PMS that the guest is not checked in. The
-// guest can then try again.
+// guest can then try again. It fails if there is no such call.
 func (s *CheckIns) EndCall(ctx context.Context, r *propertyv1.EndCallRequest) (*propertyv1.EndCallResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.EndCallResponse, error) {
@@ -137,7 +138,7 @@ func (s *CheckIns) EndCall(ctx context.Context, r *propertyv1.EndCallRequest) (*
 }
 
 // ResendInvitation mails a new check-in link to the booker and ends the previous one, unless a device uses it. It fails for a stay that was
-// canceled or ended long ago, and without a usable address.
+// canceled or ended more than seven days ago, and without a usable address.
 func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInvitationRequest) (*propertyv1.ResendInvitationResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendInvitationResponse, error) {
 		row, err := reservation.Get(tx, reservation.Scope{PropertyID: propertyID}, r.GetReservationId())

@@ -35,7 +35,8 @@ func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetChec
 	return &propertyv1.GetCheckInSettingsResponse{Data: s.settings(ctx, row)}, nil
 }
 
-// UpdateCheckInSettings changes the settings that the request has. It refuses an outdated etag, and settings against the country's law.
+// UpdateCheckInSettings changes the settings that the request has. It refuses settings against the country's law, and periods longer than
+// the installation's. An outdated etag is refused; without one it overwrites.
 func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.UpdateCheckInSettingsRequest) (*propertyv1.UpdateCheckInSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateCheckInSettingsResponse, error) {
 		stored, err := property.GetCheckInSettings(tx, propertyID)
@@ -59,7 +60,7 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 }
 
 // checkInChange converts a change of the stored settings. A new country rule also sets the identity check and the signature that its law
-// asks for, and who must fill in the form, unless the request sets them.
+// asks for, unless the request sets them. It sets who must fill in the form only if the stored choice covers fewer guests than the law.
 func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettingsChange) property.CheckInChange {
 	c := property.CheckInChange{
 		Rule: m.Rule, IdentityCheck: m.IdentityCheck, Signature: m.Signature, HouseRules: m.HouseRules, StaffEmail: m.StaffEmail, DeskPhone: m.DeskPhone,
@@ -114,7 +115,7 @@ func (s *CheckIns) serverRetention() *propertyv1.ServerRetention {
 	}
 }
 
-// retentionProblems returns an error for each changed setting that is longer than the retention period of the installation.
+// retentionProblems returns an error for each changed period that is longer than the installation's; 0: the installation has no limit.
 func retentionProblems(c property.CheckInChange, installation time.Duration) (wrong []fault.Field) {
 	most := int(installation / (24 * time.Hour))
 	for _, f := range []struct {
@@ -129,8 +130,8 @@ func retentionProblems(c property.CheckInChange, installation time.Duration) (wr
 	return wrong
 }
 
-// ruleProblems returns an error for each setting that the country rules do not allow, if the change c is applied to the stored settings. It
-// does not report stored settings that c does not change.
+// ruleProblems returns an error for each setting in c that the country rules do not allow together with the stored settings, for an unknown
+// rule or country, and for an own field that the form already has. It does not report stored settings that c does not change.
 func ruleProblems(stored *property.CheckInSettings, c property.CheckInChange) (wrong []fault.Field) {
 	name, signature, fills := valueOr(c.Rule, stored.Rule), valueOr(c.Signature, stored.Signature), rule.Who(valueOr(c.WhoFills, stored.WhoFills))
 	law, ok := rule.Find(name)
@@ -229,8 +230,7 @@ func (s *CheckIns) settings(ctx context.Context, row *property.CheckInSettings) 
 	return m
 }
 
-// notSettings are the fields of the settings that a caller cannot change, which the etag leaves out. The text of limits depends on the
-// language of the call.
+// notSettings are the fields of the settings that a caller cannot change. The etag leaves them out; limits depends on the call's language.
 var notSettings = []string{"limits", "serverRetention"}
 
 // leftToProperty describes, in the language of the call, the duties of a law that this service does not do for the property.

@@ -129,16 +129,15 @@ func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 	return out, nil
 }
 
-// RevealCode returns the PINs of a code, and records that the caller read them. It fails if the code has ended. A repeated call with the
-// same Idempotency-Key decrypts the PINs again: see renderPIN.
+// RevealCode returns the PINs of a code, and records that the caller read them. It fails if the code has ended. The stored answer for the
+// Idempotency-Key has no PINs: a repeated call decrypts them again.
 func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest) (*propertyv1.RevealCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealCodeResponse, error) {
 		return s.reveal(tx, propertyID, r.GetId())
 	})
 }
 
-// reveal returns the answer of RevealCode: the shared PIN, and the PINs of doors whose locks do not accept it. It records that the caller
-// read them.
+// reveal returns the shared PIN and the PINs of doors whose locks do not accept it, and records that the caller read them.
 func (s *codes) reveal(tx *db.Tx, propertyID, codeID string) (*propertyv1.RevealCodeResponse, error) {
 	who, _ := actor.From(tx.Context())
 	c, err := code.Get(tx, propertyID, codeID)
@@ -161,7 +160,8 @@ func (s *codes) reveal(tx *db.Tx, propertyID, codeID string) (*propertyv1.Reveal
 	return answer, err
 }
 
-// renderPIN is the idem.Renderer of RevealCode: it adds the PINs to a repeated answer, and records that they were shown again.
+// renderPIN is the idem.Renderer of RevealCode: it adds the PINs to a repeated answer, and records that they were shown again. It fails if
+// the code has ended since.
 func (s *codes) renderPIN(ctx context.Context, answer proto.Message) error {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -195,7 +195,8 @@ func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest)
 	})
 }
 
-// SwapBackupCodes ends the two backup codes of a lock and creates two new ones. It fails if the property's backup codes are off.
+// SwapBackupCodes ends the two backup codes of a lock and creates two new ones. It fails if the property's backup codes are off, or the
+// lock is on no door or has few slots.
 func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCodesRequest) (*propertyv1.SwapBackupCodesResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SwapBackupCodesResponse, error) {

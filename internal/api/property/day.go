@@ -49,7 +49,7 @@ func (s *Days) ListDay(ctx context.Context, r *propertyv1.ListDayRequest) (answe
 	return answer, nil
 }
 
-// CountArrivals counts the arrivals of a day in each space.
+// CountArrivals counts the arrivals of a day in each space, and those whose space is not known.
 func (s *Days) CountArrivals(ctx context.Context, r *propertyv1.CountArrivalsRequest) (*propertyv1.CountArrivalsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -73,8 +73,8 @@ func (s *Days) CountArrivals(ctx context.Context, r *propertyv1.CountArrivalsReq
 	return &propertyv1.CountArrivalsResponse{Data: out}, nil
 }
 
-// listDay returns the page of the list that q selects, with the counts of all three lists. If needy is true, it leaves out arrivals that do
-// not need staff.
+// listDay returns the page of the list that q selects, with the counts of all three lists and, for arrivals, how many need staff. If needy
+// is true, it leaves out arrivals that do not need staff; it has no effect on the other lists.
 func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, needy bool) (*propertyv1.DayList, error) {
 	svc := reservation.Service{Keys: s.Keys}
 	row, err := property.Get(view, propertyID)
@@ -83,7 +83,7 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, n
 	}
 	var a attention
 	if needy = needy && q.Tab == reservation.Arrivals; needy {
-		// The limit equals that of the first page of all arrivals, so that both find the same arrivals.
+		// The first page of all arrivals checks up to q.Size listed ones and attentionJudged more; this finds the same ones.
 		if a, err = s.attentionOf(view, row, q.Day, nil, attentionJudged+q.Size); err != nil {
 			return nil, err
 		}

@@ -10,8 +10,7 @@ import (
 	"latchkey.dev/internal/reservation/readiness"
 )
 
-// Limits that bound what one call spends on finding the arrivals that need staff. Most arrivals of today have a stored result of a check,
-// which costs little.
+// Limits of what one call spends on finding the arrivals that need staff. A stored result of a check costs little; most arrivals have one.
 const (
 	attentionRows   = 1000 // arrivals of a day
 	attentionJudged = 50   // arrivals without a stored result, each of which takes several statements
@@ -24,8 +23,9 @@ type attention struct {
 	checked int      // number of arrivals that were checked
 }
 
-// attentionOf returns which of the first attentionRows arrivals of a day need staff. shown are arrivals for which this is known already.
-// most bounds the arrivals without a stored result that are checked; the others are left out unless their check-in waits for staff.
+// attentionOf returns which of the first attentionRows arrivals of a day need staff. shown are arrivals for which this is known already. Of
+// the others, it checks the doors of at most most without a stored result, and reads at most attentionRead check-ins. If the doors or the
+// check-in remain unknown, the arrival counts only if the other of the two needs staff.
 func (s *Days) attentionOf(view *db.Tx, of *property.Row, day string, shown []*propertyv1.DayStay, most int) (a attention, err error) {
 	all, _, err := reservation.ListDay(view, of, reservation.DayQuery{Day: day, Tab: reservation.Arrivals, Size: attentionRows})
 	if err != nil {
@@ -59,7 +59,7 @@ func (s *Days) attentionOf(view *db.Tx, of *property.Row, day string, shown []*p
 	return a, nil
 }
 
-// add adds an arrival that was checked.
+// add counts a checked arrival, and lists it if it needs staff.
 func (a *attention) add(reservationID string, needs bool) {
 	a.checked++
 	if needs {

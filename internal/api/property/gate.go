@@ -49,7 +49,7 @@ func (s *gates) CreateGate(ctx context.Context, r *propertyv1.CreateGateRequest)
 }
 
 // UpdateGate changes the fields of a gate (a shared door) that the request has, and recomputes the access of the stays that it affects. It
-// refuses an outdated etag.
+// refuses an outdated etag; without one it overwrites.
 func (s *gates) UpdateGate(ctx context.Context, r *propertyv1.UpdateGateRequest) (*propertyv1.UpdateGateResponse, error) {
 	c := space.GateChange{Name: r.Name, Floor: r.Floor}
 	if r.GetSpaces() != nil {
@@ -73,7 +73,7 @@ func (s *gates) UpdateGate(ctx context.Context, r *propertyv1.UpdateGateRequest)
 	})
 }
 
-// DeleteGate deletes a gate (a shared door) without a lock, and recomputes the access of the stays that it affects.
+// DeleteGate deletes a gate (a shared door), and recomputes the access of the stays that it affects. It fails if the gate has a lock.
 func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest) (*propertyv1.DeleteGateResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteGateResponse, error) {
 		row, err := space.GetGate(tx, propertyID, r.GetId())
@@ -89,8 +89,7 @@ func (s *gates) DeleteGate(ctx context.Context, r *propertyv1.DeleteGateRequest)
 	})
 }
 
-// replanAndRender recomputes the access of the stays that a change of a gate affects, and returns the gate's message. A gate is a shared
-// door.
+// replanAndRender recomputes the access of the stays that a change of a gate affects, and returns the gate's message.
 func (s *gates) replanAndRender(tx *db.Tx, propertyID string, row *space.GateRow, touched space.AffectedStays) (*propertyv1.Gate, error) {
 	if err := s.Replan(tx, propertyID, touched); err != nil {
 		return nil, err

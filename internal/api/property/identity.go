@@ -28,8 +28,7 @@ func (s *Identities) GetIdentityProvider(context.Context, *propertyv1.GetIdentit
 	return &propertyv1.GetIdentityProviderResponse{Data: out}, nil
 }
 
-// BeginIdentitySignIn begins a sign-in at the identity provider, or the acceptance of an invitation. The answer has the address at the
-// provider.
+// BeginIdentitySignIn begins a sign-in, or the acceptance of an invitation. The answer has the address at the identity provider.
 func (s *Identities) BeginIdentitySignIn(ctx context.Context, r *propertyv1.BeginIdentitySignInRequest) (*propertyv1.BeginIdentitySignInResponse, error) {
 	var c staff.IdentityCeremony
 	var err error
@@ -44,8 +43,8 @@ func (s *Identities) BeginIdentitySignIn(ctx context.Context, r *propertyv1.Begi
 	return &propertyv1.BeginIdentitySignInResponse{Data: identityCeremony(c)}, nil
 }
 
-// FinishIdentitySignIn checks the answer of the identity provider and opens a session. If the request has an invitation, it also accepts
-// the invitation.
+// FinishIdentitySignIn checks the answer of the identity provider, and accepts the invitation if the request has one. The answer has a
+// session, or the challenge of a sign-in that waits for the second factor.
 func (s *Identities) FinishIdentitySignIn(ctx context.Context, r *propertyv1.FinishIdentitySignInRequest) (*propertyv1.FinishIdentitySignInResponse, error) {
 	answer := identityAnswer(ctx, r.GetState(), r.GetAnswer())
 	if r.GetInvitation() != "" {
@@ -94,8 +93,7 @@ func (s *Identities) FinishIdentityLink(ctx context.Context, r *propertyv1.Finis
 	})
 }
 
-// DeleteIdentityLink removes the link between the signed-in person and their account at the identity provider. It fails for a person
-// without a password.
+// DeleteIdentityLink removes the link of the signed-in person to the identity provider. It fails for a person without a password.
 func (s *Identities) DeleteIdentityLink(ctx context.Context, _ *propertyv1.DeleteIdentityLinkRequest) (*propertyv1.DeleteIdentityLinkResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -114,8 +112,7 @@ func identityCeremony(c staff.IdentityCeremony) *propertyv1.IdentityCeremony {
 	return &propertyv1.IdentityCeremony{State: c.State, Url: c.URL, EndsAt: timestamppb.New(c.EndsAt)}
 }
 
-// identityAnswer converts what the identity provider sent back with the browser. state is the state that BeginIdentitySignIn or
-// BeginIdentityLink returned.
+// identityAnswer converts what the identity provider sent back with the browser. state is that of the call that began.
 func identityAnswer(ctx context.Context, state string, a *propertyv1.IdentityAnswer) staff.IdentityAnswer {
 	return staff.IdentityAnswer{
 		State: state, Answer: openid.Answer{State: a.GetState(), Code: a.GetCode(), Issuer: a.GetIssuer()}, Network: clientNetwork(ctx), Trace: chain.From(ctx).Trace(),

@@ -50,8 +50,7 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 	return &propertyv1.ListAppsResponse{Data: list}, nil
 }
 
-// ConnectApp connects a partner app to the property. It fails if the app is connected. The answer has the access token, which is shown
-// once.
+// ConnectApp connects a partner app to the property, unless it is connected. The answer has the access token, which is shown once.
 func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppRequest) (*propertyv1.ConnectAppResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ConnectAppResponse, error) {
 		if err := CheckOptionalName("name", r.GetName()); err != nil {
@@ -147,8 +146,7 @@ func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.Ro
 	})
 }
 
-// sentence renders a message with a capital letter, because the catalogue of texts begins it in lower case. The name of a JSON field at the
-// beginning keeps its case.
+// sentence renders a message with a capital letter, which the catalogue of texts omits. A JSON field at the beginning keeps its case.
 func sentence(to message.Reader, m message.Message) string {
 	out := to.Text(m)
 	if path, _ := m.Params["path"].(string); path != "" && strings.HasPrefix(out, path) {
@@ -157,7 +155,7 @@ func sentence(to message.Reader, m message.Message) string {
 	return text.Capitalize(out)
 }
 
-// withProblem adds to a fault why the spaces of a PMS could not be read, in the caller's language. It returns any other error unchanged.
+// withProblem adds to the fault err why the spaces of a PMS could not be read. It returns err if it is no fault, or problem is empty.
 func (s *integrations) withProblem(ctx context.Context, propertyID string, err error, problem message.Message) error {
 	f, ok := fault.Of(err)
 	if !ok || problem.Kind == "" {
@@ -171,7 +169,7 @@ func (s *integrations) withProblem(ctx context.Context, propertyID string, err e
 }
 
 // ReadSpaces calls the partner's getSpaces endpoint now and stores the result. It returns how many spaces were found and mapped, and the
-// number of open conflicts.
+// number of open conflicts. If the call fails, it returns an error with the reason.
 func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesRequest) (*propertyv1.ReadSpacesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -205,8 +203,7 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	}}, nil
 }
 
-// TestEndpoint calls one endpoint of the partner now, returns what is wrong with its answer, and stores the result in the endpoint's
-// health.
+// TestEndpoint calls one endpoint of the partner now, and stores the result in its health. The answer, not an error, says what is wrong.
 func (s *integrations) TestEndpoint(ctx context.Context, r *propertyv1.TestEndpointRequest) (*propertyv1.TestEndpointResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -229,8 +226,7 @@ func (s *integrations) TestEndpoint(ctx context.Context, r *propertyv1.TestEndpo
 	return &propertyv1.TestEndpointResponse{Data: out}, nil
 }
 
-// endpointProblem converts a failure of an endpoint. It returns nil for a success. A failure that an older version of the server stored has
-// only an English text.
+// endpointProblem converts a failure of an endpoint, or returns nil for a success. A failure stored by an old server has only English text.
 func endpointProblem(f partner.Failure, to message.Reader) *propertyv1.EndpointProblem {
 	if !f.Failed() {
 		return nil

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// CreateFirstOwner uses up an operator's link: it makes a person owner of a property, and opens a session. If the link names no property,
-// it also creates one.
+// CreateFirstOwner uses up an operator's link: it makes a person owner of a property, which it creates if the link names none. The answer
+// has a session or, for a known person with a second factor, the challenge of a sign-in.
 func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFirstOwnerRequest) (*propertyv1.CreateFirstOwnerResponse, error) {
 	made, propertyID, err := s.Staff.AcceptOwnerLink(ctx, staff.FirstOwner{
 		PasswordSignIn: staff.PasswordSignIn{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},
@@ -23,7 +23,7 @@ func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFir
 	return &propertyv1.CreateFirstOwnerResponse{Data: sessionToken(made), PropertyId: propertyID}, nil
 }
 
-// GetInvitation returns the property and role of an invitation to the holder of its link.
+// GetInvitation returns the property and role of an invitation to the holder of its link. The link stays unused.
 func (s *Sessions) GetInvitation(ctx context.Context, r *propertyv1.GetInvitationRequest) (*propertyv1.GetInvitationResponse, error) {
 	i, err := s.Staff.ViewInvitation(ctx, r.GetSecret())
 	if err != nil {
@@ -34,7 +34,8 @@ func (s *Sessions) GetInvitation(ctx context.Context, r *propertyv1.GetInvitatio
 	}}, nil
 }
 
-// AcceptInvitation uses up the link of an invitation: it makes a person a member of a property, and opens a session.
+// AcceptInvitation uses up the link of an invitation: it makes a person a member of a property, and opens a session. A known person must
+// give the password and, with an authenticator app, a code.
 func (s *Sessions) AcceptInvitation(ctx context.Context, r *propertyv1.AcceptInvitationRequest) (*propertyv1.AcceptInvitationResponse, error) {
 	made, propertyID, err := s.Staff.AcceptInvitation(ctx, staff.Acceptance{
 		PasswordSignIn: staff.PasswordSignIn{Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},

@@ -45,7 +45,7 @@ func (s *kiosks) ListKiosks(ctx context.Context, _ *propertyv1.ListKiosksRequest
 	return &propertyv1.ListKiosksResponse{Data: out}, nil
 }
 
-// ResetKiosk ends the credential of a kiosk's tablet and its guests' sessions. The answer has a new code for a tablet.
+// ResetKiosk ends the credential of a kiosk's tablet and the guests' sessions on it. The answer has a new code for a tablet.
 func (s *kiosks) ResetKiosk(ctx context.Context, r *propertyv1.ResetKioskRequest) (*propertyv1.ResetKioskResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResetKioskResponse, error) {
 		row, code, err := kiosk.Reset(tx, s.Keys, propertyID, r.GetId())
@@ -59,7 +59,7 @@ func (s *kiosks) ResetKiosk(ctx context.Context, r *propertyv1.ResetKioskRequest
 	})
 }
 
-// DeleteKiosk deletes a kiosk and ends the credential of its tablet and its guests' sessions.
+// DeleteKiosk deletes a kiosk, and ends the credential of its tablet and the guests' sessions on it.
 func (s *kiosks) DeleteKiosk(ctx context.Context, r *propertyv1.DeleteKioskRequest) (*propertyv1.DeleteKioskResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.DeleteKioskResponse, error) {
 		if err := kiosk.Delete(tx, propertyID, r.GetId()); err != nil {

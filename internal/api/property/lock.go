@@ -44,7 +44,7 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 }
 
 // GetLockHistory returns the battery and clock readings of a lock and the times without connection, from the time since on, and the last
-// maxOpenings events.
+// maxOpenings events, also older ones.
 func (s *locks) GetLockHistory(ctx context.Context, r *propertyv1.GetLockHistoryRequest) (*propertyv1.GetLockHistoryResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -88,7 +88,8 @@ func readingMessages(all []lock.Sample) (out []*propertyv1.LockReading) {
 	return out
 }
 
-// GetLock returns a lock and its slots, each with the reservation whose code it holds.
+// GetLock returns a lock and its slots that ever had a code, each with the reservation or the other code (such as a staff code) that it
+// belongs to.
 func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*propertyv1.GetLockResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -138,7 +139,8 @@ func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest)
 	})
 }
 
-// AssignLock moves a lock to a door that has none, or removes it from its door, and recomputes the access of the stays at both doors.
+// AssignLock moves a lock to a door, or removes it from its door, and recomputes the access of the stays at both doors. It fails if the
+// door has another lock, or the lock is no longer at the request's fromDoorId.
 func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest) (*propertyv1.AssignLockResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.AssignLockResponse, error) {
 		before, err := lock.Get(tx, propertyID, r.GetId())
@@ -173,8 +175,9 @@ func checkFromDoor(r *propertyv1.AssignLockRequest, now string) error {
 	return fault.New(fault.Aborted, fault.Outdated, "changed since you read it: doorId. Read the lock again").Put("changed", "doorId")
 }
 
-// UnlockLock opens a door and waits for the result. It stores the unlock command under the caller's Idempotency-Key before it sends it. If
-// the server crashes in between, a repeated call returns the known outcome and does not open the door again.
+// UnlockLock opens a door and waits for the result. A refusal by the lock is a result. If no result comes in time, it returns
+// DeadlineExceeded, and the door was possibly opened. It stores the unlock command under the caller's Idempotency-Key before it sends it,
+// so that a repeated call, also after a crash, returns the known outcome and does not open the door again.
 func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest) (*propertyv1.UnlockLockResponse, error) {
 	who, _ := actor.From(ctx)
 	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))

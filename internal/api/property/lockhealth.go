@@ -33,7 +33,8 @@ func healthMessage(row *lock.Row, state lock.State, now time.Time) *propertyv1.L
 	return m
 }
 
-// slotMessage converts a slot of a lock. owner is the id of the reservation whose code the slot holds, or "".
+// slotMessage converts a slot of a lock. owner is the id of the reservation whose code the slot holds, or "". The id of another code, such
+// as a staff code, is read from s.
 func slotMessage(s *lock.SlotRow, owner string, now time.Time) *propertyv1.LockSlot {
 	window := lock.WindowAt(s, now)
 	m := &propertyv1.LockSlot{

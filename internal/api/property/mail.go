@@ -22,10 +22,11 @@ type Mails struct {
 	Switch func(tx *db.Tx, propertyID, integrationID string, on bool) error
 	// Test sends a mail now and returns why the mail server did not accept it, or nil.
 	Test func(ctx context.Context, propertyID, to string) (*mail.SendError, error)
-	// Listed reports whether the operator allows a mail server in a private network.
+	// Listed reports whether the operator's list of permitted hosts has the mail server, so that it may have a private address or an
+	// unusual port.
 	Listed func(host string, port int) bool
 	// TakeBounce marks the mail that a bounce (a report of a failed delivery) names as failed, notifies staff, and returns the mail. It
-	// returns nil if the property has no such mail. A repeated report changes nothing.
+	// returns nil if the property has no such mail, or it cannot bounce. A repeated report changes nothing and returns the mail.
 	TakeBounce func(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error)
 	// Resend orders a mail of the same kind again and returns its id; if the former one is still on its way, it returns that id.
 	Resend func(tx *db.Tx, propertyID, mailID string) (string, error)
@@ -154,8 +155,8 @@ func (s *mails) GetMailSettings(ctx context.Context, _ *propertyv1.GetMailSettin
 	return &propertyv1.GetMailSettingsResponse{Data: data}, err
 }
 
-// UpdateMailSettings changes the settings that the request has, and resolves the notice that mails are not sent if there is a mail server
-// then. It refuses an outdated etag.
+// UpdateMailSettings changes the settings that the request has. If there is a mail server then, it resolves the notice that mails are not
+// sent. It refuses an outdated etag; without one it overwrites.
 func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMailSettingsRequest) (*propertyv1.UpdateMailSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateMailSettingsResponse, error) {
 		stored, err := mail.SettingsOf(tx, propertyID)
@@ -208,7 +209,8 @@ func settingsMessage(view *db.Tx, row *mail.SettingsRow) (*propertyv1.MailSettin
 	return m, nil
 }
 
-// SendTestMail sends a mail with the stored settings now. If the mail server refused it, the call succeeds and the answer has the reason.
+// SendTestMail sends a mail with the stored settings now. If that fails, also because no mail server is set, the call succeeds and the
+// answer has the reason.
 func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequest) (*propertyv1.SendTestMailResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -226,8 +228,8 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 	return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Ok: true}}, nil
 }
 
-// ResendMail orders a mail of the same kind again and returns it. Its link replaces that of the former mail. If that mail is still on its
-// way, ResendMail returns it and orders none.
+// ResendMail orders a mail of the same kind again and returns it. A link of the former mail that no device has opened ends. If that mail is
+// still on its way, ResendMail returns it and orders none. It refuses an invitation to join the staff.
 func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest) (*propertyv1.ResendMailResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendMailResponse, error) {
 		mailID, err := s.Resend(tx, propertyID, r.GetId())
@@ -244,7 +246,7 @@ func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest)
 }
 
 // ReportBounce marks the mail that a bounce (a report of a failed delivery) names as failed, and notifies staff. It ignores any other
-// message.
+// message, and a bounce of an unknown mail, without an error.
 func (s *mails) ReportBounce(ctx context.Context, r *propertyv1.ReportBounceRequest) (*propertyv1.ReportBounceResponse, error) {
 	bounce, isBounce := mail.ReadBounce(r.GetMessage())
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (_ *propertyv1.ReportBounceResponse, err error) {

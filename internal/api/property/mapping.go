@@ -22,7 +22,7 @@ type mappings struct {
 	Deps
 }
 
-// ListPartnerSpaces lists the spaces of a PMS with the spaces they are mapped to, or suggestions for them.
+// ListPartnerSpaces lists a page of the spaces of a PMS with the spaces they are mapped to, or suggestions for them.
 func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPartnerSpacesRequest) (*propertyv1.ListPartnerSpacesResponse, error) {
 	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
@@ -117,7 +117,8 @@ func addDorms(view *db.Tx, propertyID string, list []*propertyv1.PartnerSpace) e
 	return err
 }
 
-// SetMapping maps one space of a PMS to a space of the property, and recomputes the access of its stays, or only previews the effect.
+// SetMapping maps one space of a PMS to a space of the property in place of its present mapping, and recomputes the access of its stays. It
+// fails if another space of the PMS is mapped to that space. With validateOnly it only previews the effect.
 func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingRequest) (*propertyv1.SetMappingResponse, error) {
 	return runMapping(ctx, s, mappingCall{
 		integrationID: r.GetIntegrationId(), kind: space.SetOne, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
@@ -130,7 +131,8 @@ func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingReque
 	})
 }
 
-// UnsetMapping removes the mapping of one space of a PMS, and recomputes the access of its stays, or only previews the effect.
+// UnsetMapping removes the mapping of one space of a PMS, and recomputes the access of its stays. It fails if there is no mapping. With
+// validateOnly it only previews the effect.
 func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingRequest) (*propertyv1.UnsetMappingResponse, error) {
 	removed := &propertyv1.Mapping{}
 	return runMapping(ctx, s, mappingCall{
@@ -147,7 +149,8 @@ func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingR
 	})
 }
 
-// BatchSetMappings maps several spaces of a PMS, or removes their mappings, or only previews the effect. All changes succeed or none.
+// BatchSetMappings maps several spaces of a PMS. An entry without a space id removes a mapping, if there is one. All changes succeed or
+// none. With validateOnly it only previews the effect.
 func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
 	if wrong := duplicates(r.GetMappings()); len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
@@ -164,7 +167,7 @@ func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetM
 	})
 }
 
-// ApplySuggestions maps the unmapped spaces of a PMS to the suggested spaces, or only previews the effect.
+// ApplySuggestions maps the unmapped spaces of a PMS to the suggested spaces. With validateOnly it only previews the effect.
 func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.ApplySuggestionsResponse, error) {
 	var list *propertyv1.MappingList
 	return runMapping(ctx, s, mappingCall{
@@ -196,8 +199,8 @@ func (s *mappings) applySuggestions(tx *db.Tx, propertyID string, r *propertyv1.
 	return s.applyMappings(tx, propertyID, r.GetIntegrationId(), desired)
 }
 
-// applyMappings stores the desired mappings. It returns them and the stays that they affect. It first removes the mappings that change, and
-// then adds the new ones, so that one call can swap two spaces.
+// applyMappings stores the desired mappings; one without a space id removes a mapping. It returns those it stored, and the stays that all
+// changes affect. It first removes the mappings that end or swap, so that one call can swap two spaces.
 func (s *mappings) applyMappings(tx *db.Tx, propertyID, integrationID string, desired []*propertyv1.Mapping) (*propertyv1.MappingList, space.AffectedStays, error) {
 	replaced, err := replacedMappings(tx, propertyID, integrationID, desired)
 	if err != nil {
@@ -272,8 +275,8 @@ func duplicates(wanted []*propertyv1.Mapping) []fault.Field {
 	return wrong
 }
 
-// ListConflicts lists the conflicts between the spaces of a PMS and those of the property, each with its possible cures (changes that
-// resolve it).
+// ListConflicts lists a page of the open conflicts between the spaces of a PMS and those of the property, each with its possible cures
+// (changes that resolve it). includeClosed adds closed ones, without cures.
 func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflictsRequest) (*propertyv1.ListConflictsResponse, error) {
 	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {

@@ -227,7 +227,8 @@ func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMapp
 	})
 }
 
-// ApplyCure resolves a mapping conflict by one of the cures that ListConflicts returned, or only previews the effect.
+// ApplyCure resolves a mapping conflict by one of the cures that ListConflicts returned, or only previews the effect. It fails if the
+// conflict does not offer that cure any more.
 func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest) (*propertyv1.ApplyCureResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -30,7 +30,8 @@ type Messages struct {
 // watchBeat is the interval in which a stream reads again without a wake-up, which can be lost between nodes.
 const watchBeat = 20 * time.Second
 
-// ListConversations lists a page of conversations, the latest message first, with the number of unread messages of all guests.
+// ListConversations lists a page of conversations, the latest message first, with the number of unread messages of all guests. With a
+// query, a page can be short or empty although there is a next one.
 func (s *Messages) ListConversations(ctx context.Context, r *propertyv1.ListConversationsRequest) (*propertyv1.ListConversationsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -92,7 +93,8 @@ func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesR
 
 var errErasedGuests = fault.New(fault.NotFound, fault.GuestNotFound, "the data of the guests of this stay were erased on request: no message reaches them")
 
-// SendMessage sends a message to a guest, and marks the earlier messages of the guest as read. It fails if the guests' data were erased.
+// SendMessage sends a message to a guest, and marks the earlier messages of the guest as read. For a reservation that no guest has opened,
+// it stores the main guest. It fails if the guests' data were erased.
 func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageRequest) (*propertyv1.SendMessageResponse, error) {
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.SendMessageResponse, error) {
 		k, err := conversationOf(ctx, tx, r.GetGuestId(), func(propertyID string) error {
@@ -119,7 +121,7 @@ func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageReq
 	})
 }
 
-// ReadMessages marks messages of a guest as read by the property, up to a number, and resolves the notice about them.
+// ReadMessages marks messages of a guest as read by the property, up to the message with a number, and resolves the notice about them.
 func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesRequest) (*propertyv1.ReadMessagesResponse, error) {
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.ReadMessagesResponse, error) {
 		k, err := conversationOf(ctx, tx, r.GetGuestId(), nil)
@@ -232,7 +234,8 @@ func (w *conversationStream) send(view *db.Tx, c conversation.Summary) error {
 }
 
 // conversationOf returns the conversation with a guest of the caller's property. named is the id of a guest, or of a reservation, which
-// means its main guest. If no guest has opened the stay yet, create stores the main guest; if create is nil, the key has no guest.
+// means its main guest. create, which can be nil, stores the main guest if no guest has opened the stay yet. If none is stored then, also
+// after an erasure, the key has no guest.
 func conversationOf(ctx context.Context, tx *db.Tx, named string, create func(propertyID string) error) (conversation.Key, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -70,7 +70,7 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 	return &propertyv1.ListNoticesResponse{Data: list}, nil
 }
 
-// MarkNoticesRead marks notices as read: those with the ids of the request, or all.
+// MarkNoticesRead marks notices as read: those with the ids of the request, or all. A request with both or neither is an error.
 func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNoticesReadRequest) (*propertyv1.MarkNoticesReadResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.MarkNoticesReadResponse, error) {
 		if r.GetAll() == (len(r.GetIds()) > 0) {

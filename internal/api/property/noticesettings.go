@@ -29,7 +29,7 @@ func (s *notices) hiddenKinds(ctx context.Context, propertyID string) ([]string,
 	return notice.KindsOf(choice.Hidden), err
 }
 
-// GetNoticeSettings returns which notices the caller gets.
+// GetNoticeSettings returns which notices the caller gets. For a token it returns the defaults.
 func (s *notices) GetNoticeSettings(ctx context.Context, _ *propertyv1.GetNoticeSettingsRequest) (*propertyv1.GetNoticeSettingsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -44,7 +44,7 @@ func (s *notices) GetNoticeSettings(ctx context.Context, _ *propertyv1.GetNotice
 	return &propertyv1.GetNoticeSettingsResponse{Data: noticeSettings(choice)}, nil
 }
 
-// UpdateNoticeSettings replaces the caller's choice of notices. It fails for a token, which has none.
+// UpdateNoticeSettings replaces the caller's choice of notices. It fails for a token.
 func (s *notices) UpdateNoticeSettings(ctx context.Context, r *propertyv1.UpdateNoticeSettingsRequest) (*propertyv1.UpdateNoticeSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateNoticeSettingsResponse, error) {
 		m := r.GetSettings()

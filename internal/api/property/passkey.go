@@ -48,7 +48,7 @@ func (s *Passkeys) BeginPasskeyRegistration(ctx context.Context, _ *propertyv1.B
 }
 
 // FinishPasskeyRegistration stores the new passkey. The answer has a session that replaces the caller's, and recovery codes if the person
-// has none.
+// had none.
 func (s *Passkeys) FinishPasskeyRegistration(ctx context.Context, r *propertyv1.FinishPasskeyRegistrationRequest) (*propertyv1.FinishPasskeyRegistrationResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Passkeys) BeginPasskeySignIn(ctx context.Context, _ *propertyv1.BeginPa
 	return &propertyv1.BeginPasskeySignInResponse{Data: ceremonyMessage(c)}, nil
 }
 
-// FinishPasskeySignIn checks the passkey and opens a session.
+// FinishPasskeySignIn checks the passkey and opens a session. A passkey counts as both factors.
 func (s *Passkeys) FinishPasskeySignIn(ctx context.Context, r *propertyv1.FinishPasskeySignInRequest) (*propertyv1.FinishPasskeySignInResponse, error) {
 	made, err := s.Staff.PasskeySignIn(ctx, staff.Answer{State: r.GetState(), Credential: r.GetCredential()}, r.GetDevice(), chain.From(ctx).Trace())
 	if err != nil {

@@ -23,8 +23,7 @@ type People struct {
 	Mail func(tx *db.Tx, i staff.Invitation, language string) (bool, error)
 }
 
-// peopleCaller returns the caller of a call that manages the people of a property. A token counts as an owner, because these calls refuse
-// other tokens.
+// peopleCaller returns the caller of a call that manages people. A token counts as an owner, because these calls refuse other tokens.
 func peopleCaller(ctx context.Context) staff.Caller {
 	a, _ := actor.From(ctx)
 	by := staff.Caller{PersonID: a.PersonID, Role: staff.Owner, Author: a.Author()}
@@ -60,7 +59,7 @@ func (s *People) ListPeople(ctx context.Context, _ *propertyv1.ListPeopleRequest
 }
 
 // InvitePerson invites a person to the property with a role. The answer has the link, and whether it was mailed. Repeating the caller's own
-// invitation returns the same link and mails nothing.
+// invitation returns the same link and mails nothing; an open one by another caller or with another role gets a new link.
 func (s *People) InvitePerson(ctx context.Context, r *propertyv1.InvitePersonRequest) (*propertyv1.InvitePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.InvitePersonResponse, error) {
 		i, isNew, err := staff.Invite(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetEmail(), staff.Role(r.GetRole()))

@@ -29,8 +29,8 @@ func (s *properties) GetProperty(ctx context.Context, _ *propertyv1.GetPropertyR
 	return &propertyv1.GetPropertyResponse{Data: Message(row)}, nil
 }
 
-// UpdateProperty changes the settings that the request has: see ChangeSettings. It refuses an outdated etag. To turn accessStepUp off, a
-// person must prove again who they are.
+// UpdateProperty changes the settings that the request has, and recomputes the access of all stays. It refuses an outdated etag; without
+// one it overwrites. To turn accessStepUp off, a person must prove again who they are.
 func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePropertyRequest) (*propertyv1.UpdatePropertyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdatePropertyResponse, error) {
 		settings, err := Settings(ctx, r.GetSettings(), property.Settings.Fit)
@@ -54,7 +54,7 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 	})
 }
 
-// stepUp refuses a signed-in person who must prove again who they are before a setting takes protection away.
+// stepUp returns an error if a signed-in person must prove again who they are before a setting takes protection away. A token passes.
 func stepUp(ctx context.Context, tx *db.Tx) error {
 	if by, _ := actor.From(ctx); by.PersonID != "" {
 		return staff.StepUp(by, staff.ManageSettings, tx.Now())
@@ -62,8 +62,8 @@ func stepUp(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// ChangeSettings changes a property's settings and recomputes the access of its reservations. If the time zone or the check-in or check-out
-// time changes, it also enqueues a job that recomputes the times of stays.
+// ChangeSettings changes a property's settings and recomputes the access of its reservations. If settings has a time zone, check-in or
+// check-out time, it also enqueues a job that recomputes the times of stays.
 func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings property.Settings) (*propertyv1.Property, error) {
 	row, err := property.Update(tx, propertyID, settings)
 	if err != nil {

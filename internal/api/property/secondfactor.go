@@ -19,7 +19,8 @@ func (s *Sessions) FinishSignIn(ctx context.Context, r *propertyv1.FinishSignInR
 	return &propertyv1.FinishSignInResponse{Data: sessionToken(made)}, nil
 }
 
-// BeginTOTP creates the secret for an authenticator app. The app is not required before ConfirmTOTP.
+// BeginTOTP creates the secret for an authenticator app, in place of an unconfirmed one. The app is not required before ConfirmTOTP. It
+// fails if an app is in use.
 func (s *Sessions) BeginTOTP(ctx context.Context, _ *propertyv1.BeginTOTPRequest) (*propertyv1.BeginTOTPResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

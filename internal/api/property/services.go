@@ -57,7 +57,7 @@ type Deps struct {
 	Here lock.Node
 	// Act sends a stored unlock command to the bridge and waits for the outcome until the command's deadline.
 	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
-	// Unsent counts an unlock command that was refused because its bridge cannot be reached.
+	// Unsent gets the error with which an unlock command was refused before it was stored. It counts those whose bridge cannot be reached.
 	Unsent func(error)
 	// OpenWithin limits the time between the call and the opening of the door; 0 means lock.MaxDeadline.
 	OpenWithin time.Duration
@@ -142,7 +142,8 @@ func callerProperty(ctx context.Context) (string, error) {
 	return a.PropertyID, nil
 }
 
-// writeAsStaff runs a change of the caller's property in one transaction, as [idem.Write] does. It refuses callers other than staff.
+// writeAsStaff runs a change of the caller's property in one transaction, which also adds the call to the audit log and stores the answer
+// for repeated calls with the same Idempotency-Key. It refuses callers other than staff.
 func writeAsStaff[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx, propertyID string) (R, error)) (R, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -161,7 +162,7 @@ const defaultPage = 50
 // maxPageNumber bounds page numbers in page tokens.
 const maxPageNumber = 1_000_000
 
-// callerPage returns the caller's property and the page that a list request asks for.
+// callerPage returns the caller's property and the page that a list request asks for. It refuses callers other than staff.
 func callerPage(ctx context.Context, r interface {
 	GetPageSize() int32
 	GetPageToken() string
@@ -173,7 +174,7 @@ func callerPage(ctx context.Context, r interface {
 	return propertyID, p, err
 }
 
-// readPage parses a page size and a page token, which is a page number.
+// readPage parses a page size, of which 0 means defaultPage, and a page token, which is a page number up to maxPageNumber.
 func readPage(size int32, token string) (space.Page, error) {
 	p := space.Page{Limit: int(size)}
 	if p.Limit == 0 {
@@ -219,7 +220,8 @@ func CheckOptionalName(field, name string) error {
 	return RequireName(field, name)
 }
 
-// PrefixFields prefixes the field paths of an error: the domain's "name" becomes "settings.name" in the request.
+// PrefixFields prefixes the field paths of an error: the domain's "name" becomes "settings.name" in the request. It returns an error
+// without fields unchanged.
 func PrefixFields(prefix string, err error) error {
 	f, ok := fault.Of(err)
 	if !ok || len(f.Fields) == 0 {

@@ -94,7 +94,7 @@ func (s *Sessions) ListSessions(ctx context.Context, _ *propertyv1.ListSessionsR
 	return &propertyv1.ListSessionsResponse{Data: out}, nil
 }
 
-// EndSession ends one session of the signed-in person, on any device.
+// EndSession ends one session of the signed-in person, on any device. It fails if the person has no such session.
 func (s *Sessions) EndSession(ctx context.Context, r *propertyv1.EndSessionRequest) (*propertyv1.EndSessionResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -119,8 +119,8 @@ func (s *Sessions) SignOutEverywhere(ctx context.Context, _ *propertyv1.SignOutE
 	})
 }
 
-// ChangePassword replaces the password of the signed-in person, or sets the first one, and ends all sessions. The answer has a new session
-// for the caller's device.
+// ChangePassword replaces the password of the signed-in person, who gives the present one, or sets the first one. It ends all sessions. The
+// answer has a new session for the caller's device.
 func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePasswordRequest) (*propertyv1.ChangePasswordResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -141,8 +141,7 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 	})
 }
 
-// record adds the call to the audit logs of the properties where the person who works, at most 50. It is for calls that change the person's
-// account.
+// record adds a call that changes the person's account to the audit logs of the properties where the person works, at most 50.
 func (s *Sessions) record(ctx context.Context, tx *db.Tx, who actor.Actor) error {
 	return staff.Record(tx, s.Keys, who.PersonID, chain.From(ctx).Trace(), audit.Done)
 }

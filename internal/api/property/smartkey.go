@@ -55,7 +55,8 @@ func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSm
 	return answer, nil
 }
 
-// RevokeSmartKeyPhone revokes the SmartKey of a phone, such as a lost one. Doors refuse it once their bridges have the next status list.
+// RevokeSmartKeyPhone revokes the SmartKey of a phone, such as a lost one. Doors refuse it once their bridges have the next status list. It
+// does nothing if the phone is revoked.
 func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.RevokeSmartKeyPhoneRequest) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeSmartKeyPhoneResponse, error) {
 		p, err := mobilekey.Revoke(tx, s.Keys, propertyID, r.GetId())
@@ -75,7 +76,7 @@ func (s *smartKeys) RestartDoor(ctx context.Context, r *propertyv1.RestartDoorRe
 	})
 }
 
-// SetDoorListAge sets how old a door's status list (of revoked SmartKeys) can be before the door refuses SmartKeys.
+// SetDoorListAge sets how old a door's status list (of revoked SmartKeys) can be before the door refuses SmartKeys; 0 means the default.
 func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorListAgeRequest) (*propertyv1.SetDoorListAgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetDoorListAgeResponse, error) {
 		err := mobilekey.SetListAge(tx, s.Keys, propertyID, r.GetLockId(), time.Duration(r.GetMaxAgeMinutes())*time.Minute)

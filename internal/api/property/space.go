@@ -166,7 +166,8 @@ func parentErrors(n *propertyv1.NewSpace) []fault.Field {
 	return wrong
 }
 
-// UpdateSpace changes the fields of a space that the request has, and recomputes the access of its stays. It refuses an outdated etag.
+// UpdateSpace changes the fields of a space that the request has, and recomputes the access of its stays. It refuses an outdated etag;
+// without one it overwrites.
 func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceRequest) (*propertyv1.UpdateSpaceResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateSpaceResponse, error) {
 		stored, err := space.Get(tx, propertyID, r.GetId())
@@ -190,7 +191,8 @@ func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceReque
 	})
 }
 
-// DeleteSpace deletes a space without beds, lock and mapping, and recomputes the access of its stays, or only previews the effect.
+// DeleteSpace deletes a space and recomputes the access of its stays, or only previews the effect. It fails if the space has beds, a lock
+// or a mapping, or is the only one of a gate.
 func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceRequest) (*propertyv1.DeleteSpaceResponse, error) {
 	if r.GetValidateOnly() {
 		return previewed(ctx, s.Deps, func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {

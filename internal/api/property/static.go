@@ -9,7 +9,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Static returns validation that needs no stored data: see [chain.Config.Static].
+// Static returns the validation of requests that needs no stored data but that proto rules cannot express, by full method name: see
+// [chain.Config.Static].
 func Static() map[string]func(proto.Message) []fault.Field {
 	return map[string]func(proto.Message) []fault.Field{
 		propertyv1.SpaceService_CreateSpace_FullMethodName: func(m proto.Message) []fault.Field {

@@ -42,8 +42,8 @@ func stayAccess(reservationID string, p access.Plan) *propertyv1.StayAccess {
 	return out
 }
 
-// RevealPin returns the PINs of a stay, and records that the caller read them. It fails if there are none. A repeated call with the same
-// Idempotency-Key decrypts them again: see renderStayPIN.
+// RevealPin returns the PINs of a stay, and records that the caller read them. It fails if there are none. The stored answer for the
+// Idempotency-Key has no PINs: a repeated call decrypts them again.
 func (s *reservations) RevealPin(ctx context.Context, r *propertyv1.RevealPinRequest) (*propertyv1.RevealPinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealPinResponse, error) {
 		if err := RequireName("reason", r.GetReason()); err != nil {
@@ -53,7 +53,7 @@ func (s *reservations) RevealPin(ctx context.Context, r *propertyv1.RevealPinReq
 	})
 }
 
-// revealPIN decrypts the PINs of a stay, and records who read them.
+// revealPIN decrypts the PINs of a stay, and records who read them. It fails if there are none.
 func (s *reservations) revealPIN(tx *db.Tx, propertyID, reservationID string) (*propertyv1.RevealPinResponse, error) {
 	row, err := reservation.Get(tx, reservation.Scope{PropertyID: propertyID}, reservationID)
 	if err != nil {
@@ -73,7 +73,8 @@ func (s *reservations) revealPIN(tx *db.Tx, propertyID, reservationID string) (*
 	return &propertyv1.RevealPinResponse{Data: out}, appendStaffEvent(tx, row, event.PINRead)
 }
 
-// renderStayPIN is the idem.Renderer of RevealPin: it adds the PINs to a repeated answer, and records that they were shown again.
+// renderStayPIN is the idem.Renderer of RevealPin: it adds the PINs to a repeated answer, and records that they were shown again. It fails
+// if there are none now.
 func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) error {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -89,7 +90,8 @@ func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) 
 	})
 }
 
-// ReplacePin gives a stay a new PIN in place of its current one, and records that as an event. It fails if no door has a code.
+// ReplacePin gives a stay a new PIN in place of its current one, and records that as an event. PINs of gates stay. It fails if no door has
+// a code.
 func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinRequest) (*propertyv1.ReplacePinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReplacePinResponse, error) {
 		if err := RequireName("reason", r.GetReason()); err != nil {

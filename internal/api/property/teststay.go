@@ -68,7 +68,7 @@ func (s *testStays) StartTestStay(ctx context.Context, r *propertyv1.StartTestSt
 	})
 }
 
-// CheckInTestStay sets the test stay to started, as a PMS does at check-in.
+// CheckInTestStay sets the test stay to started, as a PMS does at check-in. It fails if there is none.
 func (s *testStays) CheckInTestStay(ctx context.Context, _ *propertyv1.CheckInTestStayRequest) (*propertyv1.CheckInTestStayResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CheckInTestStayResponse, error) {
 		m, err := s.setState(tx, propertyID, access.Started)
@@ -76,7 +76,7 @@ func (s *testStays) CheckInTestStay(ctx context.Context, _ *propertyv1.CheckInTe
 	})
 }
 
-// EndTestStay ends the test stay.
+// EndTestStay ends the test stay. It fails if there is none.
 func (s *testStays) EndTestStay(ctx context.Context, _ *propertyv1.EndTestStayRequest) (*propertyv1.EndTestStayResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.EndTestStayResponse, error) {
 		m, err := s.setState(tx, propertyID, access.Processed)

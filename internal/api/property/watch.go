@@ -34,8 +34,8 @@ var listMethods = map[watch.Topic]string{
 	watch.Kiosks:       propertyv1.KioskService_ListKiosks_FullMethodName,
 }
 
-// Watch streams the ids of what changes at the caller's property, by topic. It sends a message after each change, and at least every
-// watchBeat.
+// Watch streams the ids of what changes at the caller's property, by topic, since the resume token if the request has one. It sends a
+// message after changes, at most one in watchPause, and at least every watchBeat.
 func (s *Events) Watch(r *propertyv1.WatchRequest, stream grpc.ServerStreamingServer[propertyv1.WatchResponse]) error {
 	ctx := stream.Context()
 	propertyID, err := callerProperty(ctx)

@@ -71,7 +71,7 @@ func (*requestBody) Read([]byte) (int, error) { return 0, io.EOF }
 func (*requestBody) Close() error             { return nil }
 
 // decode reads the body of the HTTP request into v, a message or a pointer to one. It stores what is wrong with the body in the report. It
-// refuses the call if no memory is free for the body: see [chain.Call.Reserve].
+// refuses the call if no memory is free for the body: see [chain.Call.Reserve]. For a refused call it does nothing.
 func (s *requestBody) decode(v any) {
 	report, call := &s.exchange.report, s.exchange.call
 	if call == nil || call.Refused() {
@@ -120,8 +120,7 @@ func (s *requestBody) readAll() ([]byte, *fault.Fault) {
 	return buf.Bytes(), nil
 }
 
-// discardTooLarge reads the rest of a body up to a limit, so that the sender receives the answer, and returns the fault for a body that is
-// too large.
+// discardTooLarge reads the rest of a body up to a limit, so that the sender receives the answer, and returns the fault.
 func (s *requestBody) discardTooLarge() *fault.Fault {
 	_, err := io.Copy(io.Discard, io.LimitReader(s.exchange.request.Body, chain.MaxDiscard))
 	s.exchange.bodyTimedOut = errors.Is(err, os.ErrDeadlineExceeded)

@@ -14,8 +14,7 @@ import (
 	"latchkey.dev/internal/api/jsonpb"
 )
 
-// conn is the connection that the gateway's generated code calls. It fills in what the generated code does not read: query parameters and
-// field masks.
+// conn is the connection that the gateway's generated code calls. It adds query parameters and field masks, which that code does not read.
 type conn struct {
 	in     *inproc.Conn
 	routes map[string]*binding

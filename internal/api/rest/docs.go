@@ -17,15 +17,15 @@ import (
 // Docs serves the documentation: /docs, /docs.css, /guide, /openapi.yaml and the paths below them.
 type Docs struct{ served map[string]servedFile }
 
-// servedFile is one file of the documentation. read is called at each request: the files are part of the program, and copies would stay in
-// memory.
+// servedFile is one file of the documentation. read is called at each request, so that no copy stays in memory.
 type servedFile struct {
 	read            func() ([]byte, error)
 	mediaType, etag string
 }
 
-// NewDocs returns the handler of the files in site. Their URL paths are their names without .gz; pages have no suffix .html either. Guides
-// also have a path with the suffix .md, because guides link to each other that way. It also serves the proto files of the API.
+// NewDocs returns the handler of the HTML, YAML, CSS and PNG files in site. Their URL paths are their names without .gz; pages have no
+// suffix .html either. Guides also have a path with the suffix .md, because guides link to each other that way. It also serves the proto
+// files of the API.
 func NewDocs(site fs.FS) (*Docs, error) {
 	d := &Docs{served: map[string]servedFile{}}
 	err := fs.WalkDir(site, ".", func(name string, e fs.DirEntry, err error) error {
@@ -94,6 +94,7 @@ func (d *Docs) Paths() []string {
 	return paths
 }
 
+// ServeHTTP serves the file at a path of [Docs.Paths]. It panics for any other path.
 func (d *Docs) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	f, h := d.served[r.URL.Path], w.Header()
 	h["X-Content-Type-Options"] = noSniff

@@ -20,7 +20,8 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// handleError is the gateway's error handler. It answers a failed call with its error.
+// handleError is the gateway's error handler. It answers a failed call with its error. An error of the gateway itself becomes a field error
+// of the path, or is logged and becomes an internal error.
 func (h *Handler) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 	x := exchangeOf(ctx)
 	if st, ok := status.FromError(err); ok {

@@ -31,7 +31,7 @@ type Config struct {
 	Register func(ctx context.Context, mux *runtime.ServeMux, conn grpc.ClientConnInterface) error
 }
 
-// Handler serves the REST routes of the registered services. For any other path it answers routeNotFound.
+// Handler serves the REST routes of the registered services. For any other path it answers routeNotFound, or with a page to browsers.
 type Handler struct {
 	log    *slog.Logger
 	mux    *runtime.ServeMux

@@ -117,7 +117,7 @@ func httpPattern(rule *annotations.HttpRule) (verb, template string) {
 	return "", ""
 }
 
-// matches reports whether a URL path matches this route.
+// matches reports whether a URL path matches this route, whatever the HTTP method.
 func (rt *route) matches(path string) bool {
 	path, ok := strings.CutPrefix(path, "/")
 	if rt.suffix != "" {
@@ -137,7 +137,7 @@ func (rt *route) matches(path string) bool {
 	return true
 }
 
-// allowedMethods returns the HTTP methods that a path supports; none for an unknown path.
+// allowedMethods returns the HTTP methods that a path supports, with HEAD for GET, and OPTIONS; none for an unknown path.
 func (h *Handler) allowedMethods(path string) []string {
 	var verbs []string
 	for _, rt := range h.routes {

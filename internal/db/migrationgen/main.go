@@ -110,8 +110,7 @@ func existing(dir string) (*atlas.MemDir, error) {
 	return mem, atlas.WriteSumFile(mem, sum)
 }
 
-// difference returns the statements that turn the schema of the migrations in dir into ent's schema. open opens an empty database of the
-// engine.
+// difference returns the statements that turn the schema of the migrations in dir into ent's. open opens an empty database of the engine.
 func difference(ctx context.Context, engine string, open func() (*sql.DB, error), dir *atlas.MemDir) ([]byte, error) {
 	pool, err := open()
 	if err != nil {

@@ -64,7 +64,7 @@ type API struct {
 // maxAnswerSize is the size in bytes up to which a test reads an HTTP answer.
 const maxAnswerSize = 16 << 20
 
-// Dial connects clients to a server. They are closed when the test ends.
+// Dial returns clients of a server, which connect at the first call. They are closed when the test ends.
 func Dial(t testing.TB, httpAddr, grpcAddr, socket string) *API {
 	t.Helper()
 	options := []grpc.DialOption{grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithUnaryInterceptor(withTimeout), grpc.WithConnectParams(reconnect)}
@@ -204,7 +204,7 @@ func (a *API) HTTPCall(ctx context.Context, c Caller, verb, path, contentType st
 	return o, err
 }
 
-// Do calls a REST route. content is nil, a raw body as []byte or string, or a value to encode as JSON.
+// Do calls a REST route. content is nil, a raw body as []byte or string, or a value to encode as JSON. The outcome has no Reply: see Data.
 func (a *API) Do(ctx context.Context, c Caller, verb, path string, content any) (Outcome, error) {
 	raw, err := encodeBody(content)
 	if err != nil {

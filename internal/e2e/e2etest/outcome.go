@@ -29,7 +29,7 @@ type Outcome struct {
 	Fields    map[string]string // Fields maps the path of each invalid field to its reason
 	RequestID string
 	Reply     proto.Message // Reply is nil if the call failed
-	Raw       []byte        // Raw is the body of a REST or Connect answer
+	Raw       []byte        // Raw is the body of a REST or Connect answer, or the encoded reply to CallRaw
 }
 
 // OK reports whether the call succeeded.
@@ -50,7 +50,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("%s %d %s %v %s", o.Code, o.HTTP, o.Reason, o.Fields, o.Message)
 }
 
-// Data returns the "data" object of a REST answer.
+// Data returns the "data" object of a REST answer, or nil if there is none.
 func (o Outcome) Data() map[string]any {
 	var b struct {
 		Data map[string]any `json:"data"`

@@ -19,7 +19,7 @@ import (
 // Scopes are all scopes that an integration can have.
 var Scopes = []string{"reservations:write", "reservations:read", "pins:read", "guests:read", "endpoints:write", "webhooks:write"}
 
-// ConnectApp connects another partner app to the property and returns the app as a caller. Without scopes, the app gets all scopes.
+// ConnectApp creates another partner app, connects it to the property and returns it as a caller. Without scopes, the app gets all scopes.
 func ConnectApp(t testing.TB, w *World, name string, scopes ...string) Caller {
 	t.Helper()
 	app, err := adminv1.NewAppServiceClient(w.Socket).CreateApp(t.Context(), &adminv1.CreateAppRequest{Name: name})
@@ -36,7 +36,8 @@ func ConnectApp(t testing.TB, w *World, name string, scopes ...string) Caller {
 	return Caller{Name: name, Headers: map[string]string{"client-token": app.GetClientToken(), "access-token": i.GetAccessToken()}}
 }
 
-// PushReservation sends a reservation as the sandbox's PMS. It adds defaults for required fields that are missing in fields.
+// PushReservation sends a reservation as the sandbox's PMS. It adds defaults for required fields that are missing in fields. The test fails
+// if the server refuses the reservation.
 func PushReservation(t testing.TB, w *World, pmsID string, fields map[string]any) sandbox.Answer {
 	t.Helper()
 	all := map[string]any{
@@ -84,8 +85,7 @@ var timestampPattern = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 // MaskTimes replaces all timestamps in an answer by a fixed text, so that answers can be compared.
 func MaskTimes(raw []byte) []byte { return timestampPattern.ReplaceAll(raw, []byte(`"TIME"`)) }
 
-// PartnerView returns everything that a partner can read of the property, as text without timestamps, so that a test can compare two
-// views.
+// PartnerView returns everything that a partner can read of the property, as text without timestamps, so that a test can compare two views.
 func PartnerView(t testing.TB, w *World) string {
 	t.Helper()
 	var out strings.Builder

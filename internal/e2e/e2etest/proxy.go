@@ -74,7 +74,8 @@ func (p *Proxy) SetTarget(service string) (string, error) {
 	return p.listener.Addr().String(), nil
 }
 
-// Cut applies the first cut to the present connection, and each further cut to the next new connection.
+// Cut applies the first cut to the present connection, counting records from now, and each further cut to the next new connection. It
+// replaces the cuts of an earlier call.
 func (p *Proxy) Cut(cuts ...Cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

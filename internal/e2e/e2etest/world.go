@@ -62,7 +62,7 @@ func Open(t testing.TB, options ...Option) *World {
 	return &World{World: w, API: Dial(t, w.Server.HTTPAddr(), w.Server.GRPCAddr(), w.Server.SocketPath()), t: t, dir: dir}
 }
 
-// OpenProperty creates another property on the same server.
+// OpenProperty creates another property on the same server, with a World of its own.
 func (w *World) OpenProperty() *World {
 	w.t.Helper()
 	dir := w.t.TempDir()

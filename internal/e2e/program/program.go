@@ -45,7 +45,7 @@ var built atomic.Pointer[string]
 // processes holds each *Process that New returned. Main kills them if the tests are interrupted.
 var processes sync.Map
 
-// Main implements TestMain for packages that run programs: it runs the tests, and removes the compiled programs. If the tests are
+// Main implements TestMain for packages that run programs: it runs the tests, removes the compiled programs and exits. If the tests are
 // interrupted, it first kills the running processes.
 func Main(m interface{ Run() int }) {
 	interrupted := make(chan os.Signal, 1)
@@ -131,7 +131,7 @@ func (p *Process) Tail() string {
 	return string(raw[max(0, len(raw)-4000):])
 }
 
-// Start runs the program and waits until it is ready.
+// Start runs the program and waits until it is ready, at most for Patience. If the program ends before, the error has the end of its log.
 func (p *Process) Start(ctx context.Context) error {
 	dir, err := build()
 	if err != nil {
@@ -181,7 +181,7 @@ func (p *Process) exit() error {
 // Kill ends the program as a power cut does, and waits for its end.
 func (p *Process) Kill() { _ = p.signal(syscall.SIGKILL) }
 
-// Stop sends SIGTERM to the program. It returns an error if the program does not exit successfully.
+// Stop sends SIGTERM to the program and waits for its end, without a limit. It returns an error if the program does not exit successfully.
 func (p *Process) Stop() error {
 	if err := p.signal(syscall.SIGTERM); err != nil {
 		return fmt.Errorf("%s did not end well: %w\n%s", p.name, err, p.Tail())
@@ -225,7 +225,7 @@ func Run(ctx context.Context, env []string, name string, args ...string) error {
 // errGaveUp ends a wait early, because the program has ended and the condition can no longer hold.
 var errGaveUp = errors.New("ended by itself")
 
-// Await polls until holds returns true, at most for Patience. In the error, what completes "waiting until ...".
+// Await polls until holds returns true, at most for Patience, also after an error of holds. what completes "waiting until" in the error.
 func Await(ctx context.Context, what string, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()

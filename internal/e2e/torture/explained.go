@@ -59,7 +59,7 @@ func judgeExplanation(e, before explanation, openings []opening, complete bool) 
 // replacedStepKind is the kind of step for the last change of a booking. A later change replaces the step.
 const replacedStepKind = "bookingChanged"
 
-// missingSteps describes the steps of an earlier explanation that are missing in this one.
+// missingSteps describes the steps of an earlier explanation that are missing in this one. It returns none if this one is truncated.
 func (e explanation) missingSteps(before explanation) (broken []string) {
 	if e.Truncated {
 		return nil
@@ -81,7 +81,8 @@ func (e explanation) missingSteps(before explanation) (broken []string) {
 	return broken
 }
 
-// checkOpenings matches the reported openings one to one with the real ones. It describes openings without a match.
+// checkOpenings matches the reported openings one to one with the real ones. It describes reported openings that no keypad had and, if
+// complete, real openings that must be reported and are not.
 func (e explanation) checkOpenings(all []opening, complete bool) (broken []string) {
 	reported := make([]bool, len(all))
 	for _, s := range e.Steps {

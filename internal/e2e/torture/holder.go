@@ -154,7 +154,7 @@ func (c *code) readStatement(ctx context.Context, w *world) (statement, error) {
 	return out, nil
 }
 
-// reasonOfResult returns the reason that the service reports for the result of a lock operation.
+// reasonOfResult returns the reason for a claim from the result of a lock operation: the result itself, or "" for "ok".
 func reasonOfResult(result string) string {
 	if result == "ok" {
 		return ""

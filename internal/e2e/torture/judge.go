@@ -118,7 +118,7 @@ func brokenStatementRule(s statement) string {
 	return ""
 }
 
-// matchingClaims returns the claims in the statement that concern the lock of the press, or its present and earlier doors.
+// matchingClaims returns the claims that name the lock of the press, or that name no lock and are about its present or an earlier door.
 func (p press) matchingClaims() []claim {
 	var out []claim
 	for _, c := range p.Statement.Claims {

@@ -57,7 +57,7 @@ func (w *world) simulateStaff(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// createCode creates a staff code or a one-time code for random doors. key is the idempotency key.
+// createCode creates a staff code or a one-time code for random doors, unless there are maxCodes codes. key is the idempotency key.
 func (w *world) createCode(key string, rng *rand.Rand) {
 	if len(w.codes.all()) >= maxCodes {
 		return

@@ -22,7 +22,7 @@ const (
 	clockError     = time.Second
 )
 
-// neverSent are the results with which the service promises that a command was not sent and never will be.
+// neverSent are the results with which the service promises that a command did not open the lock and never will.
 var neverSent = []string{"bridgeOffline", "bridgeRevoked", "remoteUnlockUnsupported", "expired", "refused"}
 
 // judgeUnlocks compares the openings of one lock with its unlock commands and describes violations. Each opening needs its own command, and

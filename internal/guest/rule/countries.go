@@ -33,7 +33,7 @@ AG AU BB BD BN BS BW BZ CA CM CY DM FJ GA GD GH GM GY IN JM KE KI KN LC LK LS MT
 RW SB SC SG SL SZ TG TO TT TV TZ UG VC VU WS ZA ZM`)
 
 // isAlien reports whether the British order of 1972 calls a guest an alien: not British, Irish or of the Commonwealth, by either
-// citizenship.
+// citizenship. It returns false as long as the citizenship is not answered.
 func isAlien(a Answers) bool {
 	exempt := func(code string) bool { return code == "GB" || code == "IE" || slices.Contains(commonwealth, code) }
 	return a[Nationality] != "" && !exempt(a[Nationality]) && !exempt(a[OtherNationality])
@@ -42,7 +42,7 @@ func isAlien(a Answers) bool {
 // freeMovement has the member states of the European Union and of the European Economic Area, and Switzerland.
 var freeMovement = strings.Fields(`AT BE BG CH CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK`)
 
-// isThirdCountry reports whether a guest has only citizenships without free movement in the European Union.
+// isThirdCountry reports whether a guest named a citizenship, and has none with free movement in the European Union.
 func isThirdCountry(a Answers) bool {
 	return a[Nationality] != "" && !slices.Contains(freeMovement, a[Nationality]) && !slices.Contains(freeMovement, a[OtherNationality])
 }

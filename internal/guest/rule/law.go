@@ -198,7 +198,8 @@ func byDeparture(when condition, fields ...Field) []requirement {
 	return out
 }
 
-// deciding is like every, for fields whose answers decide what else the law asks. They are not on the official form.
+// deciding is like every, for fields whose answers decide what else the law asks. They are not on the official form. OtherNationality is
+// optional.
 func deciding(when condition, fields ...Field) []requirement {
 	out := every(when, fields...)
 	for i := range out {
@@ -208,7 +209,8 @@ func deciding(when condition, fields ...Field) []requirement {
 	return out
 }
 
-// FormFields returns the fields that the rule puts on an official form, in the order of the form. Some do not concern every guest.
+// FormFields returns the fields that the rule puts on an official form, in the order of the form, and always first and last name. Some do
+// not concern every guest.
 func (r *Rule) FormFields() (fields []Field) {
 	onForm := map[Field]bool{FirstName: true, LastName: true}
 	for _, w := range r.wants {

@@ -222,7 +222,7 @@ func Fields(s Settings, g Guest, p Party) []Ask {
 // answeredInstead reports whether one of two fields is enough, and the guest answered the other one.
 func answeredInstead(w requirement, a Answers) bool { return w.or != "" && a[w.or] != "" }
 
-// Missing returns the required fields without an answer.
+// Missing returns the required fields without an answer. [None] is an answer.
 func Missing(s Settings, g Guest, p Party) []Field {
 	var out []Field
 	for _, a := range Fields(s, g, p) {
@@ -313,8 +313,9 @@ func Signs(r *Rule, g Guest, p Party) bool {
 	return slices.ContainsFunc(law.signs, held.all)
 }
 
-// KeptUntil returns the last day on which the answers are kept for the law, and false if the rule names no time. The day of departure is
-// taken in departure's time zone. If the last month has no such day, its last day counts, so that nothing is kept longer than the law says.
+// KeptUntil returns the last day on which the answers are kept for the law, and false if r, the version in force, names no time. The day of
+// departure is taken in departure's time zone. If the last month has no such day, its last day counts, so that nothing is kept longer than
+// the law says.
 func KeptUntil(r *Rule, departure time.Time) (time.Time, bool) {
 	if r.KeepMonths == 0 {
 		return time.Time{}, false

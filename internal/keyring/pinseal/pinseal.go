@@ -71,8 +71,8 @@ func NewSealer(public []byte) (*Sealer, error) {
 	return &Sealer{encapsulated, codes}, err
 }
 
-// Seal encrypts pin, of at most maxPIN bytes, for the slot at. The result is the encapsulated key, a nonce, and the ciphertext with its
-// tag.
+// Seal encrypts a PIN for a place. It fails if the PIN has more than maxPIN bytes. The result is the encapsulated key, a nonce, and the
+// ciphertext with its tag.
 func (s *Sealer) Seal(at Place, pin string) ([]byte, error) {
 	if len(pin) > maxPIN {
 		return nil, fmt.Errorf("pinseal: a code of %d characters", len(pin))
@@ -90,7 +90,7 @@ type Opener struct {
 
 var errWrongPlace = errors.New("pinseal: not a code for this bridge, lock, slot and generation")
 
-// Open decrypts a result of [Sealer.Seal]. It fails if the PIN was encrypted for another bridge, slot or generation.
+// Open decrypts a result of [Sealer.Seal]. It fails if the PIN was encrypted for another bridge, lock, slot or generation.
 func (o *Opener) Open(at Place, sealed []byte) (string, error) {
 	if len(sealed) < encSize {
 		return "", errWrongPlace

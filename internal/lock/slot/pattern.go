@@ -91,8 +91,8 @@ var (
 	errPatternSize    = fmt.Errorf("the pattern is larger than %d instructions", MaxPatternSize)
 )
 
-// PatternSize returns an upper bound of the size of the compiled pattern, without compiling it. It rejects flags and
-// Unicode classes, because even parsing them is expensive and PINs do not need them.
+// PatternSize returns an upper bound of the size of the compiled pattern, without compiling it. It returns an error for a pattern that is
+// invalid or exceeds a limit of one pattern, and for flags and Unicode classes: even parsing them is expensive, and PINs do not need them.
 func PatternSize(source string) (int, error) {
 	if len(source) > MaxPatternLength {
 		return 0, errPatternLong

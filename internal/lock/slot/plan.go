@@ -52,9 +52,9 @@ func (m *machine) targetOf(s *Slot) target {
 	return t
 }
 
-// setNativeWindow sets in t the window that the lock itself enforces for w, in steps of the lock's granularity. The start is rounded down:
-// the bridge does not set the credential before it may open. The end is rounded down, so that the lock closes in time if the bridge is
-// offline. Before that end, the bridge extends the window by the remaining time.
+// setNativeWindow sets in t the window that the lock itself enforces for w, in steps of the lock's granularity. Both ends are rounded down.
+// An early start does no harm, because the bridge then sets the credential only when w begins. The early end closes the door in time if the
+// bridge is offline. Before it, the bridge extends the window by one step, and removes the credential when w ends.
 func (m *machine) setNativeWindow(t *target, w Window) {
 	t.notBefore, t.notAfter = w.From, w.To
 	g := m.lock.Caps.Granularity
@@ -145,8 +145,8 @@ func (m *machine) observe(s *Slot) Observed {
 	return o
 }
 
-// cleared reports whether a slot whose credential is desired is known to hold no credential of an older generation. A
-// slot of kind Unknown was never written by this bridge.
+// cleared reports whether a slot whose credential is desired is known to hold no credential of an older generation. A slot that this bridge
+// never wrote counts as cleared, unless another bridge may have written it.
 func (m *machine) cleared(s *Slot) bool {
 	if s.Desired.Intent != Present || m.isWriting(s) && m.lock.Op.Generation != s.Desired.Generation {
 		return false

@@ -80,7 +80,8 @@ var production = rules{
 	maxOvertaken:  8,
 }
 
-// retryAfter returns the wait before the next attempt of an operation, after a number of transient errors in a row.
+// retryAfter returns the wait before the next attempt of an operation. attempts is the number of transient errors in a row before the last
+// one.
 func (r rules) retryAfter(kind OpKind, attempts uint8) time.Duration {
 	most := r.maxRetrySet
 	if kind == OpClear {

@@ -27,9 +27,9 @@ type Report struct {
 	Observed Observed
 }
 
-// Assign gives a slot to a grant, or changes what the grant desires there, and sets the next generation. It returns
-// false, and the slot unchanged, if another grant has the slot or the slot holds a foreign credential. With the intent
-// Absent the grant keeps the slot until ApplyReport finds the slot empty.
+// Assign gives a slot to a grant, or changes what the grant desires there, and sets the next generation. It returns false, and the slot
+// unchanged, if another grant has the slot, the slot holds a foreign credential, or d clears a free slot. With the intent Absent the grant
+// keeps the slot until ApplyReport finds the slot empty.
 func Assign(s ServerSlot, grant string, d Desired) (ServerSlot, bool) {
 	return assignWith(s, grant, d, production)
 }
@@ -80,8 +80,8 @@ func markSentWith(s ServerSlot, bridge string, rule rules) (ServerSlot, Desired)
 	return s, d
 }
 
-// ApplyReport applies a report about the desired generation from the bridge's current session, which has the given
-// epoch. It ignores other reports and repeated ones, and then returns false. A proven removal frees the slot.
+// ApplyReport applies a report about the desired generation from the bridge's current session, which has the given epoch. It ignores other
+// reports and repeated ones, and then returns false. A proven removal frees the slot. The result Occupied marks it as foreign.
 func ApplyReport(s ServerSlot, epoch uint64, r Report) (ServerSlot, bool) {
 	return applyReportWith(s, epoch, r, production)
 }
@@ -120,7 +120,7 @@ func provesOlderGone(s ServerSlot, rule rules) bool {
 	return s.Desired.Intent == Present && (s.Observed.Evidence.Confirmed() || s.Observed.Cleared)
 }
 
-// Converged reports whether the lock is known to hold exactly the desired credential.
+// Converged reports whether the lock is known to hold exactly the desired credential, or none if none is desired.
 func (s ServerSlot) Converged() bool { return convergedWith(s, production) }
 
 // convergedWith is [ServerSlot.Converged] with other rules than those of production, for tests.

@@ -58,7 +58,8 @@ const (
 	Removed     Evidence = "removed"     // the removal of the code is proven
 )
 
-// Confirmed reports whether the evidence comes from the lock itself.
+// Confirmed reports whether the lock acknowledged the credential or its removal, or a reading showed it: Accepted or Verified. It returns
+// false for Used, which no bridge reports.
 func (e Evidence) Confirmed() bool { return e == Accepted || e == Verified }
 
 // Desired is the desired state of a slot. Generation grows with every change and is never reused, even after the slot
@@ -120,7 +121,7 @@ type Observed struct {
 // isGone reports whether the lock has confirmed that the slot holds no Latchkey credential.
 func (o Observed) isGone() bool { return !o.Present && o.Evidence.Confirmed() }
 
-// equalIgnoringTime reports whether two observations differ only in time. Such a repeated observation is not
+// equalIgnoringTime reports whether two observations differ at most in the time and the text of Rule. Such a repeated observation is not
 // reported.
 func (o Observed) equalIgnoringTime(p Observed) bool {
 	return o.Generation == p.Generation && o.Present == p.Present && o.Evidence == p.Evidence && o.Result == p.Result &&

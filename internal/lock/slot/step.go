@@ -90,10 +90,10 @@ func (m *machine) requestRead() {
 	}
 }
 
-// changedAtLock handles a report that a slot was changed at the lock itself. If the lock shows PINs, the slot is read.
-// Otherwise its content becomes uncertain, drift is reported and the code is set again, the first time soon, then with
-// backoff, because the lock may report the bridge's own writes as changes. A lock that shows only whether a slot is
-// used is also read; after maxMaskedChanges reports its content stays certain.
+// changedAtLock handles a report that a slot was changed at the lock itself. A lock that can be read is read. If readings do not show PINs,
+// the content of the slot also becomes uncertain and drift is reported: the code is set again, the first time at once, then with backoff,
+// because the lock may report the bridge's own writes as changes. At a lock whose readings show only whether a slot is used, this ends
+// after maxMaskedChanges reports.
 func (m *machine) changedAtLock() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
@@ -166,8 +166,8 @@ func EndUsedCodes(l Lock, used []string) Lock {
 	return m.lock
 }
 
-// restart handles the start of the bridge. It keeps the record but trusts no time of the previous run: an operation
-// that was in flight may take effect until a full lifetime from now.
+// restart handles the start of the bridge. It keeps the record but trusts no time of the previous run: an operation that was in flight may
+// take effect until a full lifetime from now. The content of a slot with an interrupted write becomes uncertain.
 func (m *machine) restart() {
 	for i := range m.lock.Slots {
 		s := &m.lock.Slots[i]

@@ -83,7 +83,8 @@ func (k provenCodes) firstProvenByUse(h Event) bool {
 	return false
 }
 
-// withoutRepeats removes steps with equal text and time, except openings, which may really occur twice.
+// withoutRepeats removes each step with the door, text and time of an earlier one, except openings, which may really occur twice. It
+// changes the slice.
 func withoutRepeats(steps []Step) []Step {
 	type words struct {
 		at         time.Time
@@ -135,7 +136,8 @@ func (all periods) overlap(h Event, end time.Time) bool {
 	return all[lockAtDoor{h.LockID, h.DoorID}].overlaps(h.At, end) || all[lockAtDoor{"", h.DoorID}].overlaps(h.At, end)
 }
 
-// add applies the next event in stored order, and reports whether it put a code of the stay on a door that had none.
+// add applies the next event in stored order, and reports whether it is the first about a code of the stay on this lock at this door, or
+// puts one there again after a removal.
 func (all periods) add(h Event) (begins bool) {
 	for at, s := range all {
 		over := h.endsStay() || h.isPlan() && !slices.Contains(h.Expected, at.doorID) || h.isOfCode() && !h.FormerLock && h.DoorID == at.doorID

@@ -146,9 +146,9 @@ func Explain(f Facts) Explanation {
 	return e
 }
 
-// truncate drops the oldest steps beyond MaxSteps, and sets CompleteAfter. missingUntil is the time of the last event
-// that was not loaded. Steps before it stay although others are missing between them, because many loaded events of
-// one kind, such as wrong PINs, must not hide the few others.
+// truncate drops the oldest steps beyond MaxSteps, with all steps at the time of the last one that it drops, and sets CompleteAfter.
+// missingUntil is the time of the last event that was not loaded. Steps before it stay although others are missing between them, because
+// many loaded events of one kind, such as wrong PINs, must not hide the few others.
 func (e *Explanation) truncate(missingUntil time.Time) {
 	e.CompleteAfter = missingUntil
 	if n := len(e.Steps) - MaxSteps; n > 0 {
@@ -183,7 +183,7 @@ func (f Facts) steps() []Step {
 	return withoutRepeats(out)
 }
 
-// isComplete reports whether all events of the stay were loaded.
+// isComplete reports whether all events of the stay were loaded, and none was deleted before.
 func (f Facts) isComplete() bool { return !f.More && f.Since.IsZero() }
 
 // stepBuilder converts events to steps in stored order. The steps of an event depend only on earlier stored events,

@@ -154,7 +154,8 @@ func (l *loader) doors() error {
 	return nil
 }
 
-// stay loads the latest events whose subject is the reservation, at most maxEvents of each of its two subjects.
+// stay loads the latest events whose subject is the reservation, at most maxEvents of the subject for partners and as many of the internal
+// one.
 func (l *loader) stay() error {
 	for _, subject := range []string{l.row.ID, event.InternalSubject(l.row.ID)} {
 		err := l.loadLatest(maxEvents, entevent.BySubjectSequence(sql.OrderDesc()), entevent.Subject(subject))
@@ -226,8 +227,8 @@ func (l *loader) sequenceOfFirst(subject string, order entevent.OrderOption) (in
 	return e.SubjectSequence, nil
 }
 
-// plannedDoors returns the ids of the doors that a stay may open by the access plan in an event, or nil if the event
-// has no plan.
+// plannedDoors returns the ids of the doors in the access plan in an event, without those whose code is removed. It returns nil if the
+// event has no plan.
 func plannedDoors(e *ent.Event) (ids []string) {
 	doors, _ := e.Body["doors"].([]any)
 	for _, d := range doors {

@@ -14,9 +14,9 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// locks loads events of the locks that the stay has or had a code on, since its first code: disconnections of the lock, pauses of its
-// keypad, and actions of others at doors that the stay has for itself. Each kind has its own limit, so that many visitors do not hide a
-// disconnection. Beyond maxLocks locks it loads none, and sets More and Gaps in the facts.
+// locks loads events of the first maxLocks locks that the stay has or had a code on, while it had access: disconnections of the lock,
+// pauses of its keypad, and actions of others at doors that the stay has for itself. Each kind has its own limit, so that many visitors do
+// not hide a disconnection. If there are more locks, it sets More and Gaps in the facts.
 func (l *loader) locks() error {
 	ids, err := l.lockIDs()
 	if err != nil {

@@ -20,7 +20,7 @@ func pausedBetween(first, last *ent.Event) predicate.Event {
 	return where
 }
 
-// pauseOf returns the duration of the pause in a lock.keypadPaused event, or 0 for other events.
+// pauseOf returns the duration of the pause in a lock.keypadPaused event. Its result has no meaning for other events.
 func pauseOf(e *ent.Event) time.Duration {
 	until, err := time.Parse(time.RFC3339, bodyText(e, "until"))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// ForStaff returns the variant for staff of a text for the guest.
+// ForStaff returns the variant for staff of a text of this package for the guest. An empty message stays empty.
 func ForStaff(m message.Message) message.Message {
 	if m.Kind != "" {
 		m.Kind += ".staff"
@@ -24,7 +24,7 @@ var wholeStay = []string{
 	access.CheckedOut, access.ReservationCanceled, access.WindowPast, access.WindowInFuture,
 }
 
-// textOf returns the guest's text for a reason, or an empty message.
+// textOf returns the guest's text for a reason, or an empty message if the reason has none.
 func textOf(reason string) message.Message {
 	m := message.Message{Kind: "reason." + reason}
 	if m.Check() != nil {

@@ -61,7 +61,7 @@ func (f Facts) judge(d access.PlannedDoor) Verdict {
 	return v
 }
 
-// outcome returns whether a planned door opens now, and the reason if it does not.
+// outcome returns whether a planned door opens now, and the reason, which a door that opens may also have, or "".
 func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 	switch {
 	case f.Plan.Window == nil || d.PIN == slot.Removing || d.PIN == slot.Removed:
@@ -137,7 +137,8 @@ func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 	return word, d.Reason
 }
 
-// installed returns the outcome of a code that is proven to be on its lock.
+// installed returns the outcome of a code that is proven to be on its lock, and the reason or "". It is Opens, unless the plan has a reason
+// that makes it uncertain.
 func installed(d access.PlannedDoor) (Outcome, string) {
 	switch d.Reason {
 	case access.ClockUntrusted, lock.SlotsFull: // the reason is about the lock that the door had before

@@ -137,8 +137,8 @@ func statusOf(fixes []Fix) Status {
 	return map[Severity]Status{Blocks: NotReady, Risks: AtRisk, Note: Ready}[fixes[0].Severity]
 }
 
-// withoutEndpoints returns the verdict without the failing endpoints of the PMS. These affect every arrival, so staff
-// get one separate notice of them.
+// withoutEndpoints returns the verdict as it would be if no endpoint of the PMS failed. A failing endpoint affects every arrival, so staff
+// get one separate notice of it.
 func (v Verdict) withoutEndpoints() Verdict {
 	fixes := slices.DeleteFunc(slices.Clone(v.Fixes), func(f Fix) bool { return f.Reason == EndpointFailing })
 	return Verdict{Status: statusOf(fixes), Fixes: fixes}
@@ -154,8 +154,8 @@ type judgement struct {
 // add appends a problem to the result.
 func (j *judgement) add(f Fix) { j.fixes = append(j.fixes, f) }
 
-// failing returns the severity of an endpoint of the PMS that keeps failing. It is a risk only before the check-in, which calls the PMS.
-// The check-in does not call getSpaces, the list of the PMS's rooms.
+// failing returns the severity of an endpoint of the PMS that keeps failing. It is a risk only before the check-in, which calls the PMS;
+// otherwise it is a note. The check-in does not call getSpaces, the list of the PMS's rooms.
 func (j *judgement) failing(action string) Severity {
 	if action == partner.GetSpaces || j.State == access.Started {
 		return Note
@@ -195,7 +195,7 @@ func (j *judgement) checkSpace() {
 	}
 }
 
-// checkDoor adds the problems of one planned door, of its lock and of the code on it.
+// checkDoor adds the problems of one planned door, of its lock and of the code on it. It skips a door that the stay has left.
 func (j *judgement) checkDoor(d access.PlannedDoor) {
 	if d.Left {
 		return

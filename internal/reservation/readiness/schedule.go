@@ -26,8 +26,8 @@ func lastCheckpoint(now, from time.Time) (minutes int, ok bool) {
 	return minutes, ok
 }
 
-// needsChecks reports whether an arrival is checked at this time. A lock can fail before a late guest arrives, so checks do not end with
-// the start.
+// needsChecks reports whether an arrival is checked at this time: from Horizon before the start until Grace after it. A lock can fail
+// before a late guest arrives, so checks do not end with the start.
 func needsChecks(now, from time.Time) bool {
 	left := from.Sub(now)
 	return left <= reservation.Horizon && left > -reservation.Grace

@@ -47,8 +47,8 @@ func CheckDue(tx *db.Tx, svc reservation.Service, limit int) ([]*Check, error) {
 	return checks, judgeAll(tx, svc, by)
 }
 
-// judgeAll completes checks with the verdicts of their arrivals, which it loads property by property. checks has the
-// checks by reservation id. A check keeps a nil row if the guest no longer arrives.
+// judgeAll completes checks with the verdicts of their arrivals, which it loads property by property. checks has the checks by reservation
+// id. A check keeps a nil row if the guest no longer arrives or the time of the checks is over.
 func judgeAll(tx *db.Tx, svc reservation.Service, checks map[string]*Check) error {
 	rows, err := tx.Reservation.Query().Where(entreservation.IDIn(slices.Collect(maps.Keys(checks))...), entreservation.StateIn(reservation.Arriving...)).
 		Order(entreservation.ByFromAt(), entreservation.ByID(sql.OrderAsc())).All(tx.Context())
@@ -82,9 +82,8 @@ func judgeAll(tx *db.Tx, svc reservation.Service, checks map[string]*Check) erro
 	return nil
 }
 
-// Store stores a check. It notifies staff of an arrival with new problems, and resolves the notice when the arrival
-// is ready again or the guest no longer arrives. It stores nothing if the arrival became due again meanwhile, because
-// the check is then outdated.
+// Store stores a check. It notifies staff when an arrival becomes at risk or not ready, and resolves the notice when the arrival is ready
+// again or the guest no longer arrives. It stores nothing if the arrival became due again meanwhile, because the check is then outdated.
 func (l *Check) Store(tx *db.Tx) error {
 	kept, err := l.storeArrival(tx)
 	if err != nil {
@@ -123,8 +122,9 @@ func (l *Check) previousWait() time.Duration {
 	return l.before.AgainAt.Sub(l.before.JudgedAt)
 }
 
-// notify notifies staff once of the arrival's present problems, and resolves the notices of its former status. It adds no
-// notice that a guest who has checked in is at risk: the code is on its way to the lock, and a late code has a notice of its own.
+// notify notifies staff once of the arrival's present status with its problems, and resolves the notice of its former status. Further
+// problems with the same status cause no notice. It adds none that a guest who has checked in is at risk: the code is on its way to the
+// lock, and a late code has a notice of its own.
 func (l *Check) notify(tx *db.Tx) error {
 	own := l.verdict.withoutEndpoints()
 	status := own.Status
@@ -144,7 +144,7 @@ func (l *Check) notify(tx *db.Tx) error {
 // maxFixesInNotice bounds the fixes that a notice lists.
 const maxFixesInNotice = 4
 
-// listed returns the texts of the problems for a notice: at most maxFixesInNotice, without mere notes.
+// listed returns the texts of the problems for a notice: at most maxFixesInNotice, without mere notes, and then a text that there are more.
 func (v Verdict) listed() (texts []message.Message) {
 	for _, f := range v.Fixes {
 		if f.Severity == Note {
@@ -185,7 +185,7 @@ func resolveNotices(tx *db.Tx, propertyID, reservationID string, current Status)
 const recheckDelay = time.Second
 
 // RecheckSoon makes all arrivals of some properties, and some single arrivals, due within a second. It is called after changes that can
-// affect an arrival. Reservations that are not checked yet, because their arrival is not near, stay so.
+// affect an arrival. It ignores reservations that are not checked yet, because their arrival is not near.
 func RecheckSoon(tx *db.Tx, propertyIDs, reservationIDs []string) error {
 	at := tx.Now().Add(recheckDelay)
 	err := tx.Arrival.Update().Where(entarrival.AgainAtGT(at), entarrival.Or(entarrival.PropertyIDIn(propertyIDs...), entarrival.IDIn(reservationIDs...))).

@@ -117,8 +117,8 @@ var style = []string{"ST1005", "ST1008", "ST1012", "ST1015", "ST1017", "ST1019"}
 // representation of every package of the standard library.
 var factsOfDependencies = []*analysis.Analyzer{ctrlflow.Analyzer, printf.Analyzer, deprecated.Analyzer}
 
-// ofDependency reports whether go vet runs this program only to collect facts about a dependency, a package of another module. config is the
-// file with which go vet describes the package.
+// ofDependency reports whether go vet runs this program only to collect facts about a dependency, a package of another module. config is
+// the file with which go vet describes the package.
 func ofDependency(config string) bool {
 	content, err := os.ReadFile(config)
 	if err != nil {

@@ -54,7 +54,8 @@ func (s *site) makeDeviceLink(x *exchange) error {
 	return x.showNewLink("web.another.title", "web.another.made", made.GetLink(), made.GetExpiresAt(), x.flow.Below("devices"))
 }
 
-// inviteByLink creates a link for a companion and shows it once, so that the main guest can pass it on. guestID is the companion.
+// inviteByLink creates a link for a companion and shows it once, so that the main guest can pass it on. guestID is the companion. If the
+// API refuses, notChanged answers.
 func (s *site) inviteByLink(x *exchange, guestID string) error {
 	made, err := s.api.Forms.InviteCompanion(x.callContext(), &guestv1.InviteCompanionRequest{GuestId: guestID})
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 // moment is the format of times in a calendar file.
 const moment = "20060102T150405Z"
 
-// calendar handles the download of the stay as a calendar file (RFC 5545). The file has neither names nor codes, because calendars are shared.
+// calendar handles the download of the stay as a calendar file (RFC 5545), without names and codes, because calendars are shared.
 func (s *site) calendar(x *exchange) error {
 	stay := x.flow.Stay
 	words := x.words(stay.GetProperty())

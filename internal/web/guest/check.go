@@ -61,8 +61,8 @@ func (x *exchange) firstMissing(all []answers) string {
 	return ""
 }
 
-// confirmAnswers handles the button that confirms answers from an earlier stay. It saves a step of the form unchanged, because a save counts
-// as a confirmation.
+// confirmAnswers handles the button that confirms answers from an earlier stay. It saves a step of the form unchanged, because a save
+// counts as a confirmation.
 func (s *site) confirmAnswers(x *exchange) error {
 	all, err := x.answers()
 	if err != nil {

@@ -150,8 +150,8 @@ func (x *exchange) showRefused(do string, err error) error {
 	return err
 }
 
-// doStep performs the posted step with the API, and returns the check-in after it. do is the value of the button. An unknown value only reads
-// the check-in.
+// doStep performs the posted step with the API, and returns the check-in after it. do is the value of the button. An unknown value only
+// reads the check-in.
 func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 	api := x.site.api
 	switch do {
@@ -191,8 +191,9 @@ type pinView struct {
 	Phone  qrCode // at a kiosk: the link for the guest's phone
 }
 
-// showKey handles the page with the PINs of the stay and the state of each door. Before the check-in it redirects to the current stage.
-// Each load reveals the PINs, which the API records. A session at a kiosk gets them only once: later the page shows only the doors.
+// showKey handles the page with the PINs of the stay and the state of each door. Before the check-in and after the stay it redirects to the
+// current stage. Each load reveals the PINs, which the API records. A session at a kiosk gets them only once. If the API gives no PIN, the
+// page shows only the doors.
 func (s *site) showKey(x *exchange) error {
 	if want := x.flow.stagePage(x.flow.Stay.GetCheckIn()); want != x.flow.Key() && x.flow.Stay.GetState() != "started" {
 		return x.Redirect(want)
@@ -216,7 +217,7 @@ func (s *site) showKey(x *exchange) error {
 }
 
 // showDoors handles the list of the doors without the PINs, which is a part of the page of showKey. The page's script reloads it to update
-// the states of the doors.
+// the states of the doors. If the page waits for the first doors and they are known now, it redirects to showKey.
 func (s *site) showDoors(x *exchange) error {
 	v := pinView{Doors: x.doors(), Wait: x.R.URL.Query().Has("wait"), Follow: x.R.URL.Query().Has("codes")}
 	if v.Wait && len(v.Doors) > 0 {

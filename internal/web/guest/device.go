@@ -38,7 +38,8 @@ func newDevicesView(list []*guestv1.Device) devicesView {
 	return v
 }
 
-// endDevices handles the buttons that sign out one other device of the guest, or all others. A device that is already signed out is no error.
+// endDevices handles the buttons that sign out one other device of the guest, or all others. A device that is signed out already is no
+// error.
 func (s *site) endDevices(x *exchange) error {
 	req := &guestv1.EndSessionRequest{DeviceId: x.Value("device")}
 	if req.DeviceId == "" {

@@ -88,8 +88,8 @@ func (s *site) findAtDoor(x *exchange) error {
 	return x.openSession(found.GetData().GetSession())
 }
 
-// notFoundHere shows the search form again after a failed search at a door's QR code. The page does not reveal whether number or name was
-// wrong. It returns other errors unchanged.
+// notFoundHere shows the search form again after a failed search at a door's QR code, or after too many. The page does not reveal whether
+// number or name was wrong. It returns other errors unchanged.
 func (x *exchange) notFoundHere(err error, face *guestv1.PropertyFace, v findView) error {
 	f := x.site.Fault(err)
 	switch f.Kind {

@@ -78,25 +78,27 @@ func (x *exchange) doors() []doorState {
 	return out
 }
 
-// isSure reports whether the code certainly opens the door.
+// isSure reports whether the code certainly opens the door, now or as soon as its time begins.
 func (d doorState) isSure() bool { return d.Tone == toneOK }
 
-// Unsure returns the doors that the code possibly does not open. The page shows them before the code.
+// Unsure returns the doors that the code does not open, or possibly not. The page shows them before the code.
 func (v pinView) Unsure() []doorState {
 	return slices.DeleteFunc(slices.Clone(v.Doors), doorState.isSure)
 }
 
-// Sure returns the doors that the code certainly opens.
+// Sure returns the doors that the code certainly opens, see isSure.
 func (v pinView) Sure() []doorState {
 	return slices.DeleteFunc(slices.Clone(v.Doors), func(d doorState) bool { return !d.isSure() })
 }
 
-// Doubtful reports whether the code possibly does not open the room. The page then shows the code smaller than the state of the door.
+// Doubtful reports whether the code does not open a door of the room, or possibly not. The page then shows the code smaller than the state
+// of the door.
 func (v pinView) Doubtful() bool {
 	return slices.ContainsFunc(v.Unsure(), func(d doorState) bool { return d.GetKind() != "gate" })
 }
 
-// Call reports whether the page advises the guest to phone the property if a door does not open.
+// Call reports whether the page advises the guest to phone the property: if the code possibly does not open a door, for another reason than
+// that it is still being put on the lock.
 func (v pinView) Call() bool {
 	return slices.ContainsFunc(v.Unsure(), func(d doorState) bool { return d.Tone != toneInfo })
 }

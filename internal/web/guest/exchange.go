@@ -23,7 +23,7 @@ type exchange struct {
 // handler answers one request. httpHandler renders a returned error as a page.
 type handler func(x *exchange) error
 
-// httpHandler adapts a page handler to net/http. It parses the posted form before the handler runs, and renders the handler's error as a page.
+// httpHandler adapts a page handler to net/http. It parses the posted form before the handler runs, and renders an error of it as a page.
 func (s *site) httpHandler(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: s.NewExchange(w, r), site: s}
@@ -102,8 +102,8 @@ func (x *exchange) notFound() error {
 	return nil
 }
 
-// renderError answers with the error page for err. A kiosk redirects to its start page instead if the session has ended or the page does
-// not exist.
+// renderError answers with the error page for err. A kiosk redirects to its start page instead if the session has ended or lacks a right,
+// or if the page does not exist.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	kind := f.Kind

@@ -240,7 +240,7 @@ func (f flow) Others() int { return max(len(f.Stay.GetGuests())-1, 0) }
 // Companion reports whether the session belongs to a companion. A companion only fills in a form, and the main guest checks in.
 func (f flow) Companion() bool { return f.Self().GetRole() == "companion" }
 
-// Main returns the main guest of the party or, without one, the first guest.
+// Main returns the main guest of the party or, without one, the first guest. It returns nil without guests.
 func (f flow) Main() *guestv1.StayGuest {
 	for _, g := range f.Stay.GetGuests() {
 		if g.GetRole() == "main" {

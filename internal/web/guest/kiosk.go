@@ -29,7 +29,7 @@ func (s *site) tablet(h handler) handler {
 func (s *site) tabletStay(h handler) handler { return s.tabletSession(withStay(h)) }
 
 // tabletSession wraps a handler of a page that needs the session of the guest at the tablet. Without a session, the tablet goes to its
-// start page.
+// start page. If the API reports that the session has ended, endCanceledVisit answers.
 func (s *site) tabletSession(h handler) handler {
 	return s.tablet(func(x *exchange) error {
 		if x.token = x.Cookie(visitCookie); x.token == "" {
@@ -178,8 +178,8 @@ func (s *site) showClosed(x *exchange) error {
 	return x.closedPage("web.closed.title", "web.closed.text", "closed", closedSeconds)
 }
 
-// showCut handles the page of a tablet that lost its connection during a check-in: the guest continues on a phone or at the desk. The tablet's
-// service worker stores it.
+// showCut handles the page of a tablet that lost its connection during a check-in: the guest continues on a phone or at the desk. The
+// tablet's service worker stores it.
 func (s *site) showCut(x *exchange) error {
 	return x.closedPage("web.cut.title", "web.cut.text", "cut", cutSeconds)
 }

@@ -82,7 +82,7 @@ func (s *site) bindLink(x *exchange) error {
 }
 
 // renewLink handles the button that mails a new link to the same address. The old link ends. For an unknown link it mails nothing and shows
-// no error.
+// no error. A POST without the key of the page's form only shows the page of the link.
 func (s *site) renewLink(x *exchange) error {
 	if x.Key() == "" {
 		return s.showLink(x)

@@ -33,7 +33,7 @@ type manifestIcon struct {
 	Purpose string `json:"purpose"`
 }
 
-// serveManifest handles the request for the manifest of the stay. Its URLs contain no secret, because the cookie of the device opens the stay.
+// serveManifest handles the request for the manifest of the stay. Its URLs have no secret, because the cookie of the device opens the stay.
 func (s *site) serveManifest(x *exchange) error {
 	face := x.flow.Stay.GetProperty()
 	words := x.words(face)
@@ -101,8 +101,8 @@ func (s *site) showGreeted(x *exchange) error {
 	return x.render(http.StatusOK, "greeted", p)
 }
 
-// showOffline handles the page for a phone without a connection. The service worker stores it, and its script adds the parts of the stay that
-// the phone has stored.
+// showOffline handles the page for a phone without a connection. The service worker stores it, and its script adds the parts of the stay
+// that the phone has stored.
 func (s *site) showOffline(x *exchange) error {
 	p := x.newPage(nil, "web.offline.title")
 	p.LookURL, p.Stored = "", true

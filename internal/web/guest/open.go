@@ -27,7 +27,8 @@ var openSentences = []openSentence{
 	{"ended", "bad"}, {"moved", "warn"}, {"cannotKeep.insecure", ""}, {"cannotKeep.unable", ""}, {"cannotKeep.storage", ""}, {"notReady", ""}, {"noDoor", ""},
 }
 
-// openView returns the data for opening doors from the page. A kiosk opens none, nor does a session that does not get the PIN.
+// openView returns the data for opening doors from the page. A kiosk opens none, nor does a session from which the PIN is withheld for
+// another reason than that there is none yet.
 func (x *exchange) openView() openView {
 	withheld := x.flow.Stay.GetPinWithheld()
 	return openView{

@@ -71,8 +71,8 @@ func parseCount(text string) int32 {
 	return n
 }
 
-// changePerson handles the forms of one companion. They send an invitation by mail, show a link that the main guest passes on, or remove the
-// companion.
+// changePerson handles the forms of one companion. They send an invitation by mail, show a link that the main guest passes on, or remove
+// the companion.
 func (s *site) changePerson(x *exchange) error {
 	id, email := x.R.PathValue("guest"), x.Value("email")
 	if x.Value("do") == "remove" {

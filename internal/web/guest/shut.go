@@ -52,13 +52,13 @@ func triesAt(d doorState, phone bool) []try {
 	})
 }
 
-// shutDoors are doors that do not open for the guest and for which the page gives the same advice.
+// shutDoors are doors of the stay for which the page gives the same advice.
 type shutDoors struct {
 	Doors []doorState
 	Tries []try
 }
 
-// showShut handles the page with advice for each door that does not open.
+// showShut handles the page with advice for a guest who cannot open a door. It has all doors of the stay, also those that the code opens.
 func (s *site) showShut(x *exchange) error {
 	phone := x.openView().Opens
 	var groups []shutDoors

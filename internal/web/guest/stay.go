@@ -43,7 +43,7 @@ func (s *site) deviceSession(h handler) handler {
 
 // renderEnded answers a request whose session has ended. If the session was ended before its expiry, the page shows why, and the device
 // keeps the token as the proof that it had the stay. About other sessions, such as those of an erased guest, nothing is stored: the page
-// lists possible reasons, and the device forgets the token.
+// lists possible reasons, and the device forgets the token. A script is redirected to the stay instead.
 func (x *exchange) renderEnded(id string) error {
 	found, err := x.site.api.Links.GetEndedSession(x.callContextOf(""), &guestv1.GetEndedSessionRequest{Token: x.token})
 	switch {
@@ -164,7 +164,8 @@ func (s *site) showStay(x *exchange) error {
 	return x.render(http.StatusOK, "stay", p)
 }
 
-// taskURL returns the URL of the page of a task of the stay, such as the house rules, or "" if the task cannot start yet.
+// taskURL returns the URL of the page of a task of the stay, such as the house rules. It returns "" if the task cannot start yet, or has no
+// page.
 func (f flow) taskURL(t *guestv1.Task) string {
 	if t.GetState() == "blocked" {
 		return ""
@@ -241,8 +242,8 @@ func minors(stay *guestv1.Stay) (out []*guestv1.StayGuest) {
 // shareGroups are the groups of personal data that a PMS may ask for.
 var shareGroups = []string{"identity", "contact", "home", "document", "birth"}
 
-// shareView is the page of the sharing decision: what the PMS gets with the guest's consent, what it never gets, and what the law requires the
-// property to store.
+// shareView is the page of the sharing decision: what the PMS gets with the guest's consent, what it never gets, and what the law requires
+// the property to store.
 type shareView struct {
 	Minors []*guestv1.StayGuest
 	Never  []string // groups that this property does not ask for

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 )
 
-// Ago renders how long ago a moment was, such as "3 min ago". After one hour, or for a moment in the future, it renders the moment itself,
-// like [Page.When]. It returns "" for nil.
+// Ago renders how long ago a moment was, such as "3 min ago". After one hour, or for a moment more than a minute in the future, it renders
+// the moment itself, like [Page.When]. It returns "" for nil.
 func (p *Page) Ago(at *timestamppb.Timestamp) template.HTML {
 	if at == nil {
 		return ""
@@ -22,7 +22,8 @@ func (p *Page) Ago(at *timestamppb.Timestamp) template.HTML {
 	return p.When(at)
 }
 
-// When renders a moment as short as is clear: "14:40" today, "yesterday 23:10", and date and time for other days. It returns "" for nil.
+// When renders a moment as short as is clear: "14:40" today, "yesterday 23:10", and date and time for other days, with the year if it is
+// far from now. It returns "" for nil.
 func (p *Page) When(at *timestamppb.Timestamp) template.HTML {
 	if at == nil {
 		return ""
@@ -51,7 +52,8 @@ func (p *Page) Short(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return p.date("date.long", t) }, p.zone)
 }
 
-// Date renders a date of the form YYYY-MM-DD, such as "Saturday, 21 November", with its year if it is far from now.
+// Date renders a date of the form YYYY-MM-DD, such as "Saturday, 21 November", with its year if it is far from now. It returns any other
+// text escaped.
 func (p *Page) Date(day string) template.HTML {
 	if t, err := time.Parse(time.DateOnly, day); err != nil || !p.isFar(t) {
 		return p.Words.Date(day)
@@ -59,7 +61,8 @@ func (p *Page) Date(day string) template.HTML {
 	return tag(day, p.PlainDay(day))
 }
 
-// PlainDay returns a date of the form YYYY-MM-DD as plain text, such as "Saturday, 21 November", with its year if it is far from now.
+// PlainDay returns a date of the form YYYY-MM-DD as plain text, such as "Saturday, 21 November", with its year if it is far from now. It
+// returns any other text unchanged.
 func (p *Page) PlainDay(day string) string {
 	t, err := time.Parse(time.DateOnly, day)
 	if err != nil || !p.isFar(t) {

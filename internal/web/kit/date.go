@@ -15,8 +15,9 @@ func DateParts(value string) []string {
 	return append(strings.SplitN(value, " ", 3), "", "", "")[:3]
 }
 
-// DateFrom joins the three boxes of a date input to YYYY-MM-DD. month may be a number or a name. It returns an invalid date as typed, with
-// spaces between the boxes, so that the API refuses it and the page can show it again. It returns "" for three empty boxes.
+// DateFrom joins the three boxes of a date input to YYYY-MM-DD. month may be a number or a name. It returns a date with a wrong number as
+// typed, with spaces between the boxes, so that the API refuses it and the page can show it again. It does not check whether the month has
+// the day. It returns "" for three empty boxes.
 func (w Words) DateFrom(day, month, year string) string {
 	if day+month+year == "" {
 		return ""

@@ -75,7 +75,7 @@ func (x *Exchange) CallContext(c Credential) context.Context {
 // formKey matches the random key that each rendered form contains.
 var formKey = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
-// Key returns the random key of the posted form, or "" if the form did not come from a page. A mail scanner that posts to a link has no key.
+// Key returns the random key of the posted form, or "" if the form came from no page. A mail scanner that posts to a link has no key.
 func (x *Exchange) Key() string {
 	if key := x.R.PostForm.Get("key"); formKey.MatchString(key) {
 		return key
@@ -109,8 +109,8 @@ func (x *Exchange) Value(name string) string {
 // [Exchange.typedRequest], which renders a half-filled form again after a choice of colors or language.
 func (x *Exchange) HasTyped() bool { return x.R.Method == http.MethodGet && len(x.R.PostForm) > 0 }
 
-// Scripted reports whether the page's script sent the request. A script gets the header Latchkey-Location instead of a redirect. A fetch that
-// follows a redirect would load the next page twice, and a kiosk shows a code only once.
+// Scripted reports whether the page's script sent the request. A script gets the header Latchkey-Location instead of a redirect. A fetch
+// that follows a redirect would load the next page twice, and a kiosk shows a code only once.
 func (x *Exchange) Scripted() bool { return x.R.Header.Get("Latchkey-Script") != "" }
 
 // Redirect sends the browser to another page with 303. A script gets the URL in a header instead: see [Exchange.Scripted]. It always

@@ -28,8 +28,8 @@ const (
 
 var iconName = regexp.MustCompile(`^([0-9a-f]{6})-(180|192|512)\.png$`)
 
-// IconURL returns the URL of an app icon. accent is the property's colour, or "" for defaultAccent. size is one of the sizes above. The URL
-// contains colour and size, so browsers can cache the icon forever.
+// IconURL returns the URL of an app icon. accent is the property's colour; defaultAccent replaces an empty or invalid one. size is one of
+// the sizes above. The URL contains colour and size, so browsers can cache the icon forever.
 func IconURL(accent string, size int) string {
 	c, ok := parseColour(accent)
 	if !ok {

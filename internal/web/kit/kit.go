@@ -164,8 +164,9 @@ func (a *Area) Pages() []string { return a.pages }
 //go:embed desk
 var DeskParts embed.FS
 
-// ProblemOf returns the HTTP status of the error page for an API error, and the message kind of its title. method is that of the browser's
-// request. known is false for an unexpected error, which the caller must log.
+// ProblemOf returns, for the pages of staff and operators, the HTTP status of the error page for an API error, and the message kind of its
+// title. method is that of the browser's request. known is false for an unexpected error, which the caller must log. The caller handles an
+// ended session (fault.Unauthenticated) itself.
 func ProblemOf(f *fault.Fault, method string) (status int, message string, known bool) {
 	switch {
 	case f.Kind == fault.Denied:

@@ -78,7 +78,7 @@ func (p *Page) Choosable() bool { return p.LookURL != "" && len(p.Languages) > 1
 // Looks returns the choices of colors. The first follows the setting of the device.
 func (p *Page) Looks() []string { return themes }
 
-// Lines splits a text into its lines. It returns nil for an empty text.
+// Lines splits a text into its lines. It returns nil for a blank text.
 func (p *Page) Lines(text string) []string {
 	if text = strings.TrimSpace(text); text == "" {
 		return nil

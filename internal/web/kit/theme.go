@@ -73,8 +73,8 @@ func ThemeURL(accent string) string {
 	return "/theme/" + strings.TrimPrefix(c.String(), "#") + ".css"
 }
 
-// serveTheme answers the URL of ThemeURL with a style sheet. The colour is darkened for light pages and lightened for dark pages until it is
-// readable.
+// serveTheme answers the URL of ThemeURL with a style sheet. The colour is darkened for light pages and lightened for dark pages until it
+// is readable.
 func serveTheme(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("name")
 	if !themeName.MatchString(name) {

@@ -19,7 +19,8 @@ type Words struct {
 	zone *time.Location
 }
 
-// Text renders a message as plain text. kind is its name in the catalogue, such as "web.find.title".
+// Text renders a message as plain text. kind is its name in the catalogue, such as "web.find.title". A kind without a text renders as its
+// name, and a missing parameter as "?".
 func (w Words) Text(kind string, params message.Params) string {
 	return message.Reader{Language: w.Lang, Zone: w.zone}.Text(message.Message{Kind: kind, Params: params})
 }
@@ -56,7 +57,7 @@ func placeholder(i int) string { return fmt.Sprintf("\uE000%d\uE001", i) }
 // TimeZone returns the IANA name of the property's time zone, for the page's scripts.
 func (w Words) TimeZone() string { return w.zone.String() }
 
-// Has reports whether the catalogue has a text for a message.
+// Has reports whether the English catalogue has a text for a message. The other languages fall back to it.
 func (w Words) Has(kind string) bool { return message.Has(kind) }
 
 // Or renders the message kind or, if it has no text, the message other.
@@ -71,8 +72,9 @@ func (w Words) Or(kind, other string) template.HTML {
 // catalogue. Their kinds are without the prefix.
 func (w Words) Choices(prefix string) []message.Entry { return message.List(w.Lang, prefix) }
 
-// Countries returns the HTML options of all countries, with the codes of often first. chosen is the selected code. Go code renders them
-// because a template takes a millisecond for 250 options, more than the rest of the page.
+// Countries returns the HTML options of all countries. The codes of often come first, in a group of their own, and again in the list of
+// all. chosen is the selected code. Go code renders them because a template takes a millisecond for 250 options, more than the rest of the
+// page.
 func (w Words) Countries(chosen string, often []string) template.HTML {
 	var b strings.Builder
 	option := func(code, text string, selected bool) {
@@ -100,25 +102,25 @@ func (w Words) Countries(chosen string, often []string) template.HTML {
 	return template.HTML(b.String())
 }
 
-// Day renders the date of a moment without a year, such as "Saturday, 21 November".
+// Day renders the date of a moment without a year, such as "Saturday, 21 November", or "" for nil.
 func (w Words) Day(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return w.day(t) }, w.zone)
 }
 
-// Clock renders the time of day of a moment, such as "15:00".
+// Clock renders the time of day of a moment, such as "15:00", or "" for nil.
 func (w Words) Clock(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return t.Format("15:04") }, w.zone)
 }
 
-// Moment returns a moment in UTC by RFC 3339, the format that the page's scripts parse.
+// Moment returns a moment in UTC by RFC 3339, which the page's scripts parse. It returns 1970 for nil.
 func (w Words) Moment(at *timestamppb.Timestamp) string { return at.AsTime().Format(time.RFC3339) }
 
-// Stamp returns date and time of a moment as plain text, such as "21 Nov 2026, 15:00".
+// Stamp returns date and time of a moment as plain text, such as "21 Nov 2026, 15:00". It returns a date in 1970 for nil.
 func (w Words) Stamp(at *timestamppb.Timestamp) string {
 	return w.date("date.time", at.AsTime().In(w.zone))
 }
 
-// Short renders the date of a moment in short, such as "Sat 21 Nov".
+// Short renders the date of a moment in short, such as "Sat 21 Nov", or "" for nil.
 func (w Words) Short(at *timestamppb.Timestamp) template.HTML {
 	return timeTag(at, func(t time.Time) string { return w.date("date.short", t) }, w.zone)
 }

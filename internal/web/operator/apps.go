@@ -25,8 +25,7 @@ func (s *site) showApps(x *exchange) error {
 	return x.appsPage(http.StatusOK, appsView{Inputs: appInputs()}, nil)
 }
 
-// appsPage renders the list of apps. f is why the API refused the posted form, or nil. If f is not about a field of the form, appsPage returns
-// f.
+// appsPage renders the list of apps. f is why the API refused the posted form, or nil. An f that is not about the form is returned.
 func (x *exchange) appsPage(status int, v appsView, f *fault.Fault) error {
 	found, err := x.site.api.Apps.ListApps(x.call(), &adminv1.ListAppsRequest{})
 	if err != nil {
@@ -72,8 +71,8 @@ func (s *site) showApp(x *exchange) error {
 	return x.appPage(http.StatusOK, appView{Inputs: appTokenInputs()}, nil)
 }
 
-// appPage renders the page of the app in the path. f is why the API refused the posted form, or nil; if f is not about the form, appPage
-// returns it.
+// appPage renders the page of the app in the path, or a 404 page if there is no such app. f is why the API refused the posted form, or nil.
+// An f that is not about the form is returned.
 func (x *exchange) appPage(status int, v appView, f *fault.Fault) error {
 	id, api := x.R.PathValue("id"), x.site.api.Apps
 	tokens, err := api.ListClientTokens(x.call(), &adminv1.ListClientTokensRequest{AppId: id})

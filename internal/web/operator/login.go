@@ -54,7 +54,7 @@ func (s *site) login(x *exchange) error {
 	return x.Redirect("/operator/")
 }
 
-// endSession ends the session of the cookie on the server, and leaves the cookie. A missing session or cookie is no error.
+// endSession ends the session of the cookie on the server. It does not delete the cookie. A missing session or cookie is no error.
 func (x *exchange) endSession() error {
 	if x.token == "" {
 		return nil

@@ -32,7 +32,7 @@ func (s *site) showOverview(x *exchange) error {
 	return x.render(http.StatusOK, "overview", p)
 }
 
-// StateChip returns the chip that shows whether the node accepts API calls.
+// StateChip returns the chip of the node's state: ready for API calls, degraded, or not ready.
 func (v overview) StateChip() chip {
 	switch v.GetState() {
 	case "ready":
@@ -64,7 +64,7 @@ func (v overview) BusChip() chip {
 	return chip{"bad", "✕", "operator.bus.down"}
 }
 
-// JobsChip returns the chip that shows whether background jobs run in time, were given up, or are retried.
+// JobsChip returns the chip of the worst state of the background jobs: late, given up, retried, or in time.
 func (v overview) JobsChip() chip {
 	j := v.GetJobs()
 	switch {

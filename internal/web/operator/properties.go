@@ -18,7 +18,7 @@ type propertiesView struct {
 	Inputs []kit.Input
 }
 
-// BridgesChip returns the chip that shows whether all bridges of a property are online.
+// BridgesChip returns the chip that shows whether all bridges of a property are online, or that it has none.
 func (propertiesView) BridgesChip(s *adminv1.PropertyState) chip {
 	switch {
 	case s.GetBridges() == 0:
@@ -45,7 +45,8 @@ func (s *site) showProperties(x *exchange) error {
 	return x.propertiesPage(http.StatusOK, propertiesView{Inputs: propertyInputs()}, nil)
 }
 
-// propertiesPage renders one page of the list of properties. f is why the API refused the posted form, or nil.
+// propertiesPage renders one page of the list of properties. f is why the API refused the posted form, or nil. An f that is not about the
+// form is returned.
 func (x *exchange) propertiesPage(status int, v propertiesView, f *fault.Fault) error {
 	found, err := x.site.api.Installation.ListPropertyStates(x.call(), &adminv1.ListPropertyStatesRequest{PageToken: x.R.URL.Query().Get("page")})
 	if err != nil {
@@ -94,7 +95,8 @@ func (s *site) showProperty(x *exchange) error {
 	return x.propertyPage(http.StatusOK, propertyView{Inputs: deleteInputs()}, nil)
 }
 
-// propertyPage renders the page of the property in the path. f is why the API refused the posted form, or nil.
+// propertyPage renders the page of the property in the path. f is why the API refused the posted form, or nil. An f that is not about the
+// form is returned.
 func (x *exchange) propertyPage(status int, v propertyView, f *fault.Fault) error {
 	found, err := x.site.api.Properties.GetProperty(x.call(), &adminv1.GetPropertyRequest{Id: x.R.PathValue("id")})
 	if err != nil {
@@ -126,8 +128,8 @@ func (s *site) changeProperty(x *exchange) error {
 	return x.Redirect("/operator/properties/" + id)
 }
 
-// blockedText returns the text about what blocks the deletion of a property: codes that are still on locks, or SmartKeys that still open
-// doors.
+// blockedText returns the text about what blocks the deletion of a property, as HTML: codes that are still on locks, or SmartKeys that
+// still open doors. If f does not count the locks, it returns the API's message as a string.
 func (x *exchange) blockedText(f *fault.Fault) any {
 	words := x.Words(kit.Place{})
 	if f.Reason == fault.SmartkeysInUse {

@@ -34,7 +34,8 @@ func (s *site) showStaffTokens(x *exchange) error {
 	return x.staffTokensPage(http.StatusOK, staffTokensView{Inputs: staffTokenInputs()}, nil)
 }
 
-// staffTokensPage renders the staff tokens of the property in the path. f is why the API refused the posted form, or nil.
+// staffTokensPage renders the staff tokens of the property in the path. f is why the API refused the posted form, or nil. An f that is not
+// about the form is returned.
 func (x *exchange) staffTokensPage(status int, v staffTokensView, f *fault.Fault) error {
 	v.ID = x.R.PathValue("id")
 	property, err := x.site.api.Properties.GetProperty(x.call(), &adminv1.GetPropertyRequest{Id: v.ID})
@@ -55,8 +56,8 @@ func (x *exchange) staffTokensPage(status int, v staffTokensView, f *fault.Fault
 	return x.render(status, "stafftokens", p)
 }
 
-// changeStaffTokens handles the forms of the page. They create a staff token, which is shown once, or revoke one. An invalid lifetime is an
-// error.
+// changeStaffTokens handles the forms of the page. They create a staff token, which is shown once, or revoke one. For an invalid lifetime
+// it shows an error page and creates none.
 func (s *site) changeStaffTokens(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {

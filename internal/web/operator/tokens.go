@@ -41,7 +41,7 @@ var lifetimes = []kit.Option{
 	{Value: "30", Kind: "operator.token.days30"}, {Value: "365", Kind: "operator.token.days365"}, {Value: "0", Kind: "operator.token.forever"},
 }
 
-// lifetime returns the posted lifetime in minutes. 0 means that the token does not expire. ok is false for a number of days outside 0 to 365.
+// lifetime returns the posted lifetime in minutes. 0 means that the token does not expire. ok is false unless 0 to 365 days were posted.
 func (x *exchange) lifetime() (minutes int32, ok bool) {
 	days, err := strconv.Atoi(x.Value("days"))
 	return int32(days * 24 * 60), err == nil && days >= 0 && days <= 365
@@ -60,7 +60,8 @@ func (s *site) showTokens(x *exchange) error {
 	return x.tokensPage(http.StatusOK, tokensView{Inputs: tokenInputs()}, nil)
 }
 
-// tokensPage renders the list of operator tokens. f is why the API refused the posted form, or nil.
+// tokensPage renders the list of operator tokens. f is why the API refused the posted form, or nil. An f that is not about the form is
+// returned.
 func (x *exchange) tokensPage(status int, v tokensView, f *fault.Fault) error {
 	found, err := x.site.api.Tokens.ListOperatorTokens(x.call(), &adminv1.ListOperatorTokensRequest{})
 	if err != nil {
@@ -81,7 +82,7 @@ func (x *exchange) tokensPage(status int, v tokensView, f *fault.Fault) error {
 }
 
 // changeTokens handles the forms of the page. They create an operator token, which is shown once, or revoke one. Revoking the token of the
-// current session ends the session.
+// current session ends the session. For an invalid lifetime it shows an error page.
 func (s *site) changeTokens(x *exchange) error {
 	switch x.Value("do") {
 	case "create":

@@ -22,7 +22,8 @@ func (x *exchange) confirmForm() formView {
 	}}
 }
 
-// confirm handles the form that showConfirm renders. With the right code it continues to the page in the query "to".
+// confirm handles the form that showConfirm renders. With the right code it stores the session's new token in the cookie and continues to
+// the page in the query "to". A wrong code shows the form again.
 func (s *site) confirm(x *exchange) error {
 	made, err := s.api.Sessions.ConfirmSecondFactor(x.call(), &propertyv1.ConfirmSecondFactorRequest{Code: x.Value("code")})
 	if err != nil {

@@ -18,7 +18,7 @@ type auditRow struct {
 	Touches []link // links to the objects of the entry
 }
 
-// callOf returns the full name of an RPC without its package, such as LockService/UnlockLock.
+// callOf removes the package from the full name of an RPC: the result is, for example, LockService/UnlockLock.
 func callOf(action string) string { return action[strings.LastIndexByte(action, '.')+1:] }
 
 // callText returns the kind of the message that describes an API call in words, such as "Open a door from afar". Not every call has such a
@@ -101,8 +101,8 @@ func (s *site) showAudit(x *exchange) error {
 	return x.render(status, "audit", p)
 }
 
-// verifyAudit verifies the hash chain of the audit log in several calls and adds the last report to v. It begins at the entry in the query
-// or, without one, at the first.
+// verifyAudit verifies the hash chain of the audit log with at most verifyCalls API calls, until the first problem, and sets the result in
+// v. It begins at the entry in the query "from" or, without one, at the first.
 func (x *exchange) verifyAudit(v *auditView) error {
 	next, err := strconv.ParseInt(x.R.URL.Query().Get("from"), 10, 64)
 	if err != nil || next < 0 {

@@ -47,7 +47,8 @@ func (x *exchange) takeSuggestions(pms, lastChange string) edit {
 	}
 }
 
-// createMissing prepares an edit that creates rooms and beds like those of the PMS, and maps them. Its parameters are those of editMappings.
+// createMissing prepares an edit that creates rooms and beds like those of the PMS, and maps them. One call creates a limited number: see
+// effect.Left. The parameters are those of editMappings.
 func (x *exchange) createMissing(pms, lastChange string) edit {
 	return func(validateOnly bool) (effect, error) {
 		answer, err := x.site.api.Mappings.CreateMissingSpaces(x.call(), &propertyv1.CreateMissingSpacesRequest{IntegrationId: pms, ValidateOnly: validateOnly, LastChangeId: lastChange})
@@ -64,7 +65,7 @@ func (x *exchange) applyCure(conflict, kind, external string) edit {
 	}
 }
 
-// undo prepares an edit that reverts a change of the mapping.
+// undo prepares an edit that reverts the change of the mapping with this id. The API refuses it if a later change concerns the same spaces.
 func (x *exchange) undo(change string) edit {
 	return func(validateOnly bool) (effect, error) {
 		answer, err := x.site.api.Mappings.UndoMappingChange(x.call(), &propertyv1.UndoMappingChangeRequest{Id: change, ValidateOnly: validateOnly})
@@ -233,8 +234,7 @@ func (p *page) refusedUndo(f *fault.Fault, rows []changeRow) kit.Wrong {
 	return wrong
 }
 
-// undoChange handles the buttons that revert a change of the mapping, or preview that. The API refuses it if a later change concerns the
-// same spaces.
+// undoChange handles the buttons that revert a change of the mapping, or preview that. If the API refuses it, the history shows why.
 func (s *site) undoChange(x *exchange) error {
 	undo, err := x.undo(x.Value("id")), error(nil)
 	if x.Value("preview") != "" {

@@ -42,7 +42,7 @@ const (
 // span is the time that a chart shows. Nothing is known of the lock before begin.
 type span struct{ from, until, begin time.Time }
 
-// newSpan returns the time between two moments. created is when the lock was first reported.
+// newSpan returns the span between two moments. created is when the lock was first reported: begin is created, but never before from.
 func newSpan(from, until, created time.Time) span {
 	if created.Before(from) {
 		created = from

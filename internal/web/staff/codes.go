@@ -22,7 +22,7 @@ type codeRow struct {
 	Chip chip
 }
 
-// newCodeRow returns a code with the chip of its state.
+// newCodeRow returns a code with the chip of its state. A code is open by the time only: openCodeChip shows whether locks have it.
 func newCodeRow(c *propertyv1.Code) codeRow {
 	r := codeRow{c, chip{"unknown", "?", "staff.code.state.other"}}
 	switch c.GetState() {
@@ -278,7 +278,7 @@ func (x *exchange) newCodePage(status int, wrong func(*page)) error {
 func (s *site) showNewCode(x *exchange) error { return x.newCodePage(http.StatusOK, nil) }
 
 // codeRequest converts the posted form of a new code to an API request. wrong has the names of missing or invalid parts of the form, such
-// as "hours". It does not check the holder. zone is the time zone of the property.
+// as "hours": the caller must not send r then. It does not check the holder. zone is the time zone of the property.
 func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.CreateCodeRequest, wrong []string) {
 	first := func(name string) string {
 		if len(form[name]) == 0 {
@@ -318,7 +318,7 @@ func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.C
 	return r, wrong
 }
 
-// createCode handles the form of a new code.
+// createCode handles the form of a new code, and redirects to the page of the code, which does not show the PIN at once.
 func (s *site) createCode(x *exchange) error {
 	zone, err := clock.Zone(x.property.GetTimeZone())
 	if err != nil {

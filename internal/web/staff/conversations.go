@@ -75,8 +75,9 @@ func (s *site) showMessages(x *exchange) error {
 	return x.messagesPage(http.StatusOK, x.R.URL.Query().Get("page"), "")
 }
 
-// messagesPage renders a page of the conversation with one guest, and marks the newest messages as read if it shows them. typed is a
-// message that was refused because it was too long, or "". Its menu entry is "messages" or, for a URL below a reservation, "reservations".
+// messagesPage renders a page of the conversation with one guest. If it shows the newest messages, it marks them as read, unless the person
+// may not write messages or the page's script sent the request. typed is a message that was refused because it was too long, or "". Its
+// menu entry is "messages" or, for a URL below a reservation, "reservations".
 func (x *exchange) messagesPage(status int, token, typed string) error {
 	v := messagesView{Typed: typed, May: x.may("writeMessages")}
 	found, err := x.readConversation(x.R.PathValue("id"), token, v.May && !x.automatic())
@@ -148,7 +149,7 @@ func (s *site) sendMessage(x *exchange) error {
 // maxExcerpt is how many characters of the last message the list shows.
 const maxExcerpt = 140
 
-// shorten returns the beginning of a text as one line of at most maxExcerpt characters.
+// shorten returns a text as one line. It cuts a text of more than maxExcerpt characters and ends it with "…".
 func shorten(text string) string {
 	text = strings.Join(strings.Fields(text), " ")
 	if runes := []rune(text); len(runes) > maxExcerpt {

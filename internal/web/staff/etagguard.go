@@ -40,8 +40,8 @@ func renamed(f *fault.Fault, prefix, input string) *fault.Fault {
 	return fault.Fields(fields...)
 }
 
-// changeRules stores a check-in setting whose new value depends on the stored one, such as a list with one more entry. change computes it.
-// If that setting has changed since the page was shown, the error is [fault.Outdated].
+// changeRules stores a check-in setting whose new value depends on the stored one, such as a list with one more entry. change computes it,
+// and can be called twice. If that setting has changed since the page was shown, the error is [fault.Outdated].
 func (x *exchange) changeRules(change func(stored *propertyv1.CheckInSettings) *propertyv1.CheckInSettingsChange) error {
 	return x.saveUnlessChanged(func(etag string) error {
 		stored, err := x.checkInSettings()

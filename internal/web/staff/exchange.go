@@ -87,8 +87,9 @@ func (x *exchange) may(right string) bool {
 	return right == Self && x.session != nil || slices.Contains(x.role.GetRights(), right)
 }
 
-// require wraps a handler of a page that needs a right. Without a session cookie, the browser goes to the sign-in. Without the right, or
-// for a form posted from the page of another property, it gets an error page. The API checks the right again at each call.
+// require wraps a handler of a page that needs a right. A page for [Anyone] needs no session. Otherwise, without a session cookie, the
+// browser goes to the sign-in. Without the right, or for a form posted from the page of another property, it gets an error page. The API
+// checks the right again at each call.
 func (s *site) require(right string, h handler) handler {
 	if right == Anyone {
 		return h
@@ -118,8 +119,8 @@ func (x *exchange) ofOtherProperty() bool {
 	return x.R.Method == http.MethodPost && of != "" && of != x.role.GetPropertyId()
 }
 
-// load reads the session, and the settings of the property in the cookie or, without a choice, of the first property of the person. If the
-// person has no property, x.role and x.property stay nil.
+// load reads the session, and the settings of the property in the cookie or, if the cookie names none of the person's, of their first
+// property. If the person has no property, x.role and x.property stay nil. It fails with Unauthenticated if the session has ended.
 func (x *exchange) load() error {
 	found, err := x.site.api.Sessions.GetSession(x.call(), &propertyv1.GetSessionRequest{})
 	if err != nil {

@@ -40,8 +40,9 @@ func (s *site) showFirst(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.first.title"), firstForm(firstInputs(x.R.URL.Query().Has(newProperty))))
 }
 
-// createOwner handles the sign-up form of an owner. It makes the person an owner and signs them in, which ends a former session of the
-// browser. A POST without the key of the page's form changes nothing, because some mail scanners post to links.
+// createOwner handles the sign-up form of an owner. It makes the person an owner, also of a new property if the link is for one, and signs
+// them in. A former session of the browser ends. A known mail address needs its password. A POST without the key of the page's form changes
+// nothing, because some mail scanners post to links.
 func (s *site) createOwner(x *exchange) error {
 	if x.Key() == "" {
 		return s.showFirst(x)
@@ -75,8 +76,8 @@ func (s *site) createOwner(x *exchange) error {
 	return x.form(http.StatusUnprocessableEntity, p, firstForm(inputs))
 }
 
-// withPropertyFields returns a copy of f with the errors in the fields of the new property. The API checks these fields only if the others
-// are valid, so without this the person would see their errors only at the next attempt.
+// withPropertyFields returns a copy of f to which it adds the errors of the posted name and time zone of the new property. The API checks
+// these only if the other fields are valid, so without this the person would see their errors only at the next attempt.
 func (x *exchange) withPropertyFields(f *fault.Fault) *fault.Fault {
 	all := *f
 	all.Fields = slices.Clone(f.Fields)

@@ -67,7 +67,8 @@ func gateInputs(g *propertyv1.Gate, own []*propertyv1.Space) []kit.Input {
 // showGates handles the list of gates, the doors that several rooms share.
 func (s *site) showGates(x *exchange) error { return x.gatesPage(nil) }
 
-// gatesPage renders the list of gates and the form of a new one. f is why the API refused it, or nil.
+// gatesPage renders the list of gates and the form of a new one. f is why the API refused it, or nil. An f that is not about it is
+// returned.
 func (x *exchange) gatesPage(f *fault.Fault) error {
 	own, err := x.ownSpaces()
 	if err != nil {
@@ -137,7 +138,8 @@ type gateView struct {
 // showGate handles the page of one gate, a door that several rooms share.
 func (s *site) showGate(x *exchange) error { return x.gatePage(nil) }
 
-// gatePage renders the page of the gate in the path. f is why the API refused the posted form, or nil.
+// gatePage renders the page of the gate in the path. f is why the API refused the posted form, or nil. An f that is not about it is
+// returned.
 func (x *exchange) gatePage(f *fault.Fault) error {
 	own, err := x.ownSpaces()
 	if err != nil {

@@ -143,7 +143,7 @@ func (x *exchange) identityRefused(err error, to string) error {
 func (s *site) showIdentity(x *exchange) error { return x.identityPage(http.StatusOK, "", nil) }
 
 // identityPage renders the page that links the account to the identity provider. address is the URL of the provider, or "" until the person
-// presses the button. wrong are errors to show.
+// presses the button. wrong are errors to show. Without a provider, it redirects to the account.
 func (x *exchange) identityPage(status int, address string, wrong []kit.Wrong) error {
 	provider, err := x.provider()
 	if err != nil {
@@ -175,7 +175,8 @@ func (s *site) changeIdentity(x *exchange) error {
 	return x.identityPage(http.StatusOK, begun.GetData().GetUrl(), nil)
 }
 
-// finishLink links the account of the signed-in person after the return from the provider. state is from the cookie.
+// finishLink links the account of the signed-in person after the return from the provider. state is from the cookie. Without a session, the
+// browser goes to the sign-in page.
 func (x *exchange) finishLink(state string, answer *propertyv1.IdentityAnswer) error {
 	if x.token == "" || x.load() != nil {
 		return x.Redirect("/app/login?to=/app/account/identity")
@@ -197,7 +198,8 @@ func (x *exchange) notUnlinked(err error) error {
 	return x.identityPage(http.StatusConflict, "", []kit.Wrong{{Title: x.words().T("staff.identity.kept"), Text: x.words().T("staff.identity.only")}})
 }
 
-// notLinked shows the page with the reason why the account was not linked. It returns other errors unchanged.
+// notLinked shows the page with the reason why the account was not linked. If the person must sign in again, the browser goes to the
+// sign-in page. It returns other errors unchanged.
 func (x *exchange) notLinked(err error) error {
 	if x.site.Fault(err).Reason == fault.SignInAgain {
 		return x.Redirect(loginAgain("/app/account/identity")) // not to the URL of the return from the provider, whose answer is used up

@@ -85,7 +85,7 @@ func (x *exchange) integrationsPage(secret *shownSecret, tested *endpointResult)
 }
 
 // connectApp handles the form that connects an app. The response shows its access token once. For an unknown app, or one that is connected
-// already, it shows the list.
+// already, it redirects to the list without an error.
 func (s *site) connectApp(x *exchange) error {
 	made, err := s.api.Integrations.ConnectApp(x.call(), &propertyv1.ConnectAppRequest{AppId: x.Value("app")})
 	if err != nil {

@@ -17,7 +17,7 @@ type kiosksView struct {
 	Doors   string            // prefix of the URLs in the QR codes of tablets
 }
 
-// Chip returns the chip that shows whether a tablet is online.
+// Chip returns the chip that shows whether a tablet is online, or that it is not enrolled.
 func (kiosksView) Chip(k *propertyv1.Kiosk) chip {
 	switch k.GetState() {
 	case "online":

@@ -41,8 +41,8 @@ func (x *exchange) lockHistory(l *propertyv1.Lock) (historyView, error) {
 	return newHistoryView(s, h), nil
 }
 
-// withLatest appends the value that a lock last reported, at that time, to its readings. The history leaves out small changes, so this
-// value is possibly missing there.
+// withLatest appends a reading with the value that a lock last reported, and its time at. The history leaves out small changes. It appends
+// nothing if at is nil, or if the last reading is later or has the same value.
 func withLatest(readings []*propertyv1.LockReading, at *timestamppb.Timestamp, value int64) []*propertyv1.LockReading {
 	if at == nil || len(readings) > 0 && (readings[len(readings)-1].GetValue() == value || at.AsTime().Before(readings[len(readings)-1].GetAt().AsTime())) {
 		return readings
@@ -67,7 +67,7 @@ func newHistoryView(s span, h *propertyv1.LockHistory) historyView {
 	return v
 }
 
-// EventText returns the message kind for a kind of event in the history.
+// EventText returns the message kind for a kind of event in the history, or that for other events if the kind has no message.
 func (p *page) EventText(kind string) string {
 	if text := "staff.event." + kind; p.Has(text) {
 		return text

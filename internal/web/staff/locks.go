@@ -76,7 +76,7 @@ func batteryChip(s *propertyv1.LockStatus) chip {
 // weakSignal is the signal strength, in dBm, below which a radio link loses messages.
 const weakSignal = -85
 
-// linkChip returns the state of the connection to a lock, and the reason if it is offline.
+// linkChip returns the state of the connection to a lock: offline, unstable, weak or good. The remark is the reason if it is offline.
 func linkChip(s *propertyv1.LockStatus) (chip, remark) {
 	switch {
 	case !s.GetOnline():

@@ -10,7 +10,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// arrange returns rooms and dorms sorted by name, each dorm followed by its beds.
+// arrange returns rooms and dorms sorted by name, each dorm followed by its beds. It leaves out beds whose dorm is not in all.
 func arrange(all []*propertyv1.Space) (ordered []*propertyv1.Space) {
 	beds := map[string][]*propertyv1.Space{}
 	for _, s := range all {

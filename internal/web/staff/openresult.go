@@ -47,8 +47,8 @@ func (x *exchange) redirectOpened(path, door, result string) error {
 	return x.Redirect(path)
 }
 
-// takeOpened returns the result of opening a door for this page and person, and deletes its cookie. Without one it returns nil. It also
-// returns nil, and keeps the cookie, if the page's script sent the request.
+// takeOpened returns the result of opening a door for this page and person, and deletes its cookie. If there is none, or if the page's
+// script sent the request, it returns nil and keeps the cookie.
 func (x *exchange) takeOpened() *openResult {
 	raw, err := base64.RawURLEncoding.DecodeString(x.Cookie(openedCookie))
 	if err != nil || len(raw) == 0 || x.automatic() {

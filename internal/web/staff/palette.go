@@ -76,8 +76,8 @@ const maxPaletteFinds = 6
 // minPaletteQuery is the minimum length of a query for rooms and locks. A shorter one would load all of them at each key press.
 const minPaletteQuery = 2
 
-// showPalette handles a query of the palette. It finds stays by name, number or room, and rooms, locks and pages by name. It searches only
-// what the person may see. An empty query finds all pages.
+// showPalette handles a query of the palette. It finds stays by name, number or room, and rooms, locks and pages by name; rooms and locks
+// only with minPaletteQuery characters. It searches only what the person may see. An empty query finds all pages.
 func (s *site) showPalette(x *exchange) error {
 	p := x.newPage("staff.palette.title")
 	v := paletteView{Query: strings.TrimSpace(x.R.URL.Query().Get("q"))}
@@ -102,7 +102,8 @@ func (s *site) showPalette(x *exchange) error {
 	return x.render(http.StatusOK, "palette", p)
 }
 
-// findThings adds the rooms, beds and locks to v whose names contain the query, at most maxPaletteFinds rooms and beds, and as many locks.
+// findThings adds to v those rooms, beds and locks whose names contain the query and which the person may see: at most maxPaletteFinds
+// rooms and beds, and as many locks.
 func (x *exchange) findThings(v *paletteView) error {
 	if x.may("readProperty") {
 		own, err := x.ownSpaces()
@@ -128,7 +129,7 @@ func (x *exchange) findThings(v *paletteView) error {
 	return err
 }
 
-// contains reports whether a text contains all words of a query, in any order and case.
+// contains reports whether a text contains all words of a query, in any order and case. It is true for an empty query.
 func contains(text, query string) bool {
 	text = strings.ToLower(text)
 	for word := range strings.FieldsSeq(strings.ToLower(query)) {

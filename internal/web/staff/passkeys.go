@@ -40,8 +40,9 @@ func (x *exchange) ceremony() string {
 	return state
 }
 
-// notBegun answers the page's script if a ceremony could not begin: 409 if the server has no passkeys, or the URL of a page to visit first.
-// page is the URL to return to after the person has confirmed the second factor or signed in again. It returns other errors unchanged.
+// notBegun answers the page's script if a ceremony could not begin: 409 if the server has no passkeys, or a header with the URL of the page
+// on which the person confirms the second factor or signs in again. page is the URL to return to from there. It returns other errors
+// unchanged.
 func (x *exchange) notBegun(err error, page string) error {
 	switch f := x.site.Fault(err); {
 	case f.Reason == fault.PasskeysUnavailable:

@@ -40,8 +40,8 @@ type questionView struct {
 	Inputs []notedInput
 }
 
-// questionInputs returns the form fields of a question: its standard text, its texts in the languages of the pages and in any other language
-// that is stored, and its options. q is nil for a new question.
+// questionInputs returns the form fields of a question: its standard text, its texts in the languages of the pages and in any other
+// language that is stored, and its switches (mandatory, only for the main guest). q is nil for a new question.
 func questionInputs(p *page, q *propertyv1.OwnField) []kit.Input {
 	inputs := []kit.Input{{Name: "question.label", Label: "staff.question.label", Hint: "staff.question.label.hint", Value: q.GetLabel(), Autocomplete: "off"}}
 	for _, tag := range labelTags(p, q) {
@@ -199,7 +199,7 @@ func (x *exchange) questionPage(f *fault.Fault) error {
 	return x.render(status, "question", p)
 }
 
-// changeQuestion handles the forms that change, move or remove a question.
+// changeQuestion handles the forms that change, move or remove a question. It stores nothing if another person has changed the list.
 func (s *site) changeQuestion(x *exchange) error {
 	name, do, found := x.R.PathValue("id"), x.Value("do"), false
 	if !slices.Contains([]string{"save", "up", "down", "remove"}, do) {

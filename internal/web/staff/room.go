@@ -53,7 +53,8 @@ func (x *exchange) roomName(s *propertyv1.Space) (string, error) {
 // showRoom handles the page of one room or bed.
 func (s *site) showRoom(x *exchange) error { return x.roomPage(http.StatusOK, nil) }
 
-// roomPage renders the room or bed in the path with its mapping and lock. f is why the API refused the posted form, or nil.
+// roomPage renders the room or bed in the path with its mapping and lock. f is why the API refused the posted form, or nil. An f that is
+// not about the form is returned.
 func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	found, err := x.site.api.Spaces.GetSpace(x.call(), &propertyv1.GetSpaceRequest{Id: x.R.PathValue("id")})
 	if err != nil {
@@ -176,7 +177,7 @@ func (s *site) changeRoom(x *exchange) error {
 }
 
 // placeLock handles the forms that assign a lock to the door of a room or bed, or remove it from the door. It shows an error if the lock
-// was moved meanwhile.
+// was moved meanwhile, or if the door has another lock.
 func (s *site) placeLock(x *exchange) error {
 	lock, door := x.Value("lock"), x.R.PathValue("id")
 	at, pms := "/app/spaces/rooms/"+door, x.R.URL.Query().Get("pms")

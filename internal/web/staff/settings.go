@@ -69,8 +69,8 @@ func (x *exchange) settingsPage(tab string) *page {
 	return p
 }
 
-// showForms renders a page of settings. If f is not nil, the form named posted shows its posted values and the errors of f. If f is not
-// about that form, showForms returns f.
+// showForms renders a page of settings. If f is not nil, the form named posted shows its posted values and the errors of f. If f is
+// outdated, inputs that another person has changed show the stored values. If f is not about that form, showForms returns f.
 func (x *exchange) showForms(v settingsView, posted string, f *fault.Fault) error {
 	status, p := http.StatusOK, x.settingsPage(v.Tab)
 	for _, form := range v.Forms {
@@ -106,10 +106,10 @@ func (x *exchange) finishForm(tab string, err error, show func(f *fault.Fault) e
 	return err
 }
 
-// text returns a posted value as a pointer, for an optional field of an API request.
+// text returns a posted value for an optional field of an API request. It is never nil: without a value, the API stores "".
 func (x *exchange) text(name string) *string { return new(x.Value(name)) }
 
-// isOn returns whether a posted switch is on, as a pointer for an optional field of an API request.
+// isOn returns whether a posted switch is on, for an optional field of an API request. It is never nil: a missing switch is off.
 func (x *exchange) isOn(name string) *bool { return new(x.Value(name) != "") }
 
 // number returns a posted number, for an optional field of an API request. It is -1 for any other text, so that the API refuses it.
@@ -153,7 +153,8 @@ func (x *exchange) checkInSettings() (*propertyv1.CheckInSettings, error) {
 	return found.GetData(), err
 }
 
-// saveProperty stores settings of the property. If they have changed meanwhile, see saveUnlessChanged.
+// saveProperty stores settings of the property. If another person has changed one of them since the page was shown, it stores nothing and
+// returns an error with the reason [fault.Outdated].
 func (x *exchange) saveProperty(settings *propertyv1.PropertySettings) error {
 	api := x.site.api.Properties
 	return x.saveUnlessChanged(func(etag string) error {
@@ -165,7 +166,8 @@ func (x *exchange) saveProperty(settings *propertyv1.PropertySettings) error {
 	})
 }
 
-// saveRules stores check-in settings. If they have changed meanwhile, see saveUnlessChanged.
+// saveRules stores check-in settings. If another person has changed one of them since the page was shown, it stores nothing and returns an
+// error with the reason [fault.Outdated].
 func (x *exchange) saveRules(settings *propertyv1.CheckInSettingsChange) error {
 	return x.saveUnlessChanged(func(etag string) error {
 		_, err := x.site.api.CheckIns.UpdateCheckInSettings(x.call(), &propertyv1.UpdateCheckInSettingsRequest{Settings: settings, Etag: etag})

@@ -11,9 +11,9 @@ import (
 // change stores the posted values of a form. The API refuses it with [fault.Outdated] if etag is not the current etag of the settings.
 type change func(etag string) error
 
-// saveUnlessChanged calls store to save a form. If another person has changed one of the form's settings since the page was shown, it
-// returns the API's error, and also if the API cannot say what changed, as for a form of an older version of the service. Settings of other
-// forms share the etag: if only those have changed, it calls store again with the current etag, which it loads with the function "now".
+// saveUnlessChanged calls store with the posted etag to save a form. All forms of the settings share the etag. If only settings of other
+// forms have changed since the page was shown, it loads the current etag with the function "now" and calls store again. If another person
+// has changed a setting of this form, or if the API cannot say what changed, it returns the API's error.
 func (x *exchange) saveUnlessChanged(store change, now func() (string, error)) error {
 	err := store(x.Value("etag"))
 	if err == nil {
@@ -32,7 +32,7 @@ func (x *exchange) saveUnlessChanged(store change, now func() (string, error)) e
 	return store(etag)
 }
 
-// hasBox reports whether the posted form has an input of this name that browsers leave out when nothing is checked. See [settingsForm.Boxes].
+// hasBox reports whether the posted form has a switch or check box of this name, also one that is off. See [settingsForm.Boxes].
 func (x *exchange) hasBox(name string) bool { return slices.Contains(x.R.PostForm["box"], name) }
 
 // changedSettings returns the names of the inputs whose settings another person has changed. f is the fault of a refused form, with the

@@ -69,8 +69,9 @@ func writeSheet(to io.Writer, d spacesData) error {
 	return w.WriteAll(lines)
 }
 
-// readSheet parses a file of rooms, with columns separated by commas, semicolons or tabs. It stops at a line that is not CSV, and after
-// maxSheet rows. wrong are errors in the file itself. planSheet finds the errors that depend on the rooms of the property.
+// readSheet parses a file of rooms, with columns separated by commas, semicolons or tabs. The first line names the columns: type and name
+// must be among them. It stops with an error at a line that is not CSV, and after maxSheet rows. wrong are errors in the file itself.
+// planSheet finds those that depend on the rooms of the property.
 func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	head, _, _ := strings.Cut(text, "\n")
@@ -146,9 +147,9 @@ func (p sheetPlan) ChangedMappings() (n int) {
 	return n
 }
 
-// planSheet compares the rows of a file with the rooms of the property, and returns what the import will do. A row without a pmsId does not
-// change the mapping of its room. The import never changes the type or floor of an existing room, and deletes none. wrong are the errors
-// that prevent the import.
+// planSheet compares the rows of a file with the rooms of the property, and returns what the import will do. It finds an existing room by
+// its dorm and name. A row without a pmsId does not change the mapping of its room. The import never changes the type or floor of an
+// existing room, and deletes none. wrong are the errors that prevent the import.
 func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFault) {
 	type place struct{ dorm, name string } // names are unique within a dorm, and among rooms and dorms
 	names, ours := map[string]string{}, map[place]*propertyv1.Space{}

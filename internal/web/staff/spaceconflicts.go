@@ -33,7 +33,7 @@ const (
 	conflictStays = 3
 )
 
-// addConflicts loads one page of the open conflicts of the chosen PMS into v: the page in the query.
+// addConflicts loads one page of the open conflicts of the chosen PMS into v: the page in the query. Without a PMS it does nothing.
 func (x *exchange) addConflicts(v *spacesView, d spacesData) error {
 	if d.chosen == nil {
 		return nil

@@ -14,8 +14,8 @@ import (
 )
 
 // spaceRows is the number of rows on a page if the person has chosen none, and mostSpaces the maximum. Each row offers at most spaceChoices
-// free spaces of the PMS as choices; the room's own page offers all. Before anything is mapped, each row has many choices. Therefore all
-// rows of a page together have at most pageChoices, and a row itself counts as rowSize choices.
+// free spaces of the PMS; the room's own page offers all. To bound the size of the page, all rows together have at most pageChoices, of
+// which each row itself takes rowSize.
 const (
 	spaceRows    = 50
 	mostSpaces   = 100
@@ -57,7 +57,7 @@ func (r spaceRow) NamedGates() string {
 	return strings.Join(names, ", ")
 }
 
-// MoreGates returns the number of gates that NamedGates leaves out; 0 or less means none.
+// MoreGates returns the number of gates that NamedGates leaves out. It can be negative, which means none.
 func (r spaceRow) MoreGates() int { return len(r.Gates) - spaceGates }
 
 // freeSpace is a space of the PMS that is not mapped.
@@ -124,7 +124,8 @@ func (x *exchange) ownSpaces() ([]*propertyv1.Space, error) {
 	return arrange(own), err
 }
 
-// loadSpaces loads the property's spaces and those of the PMS in the query or, without one, of the first PMS.
+// loadSpaces loads the property's spaces and those of the PMS in the query or, without one, of the first PMS. If no PMS is connected, d has
+// only the former.
 func (x *exchange) loadSpaces() (d spacesData, err error) {
 	if d.own, err = x.ownSpaces(); err != nil {
 		return d, err
@@ -137,8 +138,8 @@ func (x *exchange) loadSpaces() (d spacesData, err error) {
 	return d, err
 }
 
-// integrations loads the connected apps, each of a PMS. Integrations without an app are left out. chosen is the one in the query or,
-// without a query, the first. It is nil if list is empty.
+// integrations loads the connected apps, each of a PMS. Integrations without an app are left out. chosen is the one in the query or, if the
+// query names none of them, the first. It is nil if list is empty.
 func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *propertyv1.Integration, err error) {
 	found, err := x.site.api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
 	for _, i := range found.GetData().GetList() {
@@ -153,7 +154,8 @@ func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *prope
 	return list, chosen, err
 }
 
-// partnerSpaces loads all spaces of a PMS that r selects. lastChange is the id of the latest change of the mapping that the list contains.
+// partnerSpaces loads all spaces of a PMS that r selects. lastChange is the id of the latest change of the mapping before the list was
+// loaded, or "none".
 func (x *exchange) partnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (list []*propertyv1.PartnerSpace, lastChange string, err error) {
 	r.PageSize = wholePage
 	list, err = loadAllPages(func(token string) ([]*propertyv1.PartnerSpace, string, error) {

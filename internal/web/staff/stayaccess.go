@@ -34,7 +34,7 @@ const stayExtension = 2 * time.Hour
 const localMinute = "2006-01-02T15:04"
 
 // accessOf returns which actions about the access of a stay the page offers to the person. A stay that has ended or has no door allows no
-// action.
+// action, except to read the backup codes.
 func (x *exchange) accessOf(v reservationView) accessView {
 	state := v.GetState()
 	current := (state == "confirmed" || state == "started") && len(v.Doors) > 0
@@ -72,8 +72,8 @@ func (x *exchange) doorsHaveNoCode(err error) error {
 	return x.showReservation(http.StatusConflict, stayResult{Text: "staff.stay.noAccess"}, nil)
 }
 
-// finishAccess answers an action about the access of a stay. err is the API's error or nil, and done the confirmation on the page, one of
-// results.
+// finishAccess answers an action about the access of a stay. Without err it redirects to the reservation, which shows the confirmation
+// done, one of results. For the API's error err see doorsHaveNoCode.
 func (x *exchange) finishAccess(err error, done string) error {
 	if err != nil {
 		return x.doorsHaveNoCode(err)
@@ -93,7 +93,7 @@ func (s *site) revealPIN(x *exchange) error {
 	return x.showReservation(http.StatusOK, stayResult{PINs: shown.GetData()}, nil)
 }
 
-// replacePIN handles the form that replaces the PIN of a stay. The guest gets a mail with the new one. It needs a reason.
+// replacePIN handles the form that replaces the PIN of a stay. It needs a reason. A guest who may be mailed gets a mail with the new PIN.
 func (s *site) replacePIN(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.reason.missing"); wrong != "" {
 		return x.refuseReason("why-replace", wrong)

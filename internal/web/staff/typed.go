@@ -30,8 +30,8 @@ type typedForm struct {
 	Values   url.Values `json:"values"`
 }
 
-// keepTyped stores the posted values in a cookie until the person has confirmed the second factor or signed in again. It stores only the
-// inputs in typedNames, and nothing if they are too long (maxTypedSize).
+// keepTyped stores the posted values in a cookie, for at most typedAge, until the person has confirmed the second factor or signed in
+// again. It stores only the inputs in typedNames, and nothing if they are too long (maxTypedSize).
 func (x *exchange) keepTyped() {
 	if x.R.Method != http.MethodPost || x.session == nil {
 		return
@@ -48,8 +48,8 @@ func (x *exchange) keepTyped() {
 	}
 }
 
-// restoreTyped loads the values that keepTyped stored, if this page contains their form. They become the posted values of the request.
-// newPage then deletes the cookie.
+// restoreTyped loads the values that keepTyped stored, if this page contains their form and the person and property are the same. They
+// become the posted values of the request. newPage then deletes the cookie.
 func (x *exchange) restoreTyped() {
 	raw, err := base64.RawURLEncoding.DecodeString(x.Cookie(typedCookie))
 	if err != nil || len(raw) == 0 || x.R.Method != http.MethodGet || x.automatic() {

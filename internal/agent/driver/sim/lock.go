@@ -67,7 +67,7 @@ func (l *lock) setSlot(number uint32, c code) {
 	l.site.saveSlots()
 }
 
-// isReachable reports whether calls over the radio reach the lock.
+// isReachable reports whether calls over the radio reach the lock: it is not offline, and its battery is not empty.
 func (l *lock) isReachable() bool { return !l.offline && l.battery >= minPercentToWork }
 
 // typePIN types a PIN at the keypad and returns whether the lock opens, or why not. Wrong PINs may pause the keypad.

@@ -33,7 +33,7 @@ func (k *keypad) recordPIN(p Press, now time.Time) {
 	}
 }
 
-// Lockout returns the lockout setting of a lock.
+// Lockout returns the lockout setting of a lock; zero for an unknown address.
 func (h *Site) Lockout(address string) (out slot.Lockout) {
 	_ = h.withLock(address, func(l *lock) { out = l.keypad.lockout })
 	return out

@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Program sets a code at the lock itself, as a person with the master code can. An empty PIN clears the slot. The lock reports the change to
-// the driver.
+// Program sets a code at the lock itself, as a person with the master code can. An empty PIN clears the slot. The lock reports the change
+// to the driver.
 func (h *Site) Program(address string, number uint32, pin slot.PIN) error {
 	return h.withLock(address, func(l *lock) {
 		l.setSlot(number, code{pin: pin})
@@ -22,7 +22,7 @@ func (h *Site) ProgramSilently(address string, number uint32, pin slot.PIN) erro
 	return h.withLock(address, func(l *lock) { l.setSlot(number, code{pin: pin}) })
 }
 
-// Reset resets a lock to factory settings by hand, which deletes all codes. If reported is true, the lock reports the reset to the driver.
+// Reset deletes all codes of a lock, like a factory reset by hand, but keeps its lockout. If reported is true, the driver gets events.
 func (h *Site) Reset(address string, reported bool) error {
 	return h.withLock(address, func(l *lock) {
 		clear(l.slots)
@@ -44,17 +44,17 @@ func (h *Site) SetJammed(address string, jammed bool) {
 	})
 }
 
-// SetOffline disconnects a lock from its radio or reconnects it.
+// SetOffline disconnects a lock from its radio or reconnects it. An unknown address is ignored.
 func (h *Site) SetOffline(address string, offline bool) {
 	_ = h.withLock(address, func(l *lock) { l.offline = offline })
 }
 
-// SetBattery sets a lock's charge in percent. At 0 the lock does not work; below minPercentToWrite it refuses new codes.
+// SetBattery sets a lock's charge in percent, if the lock exists. At 0 it does not work; below minPercentToWrite it refuses new codes.
 func (h *Site) SetBattery(address string, percent uint32) {
 	_ = h.withLock(address, func(l *lock) { l.battery = percent })
 }
 
-// SetDrift sets the clock of a lock ahead of the real time; a negative duration sets it behind.
+// SetDrift sets the clock of a lock ahead of the real time; a negative duration sets it behind. An unknown address is ignored.
 func (h *Site) SetDrift(address string, ahead time.Duration) {
 	_ = h.withLock(address, func(l *lock) { l.spec.Drift = ahead })
 }
@@ -71,8 +71,8 @@ func (h *Site) withLock(address string, do func(*lock)) error {
 	return nil
 }
 
-// RepairAll ends all simulated trouble: every lock is reachable, not jammed, charged and correct in time, and no fault is pending. It does not
-// change slots.
+// RepairAll ends all simulated trouble: every lock is reachable, not jammed, charged and correct in time. Injected and random faults end;
+// SetOdds allows random ones again. Slots and pauses of keypads do not change.
 func (h *Site) RepairAll() {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -15,7 +15,7 @@ type Profile struct {
 	Silent bool
 	// RefusesDuplicates means that the lock refuses a PIN that another slot holds.
 	RefusesDuplicates bool
-	// RefusesOccupied means that the lock refuses to overwrite an occupied slot.
+	// RefusesOccupied means that the lock refuses to overwrite an occupied slot without Setting.Replace.
 	RefusesOccupied bool
 	// Lockout is the factory setting of the lock's lockout.
 	Lockout slot.Lockout

@@ -71,8 +71,8 @@ func (l *lock) runWrite(ctx context.Context, effect func() driver.Answer) driver
 	})
 }
 
-// runOperation runs an operation over the radio: it waits for the latency, checks that the lock is reachable, and calls effect with the site's
-// mutex held. If faulty is true, the next fault of the lock applies to the operation.
+// runOperation runs an operation over the radio: it waits for the latency, and calls effect with the site's mutex held. If the lock is not
+// reachable, the answer is LockOffline. If faulty is true, the next fault of the lock applies to the operation.
 func (l *lock) runOperation(ctx context.Context, faulty bool, effect func() driver.Answer) driver.Answer {
 	if !clock.Sleep(ctx, l.spec.Latency) {
 		return driver.Answer{Result: slot.Timeout}
@@ -161,7 +161,7 @@ func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer
 const lateMargin = 50 * time.Millisecond
 
 // runLater runs the effect of an operation after a delay, although the operation already has an answer. It drops the effect if the site is
-// closed. The caller holds h.mu.
+// closed, or if the timer fires too late. The caller holds h.mu.
 func (h *Site) runLater(after time.Duration, effect func() driver.Answer) {
 	if h.closed {
 		return

@@ -55,7 +55,7 @@ func (s *Span) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ReadScript reads a fault script with one JSON object per line.
+// ReadScript reads a fault script with one JSON object per line. It refuses unknown fields; only Play refuses unknown locks and deeds.
 func ReadScript(r io.Reader) ([]Move, error) {
 	var out []Move
 	in := json.NewDecoder(r)
@@ -71,7 +71,7 @@ func ReadScript(r io.Reader) ([]Move, error) {
 	}
 }
 
-// Play carries out the moves of a fault script, each at its time. It returns at the end of the script, when ctx ends, or at an invalid move.
+// Play carries out the moves of a fault script, each at its time. It fails at an invalid move, or when ctx ends before the last move.
 func (h *Site) Play(ctx context.Context, script []Move) error {
 	began := time.Now()
 	for i, m := range slices.SortedStableFunc(slices.Values(script), func(a, b Move) int { return int(a.At - b.At) }) {

@@ -84,8 +84,8 @@ func Serve(d driver.Driver) (http.Handler, error) {
 	return mux, nil
 }
 
-// callLock makes the call with a name, such as set or read, to a lock, with the parameters in the request. known is false if there is no such
-// call.
+// callLock makes the call with a name, such as set or read, to a lock, with the parameters in the request. known is false if there is no
+// such call.
 func callLock(ctx context.Context, l driver.Lock, call string, in request) (out response, known bool) {
 	switch call {
 	case "set":

@@ -73,7 +73,8 @@ type Site struct {
 	closed      bool
 }
 
-// NewSite creates simulated locks and loads their slots from Config.StorageFile.
+// NewSite creates simulated locks and loads their slots from Config.StorageFile. It fails for an unknown profile, an empty or repeated
+// address, or an unreadable file.
 func NewSite(c Config) (*Site, error) {
 	if c.Clock == nil {
 		c.Clock = clock.System
@@ -97,7 +98,8 @@ func NewSite(c Config) (*Site, error) {
 	return h, h.loadSlots()
 }
 
-// Driver returns a driver of the simulated locks for a bridge. Closing the driver does not affect the locks.
+// Driver returns a driver of the locks for a bridge. Its events are those of the site: each goes to only one of several drivers. Closing it
+// does not affect the locks.
 func (h *Site) Driver() driver.Driver { return siteDriver{h} }
 
 // Close cancels the pending effects of delayed operations.
@@ -173,7 +175,7 @@ func (h *Site) Slots(address string) []SlotContent {
 	return out
 }
 
-// WriteCount returns how many set and clear operations have reached a lock.
+// WriteCount returns how many set and clear operations have reached a lock, without those that a fault kept from it.
 func (h *Site) WriteCount(address string) (n int) {
 	_ = h.withLock(address, func(l *lock) { n = l.writes })
 	return n

@@ -60,8 +60,8 @@ func eventOf(r report, slots int) (e driver.Event, ok bool) {
 	return driver.Event{}, false
 }
 
-// unlockEvent returns the event of an unlocked lock. source is the means, such as keypad or manual; number is the slot of the PIN. The second
-// result is false for a remote or automatic unlock.
+// unlockEvent returns the event of an unlocked lock. source is the means, such as keypad or manual; number is the slot of the PIN. The
+// second result is false for a remote or automatic unlock.
 func unlockEvent(source string, number uint32) (driver.Event, bool) {
 	switch source {
 	case "keypad":

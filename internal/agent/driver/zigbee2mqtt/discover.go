@@ -102,7 +102,7 @@ type Tuning struct {
 	NoRead         bool // NoRead means that the lock never answers when a slot is read
 }
 
-// ParseTuning parses the setting of one lock, such as 0x00158d0001a2b3c4:slots=30,pin=4-8,read=no. Each part except the address is optional.
+// ParseTuning parses the settings of one lock, such as 0x00158d0001a2b3c4:slots=30,pin=4-8,read=no. At least one setting is required.
 func ParseTuning(s string) (address string, t Tuning, err error) {
 	address, rest, ok := strings.Cut(s, ":")
 	if !ok || !ieeeAddress.MatchString(address) {
@@ -176,8 +176,8 @@ func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address 
 	return out, nil
 }
 
-// capabilities derives what a lock can do from its exposed features and the tuning t. Zigbee2MQTT has no command for schedules, so the bridge
-// enforces all validity windows.
+// capabilities derives what a lock can do from its exposed features and the tuning t. Zigbee2MQTT has no command for schedules, so the
+// bridge enforces all validity windows.
 func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) slot.Capabilities {
 	exposes := d.Definition.Exposes
 	c := slot.Capabilities{Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, OpLifetime: lifetime}

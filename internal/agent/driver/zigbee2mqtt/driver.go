@@ -136,8 +136,8 @@ func newDriver(cfg Config, p timings) (*Driver, error) {
 	return d, nil
 }
 
-// brokerAddress returns host:port of the broker's URL, and whether the connection uses TLS. It refuses a URL that would send PINs or a
-// password unencrypted to another machine.
+// brokerAddress returns host:port of the broker's URL, and whether the connection uses TLS. It refuses a URL with a user, and, unless
+// cfg.Insecure allows it, one that would send PINs or a password unencrypted to another machine.
 func brokerAddress(cfg Config) (host string, secure bool, err error) {
 	u, err := url.Parse(cfg.URL)
 	if err != nil || u.Hostname() == "" || (u.Scheme != "mqtt" && u.Scheme != "mqtts") {
@@ -161,7 +161,8 @@ func brokerAddress(cfg Config) (host string, secure bool, err error) {
 	return net.JoinHostPort(u.Hostname(), port), secure, nil
 }
 
-// Locks waits for Zigbee2MQTT's device list, up to discoverTimeout, and returns the locks in it. It can be called again after an error.
+// Locks waits for Zigbee2MQTT's device list, up to discoverTimeout, and returns the locks in it, perhaps none. It can be called again after
+// an error. After the first success, it always returns the same locks: see Changes.
 func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()
@@ -185,7 +186,7 @@ func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 
 func (d *Driver) Events() <-chan driver.Event { return d.events }
 
-// Changes signals that a lock was added, removed, or changed its capabilities since Locks.
+// Changes signals that a lock was added, removed, or changed its model or capabilities since Locks.
 func (d *Driver) Changes() <-chan struct{} { return d.changes }
 
 // Close ends the connection to the broker and waits until the driver's goroutines have ended.

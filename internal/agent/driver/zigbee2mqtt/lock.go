@@ -47,7 +47,7 @@ func (l *lock) Radio() string                   { return "zigbee2mqtt " + l.driv
 func (l *lock) Model() string                   { return l.model }
 func (l *lock) Capabilities() slot.Capabilities { return l.caps }
 
-// Status returns the last reported state. If the lock is unreachable, the state of its bolt is unknown.
+// Status returns the last reported state, without a command to the lock. If the lock is offline, the state of its bolt is unknown.
 func (l *lock) Status(context.Context) (driver.Status, error) {
 	d := l.driver
 	d.mu.Lock()
@@ -159,8 +159,8 @@ func (c *operation) send(ctx context.Context, verb, about string, value any, exp
 	return driver.Answer{}, true
 }
 
-// await reads the lock's updates until pick accepts one, the operation fails, or the timeout expires. If picked is false, the answer a is the
-// reason.
+// await reads the lock's updates until pick accepts one, the operation fails, or the timeout expires. If picked is false, the answer a is
+// the reason.
 func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(update) bool) (a driver.Answer, picked bool) {
 	t := time.NewTimer(timeout)
 	defer t.Stop()

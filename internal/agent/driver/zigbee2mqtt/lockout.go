@@ -70,8 +70,9 @@ func (l *lock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout,
 // maxAttribute is the largest value of a Zigbee byte attribute. 255 means that there is no value.
 const maxAttribute = 254
 
-// readLockout reads the lock's lockout setting. written is the setting that this operation has just written, or nil. Zigbee2MQTT repeats the
-// last value in every message. So a value that differs from written may be older than the write, and readLockout reads it again.
+// readLockout reads the lock's lockout setting. written is the setting that this operation has just written, or nil. Zigbee2MQTT repeats
+// the last value in every message. So a value that differs from written may be older than the write: readLockout then reads again, at most
+// lockoutReads times in all, and returns the last value.
 func (c *operation) readLockout(ctx context.Context, written *slot.Lockout) (got slot.Lockout, a driver.Answer) {
 	ask := attributeRead{doorLockCluster, []string{"wrongCodeEntryLimit", "userCodeTemporaryDisableTime"}, lockoutProperty}
 	for range lockoutReads {

@@ -55,8 +55,8 @@ func (d *Driver) onMessage(m message) {
 	}
 }
 
-// parseAvailability decodes whether a device or Zigbee2MQTT is available: online, offline, or "" if unknown. Zigbee2MQTT can be set to publish
-// "online" or {"state": "online"}.
+// parseAvailability decodes whether a device or Zigbee2MQTT is available: online, offline, or "" if unknown. Zigbee2MQTT can be set to
+// publish "online" or {"state": "online"}.
 func parseAvailability(payload []byte) string {
 	var object struct {
 		State string `json:"state"`
@@ -92,8 +92,8 @@ func (d *Driver) onDevices(payload []byte) {
 	}
 }
 
-// updateLocks finds the locks in the last device list. Once the method Locks has returned locks, it keeps their capabilities and updates
-// only names and firmware; it signals Changes if the list differs. The caller holds d.mu.
+// updateLocks finds the locks in the last device list. Once the method Locks has returned locks, it adds and removes none and updates only
+// their names and firmware; it signals Changes if the list differs. An invalid list changes nothing. The caller holds d.mu.
 func (d *Driver) updateLocks() {
 	now, err := discover(d.devices, d.cfg.Tunings, d.showsPINs, d.timings.lifetime)
 	if err != nil {
@@ -160,8 +160,8 @@ func (d *Driver) lockTopics() (out []string, discovered bool) {
 	return out, d.found != nil
 }
 
-// setSubscribed records that c is the connection for commands, and receives the topics of locks. A command to a lock before that could lose its
-// confirmation. discovered means that the locks are known.
+// setSubscribed makes c the connection for commands. c is subscribed to topics, those of the locks: without that, a command to a lock could
+// lose its confirmation. If discovered is true, the locks are known, and the method Locks returns them.
 func (d *Driver) setSubscribed(c *conn, topics []string, discovered bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -215,8 +215,8 @@ func (l *lock) onStateMessage(m message) {
 	l.deliverUpdate(update{now: now, before: before, known: known})
 }
 
-// updateState stores the fields of a message that stay valid until a message changes them. retained means that the message is an old one that
-// the broker stored.
+// updateState stores the fields of a message that stay valid until a message changes them. retained means that the broker stored the
+// message earlier; then the battery level is as old as last_seen.
 func (l *lock) updateState(r report, retained bool) {
 	if r.bolt != "" {
 		l.bolt = r.bolt
@@ -232,7 +232,7 @@ func (l *lock) updateState(r report, retained bool) {
 	}
 }
 
-// eventsOf returns the lock events in the message now, found by comparing it with the message before. known is false if there was none before.
+// eventsOf returns the lock events in the message now: its action, and, if known is true, what changed since the message before.
 func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	if e, ok := eventOf(now, l.caps.Slots); ok {
 		out = append(out, e)
@@ -261,5 +261,5 @@ func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	return out
 }
 
-// becameTrue reports whether a value has changed from false to true. nil means that a message does not have it.
+// becameTrue reports whether a value has changed from false to true. nil means that a message does not have it; the result is then false.
 func becameTrue(before, now *bool) bool { return before != nil && !*before && now != nil && *now }

@@ -87,8 +87,8 @@ func fieldOrZero[T any](raw map[string]json.RawMessage, name string) (out T) {
 	return out
 }
 
-// parseBolt returns the state of the bolt as in driver.Status, or "" if it is unknown. lock_state is more exact than state, but not every lock
-// has it.
+// parseBolt returns the state of the bolt as in driver.Status, or "" if it is unknown. lock_state is more exact than state, but not every
+// lock has it.
 func parseBolt(lockState, state string) string {
 	switch lockState {
 	case "locked", "unlocked":
@@ -148,7 +148,7 @@ func parseUsers(raw json.RawMessage) map[uint32]user {
 	return out
 }
 
-// parsePIN decodes a PIN, which is text or, in some releases, a list of bytes. It returns "" for a number, because the leading zeros are lost.
+// parsePIN decodes a PIN, which is text or, in some releases, a list of bytes. It returns "" for a number, whose leading zeros are lost.
 func parsePIN(raw json.RawMessage) slot.PIN {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {

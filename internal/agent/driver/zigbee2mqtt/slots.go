@@ -33,7 +33,8 @@ type userQuery struct {
 
 const pinCodeProperty = "pin_code"
 
-// Set stores a PIN in a slot and waits for the lock's confirmation.
+// Set stores a PIN in a slot and waits for the lock's confirmation. If cannotConfirm is true, it first clears an occupied slot, or without
+// s.Replace answers Occupied. Otherwise it overwrites the slot also without s.Replace.
 func (l *lock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	if s.Slot == 0 || int(s.Slot) > l.caps.Slots {
 		return driver.Answer{Result: slot.SlotsFull, Unsent: true}
@@ -60,8 +61,8 @@ func (l *lock) cannotConfirm() bool {
 	return l.caps.Readable == slot.ReadableMasked && !l.reportsChanges
 }
 
-// ensureEmpty clears the slot of a setting if it holds a code, so that storePIN can confirm the new one. Without Replace it answers Occupied
-// instead. A slot that cannot be read counts as empty.
+// ensureEmpty clears the slot of a setting if it holds a code, so that storePIN can confirm the new one. Without Replace it answers
+// Occupied instead. A slot that cannot be read counts as empty.
 func (c *operation) ensureEmpty(ctx context.Context, s driver.Setting) driver.Answer {
 	u, shown := c.lock.lastReportedUser(s.Slot)
 	if !shown {
@@ -150,8 +151,8 @@ func (l *lock) lastReportedUser(number uint32) (user, bool) {
 	return u, ok
 }
 
-// awaitFirstReport requests the state of a lock that has not sent a message yet. Without it, the first message, which contains the time of
-// an earlier success, would wrongly confirm the next operation.
+// awaitFirstReport requests the state of a lock that has not sent a message yet, and waits for it, up to the timeout firstReport. Without
+// it, the first message, which contains the time of an earlier success, would wrongly confirm the next operation.
 func (c *operation) awaitFirstReport(ctx context.Context) {
 	d := c.lock.driver
 	d.mu.Lock()
@@ -189,7 +190,7 @@ func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.
 // disabledPIN represents a code that is present but disabled. It cannot be typed at a keypad, so it never equals a desired code.
 const disabledPIN slot.PIN = "disabled"
 
-// slotContent converts what a lock shows of a slot to the content for the bridge. readable is whether the lock shows PINs.
+// slotContent converts what a lock shows of a slot. It has a PIN only if readable is ReadableClear; a disabled code has disabledPIN.
 func slotContent(u user, readable slot.Readable) driver.Content {
 	c := driver.Content{Present: u.isPresent()}
 	switch {
@@ -201,8 +202,8 @@ func slotContent(u user, readable slot.Readable) driver.Content {
 	return c
 }
 
-// readUser requests a slot from the lock and waits for a message that shows it. ok is false if none comes. Zigbee2MQTT repeats known slots in
-// unrelated messages, so a value that equals the previous one is accepted only after a second request.
+// readUser requests a slot from the lock and waits for a message that shows it. ok is false if none comes. Zigbee2MQTT repeats known slots
+// in unrelated messages, so a value that equals the previous one is accepted only after a second request.
 func (c *operation) readUser(ctx context.Context, number uint32) (u user, ok bool) {
 	for range 2 {
 		if _, sent := c.send(ctx, "get", pinCodeProperty, userQuery{number}, c.lock.driver.timings.expiry); !sent {
