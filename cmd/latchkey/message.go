@@ -34,25 +34,37 @@ func (messageList) Help() string {
   latchkey message list --search "late arrival"`
 }
 
-// Run prints one page of conversations, the first with a match, because the server filters within a page. Later pages may match, too, even
-// if this one has fewer than --limit.
+// Run prints the latest conversations that match, at most --limit.
 func (c *messageList) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
-		api := propertyv1.NewMessageServiceClient(s.conn)
-		ask := &propertyv1.ListConversationsRequest{UnreadOnly: c.Unread, Query: c.Search, PageSize: c.Limit}
-		answer, err := api.ListConversations(s, ask)
-		for err == nil && len(answer.GetData().GetList()) == 0 && answer.GetData().GetNextPageToken() != "" { // no match on this page
-			ask.PageToken = answer.GetData().GetNextPageToken()
-			answer, err = api.ListConversations(s, ask)
-		}
-		return s.printAnswer(answer, err, func() {
+		all, err := c.load(s)
+		return s.printAnswer(&propertyv1.ListConversationsResponse{Data: all}, err, func() {
 			var rows [][]string
-			for _, one := range answer.GetData().GetList() {
+			for _, one := range all.GetList() {
 				rows = append(rows, conversationRow(one))
 			}
 			s.printTable("No conversations.", []string{"guest", "name", "number", "room", "unread", "last", "from", "message"}, rows)
 		})
 	})
+}
+
+// load returns the latest conversations that match. It reads further pages, because a page of a search can be short or empty although
+// later ones match.
+func (c *messageList) load(s *session) (*propertyv1.ConversationList, error) {
+	all := &propertyv1.ConversationList{}
+	for {
+		answer, err := propertyv1.NewMessageServiceClient(s.conn).ListConversations(s, &propertyv1.ListConversationsRequest{
+			UnreadOnly: c.Unread, Query: c.Search, PageSize: c.Limit - int32(len(all.GetList())), PageToken: all.GetNextPageToken(),
+		})
+		if err != nil {
+			return nil, err
+		}
+		page := answer.GetData()
+		all.List, all.Unread, all.NextPageToken = append(all.GetList(), page.GetList()...), page.GetUnread(), page.GetNextPageToken()
+		if all.GetNextPageToken() == "" || len(all.GetList()) >= int(c.Limit) {
+			return all, nil
+		}
+	}
 }
 
 // conversationRow returns the row of a conversation in a table: the guest, and the last message.

@@ -20,6 +20,12 @@ func TestMessages(t *testing.T) {
 	s.fails(1, "message send 4711 ''", "text")
 	s.fails(1, "message show 4712", "no reservation 4712")
 
+	push(t, w, "B-2", "4713", "Grace", "Hopper", "confirmed", "R102", 2)
+	push(t, w, "B-3", "4714", "Alan", "Turing", "confirmed", "R102", 30)
+	s.ok("message send 4713 'No match.'", "Sent")
+	s.ok("message send 4714 'Ready too.'", "Sent")
+	s.ok("message list --search READY --limit 2", "4714", "4711")
+
 	code, line, stop := s.follow("message", "watch")
 	for seen := false; !seen; { // the stream may begin after a message
 		s.ok("message send 4711 'Breakfast is at eight.'", "Sent")
