@@ -114,7 +114,7 @@ func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err err
 	lines.TrimLeadingSpace, lines.FieldsPerRecord = true, -1
 	header, err := lines.Read()
 	if err != nil {
-		return nil, nil, errors.New("is empty; " + sh.wants())
+		return nil, nil, errors.New("is empty; " + sh.columnsHint())
 	}
 	if err := sh.checkHeader(header); err != nil {
 		return nil, nil, err
@@ -147,8 +147,8 @@ func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err err
 	return records, wrong, nil
 }
 
-// wants returns the part of an error text that names the columns of a file.
-func (sh sheet) wants() string {
+// columnsHint returns the part of an error text that names the columns of a file.
+func (sh sheet) columnsHint() string {
 	return "the first line must name the columns: " + strings.Join(sh.columns, ",")
 }
 
@@ -161,7 +161,7 @@ func (sh sheet) checkHeader(header []string) error {
 			continue
 		}
 		if !slices.Contains(sh.columns, header[i]) {
-			return fmt.Errorf("has an unknown column %q; %s", name, sh.wants())
+			return fmt.Errorf("has an unknown column %q; %s", name, sh.columnsHint())
 		}
 		if slices.Contains(header[:i], header[i]) {
 			return fmt.Errorf("has the column %q twice", header[i])
@@ -169,7 +169,7 @@ func (sh sheet) checkHeader(header []string) error {
 	}
 	for _, needed := range sh.needed {
 		if !slices.Contains(header, needed) {
-			return fmt.Errorf("has no column %q; %s", needed, sh.wants())
+			return fmt.Errorf("has no column %q; %s", needed, sh.columnsHint())
 		}
 	}
 	return nil

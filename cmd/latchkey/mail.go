@@ -183,16 +183,16 @@ func (c *mailSettings) Run(ctx context.Context, r *remote, io *streams) error {
 func (s *session) printMailSettings(m *propertyv1.MailSettings) {
 	if m.GetHost() == "" {
 		s.say("There is no mail server. Mails go to the mailbox, and no guest gets them: latchkey mail list")
-		s.sayUnsent(m)
+		s.printUnsent(m)
 		return
 	}
 	s.printFacts("mail server", fmt.Sprintf("%s:%d", m.GetHost(), m.GetPort()), "security", m.GetSecurity(), "user", m.GetUser(), "password stored", yesOrNo(m.GetHasPassword()),
 		"sender", strings.TrimSpace(m.GetFromName()+" <"+m.GetFromAddress()+">"), "answers to", m.GetReplyTo())
-	s.sayUnsent(m)
+	s.printUnsent(m)
 }
 
-// sayUnsent prints how many mails were only put into the mailbox, because there was no mail server. It prints nothing if there are none.
-func (s *session) sayUnsent(m *propertyv1.MailSettings) {
+// printUnsent prints how many mails were only put into the mailbox, because there was no mail server. It prints nothing if there are none.
+func (s *session) printUnsent(m *propertyv1.MailSettings) {
 	if n := m.GetUnsent(); n > 0 {
 		s.say("Mails in the mailbox that were not sent: %d. List them: latchkey mail list --state mailbox", n)
 	}

@@ -57,7 +57,7 @@ func (run *stayRun) retainedDoors() ([]DoorAccess, error) {
 	if err := run.markTakenOver(); err != nil {
 		return nil, err
 	}
-	names, err := run.formerDoors(slotCodes(run.codes), nil)
+	names, err := run.loadFormerDoors(slotCodes(run.codes), nil)
 	if err != nil {
 		return nil, err
 	}

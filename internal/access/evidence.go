@@ -83,7 +83,7 @@ func (rec Reconciler) reconcileEvidence(c lock.EvidenceChange) error {
 		return fmt.Errorf("load the grant of a slot: %w", err)
 	}
 	_, err = rec.reconcileGrant(g, Report{
-		Refused: c.After == slot.Failed && c.Before != slot.Failed, Confirmed: c.After.Confirmed() && !c.Before.Confirmed(),
+		Refused: c.After == slot.Failed && c.Before != slot.Failed, Confirmed: c.After.ConfirmedByLock() && !c.Before.ConfirmedByLock(),
 	})
 	return err
 }

@@ -278,7 +278,7 @@ func (run *stayRun) describe(f Facts) (Plan, error) {
 	if f.Tokens, f.KeyDoors, err = run.loadTokens(); err != nil {
 		return Plan{}, err
 	}
-	if f.Names, err = run.formerDoors(f.allCodes(), slices.Collect(maps.Values(f.KeyDoors))); err != nil {
+	if f.Names, err = run.loadFormerDoors(f.allCodes(), slices.Collect(maps.Values(f.KeyDoors))); err != nil {
 		return Plan{}, err
 	}
 	if run.pins != nil {
@@ -335,9 +335,9 @@ func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 		entgrant.SpaceIDNEQ(run.SpaceID)).Order(entgrant.ByID()).All(run.Tx.Context())
 }
 
-// formerDoors loads the doors that the reservation no longer has, by id: those of the codes in held, and those whose ids are in others. A
-// door gets its Lock only if a code is desired on it.
-func (run *stayRun) formerDoors(held []SlotCode, others []string) (map[string]Door, error) {
+// loadFormerDoors loads the doors that the reservation no longer has, by id: those of the codes in held, and those whose ids are in others.
+// A door gets its Lock only if a code is desired on it.
+func (run *stayRun) loadFormerDoors(held []SlotCode, others []string) (map[string]Door, error) {
 	ids := others
 	for _, h := range held {
 		ids = append(ids, h.DoorID, h.currentDoorID())

@@ -28,7 +28,7 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 	if err != nil || run == nil {
 		return StayPINs{}, err
 	}
-	left, err := run.formerDoors(slotCodes(run.codes), nil)
+	left, err := run.loadFormerDoors(slotCodes(run.codes), nil)
 	if err != nil {
 		return StayPINs{}, err
 	}

@@ -24,10 +24,10 @@ type operation struct {
 	reading    bool
 }
 
-// delay counts failures of op and returns the shortest wait before its retry; 0, as for the first freeTries failures, leaves it to
+// recordResult counts failures of op and returns the shortest wait before its retry; 0, as for the first freeTries failures, leaves it to
 // slot.Step. A write counts as failed if it is NotConfirmed. A failed read counts only if settled is true: the slot already holds its code,
 // so the read is a check that can wait. Any other result resets the count.
-func (r backoff) delay(op slot.Op, result slot.Result, settled bool) time.Duration {
+func (r backoff) recordResult(op slot.Op, result slot.Result, settled bool) time.Duration {
 	k, most := operation{op.Slot, op.Generation, op.Kind == slot.OpRead}, backoffMaxWrite
 	failed := result == slot.NotConfirmed
 	if k.reading {

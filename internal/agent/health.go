@@ -115,7 +115,7 @@ func (b *Bridge) lockHealth(address, model string) LockHealth {
 	}
 	for _, r := range rows {
 		switch o := r.Observed; {
-		case o.Generation != r.Generation || !o.Evidence.Confirmed():
+		case o.Generation != r.Generation || !o.Evidence.ConfirmedByLock():
 			h.Changing[o.Evidence]++
 		case o.Present:
 			h.Codes[o.Evidence]++

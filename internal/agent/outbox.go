@@ -139,7 +139,7 @@ func (o *outbox) isManaged(address string, number uint32) bool {
 func (o *outbox) isManagedLocked(address string, number uint32) bool {
 	for _, r := range o.rows[address] {
 		if r.Slot == number {
-			return r.Observed.Generation != r.Generation || r.Observed.Present || !r.Observed.Evidence.Confirmed()
+			return r.Observed.Generation != r.Generation || r.Observed.Present || !r.Observed.Evidence.ConfirmedByLock()
 		}
 	}
 	return false

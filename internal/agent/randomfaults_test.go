@@ -67,7 +67,7 @@ func week(t *testing.T, profile string, seed uint64) {
 		t.Errorf("slots wanted %d, on the lock %d, or other codes in them", len(want), len(got))
 	}
 	for n := range s.gen {
-		if o := s.observed("front", n); o.Generation != s.gen[n] || !o.Evidence.Confirmed() {
+		if o := s.observed("front", n); o.Generation != s.gen[n] || !o.Evidence.ConfirmedByLock() {
 			t.Errorf("slot %d generation %d: observed %+v", n, s.gen[n], o)
 		}
 	}
@@ -95,7 +95,7 @@ func (s *site) truthfulBut(want map[uint32]slot.PIN, but map[uint32]bool) {
 	}
 	for n, gen := range s.gen {
 		o := s.observed("front", n)
-		if o.Generation == gen && o.Evidence.Confirmed() && in[n] != want[n] && !but[n] {
+		if o.Generation == gen && o.Evidence.ConfirmedByLock() && in[n] != want[n] && !but[n] {
 			s.t.Fatalf("slot %d generation %d is reported as settled and is not", n, gen)
 		}
 	}

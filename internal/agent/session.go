@@ -311,7 +311,7 @@ func (s *session) sendReports() error {
 			}
 		}
 		if len(w.foreign) > 0 { // sent before the reports on managed slots, because it was observed before them
-			m := foreignSlots(w.address, w.foreign)
+			m := wireUnmanagedSlots(w.address, w.foreign)
 			if err := s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_UnmanagedSlots{UnmanagedSlots: m}}); err != nil {
 				return err
 			}

@@ -64,7 +64,7 @@ func TestOneTimeCodeEndsWithoutTheService(t *testing.T) {
 							t.Errorf("it opens %s again", at)
 						}
 						o := s.observed(at, 1)
-						if o.Present || !o.Used || !o.Evidence.Confirmed() {
+						if o.Present || !o.Used || !o.Evidence.ConfirmedByLock() {
 							t.Errorf("%s: %+v, want it used and gone", at, o)
 						}
 					}
@@ -256,7 +256,7 @@ func TestUsedCodeIsSetOnNoOtherLock(t *testing.T) {
 					if s.opens("back", plumber.PIN) {
 						t.Error("opens the other lock")
 					}
-					if o := s.observed("back", 1); o.Present || !o.Used || !o.Evidence.Confirmed() {
+					if o := s.observed("back", 1); o.Present || !o.Used || !o.Evidence.ConfirmedByLock() {
 						t.Errorf("back: %+v, want it used and gone", o)
 					}
 				})
@@ -326,7 +326,7 @@ func TestUsedCodeThatWaitsForTheRadioIsNotSet(t *testing.T) {
 		if n := count.of("back"); n != 0 {
 			t.Errorf("set at the other lock %d times after its use", n)
 		}
-		if o := s.observed("back", 1); o.Present || !o.Used || !o.Evidence.Confirmed() {
+		if o := s.observed("back", 1); o.Present || !o.Used || !o.Evidence.ConfirmedByLock() {
 			t.Errorf("back: %+v, want it used and gone", o)
 		}
 	})

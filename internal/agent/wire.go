@@ -59,9 +59,9 @@ func wireObservedSlot(number uint32, o slot.Observed) *lockv1.ObservedSlot {
 	}
 }
 
-// foreignSlots converts the observations of unmanaged slots of a lock to protobuf. slots has for each slot number whether the slot holds a
-// code that the server did not set.
-func foreignSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
+// wireUnmanagedSlots converts the observations of unmanaged slots of a lock to protobuf. slots has for each slot number whether the slot
+// holds a code that the server did not set.
+func wireUnmanagedSlots(address string, slots map[uint32]bool) *lockv1.UnmanagedSlots {
 	m := &lockv1.UnmanagedSlots{Address: address}
 	for _, n := range slices.Sorted(maps.Keys(slots)) {
 		if slots[n] {

@@ -138,7 +138,7 @@ func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 		w.read[op.Slot] = w.bridge.clock.Now()
 	}
 	s, _ := state.Slot(op.Slot)
-	ev.RetryAfter = max(ev.RetryAfter, w.backoff.delay(op, ev.Result, s.Content.Kind == slot.Own))
+	ev.RetryAfter = max(ev.RetryAfter, w.backoff.recordResult(op, ev.Result, s.Content.Kind == slot.Own))
 	return ev
 }
 

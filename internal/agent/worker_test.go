@@ -102,18 +102,18 @@ func TestLateOperationRestoresNothing(t *testing.T) {
 		s.want("front", 1, gone)
 		for range 60 {
 			s.pass(time.Second)
-			if o := s.observed("front", 1); o.Generation == 2 && o.Evidence.Confirmed() && len(s.locks.Slots("front")) != 0 {
+			if o := s.observed("front", 1); o.Generation == 2 && o.Evidence.ConfirmedByLock() && len(s.locks.Slots("front")) != 0 {
 				t.Fatal("reported as removed while it is there")
 			}
 		}
-		if o := s.observed("front", 1); o.Generation != 2 || o.Present || !o.Evidence.Confirmed() || len(s.locks.Slots("front")) != 0 {
+		if o := s.observed("front", 1); o.Generation != 2 || o.Present || !o.Evidence.ConfirmedByLock() || len(s.locks.Slots("front")) != 0 {
 			t.Errorf("after a minute: observed %+v, %d codes on the lock", o, len(s.locks.Slots("front")))
 		}
 	})
 }
 
-// Random faults, power cuts and changes of desired codes, then none. In the end every lock must hold exactly the desired codes, and at every
-// check the slots that were reported as confirmed must be right.
+// Random faults, power cuts and changes of desired codes, then none. In the end every lock must hold exactly the desired codes, and at
+// every check the slots that were reported as confirmed must be right.
 func TestLocksConvergeUnderFaults(t *testing.T) {
 	for seed := range uint64(12) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
@@ -157,7 +157,7 @@ func converge(t *testing.T, seed uint64) {
 		t.Errorf("slots wanted %d, on the lock %d, or other codes in them", len(want), len(got))
 	}
 	for n := range s.gen {
-		if o := s.observed("front", n); o.Generation != s.gen[n] || !o.Evidence.Confirmed() {
+		if o := s.observed("front", n); o.Generation != s.gen[n] || !o.Evidence.ConfirmedByLock() {
 			t.Errorf("slot %d generation %d: observed %+v", n, s.gen[n], o)
 		}
 	}
@@ -173,7 +173,7 @@ func (s *site) truthful(address string, want map[uint32]slot.PIN) {
 	}
 	for n, gen := range s.gen {
 		o := s.observed(address, n)
-		if o.Generation == gen && o.Evidence.Confirmed() && in[n] != want[n] {
+		if o.Generation == gen && o.Evidence.ConfirmedByLock() && in[n] != want[n] {
 			s.t.Fatalf("slot %d generation %d is reported as settled and is not", n, gen)
 		}
 	}
@@ -366,7 +366,7 @@ func TestWriteWronglyReportedAsDuplicateIsCleanedUp(t *testing.T) {
 					}
 					s.want("front", 1, gone)
 					s.pass(10 * time.Minute)
-					if o := s.observed("front", 1); o.Present || !o.Evidence.Confirmed() || len(s.locks.Slots("front")) != 0 {
+					if o := s.observed("front", 1); o.Present || !o.Evidence.ConfirmedByLock() || len(s.locks.Slots("front")) != 0 {
 						t.Errorf("observed %+v, %d codes on the lock", o, len(s.locks.Slots("front")))
 					}
 				})

@@ -118,7 +118,7 @@ func (s *site) advance(cert *x509.Certificate, hello bridge.Hello) (now *ent.Bri
 	who, err := bridge.ParseIdentity(cert)
 	s.must(err)
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		_, now, err = bridge.Advance(tx, who, bridge.PublicKeyHash(cert), hello)
+		_, now, err = bridge.AdvanceEpoch(tx, who, bridge.PublicKeyHash(cert), hello)
 		return err
 	})
 	return now, err

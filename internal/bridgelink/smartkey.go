@@ -42,11 +42,11 @@ func keysInHello(h *lockv1.Hello) bridge.InstalledKeys {
 	if !slices.Contains(h.Capabilities, smartKeys) {
 		return bridge.InstalledKeys{Version: bridge.NoSmartKeys}
 	}
-	return heldKeys(h.SmartkeyKeySetVersion, h.SmartkeyListNumber)
+	return installedKeysOf(h.SmartkeyKeySetVersion, h.SmartkeyListNumber)
 }
 
-// heldKeys converts the two versions of a message to the type that is stored.
-func heldKeys(version, list uint64) bridge.InstalledKeys {
+// installedKeysOf converts the two versions of a message to the type that is stored.
+func installedKeysOf(version, list uint64) bridge.InstalledKeys {
 	return bridge.InstalledKeys{Version: int64(min(version, math.MaxInt64)), List: int64(min(list, math.MaxInt64))}
 }
 
@@ -79,7 +79,7 @@ func (s *session) sendKeys() bool {
 	if p.Version == 0 {
 		return true
 	}
-	s.keys.published, s.keys.publishedDigest = heldKeys(p.Version, p.ListNumber), p.ListDigest
+	s.keys.published, s.keys.publishedDigest = installedKeysOf(p.Version, p.ListNumber), p.ListDigest
 	if !s.replaceUnpublishedList() {
 		return false
 	}
@@ -142,7 +142,7 @@ func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	if why != "" && why != smartkey.NotNewer {
 		s.log.Warn("a bridge refused the issuer keys or the status list of its property: if it was not restored from a backup, enrol it again", "reason", why)
 	}
-	held := heldKeys(r.KeySetVersion, r.ListNumber)
+	held := installedKeysOf(r.KeySetVersion, r.ListNumber)
 	if why == smartkey.UnknownIssuer || why == smartkey.BadSignature {
 		held = bridge.InstalledKeys{} // the versions belong to another issuer and cannot be compared
 	}

@@ -143,7 +143,7 @@ func amount(minor *int64, currency *string) *money.Amount {
 
 // party returns what [Next] needs to know about the guests. Until the form is opened, guests have no row and count as missing.
 func (r *record) party() PartyFacts {
-	p := PartyFacts{MissingGuestIDs: r.Incomplete(), MinorAlone: r.complete && r.IsMinorAlone(), Signs: r.NeedsSignature(), Unsigned: r.Unsigned()}
+	p := PartyFacts{MissingGuestIDs: r.Incomplete(), MinorAlone: r.complete && r.AreAllMinors(), Signs: r.NeedsSignature(), Unsigned: r.Unsigned()}
 	if !r.complete {
 		p.MissingGuestIDs = append(p.MissingGuestIDs, "")
 	}

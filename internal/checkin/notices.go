@@ -158,9 +158,9 @@ func (stop Stop) Message() message.Message {
 	return m
 }
 
-// MailsWhenReady reports whether the mail that the room is ready was not sent yet since the guest began the check-in. It does not check
-// whether the guest waits for the room.
-func (v View) MailsWhenReady() bool { return v.Row.RoomReadyMailedAt == nil }
+// IsRoomReadyMailPending reports whether the mail that the room is ready was not sent yet since the guest began the check-in. It does not
+// check whether the guest waits for the room.
+func (v View) IsRoomReadyMailPending() bool { return v.Row.RoomReadyMailedAt == nil }
 
 // helpInterval is the time in which repeated requests for help make one notice.
 const helpInterval = 5 * time.Minute

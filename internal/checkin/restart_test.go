@@ -138,7 +138,7 @@ func TestRoomMovesWhileItIsPrepared(t *testing.T) {
 		x.desk.set(func() { x.desk.status = `{"owing":0,"owingCurrency":"EUR","roomReady":false}` })
 		x.do("confirm", x.confirm, checkin.Ready)
 		v := x.do("press", x.complete, checkin.Stopped, checkin.StopRoomNotReady)
-		if v.MailsWhenReady() {
+		if v.IsRoomReadyMailPending() {
 			x.Error("a second mail about the room is promised and not sent")
 		}
 		if _, calls, _ := x.desk.counts(); len(calls) != 0 {

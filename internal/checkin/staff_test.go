@@ -15,7 +15,7 @@ import (
 
 func (x *fixture) endCall() (v checkin.View, err error) {
 	err = x.d.Write(x.Context(), func(tx *db.Tx) error {
-		v, err = x.service.EndCall(tx, x.key, "Marta")
+		v, err = x.service.ForgetUnansweredCall(tx, x.key, "Marta")
 		return err
 	})
 	return v, err
@@ -101,7 +101,8 @@ func TestStaffWaiveOwing(t *testing.T) {
 	})
 }
 
-// Staff end a call without an answer. Only the guest's press calls again, under another key. A late answer to the ended call changes nothing.
+// Staff end a call without an answer. Only the guest's press calls again, under another key. A late answer to the ended call changes
+// nothing.
 func TestStaffEndACall(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.desk.set(func() { x.desk.answer = status(http.StatusServiceUnavailable) })

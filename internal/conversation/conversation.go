@@ -95,7 +95,7 @@ func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	if err != nil {
 		return Message{}, err
 	}
-	if err := Read(tx, m.Key, m.Sender, row.Number); err != nil {
+	if err := MarkRead(tx, m.Key, m.Sender, row.Number); err != nil {
 		return Message{}, err
 	}
 	notifyChanged(tx, m.Key)
@@ -122,9 +122,9 @@ func checkBounds(tx *db.Tx, m Message) error {
 	return nil
 }
 
-// Read marks the messages that one side (by) received as read, up to a number. If that marks any for the property, it also closes the
+// MarkRead marks the messages that one side (by) received as read, up to a number. If that marks any for the property, it also closes the
 // notice about unread messages, even if later ones are unread.
-func Read(tx *db.Tx, k Key, by Side, number int) error {
+func MarkRead(tx *db.Tx, k Key, by Side, number int) error {
 	n, err := tx.Message.Update().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())),
 		entmessage.NumberLTE(number), entmessage.ReadAtIsNil()).SetReadAt(tx.Now()).Save(tx.Context())
 	if err != nil {

@@ -192,8 +192,8 @@ func TestConversation(t *testing.T) {
 		if got, _ := x.texts("gst_2", 0, 10); !slices.Equal(got, []string{"1 property Welcome false"}) {
 			x.Errorf("the other guest has %q", got)
 		}
-		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error { return conversation.Read(tx, of("gst_2"), conversation.Guest, 1) }))
-		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error { return conversation.Read(tx, of("gst_2"), conversation.Guest, 1) })) // changes nothing
+		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error { return conversation.MarkRead(tx, of("gst_2"), conversation.Guest, 1) }))
+		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error { return conversation.MarkRead(tx, of("gst_2"), conversation.Guest, 1) })) // changes nothing
 		if got, _ := x.texts("gst_2", 0, 10); !slices.Equal(got, []string{"1 property Welcome true"}) {
 			x.Errorf("the other guest has %q", got)
 		}

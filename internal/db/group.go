@@ -168,7 +168,7 @@ func (g *group) commitBatch(first *ticket) {
 	}
 	members, err := g.runTogether(first)
 	if errors.Is(err, errBatchFailed) {
-		members, err = g.rerunSingly(members)
+		members, err = g.rerunWithSavepoints(members)
 	}
 	if err == nil {
 		for _, t := range members {
@@ -208,9 +208,9 @@ func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
 	return members, tx.commit()
 }
 
-// rerunSingly runs the tickets of a failed batch again in one transaction, with the tickets that were queued meanwhile. Each has its own
-// savepoint, so that a failing ticket does not affect the others. It returns all tickets that belong to the transaction.
-func (g *group) rerunSingly(members []*ticket) ([]*ticket, error) {
+// rerunWithSavepoints runs the tickets of a failed batch again in one transaction, with the tickets that were queued meanwhile. Each has
+// its own savepoint, so that a failing ticket does not affect the others. It returns all tickets that belong to the transaction.
+func (g *group) rerunWithSavepoints(members []*ticket) ([]*ticket, error) {
 	tx, err := g.begin()
 	if err != nil {
 		return members, err

@@ -48,7 +48,7 @@ func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
 		return errMinorShares
 	case own:
 		return nil
-	case !p.isWard(m):
+	case !p.isWardOfMainGuest(m):
 		return errNotYourConsent
 	case p.IsMinor(caller):
 		return errMinorShares

@@ -29,7 +29,8 @@ func (h *fixture) isSignedIn(s guest.Session) bool {
 	return err == nil
 }
 
-// A family needs more than ten minutes at a tablet. The session of a tablet ends ten minutes after its last use, and after an hour in any case.
+// A family needs more than ten minutes at a tablet. The session of a tablet ends ten minutes after its last use, and after an hour in any
+// case.
 func TestSessionAtAKiosk(t *testing.T) {
 	each(t, func(t *testing.T, h *fixture) {
 		h.book(hotel, "A", "Silva")
@@ -38,7 +39,7 @@ func TestSessionAtAKiosk(t *testing.T) {
 		s := *found.Session
 		use := func() {
 			a := h.signIn(s)
-			if guest.NeedsUse(a, h.clock.Now()) {
+			if guest.NeedsUsed(a, h.clock.Now()) {
 				h.write(func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
 			}
 		}
@@ -146,16 +147,16 @@ func TestLastUse(t *testing.T) {
 		id := h.book(hotel, "A", "Silva")
 		s := h.bind(h.link(id, "", "ana@example.com"))
 		h.clock.Advance(5*time.Minute - time.Second)
-		if guest.NeedsUse(h.signIn(s), h.clock.Now()) {
+		if guest.NeedsUsed(h.signIn(s), h.clock.Now()) {
 			t.Error("a fresh use is stored")
 		}
 		h.clock.Advance(time.Second)
 		a := h.signIn(s)
-		if !guest.NeedsUse(a, h.clock.Now()) {
+		if !guest.NeedsUsed(a, h.clock.Now()) {
 			t.Error("a use after five minutes is not stored")
 		}
 		h.write(func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
-		if a := h.signIn(s); guest.NeedsUse(a, h.clock.Now()) || !a.UsedAt.Equal(h.clock.Now()) {
+		if a := h.signIn(s); guest.NeedsUsed(a, h.clock.Now()) || !a.UsedAt.Equal(h.clock.Now()) {
 			t.Errorf("last used %s", a.UsedAt)
 		}
 	})

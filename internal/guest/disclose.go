@@ -56,7 +56,7 @@ func (s Sharing) Disclose() (out rule.Answers, groups []rule.Group) {
 	return out, groups
 }
 
-// IsMinorAlone reports whether all guests are minors: see [Party.IsMinor]. It is false for a party without stored guests.
-func (p *Party) IsMinorAlone() bool {
+// AreAllMinors reports whether all guests are minors: see [Party.IsMinor]. It is false for a party without stored guests.
+func (p *Party) AreAllMinors() bool {
 	return len(p.Members) > 0 && !slices.ContainsFunc(p.Members, func(m Member) bool { return !p.IsMinor(m) })
 }

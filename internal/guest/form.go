@@ -39,7 +39,7 @@ func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
 	}
 	asks := rule.Fields(p.Rules, ruleGuest(m), p.ruleParty())
 	least, most := rule.StepRange(p.Rules, ruleGuest(m), p.ruleParty())
-	return Form{Member: m, Asks: asks, MinSteps: least, MaxSteps: most, law: p.Law(), viewer: a, ward: p.isWard(m), names: p.MayAccess(a)}, nil
+	return Form{Member: m, Asks: asks, MinSteps: least, MaxSteps: most, law: p.Law(), viewer: a, ward: p.isWardOfMainGuest(m), names: p.MayAccess(a)}, nil
 }
 
 // Value returns the answer to a field. withheld means that the session must not read it. A session of two facts (booking number and family

@@ -366,11 +366,11 @@ func TestMinorOnTheLocalDayOfArrival(t *testing.T) {
 			a, p := h.guestOf(id, ""), h.party(id)
 			h.must(h.save(a, p.Members[0].Row.ID, rule.BirthStep, "birthDate", c.birth))
 			p = h.party(id)
-			if p.IsMinor(p.Members[0]) != c.minor || p.IsMinorAlone() {
-				t.Errorf("%s, born %s: minor %t, alone %t", c.zone, c.birth, !c.minor, p.IsMinorAlone())
+			if p.IsMinor(p.Members[0]) != c.minor || p.AreAllMinors() {
+				t.Errorf("%s, born %s: minor %t, alone %t", c.zone, c.birth, !c.minor, p.AreAllMinors())
 			}
 			h.must(h.save(a, p.Members[1].Row.ID, rule.BirthStep, "birthDate", "2010-01-01"))
-			if p = h.party(id); p.IsMinorAlone() != c.minor {
+			if p = h.party(id); p.AreAllMinors() != c.minor {
 				t.Errorf("%s, born %s, with a child: alone %t", c.zone, c.birth, !c.minor)
 			}
 			invite := h.db.Write(t.Context(), func(tx *db.Tx) error {

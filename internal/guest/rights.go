@@ -92,9 +92,9 @@ type age struct {
 //	is a minor by another's word only, has acted    no
 func (a age) isWard() bool { return a.minor && (a.ownBirth || a.child || !a.ownAccount) }
 
-// isWard reports whether a guest is a minor for whom the main guest decides, see [age.isWard]. It does not check that the main guest is an
-// adult.
-func (p *Party) isWard(m Member) bool {
+// isWardOfMainGuest reports whether a guest is a minor for whom the main guest decides, see [age.isWard]. It does not check that the main
+// guest is an adult.
+func (p *Party) isWardOfMainGuest(m Member) bool {
 	return age{minor: p.IsMinor(m), ownBirth: m.own[rule.BirthDate], child: m.Row.Child, ownAccount: m.hasActed()}.isWard()
 }
 
@@ -106,5 +106,5 @@ func (m Member) hasActed() bool {
 // HasDecided reports whether a decision about what is shared of a guest is in force. What the main guest decided for a minor counts only
 // while the guest is a ward: see [age.isWard].
 func (p *Party) HasDecided(m Member) bool {
-	return m.Row.SharingSetAt != nil && (m.Row.SharingBy == m.Row.ID || p.isWard(m))
+	return m.Row.SharingSetAt != nil && (m.Row.SharingBy == m.Row.ID || p.isWardOfMainGuest(m))
 }

@@ -57,7 +57,7 @@ func Open(d *db.DB, log *slog.Logger) (*Queue, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open the job queue: %w", err)
 	}
-	d.Subscribe(inserted, q.notify)
+	d.Subscribe(inserted, q.wakeSQLiteListener)
 	return q, nil
 }
 
@@ -104,8 +104,8 @@ func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error
 // inserted is the topic of stored jobs. Its key is the queue.
 const inserted db.Topic = "jobs.inserted"
 
-// notify wakes River's listener in this process after a job was stored in a queue. Only SQLite needs it.
-func (q *Queue) notify(queue string) {
+// wakeSQLiteListener wakes River's listener in this process after a job was stored in a queue. Only SQLite needs it.
+func (q *Queue) wakeSQLiteListener(queue string) {
 	select {
 	case q.inserted.of(queue) <- struct{}{}:
 	default:

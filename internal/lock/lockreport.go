@@ -256,7 +256,7 @@ func roughlyEqual(a, b *time.Time) bool {
 // limits.
 func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 	c.Slots = min(max(c.Slots, 0), maxSlots)
-	c.ForbiddenPrefixes = limitRules(c.ForbiddenPrefixes)
+	c.ForbiddenPrefixes = limitPrefixes(c.ForbiddenPrefixes)
 	c.ForbiddenPatterns, c.RefusedPatterns = slot.FilterPatterns(c.ForbiddenPatterns)
 	if len(c.Kinds) > maxKinds {
 		c.Kinds = c.Kinds[:maxKinds]
@@ -264,8 +264,8 @@ func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 	return c
 }
 
-// limitRules drops reported rules of a PIN that are too long or too many.
-func limitRules(rules []string) []string {
+// limitPrefixes drops reported rules of a PIN that are too long or too many.
+func limitPrefixes(rules []string) []string {
 	var out []string
 	for _, r := range rules {
 		if len(out) < maxPrefixes && len(r) <= maxPrefixLength {

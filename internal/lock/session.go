@@ -32,7 +32,7 @@ type LockRef struct {
 // reports. Locks of the bridge that are not in reports become offline. shown is the hash of the public key in the bridge's client
 // certificate; a certificate that is not the bridge's is refused. After the commit, writes of the bridge's older sessions are rejected.
 func OpenSession(tx *db.Tx, who bridge.Identity, shown []byte, h bridge.Hello, reports []LockReport) (*Session, error) {
-	was, br, err := bridge.Advance(tx, who, shown, h)
+	was, br, err := bridge.AdvanceEpoch(tx, who, shown, h)
 	if err != nil {
 		return nil, err
 	}

@@ -71,8 +71,8 @@ func (h Health) State() string {
 	}
 }
 
-// mergeInto returns the endpoint with its empty fields filled from the stored endpoint.
-func (e Endpoint) mergeInto(was Endpoint) Endpoint {
+// filledFrom returns the endpoint with its empty fields filled from the stored endpoint.
+func (e Endpoint) filledFrom(was Endpoint) Endpoint {
 	e.URL, e.Method = cmp.Or(e.URL, was.URL), cmp.Or(e.Method, was.Method)
 	e.Token, e.TokenIn = cmp.Or(e.Token, was.Token), cmp.Or(e.TokenIn, was.TokenIn)
 	return e
@@ -162,7 +162,7 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 			return Endpoint{}, "", err
 		}
 	}
-	e = e.mergeInto(old).withDefaults()
+	e = e.filledFrom(old).withDefaults()
 	if err := e.Check(checkURL); err != nil {
 		return Endpoint{}, "", err
 	}

@@ -74,8 +74,8 @@ type Moved struct {
 	Before, After space.Place
 }
 
-// Moved returns how many of the reservations have other doors after a change than before it, and the first limit of them by arrival.
-func (a AffectedList) Moved(tx *db.Tx, before, after AffectedPlaces, limit int) (total int, first []Moved, err error) {
+// FindMoved returns how many of the reservations have other doors after a change than before it, and the first limit of them by arrival.
+func (a AffectedList) FindMoved(tx *db.Tx, before, after AffectedPlaces, limit int) (total int, first []Moved, err error) {
 	var ids []string
 	requestOf := map[string]int{}
 	for i, id := range a.ids {
@@ -102,10 +102,10 @@ func (a AffectedList) Moved(tx *db.Tx, before, after AffectedPlaces, limit int) 
 }
 
 // sameDoors reports whether guests of two places open the same doors. The gates follow from the room or bed and its dorm.
-func sameDoors(a, b space.Place) bool { return doorOf(a) == doorOf(b) }
+func sameDoors(a, b space.Place) bool { return spaceIDs(a) == spaceIDs(b) }
 
-// doorOf returns the ids of the room or bed of a place and of its dorm.
-func doorOf(p space.Place) (ids [2]string) {
+// spaceIDs returns the ids of the room or bed of a place and of its dorm.
+func spaceIDs(p space.Place) (ids [2]string) {
 	if p.Space != nil {
 		ids[0] = p.Space.ID
 	}

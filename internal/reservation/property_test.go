@@ -250,7 +250,7 @@ func (h *testProperty) reportObserved(door string, o slot.Observed) {
 			if !s.Present && o.Evidence == slot.Failed {
 				continue // a removal is never given up
 			}
-			o.Generation, o.Present, o.At = uint64(s.Generation), s.Present && o.Evidence.Confirmed(), tx.Now()
+			o.Generation, o.Present, o.At = uint64(s.Generation), s.Present && o.Evidence.ConfirmedByLock(), tx.Now()
 			seen = append(seen, lock.Observation{Number: s.Number, Observed: o})
 		}
 		return h.reportEvidence(tx, door, seen)

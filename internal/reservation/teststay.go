@@ -37,9 +37,9 @@ func (svc Service) FindTest(view *db.Tx, s Scope) (*ent.Reservation, error) {
 }
 
 // StartTest books a test stay in a room or bed, from now until testLasts later, and ends an earlier test stay. The state is confirmed:
-// [Service.ChangeTest] checks the guest in.
+// [Service.SetTestState] checks the guest in.
 func (svc Service) StartTest(tx *db.Tx, s Scope, spaceID string) (Stored, error) {
-	if _, err := svc.ChangeTest(tx, s, access.Processed); err != nil && !fault.Has(err, fault.ReservationNotFound) {
+	if _, err := svc.SetTestState(tx, s, access.Processed); err != nil && !fault.Has(err, fault.ReservationNotFound) {
 		return Stored{}, err
 	}
 	pmsID, now := testPrefix+id.New(id.Request), tx.Now()
@@ -49,9 +49,9 @@ func (svc Service) StartTest(tx *db.Tx, s Scope, spaceID string) (Stored, error)
 	}, nil)
 }
 
-// ChangeTest changes the state of the test stay as a PMS does: Started checks the guest in, Processed ends the stay. It returns
+// SetTestState changes the state of the test stay as a PMS does: Started checks the guest in, Processed ends the stay. It returns
 // [ErrNoTestStay] if there is none.
-func (svc Service) ChangeTest(tx *db.Tx, s Scope, state access.State) (Stored, error) {
+func (svc Service) SetTestState(tx *db.Tx, s Scope, state access.State) (Stored, error) {
 	row, err := svc.FindTest(tx, s)
 	if err != nil {
 		return Stored{}, err

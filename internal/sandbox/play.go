@@ -143,8 +143,9 @@ func outcome(err error, format string, args ...any) note {
 	return note{"ok", fmt.Sprintf(format, args...)}
 }
 
-// sent returns the note about an update that the PMS pushed, made from the service's answer or the error. text is the note of a success.
-func sent(a Answer, err error, text string) note {
+// pushNote returns the note about an update that the PMS pushed, made from the service's answer or the error. text is the note of a
+// success.
+func pushNote(a Answer, err error, text string) note {
 	switch reason, _ := a.Body["error"].(map[string]any); {
 	case err != nil:
 		return note{"bad", "The service did not take the update: " + err.Error()}
@@ -157,5 +158,5 @@ func sent(a Answer, err error, text string) note {
 // pushFromPage pushes changed fields of a reservation as the PMS, and returns the note. text is the note of a success.
 func (p *play) pushFromPage(ctx context.Context, id string, fields map[string]any, text string) note {
 	a, err := p.w.PMS.Push(ctx, id, fields)
-	return sent(a, err, text)
+	return pushNote(a, err, text)
 }

@@ -200,7 +200,7 @@ func (p *play) deskAction(r *http.Request, id string) note {
 			amount, text = 0, "The PMS says that the stay is paid."
 		}
 		a, err := pms.SetOwing(ctx, id, amount)
-		return sent(a, err, text)
+		return pushNote(a, err, text)
 	case "ready":
 		return outcome(pms.SetRoomReady(id, true), "The room is ready. The service learns it when it asks.")
 	case "notReady":

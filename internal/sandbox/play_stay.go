@@ -153,7 +153,7 @@ func (p *play) stayAction(r *http.Request, id string) note {
 		return answered(err, "The message is on the guest's page. If the guest does not read it within ten minutes, a mail says that it is there.")
 	case "read":
 		a, err := p.w.PMS.Do(ctx, http.MethodGet, "/v1/reservations/"+stay+"/guests", nil)
-		return disclosed(a, err)
+		return disclosureNote(a, err)
 	case "erase":
 		_, err := propertyv1.NewPrivacyServiceClient(p.w.public).RequestErasure(p.w.Staff(ctx), &propertyv1.RequestErasureRequest{ReservationId: stay})
 		return answered(err, "The data of the party will be erased when the stay has ended, within 24 hours. A mail confirms it to the guest.")
@@ -172,8 +172,8 @@ func answered(err error, text string) note {
 // withheldTexts has the text for each reason why the PMS is not allowed to read a guest's data.
 var withheldTexts = map[string]string{"notShared": "nothing, because this guest shares nothing"}
 
-// disclosed returns the note of what the PMS read about the guests of a stay, from the service's answer or the error.
-func disclosed(a Answer, err error) note {
+// disclosureNote returns the note of what the PMS read about the guests of a stay, from the service's answer or the error.
+func disclosureNote(a Answer, err error) note {
 	reason, _ := a.Body["error"].(map[string]any)
 	switch {
 	case err != nil:

@@ -58,7 +58,7 @@ func TestDisclosedNote(t *testing.T) {
 		"The PMS gets nothing: the stay has no guests.": {Status: 200, Body: map[string]any{"data": map[string]any{}}},
 		"The PMS gets nothing: outside the stay":        {Status: 403, Body: map[string]any{"error": map[string]any{"message": "outside the stay"}}},
 	} {
-		if got := disclosed(a, nil); !strings.HasPrefix(got.Text, want) {
+		if got := disclosureNote(a, nil); !strings.HasPrefix(got.Text, want) {
 			t.Errorf("%q, want %q", got.Text, want)
 		}
 	}

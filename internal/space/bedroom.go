@@ -48,9 +48,9 @@ func movedBeds(listing map[string]Listed, known Stored) (found []Finding) {
 	return found
 }
 
-// learnRooms returns, by the PMS's id of the bed, the rooms to store in the mappings of beds: where the PMS sent none before, and where a
+// roomsToStore returns, by the PMS's id of the bed, the rooms to store in the mappings of beds: where the PMS sent none before, and where a
 // room has a new id.
-func learnRooms(listing map[string]Listed, known Stored) map[string]string {
+func roomsToStore(listing map[string]Listed, known Stored) map[string]string {
 	rooms := map[string]string{}
 	for _, b := range bedroomsOf(listing, known) {
 		if b.was == "" || b.same {

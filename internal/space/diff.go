@@ -77,7 +77,7 @@ type DiffResult struct {
 	Failures  int               // Failures counts the failed readings in a row, including this one
 	Upsert    []Listed          // Upsert are new, reappeared or changed spaces
 	Gone      []string          // Gone are spaces that are no longer listed
-	Rooms     map[string]string // Rooms are the rooms of mapped beds to store in their mappings, by the id of the bed: see learnRooms
+	Rooms     map[string]string // Rooms are the rooms of mapped beds to store in their mappings, by the id of the bed: see roomsToStore
 	Opened    []Finding
 	Closed    []Finding
 	StillOpen []Finding // StillOpen are conflicts that stay open, with their current parameters
@@ -108,7 +108,7 @@ func Diff(known Stored, reading Reading, o Options) DiffResult {
 		}
 	}
 	first := len(before) == 0 && len(gone) == 0
-	out.Rooms = learnRooms(listing, known)
+	out.Rooms = roomsToStore(listing, known)
 	findings := mappingConflicts(listing, known)
 	for _, id := range sortedKeys(twice) {
 		findings = append(findings, Finding{DuplicateID, id, message.Params{"id": id}})

@@ -278,15 +278,16 @@ func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[stri
 		}
 	}
 	watch.Notify(tx, change.PropertyID, watch.Spaces, append(slices.Clone(touched.SpaceIDs), change.IntegrationID)...)
-	reopened, err := newlyMapped(tx, change)
+	reopened, err := conflictsToReopen(tx, change)
 	if err != nil {
 		return err
 	}
 	return m.reevaluateConflicts(tx, change.PropertyID, change.IntegrationID, reopened...)
 }
 
-// newlyMapped returns the spaces of the PMS that had no mapping before a change, and whose conflict NewUnmapped was closed since then.
-func newlyMapped(tx *db.Tx, change *ent.MappingChange) (ids []string, err error) {
+// conflictsToReopen returns the spaces of the PMS that had no mapping before a change, and whose conflict NewUnmapped was closed since
+// then.
+func conflictsToReopen(tx *db.Tx, change *ent.MappingChange) (ids []string, err error) {
 	closed, err := tx.Conflict.Query().Where(conflict.PropertyID(change.PropertyID), conflict.IntegrationID(change.IntegrationID),
 		conflict.Kind(string(NewUnmapped)), conflict.ClosedAtGTE(change.CreatedAt)).Select(conflict.FieldExternalID).Strings(tx.Context())
 	if err != nil {

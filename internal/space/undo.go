@@ -106,7 +106,7 @@ func withRoom(former, present *MappedSpace) *MappedSpace {
 }
 
 // sameTarget reports whether two mappings of a PMS space are equal; nil means no mapping. It ignores the room of a bed, because reading the
-// PMS's spaces can fill it in: see learnRooms.
+// PMS's spaces can fill it in: see roomsToStore.
 func sameTarget(a, b *MappedSpace) bool {
 	if a == nil || b == nil {
 		return a == b

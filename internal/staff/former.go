@@ -17,8 +17,8 @@ import (
 // formerPurpose returns the purpose with which the name of a removed person is sealed.
 func formerPurpose(personID string) string { return "formerPerson/" + personID }
 
-// keepName stores the name of a person who is removed from a property, in place of one from an earlier removal.
-func keepName(tx *db.Tx, keys *keyring.Ring, propertyID string, who *ent.Person) error {
+// storeFormerName stores the name of a person who is removed from a property, in place of one from an earlier removal.
+func storeFormerName(tx *db.Tx, keys *keyring.Ring, propertyID string, who *ent.Person) error {
 	profile, err := profileOf(tx.Context(), keys, who)
 	if err != nil {
 		return err

@@ -48,8 +48,8 @@ func (x *identityFixture) people() int {
 	return x.DB.View(x.Context()).Person.Query().CountX(x.Context())
 }
 
-// A new person joins with the account of the invited address, and signs in with it from then on. No password opens the account, so its link to the
-// provider is not removed.
+// A new person joins with the account of the invited address, and signs in with it from then on. No password opens the account, so its link
+// to the provider is not removed.
 func TestInvitationIsAcceptedAtTheProvider(t *testing.T) {
 	eachWithProvider(t, func(x *identityFixture) {
 		secret := x.inviteTo(x.ada, hotel, "carla@example.com")
@@ -77,7 +77,8 @@ func TestInvitationIsAcceptedAtTheProvider(t *testing.T) {
 	})
 }
 
-// A person who joined at the provider sets a first password, which needs the second factor, and with which the link to the provider can be removed.
+// A person who joined at the provider sets a first password, which needs the second factor, and with which the link to the provider can be
+// removed.
 func TestFirstPassword(t *testing.T) {
 	eachWithProvider(t, func(x *identityFixture) {
 		x.person("subject of Carla", "carla@example.com")
@@ -86,7 +87,7 @@ func TestFirstPassword(t *testing.T) {
 		change := func(c PasswordChange) error {
 			c.Network, c.Trace = network, traced
 			c.Who.PersonID, c.Who.TokenID, c.Who.ProvedAt = made.PersonID, made.ID, x.provedAt(made)
-			store, err := x.PrepareChange(x.Context(), c)
+			store, err := x.PreparePasswordChange(x.Context(), c)
 			if err != nil {
 				return err
 			}
@@ -127,7 +128,7 @@ func TestFirstPassword(t *testing.T) {
 		made, err = x.signInAgain()
 		x.must(err)
 		former := made.Token
-		raced, err := x.PrepareChange(x.Context(), PasswordChange{
+		raced, err := x.PreparePasswordChange(x.Context(), PasswordChange{
 			Who: actor.Actor{PersonID: made.PersonID, TokenID: made.ID, ProvedAt: x.clock.Now()}, NewPassword: "another long password", Trace: traced,
 		})
 		x.must(err)
@@ -208,8 +209,8 @@ func (x *identityFixture) linked() int {
 	return x.DB.View(x.Context()).Person.Query().Where(person.IdentityMACNotNil()).CountX(x.Context())
 }
 
-// An inviter always has the link, and so can make an account with the address of another person, whose password the inviter knows. The owner of the
-// address never gets into that account by the provider.
+// An inviter always has the link, and so can make an account with the address of another person, whose password the inviter knows. The
+// owner of the address never gets into that account by the provider.
 func TestInviterCannotTakeAnAddress(t *testing.T) {
 	eachWithProvider(t, func(x *identityFixture) {
 		made := x.member(as(x.ada, Owner), "victim@example.com", Manager)

@@ -212,7 +212,7 @@ func RemoveMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID
 	if err := authorizeChange(tx, by, row, Access{}); err != nil {
 		return err
 	}
-	if err := keepName(tx, keys, propertyID, who); err != nil {
+	if err := storeFormerName(tx, keys, propertyID, who); err != nil {
 		return err
 	}
 	if _, err := tx.Membership.Delete().Where(membership.PropertyID(propertyID), membership.ID(row.ID)).Exec(tx.Context()); err != nil {

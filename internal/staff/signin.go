@@ -107,9 +107,9 @@ type PasswordChange struct {
 // Change stores, in a transaction, a change that was checked before, and returns the session that replaces the caller's.
 type Change func(tx *db.Tx) (Session, error)
 
-// PrepareChange checks the present password of a signed-in person, or the step-up of one who has none, and hashes the new one. The returned
-// Change stores it, ends every session of the person, and begins a new one on the caller's device.
-func (s *Service) PrepareChange(ctx context.Context, p PasswordChange) (Change, error) {
+// PreparePasswordChange checks the present password of a signed-in person, or the step-up of one who has none, and hashes the new one. The
+// returned Change stores it, ends every session of the person, and begins a new one on the caller's device.
+func (s *Service) PreparePasswordChange(ctx context.Context, p PasswordChange) (Change, error) {
 	if wrong := passwordProblem("newPassword", p.NewPassword); wrong != nil {
 		return nil, fault.Fields(*wrong)
 	}

@@ -62,7 +62,7 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	if err := guest.Prolong(tx, row.PropertyID, row.ToAt, row.ID); err != nil { // for a phone without a mailed link; see followStay for the others
 		return err
 	}
-	former, err := formerKey(tx, row)
+	former, err := latestKeyMail(tx, row)
 	if err != nil {
 		return err
 	}
@@ -98,8 +98,8 @@ func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	return err
 }
 
-// formerKey returns the latest mail with the code of a stay that was ordered by an event (not by staff) and was not canceled, or nil.
-func formerKey(view *db.Tx, row *ent.Reservation) (*ent.Mail, error) {
+// latestKeyMail returns the latest mail with the code of a stay that was ordered by an event (not by staff) and was not canceled, or nil.
+func latestKeyMail(view *db.Tx, row *ent.Reservation) (*ent.Mail, error) {
 	former, err := view.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ID), entmail.KindIn(string(mail.Key), string(mail.KeyChanged)),
 		entmail.OnceKeyNotNil(), entmail.StateNEQ(string(mail.Canceled))).Order(entmail.ByID(sql.OrderDesc())).First(view.Context())
 	if ent.IsNotFound(err) {

@@ -80,7 +80,7 @@ func TestUnreadMessages(t *testing.T) {
 		p.clock.Advance(unreadAfter + time.Second)
 		mails(1, 1)
 		send(conversation.Property)
-		write(t, p.d, func(tx *db.Tx) error { return conversation.Read(tx, k, conversation.Guest, 4) })
+		write(t, p.d, func(tx *db.Tx) error { return conversation.MarkRead(tx, k, conversation.Guest, 4) })
 		p.clock.Advance(unreadAfter + time.Second)
 		mails(1, 1)
 		for _, row := range p.deliver() {

@@ -82,14 +82,14 @@ func (w *Watch) Notify(key string) {
 		return
 	}
 	w.mu.Lock()
-	w.hold(k)
+	w.queueChange(k)
 	w.mu.Unlock()
 	bus.Signal(w.news)
 }
 
-// hold keeps a change until the next announcement. The caller holds the mutex. With more than [watch.MaxIDs] ids of a topic, everything of
-// the topic counts as changed.
-func (w *Watch) hold(k watch.Key) {
+// queueChange keeps a change until the next announcement. The caller holds the mutex. With more than [watch.MaxIDs] ids of a topic,
+// everything of the topic counts as changed.
+func (w *Watch) queueChange(k watch.Key) {
 	id := k.ID
 	k.ID = ""
 	ids, ok := w.pending[k]

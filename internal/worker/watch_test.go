@@ -80,7 +80,7 @@ func TestAnnouncementsAreBounded(t *testing.T) {
 	w := NewWatch(nil, watch.NewFeed())
 	hold := func(property string, n int) {
 		for i := range n {
-			w.hold(watch.Key{PropertyID: property, Topic: watch.Locks, ID: fmt.Sprintf("lck_%d", i)})
+			w.queueChange(watch.Key{PropertyID: property, Topic: watch.Locks, ID: fmt.Sprintf("lck_%d", i)})
 		}
 	}
 	hold("prp_a", 5000)
@@ -104,7 +104,8 @@ func TestAnnouncementsAreBounded(t *testing.T) {
 	}
 }
 
-// Readers on the node of a change and on another node miss no last state, however fast things change, and also if the bus loses announcements.
+// Readers on the node of a change and on another node miss no last state, however fast things change, and also if the bus loses
+// announcements.
 func TestWatchersMissNoLastState(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		const notices = 600

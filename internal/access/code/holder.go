@@ -53,7 +53,7 @@ func SealHolders(rec access.Reconciler, limit int) (int, error) {
 		err = rec.Tx.Code.UpdateOne(c).SetSealedHolder(sealed).SetHolder("").Exec(ctx)
 		if err == nil && Kind(c.Kind) != Backup {
 			err = rec.Tx.Notice.Update().Where(entnotice.PropertyID(c.PropertyID), entnotice.Kind(string(notice.CodeRedrawn)), entnotice.Subject(c.ID)).
-				SetParameters(redrawnParams(c, textOfKind(c))).Exec(ctx)
+				SetParameters(pinReplacedParams(c, textOfKind(c))).Exec(ctx)
 			watch.Notify(rec.Tx, c.PropertyID, watch.Notices)
 		}
 		if err != nil {

@@ -20,12 +20,12 @@ func notifyPINReplaced(tx *db.Tx, c *ent.Code) error {
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: c.PropertyID, Kind: notice.CodeRedrawn, Subject: c.ID, OnceKey: pinReplacedKey(c.ID),
-		Params: redrawnParams(c, which),
+		Params: pinReplacedParams(c, which),
 	})
 }
 
-// redrawnParams returns the parameters of the notice that the PIN of a code was replaced. which is a text that names the code.
-func redrawnParams(c *ent.Code, which message.Message) message.Params {
+// pinReplacedParams returns the parameters of the notice that the PIN of a code was replaced. which is a text that names the code.
+func pinReplacedParams(c *ent.Code, which message.Message) message.Params {
 	return message.Params{"code": which, "codeId": c.ID}
 }
 

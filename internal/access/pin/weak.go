@@ -8,7 +8,7 @@ import (
 // Weak reports whether a PIN is easy to guess: a digit three times in a row, a run of four (1234 or 9876), a repeated part, a year or a
 // date. Characters other than digits are checked only for repeats and runs.
 func Weak(p string) bool {
-	return hasTriple(p) || periodic(p) || run(p, 4) || yearly(p) || isDate(p)
+	return hasTriple(p) || isPeriodic(p) || hasRun(p, 4) || hasYear(p) || isDate(p)
 }
 
 // hasTriple reports whether a PIN has a digit three times in a row.
@@ -21,8 +21,8 @@ func hasTriple(p string) bool {
 	return false
 }
 
-// periodic reports whether a PIN repeats one part, such as 1212, 123123 and 7777.
-func periodic(p string) bool {
+// isPeriodic reports whether a PIN repeats one part, such as 1212, 123123 and 7777.
+func isPeriodic(p string) bool {
 	for period := 1; period <= len(p)/2; period++ {
 		if len(p)%period != 0 {
 			continue
@@ -38,8 +38,8 @@ func periodic(p string) bool {
 	return false
 }
 
-// run reports whether a PIN has n digits in a row that rise or fall by one.
-func run(p string, n int) bool {
+// hasRun reports whether a PIN has n digits in a row that rise or fall by one.
+func hasRun(p string, n int) bool {
 	up, down := 1, 1
 	for i := 1; i < len(p); i++ {
 		switch int(p[i]) - int(p[i-1]) {
@@ -57,8 +57,8 @@ func run(p string, n int) bool {
 	return false
 }
 
-// yearly reports whether a PIN begins or ends with a year from 1900 to 2099, because people use their own years.
-func yearly(p string) bool {
+// hasYear reports whether a PIN begins or ends with a year from 1900 to 2099, because people use their own years.
+func hasYear(p string) bool {
 	if len(p) < 4 {
 		return false
 	}

@@ -105,9 +105,9 @@ func From(ctx context.Context) *Call {
 	return c
 }
 
-// Until returns the deadline for an action that a call requests: limit after the call arrived, or ctx's deadline if that is earlier.
-// Waiting in the server does not extend it. Without a call in ctx, it counts from now.
-func Until(ctx context.Context, limit time.Duration) time.Time {
+// ActionDeadline returns the deadline for an action that a call requests: limit after the call arrived, or ctx's deadline if that is
+// earlier. Waiting in the server does not extend it. Without a call in ctx, it counts from now.
+func ActionDeadline(ctx context.Context, limit time.Duration) time.Time {
 	arrived := time.Now()
 	if call := From(ctx); call != nil {
 		arrived = call.started

@@ -16,7 +16,7 @@ import (
 func TestUntilCountsFromTheCallsArrival(t *testing.T) {
 	const most = 20 * time.Second
 	var authenticated, until time.Time
-	s := &service{seen: func(ctx context.Context) { until = chain.Until(ctx, most) }}
+	s := &service{seen: func(ctx context.Context) { until = chain.ActionDeadline(ctx, most) }}
 	conn, _ := start(t, s, func(cfg *chain.Config) {
 		cfg.Authenticators["latchkey.partner.v1"] = func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 			authenticated = time.Now()

@@ -127,7 +127,7 @@ func checkInMessage(ctx context.Context, v checkin.View, a actor.Actor, mailed b
 		m.AskedAt = clock.Timestamp(v.Answer.At)
 	}
 	for _, stop := range v.Stops {
-		m.Stops = append(m.Stops, stopMessage(stop, mailed && v.MailsWhenReady(), chain.Reader(ctx)))
+		m.Stops = append(m.Stops, stopMessage(stop, mailed && v.IsRoomReadyMailPending(), chain.Reader(ctx)))
 	}
 	return m
 }

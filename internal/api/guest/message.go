@@ -74,7 +74,7 @@ func (s *Messages) ReadMessages(ctx context.Context, r *guestv1.ReadMessagesRequ
 		return nil, err
 	}
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, _ actor.Actor) (*guestv1.ReadMessagesResponse, error) {
-		return &guestv1.ReadMessagesResponse{}, conversation.Read(tx, k, conversation.Guest, int(r.GetNumber()))
+		return &guestv1.ReadMessagesResponse{}, conversation.MarkRead(tx, k, conversation.Guest, int(r.GetNumber()))
 	})
 }
 
@@ -121,7 +121,7 @@ func (s *Messages) conversation(ctx context.Context) (conversation.Key, error) {
 	if err != nil {
 		return conversation.Key{}, err
 	}
-	p, err := s.party(ctx, a)
+	p, err := s.loadOrCreateParty(ctx, a)
 	if err != nil {
 		return conversation.Key{}, err
 	}

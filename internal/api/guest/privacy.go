@@ -24,7 +24,7 @@ func (s *Privacy) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.party(ctx, a)
+	p, err := s.loadOrCreateParty(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +64,7 @@ func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.party(ctx, a)
+	p, err := s.loadOrCreateParty(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -95,7 +95,7 @@ func (s *Privacy) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.party(ctx, a)
+	p, err := s.loadOrCreateParty(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +130,7 @@ func (s *Stays) ListDisclosures(ctx context.Context, r *guestv1.ListDisclosuresR
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.party(ctx, a)
+	p, err := s.loadOrCreateParty(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -153,7 +153,7 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 		return nil, err
 	}
 	var command lock.UnlockCommand
-	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
+	until := chain.ActionDeadline(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
 	waiting, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	err = s.DB.Write(waiting, func(tx *db.Tx) (err error) {

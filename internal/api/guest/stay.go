@@ -31,14 +31,15 @@ type Stays struct {
 
 // markUse stores the current time as the last use of a session, unless a recent use is stored.
 func (d Deps) markUse(ctx context.Context, a actor.Actor) error {
-	if !guest.NeedsUse(a, d.DB.Clock().Now()) {
+	if !guest.NeedsUsed(a, d.DB.Clock().Now()) {
 		return nil
 	}
 	return d.DB.Write(ctx, func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
 }
 
-// party returns the stay of a session with its guests. It creates missing guests. It also stores the last use of the session: see markUse.
-func (d Deps) party(ctx context.Context, a actor.Actor) (*guest.Party, error) {
+// loadOrCreateParty returns the stay of a session with its guests. It creates missing guests. It also stores the last use of the session:
+// see markUse.
+func (d Deps) loadOrCreateParty(ctx context.Context, a actor.Actor) (*guest.Party, error) {
 	if err := d.markUse(ctx, a); err != nil {
 		return nil, err
 	}
@@ -77,7 +78,7 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	})
 	if err == nil && out == nil { // guests are missing
 		var p *guest.Party
-		if p, err = s.party(ctx, a); err == nil {
+		if p, err = s.loadOrCreateParty(ctx, a); err == nil {
 			out, err = s.stay(ctx, s.DB.View(ctx), a, p)
 		}
 	}
@@ -119,7 +120,7 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 	if err := s.addReservation(view, a, p, out); err != nil {
 		return nil, err
 	}
-	if err := s.addWithheld(view, a, p, out); err != nil {
+	if err := s.addPINWithheld(view, a, p, out); err != nil {
 		return nil, err
 	}
 	if err := addUnread(view, a, p, out); err != nil {
@@ -180,8 +181,8 @@ func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	return place, nil
 }
 
-// addWithheld adds to out why the session does not get the PIN, or that no door has a code. It must run after addDoors.
-func (s *Stays) addWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+// addPINWithheld adds to out why the session does not get the PIN, or that no door has a code. It must run after addDoors.
+func (s *Stays) addPINWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	withheld, err := p.PINWithheld(view, a)
 	hasCode := func(d *guestv1.StayDoor) bool { return d.GetPin() != "" }
 	if withheld == guest.NotWithheld && !slices.ContainsFunc(out.GetDoors(), hasCode) {

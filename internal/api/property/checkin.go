@@ -128,7 +128,7 @@ func (s *CheckIns) EndCall(ctx context.Context, r *propertyv1.EndCallRequest) (*
 		if err != nil {
 			return nil, err
 		}
-		v, err := s.Service.EndCall(tx, checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()}, by)
+		v, err := s.Service.ForgetUnansweredCall(tx, checkin.Key{PropertyID: propertyID, ReservationID: r.GetReservationId()}, by)
 		if err != nil {
 			return nil, err
 		}

@@ -160,9 +160,9 @@ func (s *codes) reveal(tx *db.Tx, propertyID, codeID string) (*propertyv1.Reveal
 	return answer, err
 }
 
-// renderPIN is the idem.Renderer of RevealCode: it adds the PINs to a repeated answer, and records that they were shown again. It fails if
-// the code has ended since.
-func (s *codes) renderPIN(ctx context.Context, answer proto.Message) error {
+// renderCodePINs is the idem.Renderer of RevealCode: it adds the PINs to a repeated answer, and records that they were shown again. It
+// fails if the code has ended since.
+func (s *codes) renderCodePINs(ctx context.Context, answer proto.Message) error {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return err
@@ -177,7 +177,7 @@ func (s *codes) renderPIN(ctx context.Context, answer proto.Message) error {
 	})
 }
 
-var _ idem.Renderer = (&codes{}).renderPIN
+var _ idem.Renderer = (&codes{}).renderCodePINs
 
 // RevokeCode ends a code and removes it from its locks. It does nothing if the code has ended.
 func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest) (*propertyv1.RevokeCodeResponse, error) {

@@ -84,7 +84,7 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, n
 	var a attention
 	if needy = needy && q.Tab == reservation.Arrivals; needy {
 		// The first page of all arrivals checks up to q.Size listed ones and attentionJudged more; this finds the same ones.
-		if a, err = s.attentionOf(view, row, q.Day, nil, attentionJudged+q.Size); err != nil {
+		if a, err = s.findNeedingStaff(view, row, q.Day, nil, attentionJudged+q.Size); err != nil {
 			return nil, err
 		}
 		q.Only = append([]string{}, a.needy...) // an empty list, not nil, selects nothing
@@ -114,7 +114,7 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, n
 		list.List = append(list.List, dayStay(stay, booker, briefs[i], q.Tab, chain.Reader(view.Context())))
 	}
 	if q.Tab == reservation.Arrivals && !needy {
-		if a, err = s.attentionOf(view, row, q.Day, list.GetList(), attentionJudged); err != nil {
+		if a, err = s.findNeedingStaff(view, row, q.Day, list.GetList(), attentionJudged); err != nil {
 			return nil, err
 		}
 	}

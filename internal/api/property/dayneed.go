@@ -23,10 +23,10 @@ type attention struct {
 	checked int      // number of arrivals that were checked
 }
 
-// attentionOf returns which of the first attentionRows arrivals of a day need staff. shown are arrivals for which this is known already. Of
-// the others, it checks the doors of at most most without a stored result, and reads at most attentionRead check-ins. If the doors or the
-// check-in remain unknown, the arrival counts only if the other of the two needs staff.
-func (s *Days) attentionOf(view *db.Tx, of *property.Row, day string, shown []*propertyv1.DayStay, most int) (a attention, err error) {
+// findNeedingStaff returns which of the first attentionRows arrivals of a day need staff. shown are arrivals for which this is known
+// already. Of the others, it checks the doors of at most most without a stored result, and reads at most attentionRead check-ins. If the
+// doors or the check-in remain unknown, the arrival counts only if the other of the two needs staff.
+func (s *Days) findNeedingStaff(view *db.Tx, of *property.Row, day string, shown []*propertyv1.DayStay, most int) (a attention, err error) {
 	all, _, err := reservation.ListDay(view, of, reservation.DayQuery{Day: day, Tab: reservation.Arrivals, Size: attentionRows})
 	if err != nil {
 		return a, err

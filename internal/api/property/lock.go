@@ -180,7 +180,7 @@ func checkFromDoor(r *propertyv1.AssignLockRequest, now string) error {
 // so that a repeated call, also after a crash, returns the known outcome and does not open the door again.
 func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest) (*propertyv1.UnlockLockResponse, error) {
 	who, _ := actor.From(ctx)
-	until := chain.Until(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
+	until := chain.ActionDeadline(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
 	waiting, cancel := context.WithDeadline(ctx, until)
 	defer cancel()
 	var order lock.UnlockCommand

@@ -114,7 +114,7 @@ func preview(tx *db.Tx, propertyID string, change mappingChange) (*propertyv1.Ma
 	if err != nil {
 		return nil, err
 	}
-	changed, moved, err := affected.Moved(tx, before, after, maxPreviewed)
+	changed, moved, err := affected.FindMoved(tx, before, after, maxPreviewed)
 	if err != nil {
 		return nil, err
 	}

@@ -128,7 +128,7 @@ func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesR
 		if err != nil {
 			return nil, err
 		}
-		return &propertyv1.ReadMessagesResponse{}, conversation.Read(tx, k, conversation.Property, int(r.GetNumber()))
+		return &propertyv1.ReadMessagesResponse{}, conversation.MarkRead(tx, k, conversation.Property, int(r.GetNumber()))
 	})
 }
 

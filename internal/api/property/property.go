@@ -45,7 +45,7 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 			return nil, err
 		}
 		if stored.AccessStepUp && settings.AccessStepUp != nil && !*settings.AccessStepUp {
-			if err := stepUp(ctx, tx); err != nil {
+			if err := requireStepUp(ctx, tx); err != nil {
 				return nil, err
 			}
 		}
@@ -54,8 +54,9 @@ func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePro
 	})
 }
 
-// stepUp returns an error if a signed-in person must prove again who they are before a setting takes protection away. A token passes.
-func stepUp(ctx context.Context, tx *db.Tx) error {
+// requireStepUp returns an error if a signed-in person must prove again who they are before a setting takes protection away. A token
+// passes.
+func requireStepUp(ctx context.Context, tx *db.Tx) error {
 	if by, _ := actor.From(ctx); by.PersonID != "" {
 		return staff.StepUp(by, staff.ManageSettings, tx.Now())
 	}

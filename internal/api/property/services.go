@@ -110,7 +110,7 @@ func New(d Deps) *Services {
 func Renderers(d Deps) map[string]idem.Renderer {
 	return map[string]idem.Renderer{
 		propertyv1.LockService_UnlockLock_FullMethodName:       (&locks{Deps: d}).renderAct,
-		propertyv1.CodeService_RevealCode_FullMethodName:       (&codes{Deps: d}).renderPIN,
+		propertyv1.CodeService_RevealCode_FullMethodName:       (&codes{Deps: d}).renderCodePINs,
 		propertyv1.ReservationService_RevealPin_FullMethodName: (&reservations{Deps: d}).renderStayPIN,
 	}
 }

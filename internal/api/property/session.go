@@ -126,7 +126,7 @@ func (s *Sessions) ChangePassword(ctx context.Context, r *propertyv1.ChangePassw
 	if err != nil {
 		return nil, err
 	}
-	change, err := s.Staff.PrepareChange(ctx, staff.PasswordChange{
+	change, err := s.Staff.PreparePasswordChange(ctx, staff.PasswordChange{
 		Who: who, Network: clientNetwork(ctx), Password: r.GetPassword(), NewPassword: r.GetNewPassword(), Trace: chain.From(ctx).Trace(),
 	})
 	if err != nil {

@@ -93,7 +93,7 @@ func (s *testStays) setState(tx *db.Tx, propertyID string, state access.State) (
 	if err != nil {
 		return nil, err
 	}
-	stored, err := s.stays().ChangeTest(tx, scopeOf(own), state)
+	stored, err := s.stays().SetTestState(tx, scopeOf(own), state)
 	if err != nil {
 		return nil, err
 	}

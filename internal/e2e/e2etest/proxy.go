@@ -239,7 +239,7 @@ func (p *Proxy) assignCut(l *connection) {
 func (p *Proxy) forwardRecords(l *connection, way Direction, from, to net.Conn) {
 	var head [5]byte // header of a TLS record: kind, version and length
 	for {
-		if p.isCutDue(l, way) {
+		if p.countDueCut(l, way) {
 			l.close()
 			return
 		}
@@ -270,9 +270,9 @@ func (p *Proxy) forwardRecords(l *connection, way Direction, from, to net.Conn) 
 	}
 }
 
-// isCutDue reports whether the connection must be cut now, because as many records have passed in a direction as its cut allows. It counts
-// the cut.
-func (p *Proxy) isCutDue(l *connection, way Direction) bool {
+// countDueCut reports whether the connection must be cut now, because as many records have passed in a direction as its cut allows. It
+// counts the cut.
+func (p *Proxy) countDueCut(l *connection, way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if l.cut == nil || l.cut.Way != way || l.passed[way] < l.cut.After {

@@ -22,8 +22,8 @@ const (
 	clockError     = time.Second
 )
 
-// neverSent are the results with which the service promises that a command did not open the lock and never will.
-var neverSent = []string{"bridgeOffline", "bridgeRevoked", "remoteUnlockUnsupported", "expired", "refused"}
+// neverOpened are the results with which the service promises that a command did not open the lock and never will.
+var neverOpened = []string{"bridgeOffline", "bridgeRevoked", "remoteUnlockUnsupported", "expired", "refused"}
 
 // judgeUnlocks compares the openings of one lock with its unlock commands and describes violations. Each opening needs its own command, and
 // each command answered "opened" needs its own opening. By the theorem of Mendelsohn and Dulmage, the two matchings can be checked
@@ -31,7 +31,7 @@ var neverSent = []string{"bridgeOffline", "bridgeRevoked", "remoteUnlockUnsuppor
 func judgeUnlocks(orders []unlock, openings []time.Time) (broken []string) {
 	openings = slices.Clone(openings)
 	slices.SortFunc(openings, time.Time.Compare)
-	possible := slices.DeleteFunc(slices.Clone(orders), func(o unlock) bool { return slices.Contains(neverSent, o.Result) })
+	possible := slices.DeleteFunc(slices.Clone(orders), func(o unlock) bool { return slices.Contains(neverOpened, o.Result) })
 	extra, _ := matchOpenings(possible, openings)
 	for _, at := range extra {
 		broken = append(broken, fmt.Sprintf("%s: opened at %s, which no unlock asked for%s", lockName(orders), formatClock(at), describeLastUnlockBefore(orders, at)))

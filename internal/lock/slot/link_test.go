@@ -120,7 +120,7 @@ func (c *scenario) settledAt(w world) bool {
 		return false
 	}
 	for _, s := range l.Slots {
-		if s.Content.Kind == Uncertain || s.Refusal != "" || w.blind[s.Number-1] || s.Observed.Generation != s.Desired.Generation || !s.Observed.Evidence.Confirmed() {
+		if s.Content.Kind == Uncertain || s.Refusal != "" || w.blind[s.Number-1] || s.Observed.Generation != s.Desired.Generation || !s.Observed.Evidence.ConfirmedByLock() {
 			return false
 		}
 	}
@@ -166,7 +166,7 @@ func (w *world) receiveReport(c *scenario, m upward, epoch uint64) {
 	if epoch != 1 && c.rules.enforces(epochCheck) {
 		w.fail(6, "an old epoch had an effect")
 	}
-	if before.Observed.equalIgnoringTime(s.Observed) {
+	if before.Observed.sameObservation(s.Observed) {
 		w.fail(12, "the same change was entered twice")
 	}
 }

@@ -105,10 +105,10 @@ func (m *machine) reportChanges() {
 			continue
 		}
 		o := m.observe(s)
-		if o.equalIgnoringTime(s.Observed) && s.Number != m.alwaysReport {
+		if o.sameObservation(s.Observed) && s.Number != m.alwaysReport {
 			continue
 		}
-		if !o.equalIgnoringTime(s.Observed) {
+		if !o.sameObservation(s.Observed) {
 			o.At = m.ev.At
 			s.Observed = o
 		}
@@ -141,13 +141,13 @@ func (m *machine) observe(s *Slot) Observed {
 		o.Evidence, o.Result = Sent, s.LastResult
 		o.Present = t.waiting && s.Content.Kind == Own // the credential is left from the previous window, perhaps of an older generation
 	}
-	o.Cleared = !o.Evidence.Confirmed() && m.cleared(s)
+	o.Cleared = !o.Evidence.ConfirmedByLock() && m.olderKnownGone(s)
 	return o
 }
 
-// cleared reports whether a slot whose credential is desired is known to hold no credential of an older generation. A slot that this bridge
-// never wrote counts as cleared, unless another bridge may have written it.
-func (m *machine) cleared(s *Slot) bool {
+// olderKnownGone reports whether a slot whose credential is desired is known to hold no credential of an older generation. A slot that this
+// bridge never wrote counts as olderKnownGone, unless another bridge may have written it.
+func (m *machine) olderKnownGone(s *Slot) bool {
 	if s.Desired.Intent != Present || m.isWriting(s) && m.lock.Op.Generation != s.Desired.Generation {
 		return false
 	}

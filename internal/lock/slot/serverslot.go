@@ -98,7 +98,7 @@ func applyReportWith(s ServerSlot, epoch uint64, r Report, rule rules) (ServerSl
 		}
 		o.Generation = s.Desired.Generation
 	}
-	if o.equalIgnoringTime(s.Observed) && rule.enforces(changesOnly) {
+	if o.sameObservation(s.Observed) && rule.enforces(changesOnly) {
 		return s, false
 	}
 	s.Observed = o
@@ -117,7 +117,7 @@ func provesOlderGone(s ServerSlot, rule rules) bool {
 	if !rule.enforces(olderUntilProven) {
 		return true
 	}
-	return s.Desired.Intent == Present && (s.Observed.Evidence.Confirmed() || s.Observed.Cleared)
+	return s.Desired.Intent == Present && (s.Observed.Evidence.ConfirmedByLock() || s.Observed.Cleared)
 }
 
 // Converged reports whether the lock is known to hold exactly the desired credential, or none if none is desired.
@@ -128,7 +128,7 @@ func convergedWith(s ServerSlot, rule rules) bool {
 	if s.Desired.Generation == 0 || s.Observed.Generation != s.Desired.Generation {
 		return false
 	}
-	if !s.Observed.Evidence.Confirmed() && rule.enforces(confirmedOnly) {
+	if !s.Observed.Evidence.ConfirmedByLock() && rule.enforces(confirmedOnly) {
 		return false
 	}
 	return s.Observed.Present == (s.Desired.Intent == Present)
@@ -174,7 +174,7 @@ func evidenceAtWith(s ServerSlot, now time.Time, rule rules) Evidence {
 	switch {
 	case over && o.Evidence != Failed && rule.enforces(windowsEnd):
 		return Removing
-	case !o.Present || (o.Window >= n && o.Evidence.Confirmed()) || !rule.enforces(evidencePerWindow):
+	case !o.Present || (o.Window >= n && o.Evidence.ConfirmedByLock()) || !rule.enforces(evidencePerWindow):
 		return o.Evidence
 	case o.Window > n || now.Before(w.From):
 		return Removing

@@ -58,9 +58,9 @@ const (
 	Removed     Evidence = "removed"     // the removal of the code is proven
 )
 
-// Confirmed reports whether the lock acknowledged the credential or its removal, or a reading showed it: Accepted or Verified. It returns
-// false for Used, which no bridge reports.
-func (e Evidence) Confirmed() bool { return e == Accepted || e == Verified }
+// ConfirmedByLock reports whether the lock acknowledged the credential or its removal, or a reading showed it: Accepted or Verified. It
+// returns false for Used, which no bridge reports.
+func (e Evidence) ConfirmedByLock() bool { return e == Accepted || e == Verified }
 
 // Desired is the desired state of a slot. Generation grows with every change and is never reused, even after the slot
 // was emptied.
@@ -119,11 +119,11 @@ type Observed struct {
 }
 
 // isGone reports whether the lock has confirmed that the slot holds no Latchkey credential.
-func (o Observed) isGone() bool { return !o.Present && o.Evidence.Confirmed() }
+func (o Observed) isGone() bool { return !o.Present && o.Evidence.ConfirmedByLock() }
 
-// equalIgnoringTime reports whether two observations differ at most in the time and the text of Rule. Such a repeated observation is not
+// sameObservation reports whether two observations differ at most in the time and the text of Rule. Such a repeated observation is not
 // reported.
-func (o Observed) equalIgnoringTime(p Observed) bool {
+func (o Observed) sameObservation(p Observed) bool {
 	return o.Generation == p.Generation && o.Present == p.Present && o.Evidence == p.Evidence && o.Result == p.Result &&
 		o.Window == p.Window && o.Used == p.Used && o.Cleared == p.Cleared
 }

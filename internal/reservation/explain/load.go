@@ -227,9 +227,9 @@ func (l *loader) sequenceOfFirst(subject string, order entevent.OrderOption) (in
 	return e.SubjectSequence, nil
 }
 
-// plannedDoors returns the ids of the doors in the access plan in an event, without those whose code is removed. It returns nil if the
+// doorsWithCode returns the ids of the doors in the access plan in an event, without those whose code is removed. It returns nil if the
 // event has no plan.
-func plannedDoors(e *ent.Event) (ids []string) {
+func doorsWithCode(e *ent.Event) (ids []string) {
 	doors, _ := e.Body["doors"].([]any)
 	for _, d := range doors {
 		if d, ok := d.(map[string]any); ok && d["pin"] != string(slot.Removed) {
@@ -266,7 +266,7 @@ func (l *loader) loadDoorNames() error {
 		if doorID := bodyText(e, "doorId"); doorID != "" && l.isOfStay(e) {
 			ids[doorID] = true
 		}
-		for _, doorID := range plannedDoors(e) {
+		for _, doorID := range doorsWithCode(e) {
 			ids[doorID] = true
 		}
 	}

@@ -84,7 +84,7 @@ func (s *site) routes() map[string]handler {
 		"POST /g/stays/{id}/email":               s.deviceStay(s.saveEmail),
 		"GET /g/stays/{id}/key":                  s.deviceStay(s.showKey),
 		"GET /g/stays/{id}/key/doors":            s.deviceStay(s.showDoors),
-		"GET /g/stays/{id}/key/help":             s.deviceStay(s.showShut),
+		"GET /g/stays/{id}/key/help":             s.deviceStay(s.showDoorHelp),
 		"GET /g/stays/{id}/group":                s.deviceStay(s.showGroup),
 		"GET /g/stays/{id}/devices/another":      s.deviceStay(beforeTheEnd(s.showAnother)),
 		"POST /g/stays/{id}/devices/another":     s.deviceStay(beforeTheEnd(s.makeDeviceLink)),

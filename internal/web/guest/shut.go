@@ -58,8 +58,9 @@ type shutDoors struct {
 	Tries []try
 }
 
-// showShut handles the page with advice for a guest who cannot open a door. It has all doors of the stay, also those that the code opens.
-func (s *site) showShut(x *exchange) error {
+// showDoorHelp handles the page with advice for a guest who cannot open a door. It has all doors of the stay, also those that the code
+// opens.
+func (s *site) showDoorHelp(x *exchange) error {
 	phone := x.openView().Opens
 	var groups []shutDoors
 	for _, d := range x.doors() {

@@ -39,7 +39,7 @@ func (s *site) showConversations(x *exchange) error {
 			c.Last.Text = shorten(c.GetLast().GetText())
 		}
 	}
-	slices.SortStableFunc(v.Rows, func(a, b *propertyv1.Conversation) int { return readLast(a) - readLast(b) })
+	slices.SortStableFunc(v.Rows, func(a, b *propertyv1.Conversation) int { return unreadFirst(a) - unreadFirst(b) })
 	if next := found.GetData().GetNextPageToken(); next != "" {
 		v.Next = listURL("/app/messages", "show", q.Get("show"), "q", q.Get("q"), "page", next)
 	}
@@ -49,8 +49,8 @@ func (s *site) showConversations(x *exchange) error {
 	return x.render(http.StatusOK, "conversations", p)
 }
 
-// readLast returns the sort key of a conversation in the list: 0 with unread messages, 1 without, so that read ones come last.
-func readLast(c *propertyv1.Conversation) int {
+// unreadFirst returns the sort key of a conversation in the list: 0 with unread messages, 1 without, so that read ones come last.
+func unreadFirst(c *propertyv1.Conversation) int {
 	if c.GetUnread() == 0 {
 		return 1
 	}

@@ -121,8 +121,8 @@ func (x *exchange) number(name string) *int32 {
 	return new(int32(n))
 }
 
-// changed returns a posted value, or nil if it equals the stored one.
-func (x *exchange) changed(name, stored string) *string {
+// postedIfChanged returns a posted value, or nil if it equals the stored one.
+func (x *exchange) postedIfChanged(name, stored string) *string {
 	if v := x.Value(name); v != stored {
 		return &v
 	}
@@ -239,8 +239,8 @@ func (s *site) changeCheckInSettings(x *exchange) error {
 	houseRules := x.Value("settings.houseRules")
 	countries := strings.FieldsFunc(strings.ToUpper(x.Value("settings.oftenCountries")), func(r rune) bool { return r == ' ' || r == ',' })
 	err = x.saveRules(&propertyv1.CheckInSettingsChange{
-		Rule: x.changed("settings.rule", stored.GetRule()), WhoFills: x.changed("settings.whoFills", stored.GetWhoFills()),
-		IdentityCheck: x.changed("settings.identityCheck", stored.GetIdentityCheck()), Signature: x.changed("settings.signature", stored.GetSignature()),
+		Rule: x.postedIfChanged("settings.rule", stored.GetRule()), WhoFills: x.postedIfChanged("settings.whoFills", stored.GetWhoFills()),
+		IdentityCheck: x.postedIfChanged("settings.identityCheck", stored.GetIdentityCheck()), Signature: x.postedIfChanged("settings.signature", stored.GetSignature()),
 		MandatoryGroups: &propertyv1.MandatoryGroups{List: x.R.PostForm["settings.mandatoryGroups"]}, OftenCountries: &propertyv1.OftenCountries{List: countries},
 		HouseRules: &houseRules, InviteDays: x.number("settings.inviteDays"), RemindDays: x.number("settings.remindDays"), KioskOfflineMinutes: x.number("settings.kioskOfflineMinutes"),
 	})

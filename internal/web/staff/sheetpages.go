@@ -54,8 +54,8 @@ func (x *exchange) importPage(status int, v sheetView) error {
 	return x.render(status, "sheet", p)
 }
 
-// sheet returns the content of the uploaded file or, without one, the pasted text.
-func (x *exchange) sheet() (string, error) {
+// postedSheet returns the content of the uploaded file or, without one, the pasted text.
+func (x *exchange) postedSheet() (string, error) {
 	if x.R.MultipartForm == nil || len(x.R.MultipartForm.File[sheetFile]) == 0 || x.R.MultipartForm.File[sheetFile][0].Size == 0 {
 		return x.Value(sheetText), nil
 	}
@@ -71,7 +71,7 @@ func (x *exchange) sheet() (string, error) {
 // importRooms handles the form that imports a file of rooms. The first post shows what the import will change. The second, with do=import,
 // changes it. A file with an error changes nothing.
 func (s *site) importRooms(x *exchange) error {
-	text, err := x.sheet()
+	text, err := x.postedSheet()
 	if err != nil {
 		return err
 	}

@@ -113,7 +113,7 @@ func (x *exchange) todayPage(status int, refuse func(*page)) error {
 		return err
 	}
 	v.RowKeys = x.rowKeys()
-	slices.SortStableFunc(v.Rows, func(a, b dayRow) int { return cmp.Compare(overLast(a), overLast(b)) })
+	slices.SortStableFunc(v.Rows, func(a, b dayRow) int { return cmp.Compare(finishedLast(a), finishedLast(b)) })
 	p.Here, p.Data = "today", v
 	x.resizable(p, size, mostFullRows, len(v.Rows), v.Next != "")
 	if refuse != nil {
@@ -159,8 +159,8 @@ func (x *exchange) rowKeys() (keys string) {
 	return keys
 }
 
-// overLast returns the sort key of a row: 1 if nothing is left to do for the stay, and otherwise 0. So finished stays come last.
-func overLast(r dayRow) int {
+// finishedLast returns the sort key of a row: 1 if nothing is left to do for the stay, and otherwise 0. So finished stays come last.
+func finishedLast(r dayRow) int {
 	if r.Over {
 		return 1
 	}
