@@ -101,7 +101,7 @@ func refuseEmptyLists(c *kong.Context) error {
 	return nil
 }
 
-// commandPath returns the name of the chosen command, such as "lock list".
+// commandPath returns the name of the chosen command, such as "lock list", or "" if none was chosen.
 func commandPath(c *kong.Context) string {
 	path := ""
 	for _, p := range c.Path {

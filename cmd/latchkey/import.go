@@ -91,7 +91,7 @@ func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, l
 }
 
 // checkSpace checks one space of a file. private and beds are the cells of these columns. It sets whether the space is private. It returns
-// the number of beds to create in a dorm, and a text for each problem.
+// the number of beds to create in a dorm, 0 for other spaces, and a text for each problem.
 func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, problems []string) {
 	switch {
 	case !slices.Contains(types, n.GetType()):

@@ -237,7 +237,7 @@ func (s *session) authorize(ctx context.Context, method string, req, answer any,
 	return next(s.withToken(ctx, method), method, req, answer, conn, opts...)
 }
 
-// authorizeStream is authorize for streaming calls.
+// authorizeStream is authorize, which adds the token and the property to a call, for streaming calls.
 func (s *session) authorizeStream(ctx context.Context, desc *grpc.StreamDesc, conn *grpc.ClientConn, method string, next grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
 	return next(s.withToken(ctx, method), desc, conn, method, opts...)
 }

@@ -135,7 +135,7 @@ func (o *outbox) isManaged(address string, number uint32) bool {
 	return o.isManagedLocked(address, number)
 }
 
-// isManagedLocked is isManaged for callers that hold o.mu.
+// isManagedLocked is isManaged for callers that hold o.mu: it reports whether a slot has, or may still have, a code of the server.
 func (o *outbox) isManagedLocked(address string, number uint32) bool {
 	for _, r := range o.rows[address] {
 		if r.Slot == number {

@@ -30,7 +30,7 @@ func (b *Bridge) markJammed(address string) {
 	b.outbox.setStatus(address, now, mustReport(was, now))
 }
 
-// pollStatus reads the status of all locks at the interval of the configuration.
+// pollStatus reads the status of all locks at the interval of the configuration until ctx ends. readStatus stores and reports them.
 func (b *Bridge) pollStatus(ctx context.Context) {
 	t := time.NewTicker(cmp.Or(b.cfg.StatusEvery, statusEvery))
 	defer t.Stop()

@@ -17,7 +17,7 @@ type Enrolment struct {
 	DB   *db.DB
 	Keys *keyring.Ring
 	CA   *bridge.CA
-	// Address returns the host:port of the listener for bridges.
+	// Address returns the host:port of the listener for bridges, which is known once the server listens.
 	Address func() string
 }
 

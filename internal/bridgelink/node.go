@@ -289,7 +289,8 @@ func (a *uptime) recordAnswer(now time.Time, outage time.Duration) {
 	a.lastAnswer = now
 }
 
-// isSteady reports whether the database has answered for at least grace since its last outage.
+// isSteady reports whether the database has answered for at least grace since its last outage. An outage is a time longer than outage
+// without an answer.
 func (a *uptime) isSteady(now time.Time, outage, grace time.Duration) bool {
 	return now.Sub(a.lastAnswer) <= outage && now.Sub(a.since) >= grace
 }

@@ -39,7 +39,7 @@ type nodeResponse struct {
 	unsent   bool         // unsent means that the command was not sent and never will be
 }
 
-// Values of nodeResponse.Why.
+// Values of nodeResponse.Why: why a node did not carry out a command.
 const (
 	notHere = "notHere" // the node has no open session of the bridge
 	leaving = "leaving" // the bridge was asked to move to another node

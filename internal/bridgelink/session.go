@@ -324,7 +324,7 @@ func (s *session) sweep() {
 	}
 }
 
-// enqueue queues a message to the bridge, with the session's epoch.
+// enqueue queues a message to the bridge, with the session's epoch, even if the queue is full.
 func (s *session) enqueue(m *lockv1.ConnectResponse) {
 	if s.open != nil {
 		m.Epoch = uint64(s.open.Epoch)

@@ -313,7 +313,7 @@ func (s *sqlite) jobsCurrent(ctx context.Context, log *slog.Logger) (bool, error
 	return jobsCurrent(ctx, riversqlite.New(s.writer), log)
 }
 
-// jobsCurrent implements engine for PostgreSQL.
+// jobsCurrent implements engine for PostgreSQL: it reports whether the tables of the job queue are up to date.
 func (p *postgres) jobsCurrent(ctx context.Context, log *slog.Logger) (bool, error) {
 	return jobsCurrent(ctx, riverpgxv5.New(p.pool), log)
 }

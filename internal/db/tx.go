@@ -249,6 +249,7 @@ func (d readDriver) ExecContext(context.Context, string, ...any) (sql.Result, er
 	return nil, errReadOnly
 }
 
+// Query implements dialect.Driver. It refuses a statement that is not a read.
 func (d readDriver) Query(ctx context.Context, query string, args, v any) error {
 	if !isRead(query) {
 		return errReadOnly
@@ -256,6 +257,7 @@ func (d readDriver) Query(ctx context.Context, query string, args, v any) error 
 	return d.Conn.Query(ctx, query, args, v)
 }
 
+// QueryContext refuses a statement that is not a read.
 func (d readDriver) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	if !isRead(query) {
 		return nil, errReadOnly

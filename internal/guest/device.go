@@ -85,7 +85,7 @@ func listDevices(view *db.Tx, propertyID string, which ...predicate.GuestSession
 	return rows, nil
 }
 
-// active returns which with more conditions: the sessions are of the property, not revoked and not expired.
+// active returns a copy of which with more conditions: the sessions are of the property, not revoked and not expired.
 func active(view *db.Tx, propertyID string, which []predicate.GuestSession) []predicate.GuestSession {
 	return append(slices.Clone(which), guestsession.PropertyID(propertyID), guestsession.RevokedAtIsNil(), guestsession.ExpiresAtGT(view.Now()))
 }

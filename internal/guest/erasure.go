@@ -211,7 +211,7 @@ func requestErasure(tx *db.Tx, keys *keyring.Ring, asked ErasureRow) (Erasure, e
 	return p.erasure(row, asked.GuestID, tx.Now()), nil
 }
 
-// hasCompanion reports whether a guest is a companion of the party.
+// hasCompanion reports whether a guest is a companion of the party. It returns false for the main guest.
 func (p *Party) hasCompanion(guestID string) bool {
 	for _, m := range p.Members {
 		if m.Row.ID == guestID {

@@ -156,7 +156,7 @@ func indexOfAge(child bool) int {
 	return 0
 }
 
-// ensureParty is ensureGuests for a reservation whose stay is not loaded. It also stores the stay.
+// ensureParty is ensureGuests, which creates missing guests, for a reservation whose stay is not loaded. It also stores the stay.
 func ensureParty(tx *db.Tx, reserved *ent.Reservation) ([]*ent.Guest, error) {
 	stay, err := LoadOrCreateStay(tx, reserved.PropertyID, reserved.ID)
 	if err != nil {

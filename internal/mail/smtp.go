@@ -255,7 +255,8 @@ type autoAuth struct {
 	smtp.Auth
 }
 
-// Start implements smtp.Auth: it chooses the mechanism and starts it.
+// Start implements smtp.Auth: it starts the best mechanism that the server offers, SCRAM before PLAIN and LOGIN. It fails if the server
+// offers none of these.
 func (a *autoAuth) Start(server *smtp.ServerInfo) (string, []byte, error) {
 	a.started = true
 	// A server without encryption is on this machine: see SettingsChange.

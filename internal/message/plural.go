@@ -11,7 +11,7 @@ import (
 // list of alternatives (or), and an alternative is a list of relations that must all hold (and).
 type plurals [][][]relation
 
-// relation compares a number, or its remainder of a division by mod, with ranges.
+// relation compares a number, or its remainder of a division by mod if mod is not 0, with ranges.
 type relation struct {
 	mod    int // 0 compares the number itself
 	not    bool

@@ -209,8 +209,8 @@ func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Re
 	return &out
 }
 
-// create stores a new reservation with its encrypted booker and its name index, appends it to the list of changes, and makes the check of a
-// near arrival due.
+// create stores a new reservation with its encrypted booker and its name index, appends it to the list of changes, and makes its
+// readiness check due if the arrival is near.
 func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error) {
 	row := &ent.Reservation{ID: id.New(id.Reservation), PropertyID: s.PropertyID, IntegrationID: s.IntegrationID, PmsID: r.PMSID, CreatedAt: tx.Now()}
 	sealed, err := svc.sealBooker(tx.Context(), row.PropertyID, row.ID, r.Booker)

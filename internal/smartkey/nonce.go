@@ -114,4 +114,5 @@ func (n Nonces) String() string { return fmt.Sprintf("%d spent nonces", len(n.sp
 
 func (n Nonces) GoString() string { return n.String() }
 
+// LogValue implements slog.LogValuer: it returns n.String().
 func (n Nonces) LogValue() slog.Value { return slog.StringValue(n.String()) }

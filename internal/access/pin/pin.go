@@ -147,7 +147,8 @@ func (d *Generator) satisfiable(length int, locks []Rules) (combined, error) {
 	return set, nil
 }
 
-// sample returns up to samples random PINs that satisfy c. There are none if it finds none within its attempts.
+// sample returns up to samples random PINs that satisfy c. There are none if it finds none within its attempts. It fails only if the random
+// source fails.
 func (d *Generator) sample(c combined, length int) ([]string, error) {
 	var out []string
 	for n := 0; n < attempts && len(out) < samples && d.effort < maxEffort; n++ {

@@ -42,8 +42,8 @@ func (s Strikes) Add(at time.Time) (Strikes, time.Duration) {
 	return s, pauses[over/wrongPINsPerPause]
 }
 
-// decayed returns the count at a time: it has fallen by one for each decayInterval since s.At. If the clock was set back, a new interval
-// begins.
+// decayed returns the count at a time: it has fallen by one for each decayInterval since s.At, to 0 at least. If the clock was set
+// back, the count stays and a new interval begins.
 func (s Strikes) decayed(at time.Time) Strikes {
 	if at.Before(s.At) || s.Count == 0 {
 		s.At = at

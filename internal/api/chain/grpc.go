@@ -96,7 +96,8 @@ func (c *Chain) limitReceiving(ctx context.Context, info *tap.Info) (context.Con
 	return limited, nil
 }
 
-// withoutReceiveLimit returns the context of a call without the time limit of limitReceiving.
+// withoutReceiveLimit returns the context of a call without the time limit of limitReceiving. The caller's own deadline and cancellation
+// remain. A call without that limit keeps its context.
 func withoutReceiveLimit(ctx context.Context) context.Context {
 	limit := receiveLimitOf(ctx)
 	if limit == nil {

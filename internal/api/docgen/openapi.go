@@ -60,7 +60,7 @@ func refine(a area, openapi []byte) (*yaml.Node, error) {
 	setChild(root, "servers", child(more, "servers"))
 	setChild(root, "security", child(more, "security"))
 	setChild(child(root, "components"), "securitySchemes", child(more, "securitySchemes"))
-	// The generator describes Error only in the document of an area with a message that contains one.
+	// The generator describes Error only in the document of an area with a message that contains one. Other documents get copies.
 	for _, name := range []string{"ErrorAnswer", "Error", "GoogleProtobufAny"} {
 		if child(schemas, name) == nil {
 			setChild(schemas, name, child(more, name))

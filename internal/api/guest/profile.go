@@ -72,7 +72,8 @@ func (s *Links) RequestProfileLink(ctx context.Context, r *guestv1.RequestProfil
 	return &guestv1.RequestProfileLinkResponse{}, nil
 }
 
-// profileLink describes the link to a kept profile (answers kept for the next stay), without anything about the guest.
+// profileLink describes the link to a kept profile (answers kept for the next stay), without anything about the guest. It fails for an
+// unknown or expired link.
 func (s *Links) profileLink(view *db.Tx, secret string) (*guestv1.Link, error) {
 	row, err := guest.FindProfileLink(view, s.Keys, secret)
 	if err != nil {

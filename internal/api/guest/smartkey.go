@@ -69,7 +69,8 @@ func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv
 	return answer, nil
 }
 
-// Challenge returns a random challenge that the phone signs to renew its token. The answer reveals nothing but the phone's property.
+// Challenge returns a random challenge that the phone signs to renew its token. The answer reveals nothing but the phone's
+// property. It fails if no phone has the id.
 func (s *SmartKeys) Challenge(ctx context.Context, r *guestv1.ChallengeRequest) (*guestv1.ChallengeResponse, error) {
 	property, asked, err := mobilekey.NewRenewalChallenge(s.DB.View(ctx), s.Keys, r.GetPhoneId())
 	if err != nil {

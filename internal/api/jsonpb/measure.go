@@ -217,7 +217,8 @@ func countEntries(f *field, kind protowire.Type, value []byte) int {
 	return n
 }
 
-// concatOccurrences concatenates the contents of all occurrences of a message field, because decoding merges them into one message.
+// concatOccurrences concatenates the contents of all occurrences of a message field, because decoding merges them into one message. It
+// returns nil without an occurrence, and ends at the first malformed field.
 func concatOccurrences(raw []byte, p *plan, of *field) []byte {
 	var all []byte
 	for len(raw) > 0 {

@@ -205,7 +205,8 @@ func (r *Report) AsWritten(path string) string {
 // queryError records an error in the query string.
 func (r *Report) queryError(f fault.Field) { r.query = append(r.query, f) }
 
-// recordQueryName records which parameter name the query uses for a field. It returns false if the field already has one.
+// recordQueryName records which parameter name the query uses for a field. It returns false if the field already has
+// one, also the same.
 func (r *Report) recordQueryName(path, name string) bool {
 	if _, there := r.queryNames[path]; there {
 		return false

@@ -70,7 +70,7 @@ func (k *Tablet) Sign(challenge string) ([]byte, error) {
 	return out, nil
 }
 
-// Find searches a stay on the tablet by its booking number and a family name.
+// Find searches a stay on the tablet by its booking number and a family name. It returns the server's error if none is found.
 func (k *Tablet) Find(ctx context.Context, number, familyName string) (*guestv1.Found, error) {
 	api := kioskv1.NewKioskServiceClient(k.server)
 	start, err := api.GetKiosk(k.As(ctx), &kioskv1.GetKioskRequest{})

@@ -169,7 +169,8 @@ func OfStatus(st *status.Status) *errorsv1.Error {
 	return e
 }
 
-// readDetail copies the reason or the request id from a detail of a status to e.
+// readDetail copies the reason or the request id from a detail of a status to e. It ignores a detail of another type, or one that cannot be
+// decoded.
 func readDetail(e *errorsv1.Error, d *anypb.Any) {
 	var reason errdetails.ErrorInfo
 	var request errdetails.RequestInfo

@@ -233,8 +233,8 @@ func hasSlot(e slot.Evidence) bool {
 	return true
 }
 
-// checkLink adds a problem if the lock cannot be reached. there means that the code is proven to be on the lock: then
-// the door opens without a connection. add appends a problem of this door.
+// checkLink adds a problem if the lock cannot be reached. there means that the code is proven to be on the lock: then the door opens
+// without a connection, and the problem is only a Note. add appends a problem of this door.
 func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	severity := j.recoverable()
 	if there {

@@ -214,7 +214,7 @@ func (x *exchange) checkPage() string {
 }
 
 // answerOf returns the name of the answer, such as lastName, from the path of a refused field: "answers.lastName", "answers[lastName]" or
-// "lastName".
+// "lastName". It does not check that there is such an answer.
 func answerOf(path string) string {
 	path = strings.TrimPrefix(path, "answers")
 	return strings.Trim(path, `.[]"`)

@@ -123,7 +123,7 @@ func ofQuestion(f *fault.Fault, at int) *fault.Fault {
 	return renamed(f, questionsSetting+".list."+strconv.Itoa(at)+".", "question.")
 }
 
-// showQuestions handles the list of questions.
+// showQuestions shows the list of the property's own questions to guests, without an error.
 func (s *site) showQuestions(x *exchange) error { return x.questionsPage(nil) }
 
 // questionsPage renders the list of questions and the form of a new one. f is why the API refused a change, or nil.

@@ -56,7 +56,7 @@ func (d *remoteDriver) Close() error {
 	return nil
 }
 
-// forwardEvents polls the other process for lock events and emits them until ctx ends.
+// forwardEvents polls the other process for lock events and emits them until ctx ends. After an error it tries again in a second.
 func (d *remoteDriver) forwardEvents(ctx context.Context) {
 	for ctx.Err() == nil {
 		var events []driver.Event

@@ -132,6 +132,7 @@ type Press struct {
 }
 
 // Press types a PIN at the keypad of the lock at an address. The lock emits an event as a real lock does, unless its keypad is paused.
+// The Press says whether the lock opened, and why not. The error is for an unknown address.
 func (h *Site) Press(address string, pin slot.PIN) (Press, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
