@@ -48,9 +48,9 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, 
 // isPrivate reports whether a space is for one reservation at a time. A bed is private even in a shared dorm.
 func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
-// loadDoors returns those doors of a space that a plan mentions (see [filterPlannedDoors]): the room or bed, the dorm of a bed, and the
-// gates (shared doors) for its guests. It also returns all locks that it found on them and on other gates. A guest may pass a gate only if
-// the room, bed or dorm has a lock, unless gatesAlone is set.
+// loadDoors returns those doors of a space that a plan mentions: of the room or bed, the dorm of a bed, and the gates (shared doors) for
+// its guests, those with a lock; and the room or bed without one if neither it nor the dorm has a lock. It also returns all locks that it
+// found on them and on other gates. Without gatesAlone it omits the gates unless the room, bed or dorm has a lock and is active.
 func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []installedLock, error) {
 	if p.Space == nil {
 		return nil, nil, nil

@@ -84,7 +84,9 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 // move still opens.
 const lateAfter = 10 * time.Minute
 
-// notifyLateCodes notifies staff once of each reservation that waits for a lock longer than lateAfter, up to limit in one call.
+// notifyLateCodes notifies staff of the reservations whose code a lock has not confirmed for lateAfter since the change and since the start
+// of its window. It adds one notice for a reservation until the delay is over; a later delay is notified again. One call looks at up to
+// limit slots.
 func (rec Reconciler) notifyLateCodes(limit int) error {
 	ctx, now := rec.Tx.Context(), rec.Tx.Now()
 	notNotified := func(s *sql.Selector) {

@@ -39,7 +39,8 @@ type nodeResponse struct {
 	unsent   bool         // unsent means that the command was not sent and never will be
 }
 
-// Values of nodeResponse.Why: why a node did not carry out a command.
+// Why a node did not carry out a command or get a greeting: values of nodeResponse.Why, and two that are only labels of a metric. See also
+// keysMissing.
 const (
 	notHere = "notHere" // the node has no open session of the bridge
 	leaving = "leaving" // the bridge was asked to move to another node

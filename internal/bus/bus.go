@@ -333,8 +333,8 @@ func (b *Bus) request(ctx context.Context, subject string, payload []byte) ([]by
 	return answer.Data, nil
 }
 
-// checkMessage refuses ambiguous subjects, such as one that contains an id with a dot or a wildcard, and messages that are
-// too large.
+// checkMessage refuses messages that are too large, and subjects that are empty, too long, or have a wildcard, a blank or an empty part, as
+// from an empty id. It cannot see that an id contains a dot.
 func checkMessage(subject string, payload []byte) error {
 	if subject == "" || len(subject) > maxSubject || strings.ContainsAny(subject, " \t\r\n*>") ||
 		strings.HasPrefix(subject, ".") || strings.HasSuffix(subject, ".") || strings.Contains(subject, "..") {
@@ -349,7 +349,8 @@ func checkMessage(subject string, payload []byte) error {
 // Connected reports whether a server is connected.
 func (b *Bus) Connected() bool { return b.conn.IsConnected() }
 
-// Close cancels the contexts of responders, waits for them and for pending messages, then closes the connection.
+// Close cancels the contexts of responders, sends pending messages, closes the connection, and then waits for the responders: the answers
+// of those that do not end at once are lost. It also stops the embedded server. The error is always nil.
 func (b *Bus) Close() error {
 	b.cancel()
 	if err := b.conn.Drain(); err != nil {

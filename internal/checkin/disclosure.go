@@ -83,7 +83,8 @@ func PersonOf(a rule.Answers) Person {
 	return p
 }
 
-// addDocument adds the identity document of a guest in the field for its kind, if any answer is about one.
+// addDocument adds the identity document of a guest, if any answer is about one: its details in Document, and its number in the field for
+// its kind, or in Document if the kind has no field.
 func (p *Person) addDocument(a rule.Answers) {
 	number := &Document{Number: a[rule.DocumentNumber]}
 	details := DocumentDetails{

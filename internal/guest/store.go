@@ -64,8 +64,8 @@ type openForm struct {
 	from                   time.Time // from is when the stay begins
 }
 
-// listOpenForms lists the guests with an official form that is not closed, whose stay began in the range [from, before): see
-// selectOpenForms.
+// listOpenForms lists the guests whose official form is not closed, complete or not, and whose stay began in the range [from, before).
+// Forms are closed RegisterDelay after the departure: see selectOpenForms.
 func listOpenForms(view *db.Tx, propertyID string, from, before time.Time) ([]openForm, error) {
 	forms, err := db.ReadList(view, func(f *openForm) []any { return []any{&f.guestID, &f.reservationID, &f.from} },
 		selectOpenForms, propertyID, from.UTC(), before.UTC(), view.Now().Add(-RegisterDelay))

@@ -54,7 +54,8 @@ func Identify(view *db.Tx, raw []byte) (Bearer, error) {
 	return b, nil
 }
 
-// Actor returns the name of the phone as the actor in records of door openings: "phone" if the phone no longer exists.
+// Actor returns the actor for records of door openings: [lock.PhoneActorPrefix] and the phone's id, or "phone" if the phone no longer
+// exists.
 func (b Bearer) Actor() string {
 	if b.PhoneID == "" {
 		return "phone"

@@ -118,7 +118,8 @@ func ResolveAbout(tx *db.Tx, propertyID string, kind Kind, subject string) error
 	return resolve(tx, propertyID, notice.Kind(string(kind)), notice.Subject(subject), notice.OnceKeyNotNil())
 }
 
-// resolve ends the open problems of a property that match all conditions.
+// resolve marks all notices of a property that match all conditions as resolved now. The conditions must select open problems, by the
+// OnceKey: resolve does not check it.
 func resolve(tx *db.Tx, propertyID string, which ...predicate.Notice) error {
 	n, err := tx.Notice.Update().Where(append(which, notice.PropertyID(propertyID))...).ClearOnceKey().SetResolvedAt(tx.Now()).Save(tx.Context())
 	if err != nil {

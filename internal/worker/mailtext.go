@@ -42,8 +42,8 @@ type rendered struct {
 var errOutdated = errors.New("the guest's address changed while a mail was rendered")
 
 // storeLinks stores what must be in force when a mail arrives: the hashes of its links, and which reservations it lists. A mail with a code
-// revokes the links of earlier ones. A retry stores nothing new. It returns errOutdated if the recipient changed since: a former address
-// gets no link.
+// revokes the links of the stay's earlier mails with a code, except those that a device has opened. A retry stores nothing new. It returns
+// errOutdated if the recipient changed since: a former address gets no link.
 func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 	if err := m.checkRecipient(tx, row, r); err != nil {
 		return err

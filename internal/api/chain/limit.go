@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Limits are the rate limits of calls. Zero or less means no limit.
+// Limits are the rate limits of calls. A rate per minute of zero or less means no limit. A burst of zero or less means one call at once.
 type Limits struct {
 	// Limits per integration, per address for calls without a credential, and per address for refused calls.
 	PerMinute      int // PerMinute limits calls other than batches

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Arrival is a reservation in a list of a day, with its verdict.
+// Arrival is a reservation in one of the lists of a day (arrivals, in house, departures), with its verdict.
 type Arrival struct {
 	Row *ent.Reservation
 	Facts

@@ -90,7 +90,7 @@ func bridgeInputs() []kit.Input {
 	return []kit.Input{{Name: "name", Label: "staff.bridge.name", Hint: "staff.bridge.name.hint", Autocomplete: "off"}}
 }
 
-// newBridgePage renders the form of a new bridge. f is why the API refused it, or nil.
+// newBridgePage renders the form of a new bridge. f is why the API refused it, or nil. It returns f if f concerns no field of the form.
 func (x *exchange) newBridgePage(status int, f *fault.Fault) error {
 	p, inputs := x.newPage("staff.bridge.new"), bridgeInputs()
 	p.Here, p.Back = "locks", "/app/bridges"

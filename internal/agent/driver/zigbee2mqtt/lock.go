@@ -133,7 +133,8 @@ func (l *lock) beginOperation() (c *operation, end func()) {
 }
 
 // send publishes a command for the lock. verb is "set" or "get", about is the property, and value its value. The broker drops the command
-// after expiry. If sent is false, the answer a is the reason.
+// after expiry. If sent is false, the answer a is the result of the operation: with slot.Timeout the lock may still get the command, with
+// any other result it was not sent.
 func (c *operation) send(ctx context.Context, verb, about string, value any, expiry time.Duration) (a driver.Answer, sent bool) {
 	l, d := c.lock, c.lock.driver
 	if time.Now().After(c.until) {
