@@ -147,7 +147,7 @@ func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err err
 	return records, wrong, nil
 }
 
-// columnsHint returns the part of an error text that names the columns that a file must have.
+// columnsHint returns the part of an error text that names the columns that a file may have, optional ones too.
 func (sh sheet) columnsHint() string {
 	return "the first line must name the columns: " + strings.Join(sh.columns, ",")
 }
