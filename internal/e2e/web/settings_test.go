@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"latchkey.dev/internal/test/browser"
@@ -78,15 +79,22 @@ var (
 
 // matrix returns the settings of a test run. The full one has each language of the catalogue in each size, light and dark.
 func matrix(settings []setting, sizes ...browser.Size) (run []setting) {
+	add := func(m setting) {
+		// The name of a repeated setting would get a "#", which the address of a socket must not have.
+		if !slices.ContainsFunc(run, func(of setting) bool { return of.String() == m.String() }) {
+			run = append(run, m)
+		}
+	}
 	for i, m := range settings {
 		if all || i == 0 || m.kinds {
-			run = append(run, m)
+			add(m)
 		}
 	}
 	for _, language := range []string{"en", "de", "es", "fr"} {
 		for _, size := range sizes {
 			if all {
-				run = append(run, setting{size: size, language: language}, setting{size: size, language: language, dark: true})
+				add(setting{size: size, language: language})
+				add(setting{size: size, language: language, dark: true})
 			}
 		}
 	}
