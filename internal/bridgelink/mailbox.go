@@ -100,7 +100,8 @@ func (b *mailbox) drainTime() time.Time {
 	return b.drainAt
 }
 
-// takeDirty removes and returns the ids of at most limit changed locks.
+// takeDirty removes and returns at most limit of the marks of [mailbox.markDirty], in any order: ids of changed locks, and
+// bridge.KeysChanged.
 func (b *mailbox) takeDirty(limit int) []string {
 	b.mu.Lock()
 	defer b.mu.Unlock()

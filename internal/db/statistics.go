@@ -57,7 +57,7 @@ func (i propertyIndex) statistics() string {
 	return strings.Join(counts, " ")
 }
 
-// propertyIndexes lists the indexes whose first column is property_id.
+// propertyIndexes lists the indexes of an SQLite database whose first column is property_id.
 func propertyIndexes(ctx context.Context, tx *sql.Tx) (found []propertyIndex, err error) {
 	rows, err := tx.QueryContext(ctx, `SELECT t.name, i.name, i."unique", (SELECT count(*) FROM pragma_index_info(i.name))
 		FROM sqlite_schema AS t, pragma_index_list(t.name) AS i

@@ -249,7 +249,7 @@ func (d readDriver) ExecContext(context.Context, string, ...any) (sql.Result, er
 	return nil, errReadOnly
 }
 
-// Query implements dialect.Driver. It refuses a statement that is not a read.
+// Query implements dialect.Driver, outside of a transaction. It returns errReadOnly for a statement that is not a read.
 func (d readDriver) Query(ctx context.Context, query string, args, v any) error {
 	if !isRead(query) {
 		return errReadOnly

@@ -40,7 +40,8 @@ func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 	return moved, err
 }
 
-// doorAt returns the id of the door that a lock was on at a time; empty if it was on none, or if the door is not known any more.
+// doorAt returns the id of the door that a lock was on at a time. It is empty if the lock was on none, or if the record of its next move
+// was deleted with other old events.
 func doorAt(tx *db.Tx, lk doorOf, at time.Time) (string, error) {
 	if lk.since == nil || !at.Before(*lk.since) {
 		return db.OrZero(lk.doorID), nil

@@ -95,8 +95,8 @@ func (s *listingState) replacesGone(externalID string) bool {
 	return slices.ContainsFunc(s.mappings, func(m *ent.Mapping) bool { return slices.Contains(s.successorsOf(m.ExternalID), externalID) })
 }
 
-// suggestCures returns, by PMS id, the id of the free Latchkey space with a matching name. It has those of the PMS's spaces that are not
-// mapped, and of mapped beds that the PMS has moved.
+// suggestCures returns, by PMS id, the id of the active Latchkey space with a matching name that is not mapped to a space of this PMS. It
+// has those of the PMS's active spaces that are not mapped, and of mapped beds that the PMS has moved. An ambiguous name has none.
 func (s *listingState) suggestCures(tx *db.Tx) (map[string]string, error) {
 	_, active, err := loadOwn(tx, s.propertyID)
 	if err != nil {

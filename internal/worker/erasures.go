@@ -190,7 +190,8 @@ func (e Erasures) unlistUnsent(tx *db.Tx, row *guest.ErasureRow) error {
 // lateKey identifies the notice about a late erasure.
 func lateKey(row *guest.ErasureRow) string { return notice.ErasureLate.Key(row.ID) }
 
-// notifyLate notifies staff once of an erasure that is not done and near its deadline. It does nothing for other erasures.
+// notifyLate notifies staff, once, of an erasure whose deadline is near or over; otherwise it does nothing. The caller makes sure that the
+// erasure is not done.
 func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
 	dueAt, late, err := guest.LateErasure(tx, row)
 	if err != nil || !late {

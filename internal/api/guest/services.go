@@ -51,7 +51,8 @@ func (d Deps) readyAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, 
 	return d.ReadyAddress(view, p)
 }
 
-// mailOutlet returns where the mails of a property go: to its mail server, or to the mailbox if it has none.
+// mailOutlet returns where the mails of a property go: to its mail server, or without one to the mailbox. In the demo, all go to the
+// mailbox that guests read too.
 func (d Deps) mailOutlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	if d.MailOutlet == nil {
 		return mail.ToMailbox, nil

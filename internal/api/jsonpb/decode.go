@@ -181,8 +181,8 @@ func (d *reader) skipField() error {
 }
 
 // readMember reads the value of field f into msg and adds the field to the mask; of a message it adds the fields in the object instead. See
-// readMessage for prefix and mask. The value null only adds the field to the mask. A second field of the same oneof is refused. Refusals
-// are recorded in the report; the returned error means that the JSON cannot be read.
+// readMessage for prefix and mask. The value null only adds the field to the mask, except for a field that can hold null. A second field of
+// the same oneof is refused. Refusals are recorded in the report; the returned error means that the JSON cannot be read.
 func (d *reader) readMember(msg protoreflect.Message, f *field, prefix string, mask *[]string) error {
 	if d.dec.PeekKind() == 'n' && f.form != formValue {
 		addToMask(mask, prefix, f)

@@ -234,7 +234,7 @@ func hasSlot(e slot.Evidence) bool {
 }
 
 // checkLink adds a problem if the lock cannot be reached. there means that the code is proven to be on the lock: then the door opens
-// without a connection, and the problem is only a Note. add appends a problem of this door.
+// without a connection, and the problem is only a Note. add appends a problem of this door, from a reason code such as BridgeOffline.
 func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	severity := j.recoverable()
 	if there {
