@@ -83,8 +83,9 @@ func examineConnection(c ConnectionHealth, ready bool) Finding {
 	return f
 }
 
-// examineEnrolment turns err, the reason why the bridge's identity cannot be read, into advice. It suggests a new join code only if no data
-// would be lost, because enrolment deletes the store.
+// examineEnrolment turns err, the reason why the bridge's identity cannot be read, into advice. Because enrolment deletes the store, it
+// advises a new join code at once only for a bridge that is not enrolled. For an unknown error that is the last resort, after an attempt to
+// restore the directory.
 func examineEnrolment(err error) Finding {
 	f := Finding{What: "enrolment", Detail: err.Error()}
 	switch {

@@ -156,7 +156,8 @@ func indexOfAge(child bool) int {
 	return 0
 }
 
-// ensureParty is ensureGuests, which creates missing guests, for a reservation whose stay is not loaded. It also stores the stay.
+// ensureParty is ensureGuests for a reservation whose stay is not loaded: it adds missing guests and removes surplus companions, but adds
+// none to a stay whose data were erased. It also stores the stay.
 func ensureParty(tx *db.Tx, reserved *ent.Reservation) ([]*ent.Guest, error) {
 	stay, err := LoadOrCreateStay(tx, reserved.PropertyID, reserved.ID)
 	if err != nil {

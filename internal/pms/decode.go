@@ -223,8 +223,9 @@ func (r *reader) readList(raw json.RawMessage) []json.RawMessage {
 	return items
 }
 
-// readObject returns the members of a JSON object by their exact names, or nil after a violation. encoding/json would
-// also accept "OWING" for "owing", and duplicate names.
+// readObject returns the members of a JSON object by their exact names, or nil after a violation. For a nil raw (a missing member, or a
+// body that was refused already) it returns nil and adds no violation. encoding/json would also accept "OWING" for "owing", and duplicate
+// names.
 func (r *reader) readObject(path string, raw json.RawMessage) map[string]json.RawMessage {
 	if raw == nil {
 		return nil

@@ -192,8 +192,8 @@ func recordOf(r *ent.Reservation) Record {
 	return out
 }
 
-// rowOf returns a copy of a row with the values of a record, equal to what a statement with [valuesOf] stores, so that
-// the row need not be read again. booker is the encrypted booker.
+// rowOf returns a copy of row, the row before the change, with the values of a record. They equal what a statement with [valuesOf] stores,
+// so that the row need not be read again, except for ErasedAt: the caller stores that itself. booker is the encrypted booker.
 func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Reservation {
 	out := *row
 	out.CanceledAt, out.ArrivedAt = canceledSince(row, r.State, now), arrivedSince(row, r.State, now)

@@ -216,7 +216,7 @@ func (l *lock) onStateMessage(m message) {
 }
 
 // updateState stores the fields of a message that stay valid until a message changes them. retained means that the broker stored the
-// message earlier; then the battery level is as old as last_seen.
+// message earlier; then a new battery level is as old as last_seen. A level that did not change keeps its time.
 func (l *lock) updateState(r report, retained bool) {
 	if r.bolt != "" {
 		l.bolt = r.bolt
