@@ -89,13 +89,17 @@ func unmanagedSlots(m *lockv1.UnmanagedSlots) map[int]bool {
 }
 
 // parseResult converts the result of a lock operation. "ok" becomes the empty string, which the database stores and which both sides use
-// for the digest. A result of a newer bridge that is unknown here becomes the empty string too.
+// for the digest. A result of a newer bridge that is unknown here is kept, so that the digests agree; it counts as a temporary failure. A text
+// that is no word of at most 32 letters becomes the empty string.
 func parseResult(s string) slot.Result {
-	if r := enumOr[slot.Result](s, "", slot.Results()...); r != slot.OK {
-		return r
+	if s == string(slot.OK) || len(s) > 32 || strings.ContainsFunc(s, isNoLetter) {
+		return ""
 	}
-	return ""
+	return slot.Result(s)
 }
+
+// isNoLetter reports whether a rune is no ASCII letter.
+func isNoLetter(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
 
 // decodeEvents converts a batch of events from a bridge. It skips an event whose sequence or generation is too large to store.
 func decodeEvents(b *lockv1.EventBatch) []lock.LockEvent {

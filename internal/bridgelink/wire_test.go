@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/lock/slot"
 )
 
 // A lock's name comes from any client of the bridge's MQTT broker, and staff see it.
@@ -28,6 +29,21 @@ func TestLockNameIsBounded(t *testing.T) {
 	}
 	if got := decodeLockReport(&lockv1.LockReport{Address: "front"}).Name; got != "" {
 		t.Errorf("no status: %q", got)
+	}
+}
+
+// A bridge hashes the results that it knows, so a server that dropped a newer one would ask for all slots at each connection.
+func TestUnknownResultIsKept(t *testing.T) {
+	for word, want := range map[string]slot.Result{
+		"ok": "", "": "", "timeout": slot.Timeout, "overheated": "overheated", "a b": "", "x1": "", "é": "", strings.Repeat("x", 33): "",
+	} {
+		o := observations(&lockv1.SlotReport{Slots: []*lockv1.ObservedSlot{{Slot: 1, Evidence: string(slot.Failed), Result: word}}})
+		if len(o) != 1 || o[0].Observed.Result != want {
+			t.Errorf("%q: %+v, want %q", word, o, want)
+		}
+	}
+	if slot.Result("overheated").Final() {
+		t.Error("an unknown result is not retried")
 	}
 }
 

@@ -26,7 +26,7 @@ func Results() []Result {
 }
 
 // Final reports whether a retry of the same operation is pointless, so that the server must desire something else.
-// All other results except OK are transient.
+// A retry after any other result except OK may succeed, also after a result of a newer bridge that is unknown here.
 func (r Result) Final() bool {
 	switch r {
 	case Duplicate, Occupied, SlotsFull, InvalidFormat, Unsupported:
@@ -34,9 +34,6 @@ func (r Result) Final() bool {
 	}
 	return false
 }
-
-// Transient reports whether a retry of the same operation may succeed.
-func (r Result) Transient() bool { return r != OK && r != "" && !r.Final() }
 
 // MayTakeEffect reports whether an operation with this result may still take effect on the lock until its lifetime
 // ends. LockOffline counts: in a Zigbee network, the parent of a sleeping lock may hold the frame.
