@@ -231,8 +231,8 @@ func (b *Bus) Subscribe(subject string, f func(Message)) (stop func(), err error
 }
 
 // Respond answers each request on the subject with f, up to maxResponding concurrently, until the returned stop is called. Further requests
-// get a [RemoteError] at once. f's ctx ends when the bus is closed. f's error reaches the requester as a RemoteError, so it must not
-// contain secrets.
+// get a [RemoteError] at once. f's ctx ends when the bus is closed, and Close waits for f. f's error reaches the requester as a RemoteError,
+// so it must not contain secrets.
 func (b *Bus) Respond(subject string, f func(ctx context.Context, m Message) ([]byte, error)) (stop func(), err error) {
 	slots := make(chan struct{}, maxResponding)
 	return b.subscribe(subject, func(m *nats.Msg) {
@@ -242,12 +242,27 @@ func (b *Bus) Respond(subject string, f func(ctx context.Context, m Message) ([]
 			b.reply(m, nil, errors.New("too many requests at once"))
 			return
 		}
-		b.answering.Go(func() {
+		ok := b.goAnswer(func() {
 			defer func() { <-slots }()
 			payload, err := f(b.ctx, Message{m.Subject, m.Data})
 			b.reply(m, payload, err)
 		})
+		if !ok {
+			<-slots
+			b.reply(m, nil, errors.New("the responder is shutting down"))
+		}
 	})
+}
+
+// goAnswer runs f in a goroutine for which Close waits. It returns false, without running f, once Close has begun.
+func (b *Bus) goAnswer(f func()) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.ctx.Err() != nil {
+		return false
+	}
+	b.answering.Go(f)
+	return true
 }
 
 // reply sends the answer to a request: payload, or err as a header, from which the requester makes a [RemoteError]. It does nothing for a
@@ -349,15 +364,17 @@ func checkMessage(subject string, payload []byte) error {
 // Connected reports whether a server is connected.
 func (b *Bus) Connected() bool { return b.conn.IsConnected() }
 
-// Close cancels the contexts of responders, sends pending messages, closes the connection, and then waits for the responders: the answers
-// of those that do not end at once are lost. It also stops the embedded server. The error is always nil.
+// Close cancels the contexts of responders, waits for them, sends their answers and other pending messages, and closes the connection. It
+// also stops the embedded server. The error is always nil.
 func (b *Bus) Close() error {
+	b.mu.Lock() // so that no responder starts during the wait
 	b.cancel()
+	b.mu.Unlock()
+	b.answering.Wait()
 	if err := b.conn.Drain(); err != nil {
 		b.conn.Close() // Drain fails if not connected: there is nothing to wait for
 	}
 	<-b.closed
-	b.answering.Wait()
 	if b.embedded != nil {
 		stop(b.embedded)
 	}

@@ -142,6 +142,41 @@ func TestSlowAnswerDelaysNoOther(t *testing.T) {
 	})
 }
 
+// A responder that ends only because its bus closes still answers, and the requester does not wait for its time limit.
+func TestCloseSendsTheLastAnswers(t *testing.T) {
+	url := startServer(t)
+	here, there := open(t, bus.Config{URL: url, Name: "here"}), open(t, bus.Config{URL: url, Name: "there"})
+	asked, others := make(chan struct{}), make(chan struct{})
+	_, err := there.Respond("bridge.b1", func(ctx context.Context, m bus.Message) ([]byte, error) {
+		if len(m.Payload) == 0 {
+			return nil, nil
+		}
+		close(asked)
+		<-ctx.Done()
+		<-others
+		if !there.Connected() {
+			return nil, errors.New("the connection ends before its answers")
+		}
+		return m.Payload, nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		<-asked
+		go func() { _ = there.Close() }()
+		// A request during the shutdown is refused at once, or finds no responder.
+		_, err := here.Request(context.Background(), "bridge.b1", nil)
+		for err == nil {
+			_, err = here.Request(context.Background(), "bridge.b1", nil)
+		}
+		close(others)
+	}()
+	if got, err := here.Request(t.Context(), "bridge.b1", []byte("last")); err != nil || string(got) != "last" {
+		t.Errorf("%q, %v", got, err)
+	}
+}
+
 func TestRequestEndsWithItsContext(t *testing.T) {
 	each(t, func(t *testing.T, here, there *bus.Bus) {
 		_, err := there.Respond("bridge.b1", func(ctx context.Context, _ bus.Message) ([]byte, error) {
