@@ -108,7 +108,7 @@ func (l Lock) TypedGeneration(number uint32) uint64 {
 	s, _ := l.Slot(number)
 	writing := l.Op.Kind == OpSet && l.Op.Slot == number
 	switch o := s.Observed; {
-	case o.Present && (o.Evidence.ConfirmedByLock() || o.Window > 0):
+	case o.Present && o.Evidence.ConfirmedByLock():
 		return o.Generation
 	case s.Content.Kind == Own, s.Content.Kind == Uncertain, writing:
 		return s.OldestGeneration

@@ -82,6 +82,20 @@ func TestTypedGeneration(t *testing.T) {
 			b.answer(OK)
 			b.read(false, "")
 		}, 0},
+		{"left from the window before", realLock(), func(b *bench) {
+			b.desire(1, twoWindows(another))
+			b.answer(OK)
+			b.pass(time.Hour)
+			b.answer(Busy)
+		}, 1},
+		{"left from the window before, with a new code for the next", realLock(), func(b *bench) {
+			b.desire(1, twoWindows(another))
+			b.answer(OK)
+			b.pass(time.Hour)
+			b.answer(Busy)
+			b.desire(1, twoWindows(third))
+			b.answer(Busy)
+		}, 1},
 	} {
 		b := newBench(t, tt.caps)
 		tt.do(b)
@@ -89,4 +103,10 @@ func TestTypedGeneration(t *testing.T) {
 			t.Errorf("%s: generation %d, want %d", tt.name, got, tt.want)
 		}
 	}
+}
+
+// twoWindows desires a PIN for an hour from noon and for another one on the next day.
+func twoWindows(pin PIN) Desired {
+	next := noon.Add(24 * time.Hour)
+	return Desired{Intent: Present, PIN: pin, NotBefore: noon, NotAfter: noon.Add(time.Hour), LaterWindows: PackWindows(Window{next, next.Add(time.Hour)})}
 }
