@@ -121,9 +121,9 @@ func problems(row *ent.MailSettings, listed bool) (wrong []fault.Field) {
 	if row.Security == NoTLS && row.Host != "" && !(config.IsLoopback(row.Host) && listed) {
 		add("security", fault.WrongValue, "must be starttls or tls: only a mail server on this machine that --mail-allow lists may be used without encryption")
 	}
-	for path, address := range map[string]string{"fromAddress": row.FromAddress, "replyTo": row.ReplyTo} {
-		if address != "" && !isAddress(address) {
-			add(path, fault.BadFormat, "must be an email address such as desk@example.com")
+	for _, f := range []struct{ path, address string }{{"fromAddress", row.FromAddress}, {"replyTo", row.ReplyTo}} {
+		if f.address != "" && !isAddress(f.address) {
+			add(f.path, fault.BadFormat, "must be an email address such as desk@example.com")
 		}
 	}
 	if row.Host != "" && row.FromAddress == "" {

@@ -259,7 +259,7 @@ func (c *Client) attempt(ctx, limited context.Context, state *integrationState, 
 		failure.callID = req.callID
 	}
 	switch {
-	case failure != nil && failure.Cause == CauseCanceled:
+	case failure != nil && (failure.Cause == CauseCanceled || failure.Cause == CauseAddress): // the partner was not reached
 		if req.breaker.IsHalfOpen() {
 			req.breaker.RecordFailure()
 		}

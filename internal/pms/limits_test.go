@@ -257,6 +257,28 @@ func TestBreakerBlocksCallsExceptUrgentOnes(t *testing.T) {
 	})
 }
 
+// A refused address says nothing about the partner, so an urgent call that fails with it leaves the breaker open.
+func TestRefusedAddressLeavesTheBreakerOpen(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := dialling(t, func(context.Context, string, string) (net.Conn, error) { return nil, io.ErrUnexpectedEOF })
+		spaces, status := inBubble("http", "int_1", GetSpaces), inBubble("http", "int_1", GetCheckInStatus)
+		for range 2 {
+			if _, err := c.Spaces(t.Context(), spaces); err == nil {
+				t.Fatal("a broken connection counts as an answer")
+			}
+		}
+		c.dial = func(context.Context, string, string) (net.Conn, error) { return nil, errAddress }
+		_, err := c.CheckInStatus(t.Context(), status, "R1")
+		if e, ok := errors.AsType[*CallError](err); !ok || e.Cause != CauseAddress {
+			t.Errorf("an urgent call: %v", err)
+		}
+		_, err = c.Spaces(t.Context(), spaces)
+		if e, ok := errors.AsType[*CallError](err); !ok || e.Cause != CauseOpen {
+			t.Errorf("after it: %v, want an open breaker", err)
+		}
+	})
+}
+
 // A changed endpoint, or one that is registered again, starts with a closed breaker.
 func TestBreakerResetsWhenTheEndpointChanges(t *testing.T) {
 	for name, mend := range map[string]func(t *Target){

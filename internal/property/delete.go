@@ -13,11 +13,11 @@ import (
 // deleteOrder lists the tables with rows of a property in the order of deletion: rows before their owners. First come the
 // credentials, so that partners and staff add no rows, and the locks, so that no code is placed. Rows of other tables go with their owners.
 var deleteOrder = []string{
-	"tokens", "slots", "door_rules", "lock_samples", "locks", "bridges",
+	"tokens", "memberships", "slots", "door_rules", "lock_samples", "locks", "bridges",
 	"pins", "key_statuses", "codes", "grants", "phones", "mails", "disclosures", "messages", "register_entries", "guests", "stays", "reservations", "tombstones", "reservation_changes",
 	"conflicts", "mapping_changes", "mappings", "partner_spaces", "endpoints", "webhooks", "integrations", "gates", "spaces",
 	"events", "acts", "notices", "guesses", "issuer_keys", "key_sets",
-	"kiosks", "guest_profiles", "erasures", "attempts", "memberships", "former_people", "person_invitations", "audit_entries", "audit_heads",
+	"kiosks", "guest_profiles", "erasures", "attempts", "former_people", "person_invitations", "audit_entries", "audit_heads",
 }
 
 // DeleteRows deletes at most limit rows of a property, not counting rows that the database deletes with their owner. left means that rows

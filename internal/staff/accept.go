@@ -2,12 +2,12 @@ package staff
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/personinvitation"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/property"
 )
 
@@ -75,8 +75,11 @@ func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Sess
 		return Session{}, "", err
 	}
 	if joining.known != nil && joining.known.TotpConfirmedAt != nil {
-		if a.Code == "" {
-			return Session{}, "", fault.New(fault.Denied, fault.SecondFactorRequired, "send a code of your authenticator app, or a recovery code, as code")
+		if a.Code == "" { // the password is right: it is no failed attempt
+			err := s.DB.Write(ctx, func(tx *db.Tx) error {
+				return takeBackAttempt(tx, passwordCounters(s.Keys, foldEmail(a.Email), a.Network), 0)
+			})
+			return Session{}, "", errors.Join(errNoCode, err)
 		}
 		if err := s.countCode(ctx, joining.known.ID); err != nil {
 			return Session{}, "", err

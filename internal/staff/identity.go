@@ -139,6 +139,7 @@ func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device s
 	}
 	refused := "" // the person who was refused
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		refused = "" // a former try of the transaction may have set it
 		who, err := s.findIdentity(tx, identity)
 		if err == nil {
 			err = requireAccess(tx, who)

@@ -59,6 +59,7 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 	}
 	refused := "" // the person who was refused
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		refused = "" // a former try of the transaction may have set it
 		used, err := useLink(tx, s.Keys, a.Secret)
 		if err != nil {
 			return err

@@ -212,6 +212,7 @@ func (s *Service) BeginPasskeySignIn(ctx context.Context) (Ceremony, error) {
 func (s *Service) PasskeySignIn(ctx context.Context, a Answer, device string, t Trace) (made Session, err error) {
 	known := "" // the person whose passkey was refused
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		known = "" // a former try of the transaction may have set it
 		personID, err := s.usePasskey(tx, ceremony{kind: passkeySignIn}, a)
 		if err != nil {
 			known = personID

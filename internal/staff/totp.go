@@ -36,6 +36,7 @@ var (
 	codeOptions    = hotp.ValidateOpts{Digits: otp.DigitsSix, Algorithm: otp.AlgorithmSHA1}
 
 	errCode     = fault.Fields(fault.Field{Path: "code", Reason: fault.WrongValue, Message: "does not match, or was used before: wait for the next code of the app"})
+	errNoCode   = fault.New(fault.Denied, fault.SecondFactorRequired, "send a code of your authenticator app, or a recovery code, as code")
 	errNoTOTP   = fault.New(fault.Precondition, fault.SecondFactorMissing, "you have no second factor: begin with BeginTOTP or BeginPasskeyRegistration")
 	errTOTPUsed = fault.New(fault.Precondition, fault.AlreadyExists, "an authenticator app is in use: disable it first")
 )

@@ -151,7 +151,8 @@ func isReadOnly(path string) bool {
 		}
 	}
 	d := f.ByName(protoreflect.Name(path))
-	return d != nil && messageFields[path] == nil
+	_, writable := fields[path]
+	return d != nil && !writable && messageFields[path] == nil
 }
 
 // eachPopulatedField calls visit with the field mask path of every field that is set.

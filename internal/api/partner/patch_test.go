@@ -38,7 +38,7 @@ func TestPatchOf(t *testing.T) {
 			reservation.PMSID: "A", reservation.Price: nil, reservation.Children: nil, reservation.ToDate: nil, reservation.Email: nil, reservation.GroupID: nil}, 0},
 		{"a whole group", full, []string{"booker"}, reservation.Patch{reservation.PMSID: "A", reservation.FirstName: nil, reservation.LastName: "L", reservation.Email: nil, reservation.Mobile: nil}, 0},
 		{"what is ours is ignored", full, []string{"id", "access", "pin", "gates_pins.pin", "created_at", "stale"}, id, 0},
-		{"no field of ours", full, []string{"colour", "pms_meta.colour", "booker.colour", ""}, id, 4},
+		{"no field of ours", full, []string{"colour", "pms_meta.colour", "booker.colour", "adult_count.colour", ""}, id, 5},
 		{"nothing", &partnerv1.Reservation{}, nil, reservation.Patch{reservation.PMSID: nil}, 0},
 		{"a time cleared", &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "A"}}, []string{"pms_meta.updated_at"}, reservation.Patch{reservation.PMSID: "A", reservation.PMSUpdatedAt: nil}, 0},
 	} {

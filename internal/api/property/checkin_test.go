@@ -162,6 +162,16 @@ func TestRulesOfCountries(t *testing.T) {
 	})
 }
 
+// A change that names the stored rule again keeps the settings that the property made stricter than its law.
+func TestSameRuleKeepsStricterSettings(t *testing.T) {
+	eachTenant(t, func(a, _ *tenant) {
+		must(a.changeCheckIn(&propertyv1.CheckInSettingsChange{Rule: ptr("none"), IdentityCheck: ptr("live"), Signature: ptr("drawn")}))(t)
+		s := must(a.changeCheckIn(&propertyv1.CheckInSettingsChange{Rule: ptr("none"), HouseRules: ptr("Be quiet.")}))(t)
+		same(t, "the identity check", "live", s.GetIdentityCheck())
+		same(t, "the signature", "drawn", s.GetSignature())
+	})
+}
+
 // Staff see which answers are open until the departure.
 func TestOpenUntilDeparture(t *testing.T) {
 	g := staffGuest(guest.Member{Row: &ent.Guest{ID: "gst_1"}, Open: []rule.Field{rule.NextDestination}})

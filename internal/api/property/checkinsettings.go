@@ -75,7 +75,7 @@ func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettin
 		}
 		c.Texts = &texts
 	}
-	if law, ok := rule.Find(m.GetRule()); ok && m.Rule != nil {
+	if law, ok := rule.Find(m.GetRule()); ok && m.Rule != nil && m.GetRule() != stored.Rule {
 		if c.IdentityCheck == nil {
 			c.IdentityCheck = new(orNone(law.IdentityCheck))
 		}

@@ -141,14 +141,15 @@ func roomsOf(list string) (rooms []*propertyv1.NewSpace, wrong []int) {
 		if line == "" {
 			continue
 		}
-		name, floor, _ := strings.Cut(strings.ReplaceAll(line, "\t", ","), ",")
+		line = strings.ReplaceAll(line, "\t", ",")
+		name, floor, _ := strings.Cut(line, ",")
 		name, beds, isDorm := strings.Cut(name, ":")
 		name, floor = strings.TrimSpace(name), strings.TrimSpace(floor)
 		count, err := 0, error(nil)
 		if isDorm {
 			count, err = strconv.Atoi(strings.TrimSpace(beds))
 		}
-		if name == "" || err != nil || isDorm && (count < 1 || count > maxBeds) || strings.ContainsFunc(line, unicode.IsControl) && !strings.Contains(line, "\t") {
+		if name == "" || err != nil || isDorm && (count < 1 || count > maxBeds) || strings.ContainsFunc(line, unicode.IsControl) {
 			wrong = append(wrong, i+1)
 			continue
 		}

@@ -114,6 +114,7 @@ func TestRoomsOf(t *testing.T) {
 		{list: "Dorm 4: 2, 2", want: "Dorm Dorm 4/2; Bed Dorm 4-1/2/Dorm 4; Bed Dorm 4-2/2/Dorm 4"},
 		{list: "Dorm 4: 2", want: "Dorm Dorm 4; Bed Dorm 4-1//Dorm 4; Bed Dorm 4-2//Dorm 4"},
 		{list: "Dorm: many\n101\n: 3\nDorm: 0\nDorm: 51\n,1", want: "Room 101", wrong: []int{1, 3, 4, 5, 6}},
+		{list: "101\x1b\t2\n102\t2", want: "Room 102/2", wrong: []int{1}},
 		{list: ""},
 	} {
 		rooms, wrong := roomsOf(c.list)
