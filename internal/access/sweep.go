@@ -19,27 +19,41 @@ import (
 
 // Expire handles what only time causes, up to limit of each: it ends access after its window, deletes PINs after pinRetention, and notifies
 // staff of late codes. It returns the number of ended grants; if that is limit, there may be more. A grant that fails does not block the
-// others.
+// others, and the next call tries it again.
 func Expire(rec Reconciler, limit int) (int, error) {
-	due, err := rec.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotAfterLTE(rec.Tx.Now())).
-		Order(entgrant.ByNotAfter()).Limit(limit).All(rec.Tx.Context())
+	n, err := rec.endExpired(limit)
 	if err != nil {
-		return 0, fmt.Errorf("find windows that are over: %w", err)
-	}
-	n := 0
-	for _, g := range due {
-		done, err := rec.Isolate("grant", g.ID, g.PropertyID, func() error { _, err := rec.reconcileGrant(g, Report{}); return err })
-		if err != nil {
-			return n, err
-		}
-		if done {
-			n++
-		}
+		return n, err
 	}
 	if err := rec.deleteExpiredPINs(limit); err != nil {
 		return n, err
 	}
 	return n, rec.notifyLateCodes(limit)
+}
+
+// endExpired ends up to limit grants whose window is over, the earliest first, and returns their number. Grants that fail do not count.
+func (rec Reconciler) endExpired(limit int) (n int, err error) {
+	var tried []string
+	for n < limit {
+		due, err := rec.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotAfterLTE(rec.Tx.Now()), entgrant.IDNotIn(tried...)).
+			Order(entgrant.ByNotAfter()).Limit(limit - n).All(rec.Tx.Context())
+		if err != nil {
+			return n, fmt.Errorf("find windows that are over: %w", err)
+		}
+		if len(due) == 0 {
+			break
+		}
+		for _, g := range due {
+			done, err := rec.Isolate("grant", g.ID, g.PropertyID, func() error { _, err := rec.reconcileGrant(g, Report{}); return err })
+			if err != nil {
+				return n, err
+			}
+			if tried = append(tried, g.ID); done {
+				n++
+			}
+		}
+	}
+	return n, nil
 }
 
 // Isolate runs do in a savepoint and logs its failure, so that it does not block other grants and codes: then done is false and err is nil.

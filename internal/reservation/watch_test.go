@@ -114,10 +114,13 @@ func (h *testProperty) slotsAt(name string) []*ent.Slot {
 }
 
 // sweep does what time brings and counts the windows that ended.
-func (h *testProperty) sweep() (n int) {
+func (h *testProperty) sweep() (n int) { h.t.Helper(); return h.expire(100) }
+
+// expire is sweep with a batch of limit.
+func (h *testProperty) expire(limit int) (n int) {
 	h.t.Helper()
 	h.write(func(tx *db.Tx) (err error) {
-		n, err = access.Expire(access.Reconciler{Tx: tx, Keys: h.keys}, 100)
+		n, err = access.Expire(access.Reconciler{Tx: tx, Keys: h.keys}, limit)
 		return err
 	})
 	return n

@@ -31,7 +31,7 @@ var acrossProperties = map[string]string{
 	"guest.findProfileSession":            secret,
 	"access/code.BackupProperties":        sweep,
 	"access/code.ReconcileDue":            sweep,
-	"access.Expire":                       sweep,
+	"access.Reconciler.endExpired":        sweep,
 	"access.Reconciler.deleteExpiredPINs": sweep,
 	"access.Reconciler.notifyLateCodes":   sweep,
 	"event.Append":                        "the subject is an id, and only its numbers are read",
