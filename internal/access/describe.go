@@ -231,8 +231,8 @@ func (f Facts) currentCode(d Door) (SlotCode, bool) {
 	return SlotCode{}, false
 }
 
-// likeliestCode returns the code that most likely opens a door: a desired code, else one that is not proven to be removed, else a removed
-// one. found is false if the reservation never had a code there.
+// likeliestCode returns the code that most likely opens a door: a desired code, else one that is not proven to be removed, first on a lock
+// that cannot be reached, else a removed one. found is false if the reservation never had a code there.
 func (f Facts) likeliestCode(doorID string) (worst SlotCode, found bool) {
 	rank := func(h SlotCode) int {
 		switch {

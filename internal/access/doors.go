@@ -22,7 +22,8 @@ import (
 // their results are cached.
 var planTables = []string{"spaces", "mappings", "partner_spaces", "gates", "locks", "bridges"}
 
-// resolvePlace returns the space that a reservation names, and a reason if it has none or if the space is inactive. The result is cached.
+// resolvePlace returns the space that a reservation names, and a reason if it has none or if the space is inactive. The result comes from a
+// cache, so the caller must not change the space.
 func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 	type answer struct {
 		place    space.Place
@@ -35,7 +36,7 @@ func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 	return a.place, a.unplaced, err
 }
 
-// cachedLocks is [loadLocks] with a cache, because each change of a reservation needs these locks.
+// cachedLocks is [loadLocks] with a cache, because each change of a reservation needs these locks. The caller must not change them.
 func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, error) {
 	type place struct{ property, space, parent string }
 	key := place{property: propertyID, space: p.Space.ID}

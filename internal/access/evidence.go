@@ -31,7 +31,7 @@ type Reconciler struct {
 
 // ApplyEvidence handles the slot changes in a report of a bridge. It compares each grant (the access of one stay) that has a changed slot
 // with its locks again, and gives freed slots to grants that wait for one. It calls reconcileCode for a slot of a staff, one-time or backup
-// code. It records an event for each code that is verified for the first time.
+// code. It records an event for each code that became verified.
 func ApplyEvidence(rec Reconciler, changed []lock.EvidenceChange, reconcileCode func(c lock.EvidenceChange) error) error {
 	seen, freed := map[string]bool{}, map[string]int{}
 	for _, c := range changed {
@@ -64,7 +64,8 @@ func ApplyEvidence(rec Reconciler, changed []lock.EvidenceChange, reconcileCode 
 	return nil
 }
 
-// appendVerified records an event if a code is verified for the first time.
+// appendVerified records an event if a code became verified: it was neither verified nor used before the report. That happens again after
+// each change of the code.
 func (rec Reconciler) appendVerified(c lock.EvidenceChange) error {
 	if c.After != slot.Verified || c.Before == slot.Verified || c.Before == slot.Used {
 		return nil

@@ -42,7 +42,8 @@ func (rec Reconciler) loadStay(s Stay, r Rules) (*stayRun, error) {
 	return run, nil
 }
 
-// loadGrant loads for a grant what loadStay loads for a reservation, from the row of the grant alone.
+// loadGrant loads for a grant what loadStay loads for a reservation, but takes the right and the space from the row of the grant, without
+// the reservation.
 func (rec Reconciler) loadGrant(g *ent.Grant) (*stayRun, error) {
 	others, err := rec.otherGrants(g)
 	if err != nil {
@@ -67,7 +68,7 @@ func (rec Reconciler) loadGrantWith(g *ent.Grant, others []*ent.Grant) (*stayRun
 	return run, err
 }
 
-// startFrom sets the grant of the run, and remembers its present state for the comparison at the end of the run.
+// startFrom sets the grant of the run, or nil, and remembers its present state for the comparison at the end of the run.
 func (run *stayRun) startFrom(g *ent.Grant) {
 	run.before = snapshotOf(g)
 	run.setGrant(g)
@@ -133,8 +134,8 @@ func (rec Reconciler) otherGrants(g *ent.Grant) ([]*ent.Grant, error) {
 	return found, nil
 }
 
-// loadFacts loads the doors of the reservation and, if it has a grant, the codes on their locks. It returns what the plan depends on so
-// far; [stayRun.describe] adds the rest.
+// loadFacts loads the doors of the reservation and, if it has a grant, sets them in the run and loads the codes of the grant on all locks.
+// It returns what the plan depends on so far; [stayRun.describe] adds the rest.
 func (run *stayRun) loadFacts() (Facts, error) {
 	doors, found, err := loadDoors(run.Tx, run.PropertyID, run.place, run.Rules.GatesAlone)
 	facts := Facts{Right: run.Right, Unplaced: run.unplaced, Doubt: run.place.Doubt, Doors: doors, Had: run.grant != nil}
@@ -293,7 +294,8 @@ func (run *stayRun) describe(f Facts) (Plan, error) {
 	return Describe(f), nil
 }
 
-// codesOfOlderGrants loads the codes of the reservation's earlier grants.
+// codesOfOlderGrants loads the codes of olderGrants: for the latest grant those of the earlier ones, for an earlier grant also those of the
+// open one.
 func (run *stayRun) codesOfOlderGrants() ([]installedSlot, error) {
 	if len(run.olderGrants) == 0 {
 		return nil, nil

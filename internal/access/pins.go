@@ -163,8 +163,9 @@ func pinLength(setting int, doors []Door) int {
 	return pin.Shortest
 }
 
-// generate generates and stores a PIN for doors. doorID is the door of a separate PIN; empty for the shared PIN. A unique index reserves
-// the digits, so that they occur only once in the property. The error is errNoPIN if none is possible.
+// generate generates and stores a PIN that satisfies as many of the doors as possible, the first doors first. doorID is the door of a
+// separate PIN; empty for the shared PIN. A unique index reserves the digits, so that they occur only once in the property. The error is
+// errNoPIN if none is possible.
 func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	rules := make([]pin.Rules, len(doors))
 	for i, d := range doors {

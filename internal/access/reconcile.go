@@ -145,8 +145,8 @@ type Task struct {
 // not changes, so it may run at any time and any number of times.
 //
 // A room move adds the new codes before it removes the old ones: the old doors, with their gates, open until every
-// new door is proven to open, or until another reservation takes over the old door. A reservation whose new space is
-// not mapped keeps its doors until there is a mapping. A move to a space without a lock does not wait.
+// new door except gates is proven to open, or until another reservation takes over the old door. A reservation whose
+// new space is not mapped keeps its doors until there is a mapping. A move to a space without a lock does not wait.
 func Reconcile(t Task) []Step {
 	var steps []Step
 	kept := map[string]bool{}

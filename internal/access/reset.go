@@ -12,7 +12,7 @@ import (
 
 // StayPINs are the decrypted PINs of a reservation, for callers who may read them.
 type StayPINs struct {
-	PIN   string // PIN is the PIN of the room or bed
+	PIN   string // PIN is the PIN of the room or bed, or the shared PIN if only gates take codes
 	Gates []GatePIN
 }
 
@@ -21,8 +21,8 @@ type GatePIN struct {
 	ID, Name, PIN string
 }
 
-// RevealPINs decrypts the PINs of a reservation, for a caller who may read them. They are empty unless the reservation has access now. It
-// does not record the read.
+// RevealPINs decrypts the PINs of a reservation, for a caller who may read them. They are empty unless the reservation has access, or
+// access that begins later. It does not record the read.
 func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, error) {
 	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {
@@ -78,7 +78,8 @@ func (run *stayRun) addGate(to *StayPINs, d Door) error {
 	return err
 }
 
-// loadLive loads the current access of a reservation with its doors, codes and PINs. It returns nil if the reservation has no access now.
+// loadLive loads the access of a reservation with its doors, codes and PINs. It returns nil if the reservation has no access, or if its
+// window is over; the window may begin later.
 func (rec Reconciler) loadLive(propertyID, reservationID string) (*stayRun, error) {
 	g, others, err := loadGrants(rec.Tx, propertyID, reservationID)
 	if err != nil || !isLive(g) || !g.NotAfter.After(rec.Tx.Now()) {

@@ -51,7 +51,7 @@ type stayRun struct {
 	fromPMS       bool         // fromPMS means that place is from the reservation, not from the stored grant
 	unplaced      string       // unplaced is why there is no space, or that the space is inactive
 	grant         *ent.Grant   // grant is nil if the reservation never had access
-	olderGrants   []*ent.Grant // olderGrants are earlier grants whose codes may still be on a lock
+	olderGrants   []*ent.Grant // olderGrants are the other grants of the reservation that are open or whose codes may still be on a lock
 	report        Report
 }
 

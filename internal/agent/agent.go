@@ -24,12 +24,12 @@ import (
 // Config configures a Bridge.
 type Config struct {
 	Dir      string        // Dir is the directory of the store; only one bridge can use it
-	Driver   driver.Driver // Driver is closed by Bridge.Close
+	Driver   driver.Driver // Driver is closed by Bridge.Close; after an error of New or Open the caller closes it
 	Log      *slog.Logger
 	Clock    clock.Clock // Clock is the machine's clock if nil
 	Software string      // Software is the name and version that the server shows, at most 128 bytes
-	// Retry is the longest wait between two attempts to reach the server. 0 means the default, which spreads the reconnects of many
-	// bridges.
+	// Retry is the longest wait between two attempts to reach the server, unless the server refused the bridge or asked for a longer one.
+	// 0 means the default, which spreads the reconnects of many bridges.
 	Retry time.Duration
 	// StatusEvery is how often the status of all locks is read. 0 means once a minute, which saves batteries.
 	StatusEvery time.Duration
@@ -140,8 +140,8 @@ func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	return nil
 }
 
-// Run runs the bridge until ctx ends (then it returns nil), its store fails, or the list of locks changes ([ErrLocksChanged]). It answers
-// [AskHealth] from the start, even while it waits for a program such as Zigbee2MQTT.
+// Run runs the bridge until ctx ends (then it returns nil), its locks cannot be loaded, its store or the listener of [Local] fails, or the
+// list of locks changes ([ErrLocksChanged]). It answers [AskHealth] from the start, even while it waits for a program such as Zigbee2MQTT.
 func (b *Bridge) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { b.serveHealth(ctx); return nil })
@@ -170,7 +170,8 @@ func (b *Bridge) runLoaded(ctx context.Context) error {
 	return g.Wait()
 }
 
-// runLocks drives the locks until ctx ends, the store fails or the list of locks changes. It needs no session with the server.
+// runLocks drives the locks until ctx ends, the store fails or the list of locks changes, and then waits for the running commands. It needs
+// no session with the server.
 func (b *Bridge) runLocks(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, o := range b.workers {

@@ -77,8 +77,8 @@ func (r *commandRunner) isRunning(id string) bool {
 }
 
 // runOnce executes a command, unless it was started before, and returns its record with the outcome. The store gets the record before the
-// execution and again after it, so that a restarted bridge does not execute the command twice. If the first write fails, it does not
-// execute the command (outcomeExpired).
+// execution and again after it, so that a restarted bridge does not execute the command twice. If the first write fails, or the store has
+// too many commands, it does not execute the command (outcomeExpired).
 func (r *commandRunner) runOnce(ctx context.Context, c command) commandRecord {
 	b := r.bridge
 	rec, first, err := b.store.beginCommand(c.id, b.clock.Now())

@@ -12,7 +12,7 @@ import (
 // a lock that is offline for a week does not fill the log.
 type failureLog struct {
 	mu             sync.Mutex
-	result         slot.Result // last failure; "" if the last operation succeeded
+	result         slot.Result // last temporary failure; "" if an operation has succeeded since
 	tries          int
 	since          time.Time
 	statusFailures int // number of status reads that failed in a row

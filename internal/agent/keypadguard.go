@@ -155,7 +155,7 @@ func (g *keypadGuard) onWrongPIN(ctx context.Context, at time.Time) error {
 }
 
 // pauseKeypad pauses the keypad until a time, and journals that. If the lock fails, it retries a few times with the remaining time, and
-// then only logs the failure. It stores the pause as soon as one call may have taken effect.
+// then only logs the failure. It does nothing if less than minPause remains. It stores the pause as soon as one call may have taken effect.
 func (g *keypadGuard) pauseKeypad(ctx context.Context, until time.Time) error {
 	b := g.worker.bridge
 	var a driver.Answer

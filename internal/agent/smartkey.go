@@ -17,7 +17,8 @@ const (
 	operationSmartKeyCheck  = "smartkeyCheck"
 )
 
-// smartKeys is the name of the capability in Hello of a bridge that verifies SmartKeys.
+// smartKeys is the name of the capability in Hello of a bridge that verifies SmartKeys. It is also the reason in the event of an opening
+// with one.
 const smartKeys = "smartkey"
 
 // newDoorkeeper creates the verifier of SmartKeys from the stored issuer keys and status list. Before any are stored, it uses those of the
@@ -142,7 +143,7 @@ func (s *store) loadKeyState(tx *bbolt.Tx, h *doorkeeper.Stored) error {
 	return s.openSealed(keysBucket, keyStateKey, sealed, h)
 }
 
-// updateKeyState changes the stored issuer keys and status list durably.
+// updateKeyState changes what is stored to verify SmartKeys, durably. change gets the stored value, and runs in the transaction.
 func (s *store) updateKeyState(change func(*doorkeeper.Stored)) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		var h doorkeeper.Stored

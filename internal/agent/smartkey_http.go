@@ -19,7 +19,7 @@ import (
 
 // Local makes a bridge serve phones on the property's own network without the server: see section 14 of docs/smartkey.md.
 type Local struct {
-	Listener net.Listener // Listener serves TLS; Run closes it
+	Listener net.Listener // Listener serves TLS; Run closes it, unless Run ends before the locks are loaded
 	Origin   string       // Origin is the guest app's "https://..." origin; empty: no web page may call the bridge
 }
 

@@ -167,8 +167,8 @@ func (w *lockWorker) alteredEvents() (events []slot.Event) {
 }
 
 // advance applies events to the lock's state, stores the result with the journal entries in one write, and only then reports it and starts
-// the next call, except for a quickRead. An error changes nothing. It applies a waiting result of a call first, because otherwise the
-// events could time out the call.
+// the next call, except for a quickRead. After an error w.state is unchanged, but the worker must end: the clock's offset already counts as
+// stored. It applies a waiting result of a call first, because otherwise the events could time out the call.
 func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries ...journalEntry) error {
 	before := w.state
 	select {
@@ -208,7 +208,8 @@ func (w *lockWorker) startCall(ctx context.Context, op slot.Op, once string) {
 	go w.runCall(ctx, op, once, w.clock.appliedOffset())
 }
 
-// save stores the changed state and the journal entries in one write, so that a power cut cannot lose the entries.
+// save stores the changed state and the journal entries in one write, so that a power cut cannot lose the entries. After an error
+// savedOffset may be wrong, so the worker must end.
 func (w *lockWorker) save(before, after slot.Lock, entries []journalEntry) error {
 	offset := w.clock.appliedOffset()
 	if offset == w.savedOffset {

@@ -22,7 +22,7 @@ type head struct {
 	hash       []byte
 	cut        int64 // the last entry that was deleted because of its age; 0: none
 	cutHash    []byte
-	damaged    bool // the stored row was changed by another program than this server
+	damaged    bool // the stored row was changed or deleted by another program, or deleted entries did not verify
 }
 
 // Begin stores the head of a new property's log. Without it, a log whose entries were all deleted would look like a new one.

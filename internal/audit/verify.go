@@ -21,11 +21,11 @@ const (
 
 // Report is the result of verifying a part of a chain.
 type Report struct {
-	First, Last int64 // the chain's first and last entry; First is 0 if it has none
-	Verified    int   // the number of verified entries of this part
-	Next        int64 // where the next part begins; 0: the chain was verified to its end
-	Problem     Problem
-	At          int64 // the entry with the problem
+	First, Last int64   // the chain's first and last entry; First is 0 if it has none
+	Verified    int     // the number of verified entries of this part
+	Next        int64   // where the next part begins; 0: the chain was verified to its end
+	Problem     Problem // "" if none was found
+	At          int64   // the entry with the problem
 }
 
 // verifyBatch is how many entries one statement reads.

@@ -22,9 +22,9 @@ type OfflineReason string
 const (
 	NeverConnected OfflineReason = "neverConnected"
 	Disconnected   OfflineReason = "disconnected" // the stream between bridge and server broke
-	NoHeartbeat    OfflineReason = "noHeartbeat"
-	TooSlow        OfflineReason = "tooSlow"
-	OutOfOrder     OfflineReason = "outOfOrder"
+	NoHeartbeat    OfflineReason = "noHeartbeat"  // the bridge sent no heartbeat in time
+	TooSlow        OfflineReason = "tooSlow"      // the first message of the bridge, or a message to it, took too long
+	OutOfOrder     OfflineReason = "outOfOrder"   // the bridge broke the protocol
 	ShuttingDown   OfflineReason = "shuttingDown" // the node with the bridge's session is shutting down
 	NodeLost       OfflineReason = "nodeLost"     // the node with the bridge's session sends no heartbeat
 	Revoked        OfflineReason = "revoked"

@@ -66,8 +66,8 @@ func orSuperseded(err error) error {
 	return ErrSuperseded
 }
 
-// InSession loads a bridge for a write in the session that epoch identifies. It returns ErrSuperseded if that is no longer the bridge's
-// current session, or if the bridge is revoked.
+// InSession loads a bridge for a write in the session that epoch identifies. It returns ErrSuperseded if the bridge has a newer session or
+// was enrolled again since, or if it is revoked. A session that has ended still counts until then.
 func InSession(tx *db.Tx, bridgeID string, epoch int64) (*ent.Bridge, error) {
 	br, err := tx.Bridge.Query().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.RevokedAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -87,8 +87,8 @@ func Missing(tx *db.Tx, bridgeIDs []string) ([]string, error) {
 	return slices.DeleteFunc(slices.Clone(bridgeIDs), func(id string) bool { return slices.Contains(found, id) }), err
 }
 
-// CurrentEpoch returns the epoch of a bridge's current or last session. revoked is also true for a bridge that was deleted with its
-// property.
+// CurrentEpoch returns the epoch of a bridge: that of its current or last session, or a later one if it was enrolled again since. revoked
+// is also true for a bridge that was deleted with its property.
 func CurrentEpoch(tx *db.Tx, bridgeID string) (epoch int64, revoked bool, err error) {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if ent.IsNotFound(err) {

@@ -16,8 +16,9 @@ import (
 // notifyAfter is how long a bridge is offline before staff are notified.
 const notifyAfter = 5 * time.Minute
 
-// UpdateHealth changes the stored connection state of a bridge by move, which is Lost, Restored or Check of [health.Link]. It records the
-// change as an event, with the reason of a disconnection. It must not be called with Lost when the bridge's node only shuts down.
+// UpdateHealth changes the stored connection state of a bridge by move, which is Lost, Restored or Check of [health.Link]. If move returns
+// a notification, it appends an internal event, with the reason of a disconnection, and a recovery ends the notice of a long outage. It
+// must not be called with Lost when the bridge's node only shuts down.
 func UpdateHealth(tx *db.Tx, br *ent.Bridge, move health.Move, reason string) error {
 	was := health.Link{LostAt: db.OrZero(br.UnreachedAt), RestoredAt: db.OrZero(br.ReachedAt), NotifiedAt: db.OrZero(br.OfflineNotifiedAt)}
 	next, notification := move(was, tx.Now())

@@ -56,7 +56,7 @@ func MarkOnline(tx *db.Tx, was *ent.Bridge, now time.Time) (bool, error) {
 }
 
 // MarkSilent marks bridges offline whose node has stored no heartbeat for MaxSilence, at most limit. It returns the ids of those that it
-// marked.
+// marked. The caller calls lock.MarkLinksLost for them.
 func MarkSilent(tx *db.Tx, limit int) ([]string, error) {
 	now, err := tx.DatabaseNow()
 	if err != nil {
@@ -74,7 +74,8 @@ func MarkSilent(tx *db.Tx, limit int) ([]string, error) {
 }
 
 // MarkDrained marks bridges as disconnected whose node shut down more than MaxSilence ago, if they have not connected to any node since, at
-// most limit. The wait gives them time to connect to another node. It returns the ids of those that it marked.
+// most limit. The wait gives them time to connect to another node. It returns the ids of those that it marked. The caller calls
+// lock.MarkLinksLost for them.
 func MarkDrained(tx *db.Tx, limit int) ([]string, error) {
 	left, err := tx.Bridge.Query().Where(entbridge.Online(false), entbridge.OfflineReason(string(ShuttingDown)), entbridge.RevokedAtIsNil(),
 		entbridge.LinkAtLT(tx.Now().Add(-MaxSilence))).Limit(limit).All(tx.Context())
@@ -112,7 +113,8 @@ func MarkAllOffline(tx *db.Tx) error {
 		SetOnline(false).SetOfflineReason(string(ShuttingDown)).SetLinkAt(tx.Now()).Exec(tx.Context())
 }
 
-// StoreEventSequence stores the sequence number of the last stored event of a bridge, in the session of the row br.
+// StoreEventSequence stores the sequence number of the last stored event of a bridge, in the session of the row br. If the bridge has a
+// newer epoch, it stores nothing and returns nil: the caller loads br with [InSession] in the same transaction.
 func StoreEventSequence(tx *db.Tx, br *ent.Bridge, sequence int64) error {
 	return tx.Bridge.Update().Where(entbridge.ID(br.ID), entbridge.PropertyID(br.PropertyID), entbridge.Epoch(br.Epoch)).
 		SetEventSequence(sequence).Exec(tx.Context())

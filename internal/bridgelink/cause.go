@@ -48,7 +48,7 @@ func (c cause) offlineReason() bridge.OfflineReason {
 	return bridge.Disconnected
 }
 
-// grpcStatus returns the gRPC status with which the stream ends; nil (OK) if the bridge itself disconnected.
+// grpcStatus returns the gRPC status with which the stream ends; nil (OK) if the connection to the bridge has ended already.
 func (c cause) grpcStatus() error {
 	switch c {
 	case disconnected:

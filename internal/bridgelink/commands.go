@@ -20,7 +20,8 @@ var errBusy = fault.New(fault.Exhausted, fault.UnavailableReason, "the bridge is
 var errLeaving = errors.New("the bridge was asked to move to another node")
 
 // dispatchCommands claims the waiting unlock commands and queues them for sending. It stores each claim before the command is sent, so that
-// a crash never leads to a second send. It refuses commands that are late or too many. It returns a cause if the session must end.
+// a crash never leads to a second send. It refuses commands that are late, too many or not claimed, and ends as expired those whose
+// SmartKey message is missing or not needed. It returns a cause if the session must end.
 func (s *session) dispatchCommands() cause {
 	for _, c := range s.mailbox.takeCommands() {
 		if s.outbox.isFull() || len(s.pending) >= maxCommands {
@@ -85,7 +86,7 @@ func (s *session) refuse(c *command, err error, reason string) {
 }
 
 // onCommandResult stores the bridge's report about an unlock command, with the result of its SmartKey if it has one, and passes it to the
-// caller, if the caller still waits. An unknown outcome is stored as CommandUnknown.
+// caller, if the caller still waits. An unknown outcome is stored as CommandUnknown. It returns a cause if the session must end.
 func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 	outcome := enumOr(r.Outcome, lock.CommandUnknown, lock.CommandDone, lock.CommandFailed, lock.CommandExpired)
 	c := s.pending[r.Id]

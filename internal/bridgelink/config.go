@@ -24,7 +24,7 @@ const ProtocolVersion = 1
 // Limits of one session and of one node's queues.
 const (
 	maxOutbox   = 64  // messages to the bridge that are not being sent yet
-	maxCommands = 32  // commands that wait to be claimed or for their result
+	maxCommands = 32  // commands that wait to be claimed, and as many that wait for their result
 	maxBatch    = 256 // events in one message
 	maxRechecks = 256
 	maxMessage  = 1 << 20 // bytes of one message
@@ -70,11 +70,11 @@ func (p timings) withIntervals(i Intervals) timings {
 // timings are all timeouts and intervals of a session and its node. Tests use shorter ones.
 type timings struct {
 	hello         time.Duration // the bridge must send its Hello message within this time
-	heartbeat     time.Duration // interval of heartbeats in both directions
+	heartbeat     time.Duration // interval of heartbeats in both directions, and of storing which bridges are connected
 	silence       time.Duration // a session that receives no message for this long ends
 	stall         time.Duration // a session whose send does not complete for this long ends
 	takeover      time.Duration // longest wait until an older session of the same bridge has ended
-	retry         time.Duration // wait before a retry after a database error
+	retry         time.Duration // wait before a retry after a database error, and longest wait until Goodbye is sent
 	slotSweep     time.Duration // interval of the comparison of desired and reported slots
 	resultGrace   time.Duration // how long to wait for a command's result after its deadline
 	move          time.Duration // how long a command waits for a bridge that moves to another node

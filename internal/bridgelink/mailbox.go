@@ -51,8 +51,8 @@ func (b *mailbox) markDirty(lockID string) {
 	b.notify()
 }
 
-// addCommand queues an unlock command and returns "", or returns why it does not: leaving if the session drains, busy if it has ended or
-// has maxCommands commands. A session with a drain time in the future still accepts commands.
+// addCommand queues an unlock command and returns "", or returns why it does not: leaving if the session drains or has drained, busy if it
+// has ended for another reason or has maxCommands queued commands. A session with a drain time in the future still accepts commands.
 func (b *mailbox) addCommand(c *command, now time.Time) (why string) {
 	b.mu.Lock()
 	switch {

@@ -31,12 +31,12 @@ type nodeRequest struct {
 
 // nodeResponse is the result of a nodeRequest.
 type nodeResponse struct {
-	Done     bool         `json:"done"` // Done is false if the unlock command was not sent
+	Done     bool         `json:"done"` // Done means that there is a result. If not, an unlock command may still have been sent: see unsent
 	Why      string       `json:"why,omitempty"`
 	Outcome  lock.Outcome `json:"outcome,omitzero"`
 	Greeting []byte       `json:"greeting,omitempty"`
 	Counted  bool         `json:"counted,omitempty"` // Counted means that the asked node has already counted the refusal in its metrics
-	unsent   bool         // unsent means that the command was not sent and never will be
+	unsent   bool         // unsent means that the command was not sent and never will be. A response of another node lacks it
 }
 
 // Why a node did not carry out a command or get a greeting: values of nodeResponse.Why, and two that are only labels of a metric. See also
@@ -207,7 +207,7 @@ func (n *Node) currentSession(bridgeID string) *session {
 }
 
 // request sends a request to another node and waits for its response. The error is bus.ErrNoResponder if that node does not run, and
-// bus.ErrNotConnected if this node has no connection to the bus.
+// bus.ErrNotConnected if this node has no connection to the bus. After any other error the other node may have executed the request.
 func (n *Node) request(ctx context.Context, node string, r nodeRequest) (a nodeResponse, err error) {
 	raw, err := json.Marshal(r)
 	if err != nil {

@@ -12,8 +12,9 @@ import (
 )
 
 // SendCommand sends a stored unlock command to its bridge at most once and waits for the outcome, which may be unknown, until shortly after
-// the deadline, even if ctx ends. A fault as error means that the command was not sent and never will be; after an error of the database,
-// that is not known. If the bridge moves to another node meanwhile, SendCommand sends the command there.
+// the deadline, even if ctx ends. The errors [lock.ErrBridgeOffline], [lock.ErrNodeUnreachable], [lock.ErrTooLate] and errBusy mean that
+// the command was not sent and never will be. After another error, one of the database, that is not known. If the bridge moves to another
+// node meanwhile, SendCommand sends the command there.
 func (n *Node) SendCommand(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
 	until := n.toMonotonic(o.Deadline)
 	if !time.Now().Before(until) {
@@ -64,7 +65,7 @@ func isUndelivered(a nodeResponse, err error) bool {
 }
 
 // awaitNode waits until a bridge that was asked to leave its node is connected again, and returns the new node. a is the response of the
-// former node. It returns "" if the bridge is offline or does not reconnect in time.
+// former node. It returns "" if the bridge is offline or does not reconnect in time, and after an error of the database.
 func (n *Node) awaitNode(ctx context.Context, o lock.UnlockCommand, a nodeResponse) string {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.timings.move)
 	defer cancel()

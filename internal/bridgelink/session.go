@@ -46,7 +46,7 @@ type session struct {
 	keys        keyState
 	cursors     map[string]cursor // what was sent of each lock, by lock id
 	outbox      outbox
-	pending     map[string]*command // sent commands without a result, by command id
+	pending     map[string]*command // claimed commands without a result, by command id
 	heartbeatAt time.Time
 	sweepAt     time.Time
 	drainAt     time.Time // when to disconnect the bridge; zero: the session is not draining

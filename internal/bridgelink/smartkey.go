@@ -60,8 +60,8 @@ func (s *session) initKeyState(h *lockv1.Hello) {
 	}
 }
 
-// sendKeys queues what is newer than the bridge's SmartKey data: issuer keys, status list and door rules. It returns false after a
-// database error, so that the caller retries.
+// sendKeys queues the issuer keys and status list that are newer than the bridge's, and all its door rules. It does nothing if the bridge
+// has no SmartKeys or the property no issuer. It returns false after a database error, so that the caller retries.
 func (s *session) sendKeys() bool {
 	if !s.keys.supported {
 		return true

@@ -21,8 +21,9 @@ import (
 	"latchkey.dev/internal/clock"
 )
 
-// TLSConfig returns the configuration of the listener for bridges: mutual TLS with certificates of the installation's own CA. A bridge
-// whose certificate has recently expired may only call RenewCertificate. Every call checks in the database whether the bridge is revoked.
+// TLSConfig returns the configuration of the listener for bridges: mutual TLS with certificates of the installation's own CA. It also lets
+// a recently expired certificate pass, for RenewCertificate: every other call must refuse it. Every call must check in the database whether
+// the bridge is revoked.
 func TLSConfig(ca *bridge.CA, c clock.Clock) *tls.Config {
 	own := &serverCertificate{ca: ca, clock: c}
 	return &tls.Config{

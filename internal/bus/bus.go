@@ -83,8 +83,8 @@ type Bus struct {
 	answering sync.WaitGroup
 }
 
-// Open connects to the cluster, or starts the embedded server. It succeeds even if the cluster cannot be reached: the client
-// retries until it can. See [Bus.Connected].
+// Open connects to the cluster, or starts the embedded server. It succeeds even if the cluster cannot be reached: the client retries until
+// it can. See [Bus.Connected]. ctx only limits each attempt to connect, by its deadline; its cancellation has no effect.
 func Open(ctx context.Context, cfg Config) (*Bus, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
@@ -137,7 +137,7 @@ func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 				b.log.Warn("bus disconnected", "error", err)
 			}
 		}),
-		nats.ConnectHandler(func(*nats.Conn) { b.onConnected() }), // called after Open, if Open reached no server
+		nats.ConnectHandler(func(*nats.Conn) { b.onConnected() }), // called once, for the first connection
 		nats.ReconnectHandler(func(*nats.Conn) {
 			b.metrics.reconnects.Inc()
 			b.onConnected()
@@ -164,7 +164,7 @@ func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 	return opts, nil
 }
 
-// onConnected calls the functions of OnConnect. The NATS client calls it after each connect and reconnect, but not during Open.
+// onConnected calls the functions of OnConnect. The NATS client calls it after each connect and reconnect, on a goroutine of its own.
 func (b *Bus) onConnected() {
 	if b.embedded == nil {
 		b.log.Info("bus connected")
@@ -176,8 +176,8 @@ func (b *Bus) onConnected() {
 	}
 }
 
-// OnConnect registers f, which is called after each later connect and reconnect, but not for a connection that [Open] made. By then,
-// messages of other nodes may have been lost. f must not block.
+// OnConnect registers f, which is called after each later connect and reconnect. By then, messages of other nodes may have been lost. f may
+// also be called once for the connection that [Open] made, if it is registered soon after. f must not block or call OnConnect.
 func (b *Bus) OnConnect(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -317,7 +317,8 @@ func (b *Bus) subscribe(subject string, f nats.MsgHandler) (func(), error) {
 }
 
 // Request sends a request to the responder on the subject and waits for its answer until ctx ends, at most 10 s. It returns
-// [ErrNoResponder] and [ErrNotConnected] at once. The responder's own error is a [RemoteError].
+// [ErrNoResponder] and [ErrNotConnected] at once; then nothing ran the request. The responder's own error is a [RemoteError]. After any
+// other error, such as a timeout, the responder may have run the request.
 func (b *Bus) Request(ctx context.Context, subject string, payload []byte) ([]byte, error) {
 	if err := checkMessage(subject, payload); err != nil {
 		return nil, err

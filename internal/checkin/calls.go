@@ -55,8 +55,9 @@ func (s *Service) ask(ctx context.Context, k Key, before View, pressedBy string)
 	})
 }
 
-// retry calls checkIn again under the key of the attempt, if its effect is not known; otherwise it only returns the check-in. by is the
-// guest who pressed, or its zero value if staff asked for it. The guest may get the right to see the code, see passesTo.
+// retry calls checkIn again under the key of the attempt, if its effect is not known and no call runs; otherwise it only returns the
+// check-in. by is the guest who pressed, or its zero value if staff asked for it. The guest may get the right to see the code, see
+// passesTo.
 func (s *Service) retry(ctx context.Context, k Key, by actor.Actor) (View, error) {
 	v, err := s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		if r.claimRetry(tx.Now(), true); !r.claimed || by.ID == "" {
@@ -119,8 +120,8 @@ func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
 	return s.writeCall(ctx, k, partner.CheckIn, failure, func(r *record, now time.Time) { r.storeOutcome(a, now, failure, sealed) })
 }
 
-// storeOutcome records the result of a call. The late result of an earlier call under the same key counts only if it is definite (accepted
-// or refused).
+// storeOutcome records the result of a call for the attempt a. It ignores a result if the check-in has another key or a definite outcome by
+// now. The late result of an earlier call under the same key counts only if it is definite, which is any state but AttemptCalling.
 func (r *record) storeOutcome(a Attempt, now time.Time, failure error, sealed []byte) {
 	state := outcomeOf(failure)
 	if r.stay.AttemptKey != a.Key || r.stay.AttemptState != string(AttemptCalling) || state == AttemptCalling && r.stay.Attempts != a.Calls {
@@ -137,8 +138,8 @@ func (r *record) storeOutcome(a Attempt, now time.Time, failure error, sealed []
 	r.stay.Refusal = refusalOf(now, state, failure, sealed)
 }
 
-// writeCall is like write, for the result of a call to the endpoint action. It also records whether the endpoint works, unless the endpoint
-// is not registered or the call was canceled. failure is the error of the call.
+// writeCall is like write, for the result of a call to the endpoint action. It also records whether the endpoint works, by healthOf, unless
+// the endpoint is not registered or the call was canceled. failure is the error of the call, or nil.
 func (s *Service) writeCall(ctx context.Context, k Key, action string, failure error, change func(r *record, now time.Time)) (View, error) {
 	return s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		change(r, tx.Now())
@@ -149,8 +150,9 @@ func (s *Service) writeCall(ctx context.Context, k Key, action string, failure e
 	})
 }
 
-// healthOf returns the failure of an endpoint, or zero if it works or was not called. An error about one guest is no failure of the
-// endpoint: the sweep asks about that guest again and again, and the tablets would close for all others.
+// healthOf returns the failure of an endpoint for [partner.RecordCall], or zero, which counts as a success: the endpoint works, the call
+// was not made, or failure is no fault. An error about one guest is no failure of the endpoint: the sweep asks about that guest again and
+// again, and the tablets would close for all others.
 func healthOf(failure error) partner.Failure {
 	f, ok := fault.Of(failure)
 	if failure == nil || !ok || f.Meta[MetaNotCalled] != "" || isAboutOneGuest(f, statusOf(failure)) {

@@ -88,7 +88,7 @@ type ReservationFacts struct {
 
 // PartyFacts are what is known about the guests of the stay.
 type PartyFacts struct {
-	MissingGuestIDs []string // guests whom the rule requires and whose answers are not complete
+	MissingGuestIDs []string // guests whom the rule requires and whose answers are not complete; "" is a guest without a row
 	MinorAlone      bool     // no guest is an adult
 	Signs           bool     // at least one guest signs the form of the law
 	Unsigned        []string // guests who have to sign on a screen and have not; only if the settings want signatures there
@@ -116,7 +116,7 @@ type Answer struct {
 type Attempt struct {
 	Key    string
 	State  AttemptState
-	Calls  int
+	Calls  int       // Calls is the number of calls that were begun under Key
 	At     time.Time // At is when the latest call was begun
 	Failed bool      // Failed means that the latest call ended without a usable answer; false while it runs
 	// AcceptedAt is when the PMS accepted, or zero.

@@ -141,7 +141,8 @@ func amount(minor *int64, currency *string) *money.Amount {
 	return a
 }
 
-// party returns what [Next] needs to know about the guests. Until the form is opened, guests have no row and count as missing.
+// party returns what [Next] needs to know about the guests. Until the form is opened, guests have no row, and one missing guest with the id
+// "" represents them.
 func (r *record) party() PartyFacts {
 	p := PartyFacts{MissingGuestIDs: r.Incomplete(), MinorAlone: r.complete && r.AreAllMinors(), Signs: r.NeedsSignature(), Unsigned: r.Unsigned()}
 	if !r.complete {

@@ -26,8 +26,8 @@ var stopNotices = map[StopReason]notice.Kind{
 // mailInterval is the time in which staff get at most one mail about a kind of stop of a stay, even if the stop comes and goes.
 const mailInterval = time.Hour
 
-// notify adds notices and events about new stops, mails the notices to staff, and resolves the notices of stops that are over. open has the
-// kinds of notices that are open now.
+// notify adds notices and events about new stops, mails the notices to staff, at most one of a kind in mailInterval, and resolves the
+// notices of stops that are over. open has the kinds of notices that are open now.
 func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (err error) {
 	want := r.neededNotices(step)
 	for _, kind := range open {
@@ -158,8 +158,8 @@ func (stop Stop) Message() message.Message {
 	return m
 }
 
-// IsRoomReadyMailPending reports whether the mail that the room is ready was not sent yet since the guest began the check-in. It does not
-// check whether the guest waits for the room.
+// IsRoomReadyMailPending reports whether the mail that the room is ready was not ordered yet since the guest began the check-in. It does
+// not check whether the guest waits for the room.
 func (v View) IsRoomReadyMailPending() bool { return v.Row.RoomReadyMailedAt == nil }
 
 // helpInterval is the time in which repeated requests for help make one notice.

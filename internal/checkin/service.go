@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Service runs check-ins. All fields but the hooks of tests are required.
+// Service runs check-ins. All exported fields but Starts are required.
 type Service struct {
 	DB   *db.DB
 	Keys *keyring.Ring
@@ -44,8 +44,8 @@ type View struct {
 	record *record
 }
 
-// NextAsk returns when the service calls the PMS again by itself, or zero. The stored NextAskAt differs: it also schedules the evaluation
-// at the departure, which calls no PMS.
+// NextAsk returns when the service calls the PMS again by itself about a stopped check-in, or zero. The stored NextAskAt differs: it also
+// schedules the evaluation at the departure, which calls no PMS.
 func (v View) NextAsk() time.Time {
 	if v.Stage != Stopped {
 		return time.Time{}
@@ -80,7 +80,7 @@ func (s *Service) Read(ctx context.Context, k Key) (v View, err error) {
 	return v, err
 }
 
-// Of returns the check-in of a party that [guest.LoadParty] returned. It reads nothing.
+// Of returns the check-in of a party that [guest.LoadParty] returned, or [guest.ViewParty] with true. It reads nothing.
 func Of(p *guest.Party, now time.Time) (View, error) {
 	r, err := newRecord(p, true)
 	if err != nil {
@@ -171,8 +171,8 @@ func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, er
 	return s.ask(ctx, k, v, "")
 }
 
-// ConfirmDetails records that the data of all guests are still right. It does nothing if an answer is missing or the check-in has ended. It
-// returns an error for a companion.
+// ConfirmDetails records that the data of all guests are still right. It does nothing if an answer is missing, or if the stay is over or
+// canceled. It returns an error for a companion.
 func (s *Service) ConfirmDetails(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {

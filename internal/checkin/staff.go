@@ -61,9 +61,9 @@ func (s *Service) FactsOf(ctx context.Context, v View, stop Stop) (StopFacts, er
 	return f, err
 }
 
-// ClearStage records that a member of staff cleared the identity check or the signature, or refused it: refused is the reason, or "". It
-// appends an event. It returns an error if the check-in has ended or does not want the stage, or if the stage is cleared before the day of
-// arrival. A refusal may be earlier.
+// ClearStage records that a member of staff cleared a stage, or refused it: refused is the reason, or "". The caller makes sure that the
+// stage is IdentityCheck or Signature. It appends an event. It returns an error if the check-in has ended or does not want the stage, or if
+// the stage is cleared before the day of arrival. A refusal may be earlier.
 func (s *Service) ClearStage(tx *db.Tx, k Key, stage Stage, by, refused string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		f := r.facts(tx.Now())
@@ -121,7 +121,8 @@ func (s *Service) AskAgainAsStaff(ctx context.Context, k Key) (View, error) {
 }
 
 // ForgetUnansweredCall forgets a checkIn call whose effect is not known, because a member of staff saw in the PMS that the guest is not
-// checked in. It appends an event. The guest's next press calls checkIn under a new key. If there is no such call, it returns an error.
+// checked in. It appends an event. The guest's next press calls checkIn under a new key. If there is no such call, or it still runs, it
+// returns an error.
 func (s *Service) ForgetUnansweredCall(tx *db.Tx, k Key, by string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		unanswered := func(stop Stop) bool { return stop.Reason == StopNoAnswer }

@@ -220,7 +220,8 @@ func (r *record) end(f Facts, step Step, now time.Time) {
 	}
 }
 
-// save stores the row of the check-in if it differs from stored, the row as it was loaded.
+// save stores the row of the check-in if it differs from stored, the row as it was loaded. It writes only the columns that this package
+// changes.
 func save(tx *db.Tx, row *ent.Stay, stored ent.Stay) error {
 	if reflect.DeepEqual(*row, stored) {
 		return nil

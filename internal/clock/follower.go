@@ -13,7 +13,8 @@ type Follower struct {
 	at   time.Time // at is this machine's time when the reference showed base
 }
 
-// Follow returns a follower that shows the time of wall until the first measurement.
+// Follow returns a follower that begins at the present time of wall. Until the first measurement it advances from there by itself: it does
+// not read wall again.
 func Follow(wall Clock) *Follower { return &Follower{base: wall.Now().Round(0), at: time.Now()} }
 
 // Now returns the reference's time as estimated from the last measurement.

@@ -13,7 +13,8 @@ import (
 )
 
 // Parse parses a date and time in RFC 3339 strictly. [time.Parse] alone also accepts one-digit hours, a comma before the fraction and
-// impossible offsets, and refuses lower-case letters. Parse refuses second 60, which [time.Time] cannot represent.
+// impossible offsets, and refuses lower-case letters. Parse refuses second 60, which [time.Time] cannot represent. The result keeps the
+// offset of s.
 func Parse(s string) (time.Time, error) {
 	s = strings.ToUpper(s)
 	t, err := time.Parse(time.RFC3339, s)

@@ -27,8 +27,9 @@ func Zone(name string) (*time.Location, error) {
 	return z, nil
 }
 
-// InstantAt returns the instant at which the clocks of a zone show a date and a time, given in minutes after midnight. When clocks are set
-// back, two instants show the same time: last selects the second. A time that a clock change skips becomes the instant of the change.
+// InstantAt returns the instant, in UTC, at which the clocks of a zone show a date and a time, given in minutes after midnight. Of date,
+// only year, month and day count. When clocks are set back, two instants show the same time: last selects the second. A time that a clock
+// change skips becomes the instant of the change.
 func InstantAt(date time.Time, minutes int, zone *time.Location, last bool) time.Time {
 	wall := time.Date(date.Year(), date.Month(), date.Day(), 0, minutes, 0, 0, time.UTC)
 	before := wall.Add(-offsetAt(wall.Add(-24*time.Hour), zone))

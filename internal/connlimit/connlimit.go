@@ -20,7 +20,8 @@ type Config struct {
 	// EvictSilent makes room for a new connection that would be refused: it closes the oldest connection whose client has sent nothing.
 	// That is one of the same address if the address is at its limit, otherwise one of any address.
 	EvictSilent bool
-	// Refused is called for each connection that is refused or evicted. It may be nil.
+	// Refused is called for each new connection that is refused, or that evicts an older one. from is the address of the new one. It may be
+	// nil.
 	Refused func(from netip.Addr)
 }
 
@@ -126,8 +127,8 @@ func (l *listener) isAtLimit(from netip.Prefix) bool {
 	return l.cfg.PerAddress > 0 && from.IsValid() && l.by[from] >= l.cfg.PerAddress
 }
 
-// oldestSilent returns the connection to close for a new one: the oldest that has sent nothing, from the same network if that is at its limit.
-// It returns nil if there is none.
+// oldestSilent returns the connection to close for a new one: the oldest that has sent nothing, from the same network if that is at its
+// limit. It returns nil if there is none.
 func (l *listener) oldestSilent(from netip.Prefix) *conn {
 	own := l.isAtLimit(from)
 	for _, c := range l.open {

@@ -35,7 +35,7 @@ func (s Side) other() Side {
 	return Guest
 }
 
-// Key names a conversation.
+// Key names a conversation. PropertyID and GuestID select it. ReservationID must be that of the guest's stay: no query checks it.
 type Key struct{ PropertyID, ReservationID, GuestID string }
 
 // Message is one message of a conversation.
@@ -46,7 +46,7 @@ type Message struct {
 	Author string // the name of the member of staff who wrote it, or empty
 	Text   string
 	SentAt time.Time
-	ReadAt *time.Time // when the other side read it
+	ReadAt *time.Time // when the other side read it, or nil
 }
 
 // Changed is the topic of notifications inside the process that a conversation has a new message, or that one was read. Its keys are from
@@ -77,8 +77,9 @@ const (
 	maxMessages = 2000
 )
 
-// Send stores a message, and marks all earlier messages that the sender received as read. The result has the number and the time of the
-// message. It refuses an empty text, and messages beyond the limits: see checkBounds.
+// Send stores a message, without spaces around its text, and marks all earlier messages that the sender's side received as read. It ignores
+// m.Number and m.SentAt: the result has those that are stored. It refuses an empty text, and messages beyond the limits: see checkBounds.
+// The caller checks the length of the text.
 func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	if m.Text = strings.TrimSpace(m.Text); m.Text == "" {
 		return Message{}, fault.Fields(fault.Field{Path: "text", Reason: fault.Required, Message: "write a text"})
@@ -103,7 +104,7 @@ func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	return m, nil
 }
 
-// checkBounds returns an error if the conversation is full, or the sender has sent too many messages within an hour.
+// checkBounds returns an error if the conversation is full, or the side of m.Sender has sent too many messages in it within an hour.
 func checkBounds(tx *db.Tx, m Message) error {
 	of := tx.Message.Query().Where(entmessage.PropertyID(m.PropertyID), entmessage.GuestID(m.GuestID))
 	all, err := of.Clone().Aggregate(ent.Count()).Int(tx.Context())

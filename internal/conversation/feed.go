@@ -17,7 +17,8 @@ func NewFeed() *Feed {
 	return &Feed{closed: make(chan struct{}), watchers: map[string]map[*Watcher]struct{}{}}
 }
 
-// Close ends all watching, because the service stops. It must be called at most once.
+// Close closes the channel of [Feed.Closed], because the service stops. It does not close or wake the channels of the watchers, so each
+// user of a watcher waits for Closed, too. Close must be called at most once.
 func (f *Feed) Close() { close(f.closed) }
 
 // Closed returns a channel that is closed when the service stops.
@@ -50,7 +51,7 @@ func (f *Feed) watch(of string) *Watcher {
 	return w
 }
 
-// Stop ends the watcher.
+// Stop ends the watcher. Its channel [Watcher.Woken] stays open and receives nothing more.
 func (w *Watcher) Stop() {
 	w.feed.mu.Lock()
 	defer w.feed.mu.Unlock()
@@ -60,11 +61,11 @@ func (w *Watcher) Stop() {
 	}
 }
 
-// Woken returns a channel that receives a value after a change. [Watcher.Changed] returns what has changed.
+// Woken returns a channel that receives a value after a change, or one for several changes. [Watcher.Changed] returns what has changed.
 func (w *Watcher) Woken() <-chan struct{} { return w.woken }
 
-// Changed returns the guests whose conversations have changed since the last call. all means that those of other guests may have changed
-// too.
+// Changed returns the ids of the guests whose conversations have changed since the last call, in no order. all means that those of other
+// guests may have changed too.
 func (w *Watcher) Changed() (guests []string, all bool) {
 	w.feed.mu.Lock()
 	defer w.feed.mu.Unlock()

@@ -16,7 +16,7 @@ type Page struct {
 	After       int    // only messages with a larger number
 	NewestFirst bool   // the list begins with the newest message instead of the oldest
 	Token       string // the token that came with the page before, or empty
-	Size        int
+	Size        int    // at least 1
 }
 
 var errPageToken = fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})

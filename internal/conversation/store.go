@@ -10,7 +10,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// storeMessage stores a message with a sealed text, and returns its row.
+// storeMessage stores a message with the next number of its conversation and the present time, and returns its row. It stores sealed, the
+// encrypted text, instead of m.Text, and ignores m.Number and m.SentAt.
 func storeMessage(tx *db.Tx, messageID string, m Message, sealed []byte) (*ent.Message, error) {
 	_, err := tx.ExecContext(tx.Context(), insertMessage, messageID, m.PropertyID, m.ReservationID, m.GuestID, m.GuestID, m.PropertyID, m.PropertyID, m.GuestID, string(m.Sender), m.Author, sealed, tx.Now())
 	if err != nil {
@@ -36,7 +37,7 @@ const findUnread = `SELECT property_id, reservation_id, guest_id, sender, MIN(id
 	WHERE read_at IS NULL AND NOT mailed AND created_at <= $1 GROUP BY property_id, reservation_id, guest_id, sender HAVING MIN(id) > $2 ORDER BY MIN(id) LIMIT $3`
 
 // ListUnread returns the messages of all properties that were sent up to a time, and were neither read nor announced by a mail: one result
-// for each conversation and sender. after is the last result of the previous page, or zero.
+// for each conversation and sender, at most limit, the oldest first. after is the last result of the previous page, or zero.
 func ListUnread(view *db.Tx, before time.Time, after UnreadMessages, limit int) ([]UnreadMessages, error) {
 	out, err := db.ReadList(view, func(u *UnreadMessages) []any {
 		return []any{&u.PropertyID, &u.ReservationID, &u.GuestID, &u.Sender, &u.First, &u.Number}

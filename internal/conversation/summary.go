@@ -28,13 +28,14 @@ const (
 // Search selects conversations.
 type Search struct {
 	UnreadOnly bool
-	Query      string // words of a message, in any case and with any accents
-	Before     string // the id of the last message of the page before
+	Query      string // consecutive words of a message, in any case and with any accents; empty: any message
+	Before     string // the result next of [Find] for the page before, or empty
 	Limit      int
 }
 
-// Find returns the conversations of a property that a search selects, the latest message first. next is the Before of the next page, or ""
-// if there is none. A page of a search by words may be short, or even empty, although a next one exists: see searched.
+// Find returns the conversations of a property that a search selects, in the order of the latest message that matches it, the latest first.
+// Last in a [Summary] is the last message of the conversation, also if it does not match. next is the Before of the next page, which may be
+// empty, or "" if there is none. A page of a search by words may be short, or even empty, although a next one exists: see searched.
 func Find(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (out []Summary, next string, err error) {
 	s.Query = strings.Join(text.Words(s.Query), " ")
 	var guests []string
@@ -58,7 +59,8 @@ func Find(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (out []S
 	return out, next, nil
 }
 
-// findLatest returns the guests of a page of conversations, ordered by their latest message, and the Before of the next page, or "".
+// findLatest returns the ids of the guests of a page of conversations, ordered by their latest message (with UnreadOnly, by the latest
+// unread one), and the Before of the next page, or "".
 func findLatest(view *db.Tx, propertyID string, s Search) (guests []string, next string, err error) {
 	type latest struct{ guestID, id string }
 	rows, err := db.ReadList(view, func(l *latest) []any { return []any{&l.guestID, &l.id} }, selectLatest(s), propertyID, propertyID, s.Before, s.Before, s.Limit)
@@ -74,8 +76,8 @@ func findLatest(view *db.Tx, propertyID string, s Search) (guests []string, next
 	return guests, next, nil
 }
 
-// findByText returns the guests of a page of conversations, ordered by their latest message with the words of a search, and the Before of
-// the next page, or "".
+// findByText returns the ids of the guests of a page of conversations, ordered by their latest message with the words of a search, and the
+// Before of the next page, or "".
 func findByText(view *db.Tx, keys *keyring.Ring, propertyID string, s Search) (guests []string, next string, err error) {
 	seen := map[string]bool{} // guests of this page, and of the pages before
 	next = s.Before
@@ -123,7 +125,8 @@ func before(messageID string) []predicate.Message {
 	return []predicate.Message{entmessage.IDLT(messageID)}
 }
 
-// read returns at most limit messages of a property that match which and can be found by the search, the latest first.
+// read returns at most limit messages of a property that match which and, with UnreadOnly, are unread messages of guests, the latest first.
+// It does not compare their texts with the search.
 func (s Search) read(view *db.Tx, propertyID string, which []predicate.Message, limit int) ([]*ent.Message, error) {
 	q := view.Message.Query().Where(entmessage.PropertyID(propertyID)).Where(which...).Order(ent.Desc(entmessage.FieldID)).Limit(limit)
 	if s.UnreadOnly {

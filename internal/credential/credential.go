@@ -131,8 +131,8 @@ func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	return row, secret, nil
 }
 
-// Rotate creates a token, and ends all other tokens of the same owner after the overlap; 0 ends them immediately. Until they end, they
-// count towards the limit of [Mint], so Rotate can fail.
+// Rotate creates a token, and ends all other tokens of the same kind and owner after the overlap; 0 ends them immediately. Until they end,
+// they count towards the limit of [Mint], so Rotate can fail.
 func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.Token, string, error) {
 	if _, err := End(tx, overlap, s.sameOwner()); err != nil {
 		return nil, "", err
@@ -140,8 +140,8 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.
 	return Mint(tx, keys, s)
 }
 
-// End ends the valid tokens that match which, and returns their number. If after is 0, it revokes them; otherwise they
-// expire after that time, unless they expire earlier.
+// End ends the valid tokens that match which, or all of the installation without which, and returns the number of changed tokens. If after
+// is 0, it revokes them; otherwise they expire after that time, and those that expire earlier do not change.
 func End(tx *db.Tx, after time.Duration, which ...predicate.Token) (int, error) {
 	update := tx.Token.Update().Where(which...).Where(isValid(tx.Now()))
 	if after > 0 {

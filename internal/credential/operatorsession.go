@@ -22,8 +22,8 @@ const (
 	usedInterval = time.Minute
 )
 
-// OpenSession opens a session with an operator token, and returns the session's row and secret. The session ends at the latest when the
-// token ends. If the token has too many sessions, the oldest one ends.
+// OpenSession opens a session with the secret of an operator token, and returns the session's row and secret. For an invalid token it
+// returns [Refused]. The session ends at the latest when the token ends. If the token has too many sessions, the oldest one ends.
 func OpenSession(tx *db.Tx, keys *keyring.Ring, operatorToken, device string) (*ent.Token, string, error) {
 	parent, err := Find(tx, keys, Operator, operatorToken)
 	if err != nil {
@@ -60,7 +60,8 @@ func AuthenticateSession(view *db.Tx, keys *keyring.Ring, secret string) (actor.
 	return a, nil
 }
 
-// NeedsUsed reports whether the stored time of last use of an operator's session is so old that the call must store a new one.
+// NeedsUsed reports whether the stored time of last use of an operator's session is so old that the call must store a new one. a must come
+// from [AuthenticateSession]: for a call with a token the result is always true.
 func NeedsUsed(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
 // MarkUsed stores that the operator's session of a call was used now. If valid, it ends sessionIdle from now, but not after [SessionEnd].

@@ -51,14 +51,15 @@ func createStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role stri
 	return Mint(tx, keys, Spec{Kind: Staff, Name: name, PropertyID: propertyID, Role: role, TTL: ttl})
 }
 
-// sessionPrefix is the prefix of the stored name of a token of [CreateCommandToken]; the operator's id follows.
+// sessionPrefix is the prefix of the stored name of a token of [CreateCommandToken]; the operator's Subject follows (see [actor.Actor]).
 const sessionPrefix = actor.SessionName + " of "
 
 // maxSession is the maximum lifetime of a token of [CreateCommandToken].
 const maxSession = time.Hour
 
-// CreateCommandToken creates a staff token for one command of an operator. A ttl that is not positive or exceeds maxSession is an error.
-// Changes made with it are attributed to the operator, because the token itself soon disappears from lists.
+// CreateCommandToken creates a staff token for one command of an operator, whose Subject (see [actor.Actor]) is operator. A ttl that is not
+// positive or exceeds maxSession is an error. Changes made with it are attributed to the operator, because the token itself soon disappears
+// from lists.
 func CreateCommandToken(tx *db.Tx, keys *keyring.Ring, propertyID, operator, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if ttl <= 0 || ttl > maxSession {
 		return nil, "", fault.Fields(fault.Field{Path: "ttlMinutes", Reason: fault.OutOfRange, Message: fmt.Sprintf("must be 1 to %.0f for a token with the name %q; use another name for a longer one", maxSession.Minutes(), actor.SessionName)})

@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/ent/predicate"
 )
 
-// AnswerKey identifies a stored answer to a call with an Idempotency-Key. Holder is the caller, Method the called RPC, and Key the
-// header's value.
+// AnswerKey identifies a stored answer to a call with an Idempotency-Key. Holder is the caller's actor.Actor.Subject, Method the full name
+// of the called RPC, and Key the header's value.
 type AnswerKey struct{ Holder, PropertyID, Method, Key string }
 
 // Answer is a stored answer, encrypted, with the hash of its request.
@@ -39,8 +39,8 @@ func (d *DB) LoadAnswer(ctx context.Context, k AnswerKey) (*Answer, error) {
 	return &Answer{RequestHash: row.RequestHash, Sealed: row.Answer}, nil
 }
 
-// StoreAnswer stores the answer to a call for the duration keep. It returns [ErrAnswerExists] if another call with the same key has
-// stored one that has not expired.
+// StoreAnswer stores the answer to a call for the duration keep. It returns [ErrAnswerExists] if another call with the same key has stored
+// one that has not expired. The transaction must then fail.
 func (tx *Tx) StoreAnswer(k AnswerKey, a Answer, keep time.Duration) error {
 	if _, err := tx.Idempotency.Delete().Where(k.where(), idempotency.ExpiresAtLTE(tx.Now())).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("delete an expired idempotency key: %w", err)

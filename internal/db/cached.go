@@ -12,7 +12,8 @@ import (
 )
 
 // Cached returns what read returned earlier under the same key, if no row of the tables has changed since; otherwise it
-// calls read. The value must depend on these tables only. It is shared between callers and must not be modified.
+// calls read. The value must depend on key and these tables only, so a key's type should belong to one caller. It is shared between
+// callers and must not be modified. An error is not cached.
 //
 // The cache is never stale: on SQLite the only connection that writes counts the rows it changes, and checks at the beginning
 // of each transaction whether another process wrote. On PostgreSQL, and outside of Write, Cached always reads.
@@ -110,7 +111,8 @@ func (c *changes) begin(conn *sql.Conn) {
 	}
 }
 
-// versionOf returns the present version of some tables. Two equal versions mean that no row of these tables has changed in between.
+// versionOf returns the present version of some tables. Two equal versions of the same tables mean that no row of them has changed in
+// between.
 func (c *changes) versionOf(tables []string) tableVersion {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -26,11 +26,11 @@ import (
 type Config struct {
 	// URL is "sqlite:PATH" or "postgres://...". PATH is relative to the working directory.
 	URL string
-	// WriteTimeout bounds one call of Write, its retries included. Default 10 s.
+	// WriteTimeout bounds one call of Write, its retries included; on SQLite, one run of its closure, without the wait. Default 10 s.
 	WriteTimeout time.Duration
 	// QueueSize bounds the callers of Write that wait; the next one is refused at once. Default 1024.
 	QueueSize int
-	// MaxConns bounds PostgreSQL connections. Default 16. SQLite has one writer and four readers.
+	// MaxConns bounds PostgreSQL connections. Default 16. SQLite has one writer, four readers, and four more for ViewShared.
 	MaxConns int
 	// CheckEvery is the interval between pings of PostgreSQL. They detect a host that hangs. Default 2 s.
 	CheckEvery time.Duration
@@ -85,7 +85,8 @@ var errBusy = fault.New(fault.Unavailable, fault.UnavailableReason, "too many ch
 // errNested is returned by a Write inside a Write, which would deadlock.
 var errNested = errors.New("db: Write called inside Write; pass the *Tx on instead")
 
-// Open opens the database and checks that it answers. It does not change the schema: see [DB.EnsureSchema].
+// Open opens the database and checks that it answers. It creates a missing SQLite file, but does not change the schema: see
+// [DB.EnsureSchema].
 func Open(ctx context.Context, cfg Config) (*DB, error) {
 	follower := newFollower(cfg)
 	if follower != nil {
@@ -165,8 +166,9 @@ func Redact(openRaw string) string {
 	return u.Redacted()
 }
 
-// View returns a read-only Tx for reads outside of Write. It sees every change whose Write has returned, and changes through it fail.
-// A function that reads takes a *Tx, so that it runs both inside and outside of a change.
+// View returns a read-only Tx for reads outside of Write. It sees every change whose Write has returned, and changes through it fail. Its
+// queries may see different states of the database: see [DB.ViewShared]. A function that reads takes a *Tx, so that it runs both inside and
+// outside of a change.
 func (d *DB) View(ctx context.Context) *Tx {
 	short := ctx
 	if d.SQLite() {
@@ -179,8 +181,8 @@ func (d *DB) View(ctx context.Context) *Tx {
 // exception: if the connection to PostgreSQL is lost during the commit, the change may be stored, and the message of the error says so.
 //
 // fn may run more than once, so it must have no side effects except through the transaction and [Tx.Notify]. It must query
-// only through tx, under tx.Context(), and must not wait for anything else. If ctx ends before fn starts, Write returns
-// ctx.Err(). Once fn has started, Write waits for the outcome.
+// only through tx, under tx.Context(), and must not wait for anything else. If ctx ends before a run of fn starts, Write returns
+// ctx.Err(). Once a run has started, Write waits for its outcome.
 func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	if ctx.Value(insideChange{}) != nil {
 		return errNested
@@ -235,7 +237,7 @@ func (d *DB) SQLite() bool { return d.Dialect() == dialect.SQLite }
 // SQLite it is the writer's only connection, which jobs and Write share fairly. Only the job queue may use it.
 func (d *DB) JobPools() (*sql.DB, *pgxpool.Pool) { return d.engine.jobPools() }
 
-// Pool describes how busy the connections are; on SQLite, the connections of readers.
+// Pool describes how busy the connections are; on SQLite, only those of [DB.View].
 type Pool struct {
 	Limit, InUse int
 	Waits        int64         // Waits counts the queries that found no free connection

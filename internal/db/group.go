@@ -188,8 +188,9 @@ func (g *group) commitBatch(first *ticket) {
 // errBatchFailed means that a shared transaction was rolled back because one change failed after it had written.
 var errBatchFailed = errors.New("db: a change failed after it had written")
 
-// runTogether runs first and the queued tickets in one transaction and commits it. members are the tickets that ran; after an error nothing
-// is stored. It uses no savepoints, because a savepoint costs as much as a statement, and a change that fails has seldom written before.
+// runTogether runs first and the queued tickets in one transaction and commits it. members are the tickets in it; after an error nothing is
+// stored. The error of a single change is in its ticket: it fails the others, with errBatchFailed, only if that change had written. It uses
+// no savepoints, because a savepoint costs as much as a statement, and a change that fails has seldom written before.
 func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
 	tx, err := g.begin()
 	if err != nil {
@@ -279,7 +280,8 @@ func (g *group) withSavepoint(tx transaction, t *ticket) error {
 	return tx.exec("RELEASE change")
 }
 
-// runSolo runs t in its own transaction, after the shared transaction failed with reason, and sends its caller the outcome.
+// runSolo runs t in its own transaction, after the shared transaction failed with reason, and sends its caller the outcome. It does not run
+// t if the caller's context has ended.
 func (g *group) runSolo(t *ticket, reason error) {
 	if t.state.Load() == gone {
 		return

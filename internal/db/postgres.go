@@ -112,8 +112,8 @@ func checkVersion(ctx context.Context, conn *pgx.Conn) error {
 func (p *postgres) dialect() string { return dialect.Postgres }
 func (p *postgres) reader() *sql.DB { return p.sql }
 
-// check asks the server whether it accepts changes. If it does not, check resets the pool, because a new connection may lead
-// to another server: the next host of the URL, or the new address of a host's name.
+// check asks the server whether it accepts changes. If the server is read-only, check returns errStandby and resets the pool, because a new
+// connection may lead to another server: the next host of the URL, or the new address of a host's name.
 func (p *postgres) check(ctx context.Context) error {
 	var readOnly string
 	err := p.pool.QueryRow(ctx, "SELECT current_setting('transaction_read_only')").Scan(&readOnly)
@@ -128,7 +128,8 @@ func (p *postgres) jobPools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
 
 // write runs fn in a serializable transaction, so that a closure behaves as on SQLite, where changes run one after the other. It retries
 // conflicts with other changes, at most retryMax attempts within the timeout, and then returns the fault of conflict. It retries a violated
-// constraint up to retryUnique times. If no connection gets free in time, it returns errBusy.
+// constraint up to retryUnique times. If too many changes wait, or no connection gets free in time, it returns errBusy. If ctx ends, it
+// makes no further attempt.
 func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := p.enter(); err != nil {
 		return err
@@ -216,9 +217,9 @@ func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool,
 	return err != nil && (tx.conn.retry.Load() || isSerialization(err) || isAbortedTransaction(err) && !tx.conn.failed.Load()), err
 }
 
-// isAbortedTransaction recognises the error that a transaction returns after a failed statement if the error of that statement was never read, because
-// its rows were closed early. ent reads only one row after each UpdateOne, and PostgreSQL may report a serialization conflict after that
-// row.
+// isAbortedTransaction recognises the error that a transaction returns after a failed statement if the error of that statement was never
+// read, because its rows were closed early. ent reads only one row after each UpdateOne, and PostgreSQL may report a serialization conflict
+// after that row.
 func isAbortedTransaction(err error) bool {
 	var e *pgconn.PgError
 	return errors.Is(err, pgx.ErrTxCommitRollback) || errors.As(err, &e) && e.Code == "25P02"

@@ -67,7 +67,7 @@ func SetOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
 	set(t)
 }
 
-// Insert runs an INSERT, such as one with ON CONFLICT, and returns the number of inserted rows. It replaces ent's
+// Insert runs an INSERT, such as one with ON CONFLICT, and returns the number of rows that it inserted or updated. It replaces ent's
 // generated upserts, which made the generated code a third larger.
 func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
 	b.SetDialect(dialect.Postgres) // SQLite also accepts PostgreSQL's placeholders and quotes

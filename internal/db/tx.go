@@ -52,7 +52,8 @@ func newTx(ctx context.Context, dialect string, tx *sql.Tx, q entsql.ExecQuerier
 // For a View it is the caller's context.
 func (t *Tx) Context() context.Context { return t.ctx }
 
-// SQL returns the underlying transaction, for inserts into the job queue. Never commit it or roll it back.
+// SQL returns the underlying transaction, for inserts into the job queue, and counts as a change. It is nil in a View. Never commit it or
+// roll it back.
 func (t *Tx) SQL() *sql.Tx {
 	t.conn.wrote.Store(true)
 	return t.sql
@@ -207,7 +208,8 @@ func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*
 	return rows, err
 }
 
-// note records that a statement failed. A serialization conflict makes the transaction fail, so that it is retried.
+// note records that a statement failed, except with the error that follows an earlier failure: see isAbortedTransaction. A serialization
+// conflict makes the transaction fail, so that it is retried.
 func (c *txConn) note(err error) {
 	if err == nil {
 		return
@@ -268,7 +270,8 @@ func (d readDriver) QueryContext(ctx context.Context, query string, args ...any)
 // changingWord matches the words with which a part of a WITH statement changes rows.
 var changingWord = regexp.MustCompile(`(?i)\b(INSERT|UPDATE|DELETE|MERGE)\b`)
 
-// isRead reports whether a statement only reads. A Query may also change rows, as INSERT ... RETURNING does.
+// isRead reports whether a statement only reads, by its first word and, after WITH, by the words in it. A Query may also change rows, as
+// INSERT ... RETURNING does.
 func isRead(query string) bool {
 	switch strings.ToUpper(verb(query)) {
 	case "SELECT", "EXPLAIN":
@@ -279,7 +282,7 @@ func isRead(query string) bool {
 	return false
 }
 
-// verb returns the first word of a statement.
+// verb returns the first word of a statement. Only a space ends the word, so a statement must not have a line break after it.
 func verb(query string) string {
 	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\n("), " ")
 	return word

@@ -11,7 +11,8 @@ import (
 	"syscall"
 )
 
-// OwnAs gives an open file the owner and the group of the file at the path like. It changes nothing if that owner is the user of this process.
+// OwnAs gives an open file the owner and the group of the file at the path like. It changes nothing if that owner is the user of this
+// process.
 func OwnAs(f *os.File, like string) error {
 	st, err := os.Stat(like)
 	if err != nil {
@@ -34,7 +35,8 @@ func InheritOwner(f *os.File, like string) error {
 }
 
 // Replace gives the file at path the content atomically: a crash leaves the old or the new content. Only the owner of the file at the path
-// like can read it. Replace fails if this process has no right to give a file to that owner.
+// like can read it. Replace fails if this process has no right to give a file to that owner. After an error the old content is in place,
+// unless only the sync of the directory failed.
 func Replace(path string, content []byte, like string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // CreateTemp creates the file with mode 0600
 	if err != nil {

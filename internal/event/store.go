@@ -85,8 +85,8 @@ func Unpositioned(view *db.Tx, limit int) (events []PendingEvent, last int64, er
 	return events, last, nil
 }
 
-// AssignPositions gives the events, in their order, the positions after last; both come from [Unpositioned]. It reads only these events, so
-// that it conflicts with no transaction that appends events.
+// AssignPositions gives the events, in their order, the positions after last; both come from [Unpositioned]. There must be an event. It
+// reads only these events, so that it conflicts with no transaction that appends events.
 func AssignPositions(tx *db.Tx, events []PendingEvent, last int64) error {
 	var values strings.Builder
 	for i, e := range events {
@@ -198,8 +198,8 @@ func (f Failure) reason() string {
 	return string(fault.InternalError)
 }
 
-// Move sets the cursor of a subscriber to a later position, because the subscriber has received the events up to there. It returns ErrMoved
-// if another dispatcher has moved the cursor.
+// Move sets the cursor of a subscriber to a later position, because the subscriber has received the events up to there, and its count of
+// failed deliveries to 0. It does not change c. It returns ErrMoved if another dispatcher has moved the cursor.
 func Move(tx *db.Tx, c *Cursor, position int64) error {
 	return execExactly(tx, 1, "move a cursor", moveCursor, position, c.ID, c.Position)
 }
@@ -215,8 +215,8 @@ func Postpone(tx *db.Tx, c *Cursor, f Failure) error {
 	return execExactly(tx, 1, "postpone a subject", postponeCursor, f.RetryAt, f.reason(), c.ID, c.Attempts)
 }
 
-// Release deletes the cursor of a subject that no longer fails. It returns ErrMoved if main has moved meanwhile, because it may have passed
-// further events of the subject.
+// Release deletes the cursor of a subject that no longer fails. It returns ErrMoved if c has moved meanwhile, or main, because it may have
+// passed further events of the subject.
 func Release(tx *db.Tx, c, main *Cursor) error {
 	if err := Move(tx, main, main.Position); err != nil {
 		return err

@@ -59,7 +59,7 @@ type Fault struct {
 	Message    string
 	Fields     []Field
 	Meta       map[string]string
-	RetryAfter time.Duration // zero: no advice
+	RetryAfter time.Duration // zero: no advice, but envelope.RetryAfter has a default for Unavailable
 	cause      error
 }
 

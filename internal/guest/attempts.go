@@ -19,7 +19,8 @@ import (
 	"latchkey.dev/internal/throttle"
 )
 
-// newCounter returns a counter of failed attempts at a property, with no failures yet. Its id is a keyed hash of what it counts.
+// newCounter returns an empty counter of a limit. Its id is a keyed hash of what, which must identify what is counted: the property, the
+// name of the limit, and for example the address.
 func newCounter(keys *keyring.Ring, l throttle.Limit, what ...string) throttle.Counter {
 	return throttle.Counter{Limit: l, ID: hex.EncodeToString(keys.MAC("attempts", what...))}
 }

@@ -37,8 +37,8 @@ func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) 
 	return loadTrustedParty(tx, keys, a)
 }
 
-// loadPartyOfStay is loadOwnParty for a change that makes sense only during the stay. It returns errStayEnded after the check-out or a
-// cancelation.
+// loadPartyOfStay is loadOwnParty for a change that makes sense only before the end of the stay. It returns errStayEnded after the
+// check-out or a cancelation.
 func loadPartyOfStay(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	p, err := loadOwnParty(tx, keys, a)
 	if err == nil && p.hasEnded() {
@@ -87,8 +87,8 @@ func (p *Party) maxParty() int {
 }
 
 // SetParty stores how many people stay, as the main guest says, and adds or removes companions. Companions with answers or a link are kept
-// even if they are too many. A session of two facts (booking number and name) gets an error above [Party.maxParty]. After the stay it
-// returns errStayEnded.
+// even if they are too many. A session of two facts (booking number and name) gets an error above [Party.maxParty]; otherwise the caller
+// checks the numbers. After the stay it returns errStayEnded.
 func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int) error {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {
@@ -106,9 +106,10 @@ func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int
 	return recordCompletion(tx, keys, a)
 }
 
-// RemoveCompanion deletes a companion with all answers, links and sessions, and the addresses of the mails to the companion. The size of
-// the party becomes smaller by one. It needs a session of a mailed link. After the check-in it returns errAnswered for a companion who has
-// answered on a link of their own: that guest could be in the room.
+// RemoveCompanion deletes a companion with all answers, ends the companion's links and sessions, and erases the addresses and texts of the
+// mails to the companion. The size of the party becomes smaller by one. It needs a session of a mailed link. After the stay it returns
+// errStayEnded. After the check-in it returns errAnswered for a companion who has acted on a link of their own (see hasActed): that guest
+// could be in the room.
 func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -165,8 +166,8 @@ func deleteGuest(tx *db.Tx, m Member) error {
 
 // InviteCompanion stores the address to which the caller mails a companion's link. address is "" if the main guest passes the link on: see
 // [CreateCompanionLink]. The companion's former link ends. The devices that opened it lose access, unless the address is the same. If the
-// companion has answered on that link, any other address is refused. A minor can be invited only if the main guest is an adult whose date
-// of birth is known.
+// companion has answered or decided what to share on that link, any other address is refused. A minor can be invited only if the main guest
+// is an adult whose date of birth is known.
 func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, address string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -228,7 +229,7 @@ func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error
 }
 
 // AcceptHouseRules stores that the main guest accepts the house rules now, and returns the time. A later call replaces the time. It is a
-// step of the check-in, so a session of two facts (booking number and name) can do it too.
+// step of the check-in, so a session of two facts (booking number and name) can do it too. After the stay it returns errStayEnded.
 func AcceptHouseRules(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (time.Time, error) {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {

@@ -12,7 +12,8 @@ import (
 )
 
 // RecordCompletion stores when the party has given every required answer, and appends an event. If an answer becomes missing, it clears the
-// time, so that the next completion is recorded again. It does nothing if neither changed, or if the party's data were erased.
+// time without an event, so that the next completion is recorded again. It does nothing if neither changed, or if the party's data were
+// erased. The party must be from [LoadParty], because p.Stay is changed too.
 func (p *Party) RecordCompletion(tx *db.Tx) error {
 	if p.Reservation.ErasedAt != nil {
 		return nil
@@ -42,8 +43,8 @@ func (p *Party) RecordCompletion(tx *db.Tx) error {
 	})
 }
 
-// recordCompletion calls [Party.RecordCompletion] after a change of the party. It reads the party again, because the answers of one guest
-// decide what is asked of another.
+// recordCompletion calls [Party.RecordCompletion] after a change of the party. It reads the party again with [LoadParty], because the
+// answers of one guest decide what is asked of another. That also adds missing guests and removes surplus companions.
 func recordCompletion(tx *db.Tx, keys *keyring.Ring, a actor.Actor) error {
 	watch.Notify(tx, a.PropertyID, watch.Reservations, a.ReservationID)
 	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)

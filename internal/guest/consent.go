@@ -25,7 +25,7 @@ var (
 )
 
 // mayShare returns why a session is not allowed to decide what is shared of a guest, or nil. nothing is true if the decision is to share
-// nothing.
+// nothing. It panics for a session whose companion was removed.
 //
 //	session                      guest                         may decide
 //	a companion's                the companion, an adult       yes
@@ -75,16 +75,17 @@ func (m Member) answersOf(session string) rule.Answers {
 // callerMember returns the guest who uses a session: the companion, or else the main guest. It panics for a companion who was removed.
 func (p *Party) callerMember(a actor.Actor) Member { return p.Visible(a)[0] }
 
-// SharingChoice is a guest's choice of the groups of fields that the PMS may get. An empty GuestID means the caller.
+// SharingChoice is a guest's choice of the groups of fields that the PMS may get. Groups are names of [rule.Group]; empty: the guest shares
+// nothing. An empty GuestID means the caller.
 type SharingChoice struct {
 	GuestID string
 	Groups  []string
 }
 
-// SetSharing stores what the PMS may get of guests; there must be at least one choice. If the first choice is the main guest's, keep
-// decides whether the property keeps a profile: the main guest's answers, for the next stay. Only a session from a mail to the booker
-// changes that, because it has proved that the booker's address is the guest's. Without keep, the profile is deleted only if this stay kept
-// it. If one choice is refused, none is stored.
+// SetSharing stores what the PMS may get of guests; there must be at least one choice, and the caller checks the names of the groups. If
+// the first choice is the main guest's, keep decides whether the property keeps a profile: the main guest's answers, for the next stay.
+// Only a session from a mail to the booker changes that, because it has proved that the booker's address is the guest's, and only for a
+// stay with [Party.UsesProfile]. Without keep, the profile is deleted only if this stay kept it. If one choice is refused, none is stored.
 func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices ...SharingChoice) error {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
@@ -117,7 +118,7 @@ func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices
 	return p.keepProfile(tx, keys, keep)
 }
 
-// storeSharing stores the choices of guests, with one statement for all guests who share the same groups.
+// storeSharing stores the choices of guests, with one statement for all guests who share the same groups. of has the guest of each choice.
 func (p *Party) storeSharing(tx *db.Tx, a actor.Actor, of []Member, choices []SharingChoice) error {
 	session := a.ID
 	if a.Origin == OriginMail {

@@ -62,12 +62,12 @@ func ownDevices(a actor.Actor) []predicate.GuestSession {
 	return []predicate.GuestSession{guestsession.ReservationID(a.ReservationID), guestsession.GuestID(a.GuestID)}
 }
 
-// ListOwnDevices returns the active sessions that a caller may list, the latest used first.
+// ListOwnDevices returns the active sessions that a caller may list, the latest used first, at most maxDevices.
 func ListOwnDevices(view *db.Tx, a actor.Actor) ([]*Device, error) {
 	return listDevices(view, a.PropertyID, ownDevices(a)...)
 }
 
-// ListDevices returns the active sessions of a reservation, the latest used first.
+// ListDevices returns the active sessions of a reservation, the latest used first, at most maxDevices.
 func ListDevices(view *db.Tx, propertyID, reservationID string) ([]*Device, error) {
 	if _, err := loadReservation(view, propertyID, reservationID); err != nil {
 		return nil, err

@@ -68,8 +68,8 @@ func finishErasure(tx *db.Tx, row *ErasureRow, law string, keptUntil *time.Time)
 	return nil
 }
 
-// eraseParty erases a whole party. If the stay no longer uses a profile, because the booking got more rooms since the request, the profile
-// is kept. The receipt says so.
+// eraseParty erases a whole party. If the stay no longer uses a profile, because the booking got more rooms since the request, it keeps the
+// profile and sets row.KeepProfile, so that the receipt says so.
 func (p *Party) eraseParty(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) error {
 	uses, err := p.UsesProfile(tx)
 	if err != nil {

@@ -165,8 +165,9 @@ func ErasureOfMail(view *db.Tx, keys *keyring.Ring, propertyID, reservationID, m
 	return &e, err
 }
 
-// RequestErasure requests the erasure of a session's data. If a request is pending, it changes nothing and returns that one. keepProfile
-// excludes the answers that the property keeps for the main guest's next stay.
+// RequestErasure requests the erasure of a session's data: those of a companion, or from the main guest those of the whole party. If a
+// request is pending, it changes nothing and returns that one. keepProfile excludes the answers that the property keeps for the main
+// guest's next stay.
 func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keepProfile bool) (Erasure, error) {
 	guestID, err := erasureScope(a)
 	if err != nil {
@@ -178,6 +179,7 @@ func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keepProfile bo
 }
 
 // RequestErasureFor requests the erasure of the data of a companion, or of a whole party if guestID is empty. by names the member of staff.
+// If a request is pending, it changes nothing and returns that one.
 func RequestErasureFor(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID, guestID, by string) (Erasure, error) {
 	return requestErasure(tx, keys, ErasureRow{PropertyID: propertyID, ReservationID: reservationID, GuestID: guestID, RequestedBy: by})
 }

@@ -21,8 +21,9 @@ import (
 	"latchkey.dev/internal/throttle"
 )
 
-// Lifetimes of sessions that two facts (number and name) open. A session at a kiosk ends kioskSession after its last use, because a family
-// needs a while for its answers. A session on a phone lasts longer once it has checked the guest in: see [Prolong].
+// Lifetimes of sessions that two facts (number and name) open. A session at a kiosk ends kioskSession after its stored use, because a
+// family needs a while for its answers. The stored use is up to usedInterval older than the last one. It ends longestKioskSession after its
+// beginning at the latest. A session on a phone lasts longer once it has checked the guest in: see [Prolong].
 const (
 	kioskSession        = 10 * time.Minute
 	longestKioskSession = time.Hour
@@ -36,13 +37,13 @@ type Search struct {
 	FamilyName string // of the booker or of a guest
 	Choice     string // the ID of the [Choice] that the guest picked, or empty
 	KioskID    string // empty: a search from a QR code
-	Address    string // of the client, for a search from a QR code
+	Address    string // the network of the client, such as 192.0.2.7/32 or an IPv6 /64, for a search from a QR code
 	Device     string // what the client says it is, for a search from a QR code
 	Place      string // name of the kiosk or of the QR code, for staff
 }
 
-// Choice is one of several stays that match. The days are set only if room and initials are the same as those of another choice, and the
-// number only if the days are the same too.
+// Choice is one of several stays that match. ID is that of the reservation. The days are set only if room and initials are the same as
+// those of another choice, and the number only if the days are the same too.
 type Choice struct {
 	ID, SpaceName, Initials  string
 	FromDate, ToDate, Number string
@@ -198,8 +199,8 @@ func numberSpellings(number string) []string {
 // umlauts replaces German and Nordic letters by their usual spelling without them, such as ae for ä.
 var umlauts = strings.NewReplacer("ä", "ae", "ö", "oe", "ü", "ue", "Ä", "ae", "Ö", "oe", "Ü", "ue", "ø", "oe", "Ø", "oe", "å", "aa", "Å", "aa")
 
-// foldName returns the comparable forms of a name. Case, accents, spaces, hyphens and apostrophes do not count. A name without letters has
-// no form, so no name equals it.
+// foldName returns the comparable forms of a name. Case, accents, spaces, hyphens and apostrophes do not count. A name without letters and
+// digits has no form, so no name equals it.
 func foldName(name string) []string {
 	var out []string
 	for _, spelling := range []string{name, umlauts.Replace(norm.NFC.String(name))} {

@@ -43,8 +43,8 @@ func (p *Party) FormOf(a actor.Actor, guestID string) (Form, error) {
 }
 
 // Value returns the answer to a field. withheld means that the session must not read it. A session of two facts (booking number and family
-// name) reads only answers that it gave itself, and the names until the check-in. The main guest does not read what a companion answered on
-// a link of their own, unless an adult decides for that companion.
+// name) reads only answers that it gave itself, and the names as long as [Party.MayAccess] allows. The main guest does not read what a
+// companion answered on a link of their own, except the names, unless an adult decides for that companion.
 func (f Form) Value(field rule.Field) (value string, withheld bool) {
 	value = f.Member.Answers[field]
 	switch {
@@ -75,10 +75,10 @@ var problemReasons = map[rule.Problem]fault.Reason{
 	rule.NotAnOption: fault.NotAnOption, rule.NotAnAddress: fault.NotAnAddress, rule.NotAPhone: fault.NotAPhone, rule.BadCharacter: fault.BadCharacter,
 }
 
-// SaveStep stores the answers of one step of a form, and returns the party with them. Fields that are not in answers keep theirs. If an
-// answer is wrong it stores none, and the error names every wrong field. It removes answers to questions that are no longer asked. A new
-// mail address of a companion can end links and sessions: see endCompanionAddress. After the stay it returns errStayEnded: the official
-// form is complete, and the answers only wait for their deletion.
+// SaveStep stores the answers of one step of a form, and returns the party with them. Fields that are not in answers keep theirs. An empty
+// answer removes the stored one, unless the session must not read it. If an answer is wrong, or empty but required, it stores none, and the
+// error names every wrong field. It removes answers to questions that are no longer asked. A new mail address of a companion can end links
+// and sessions: see endCompanionAddress. After the stay it returns errStayEnded, because the official form is complete.
 func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step rule.Step, answers map[string]string) (*Party, error) {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
@@ -107,7 +107,7 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 	return p, recordCompletion(tx, keys, a)
 }
 
-// unknownStep returns the error of a step that the form does not have. The error lists the steps of the form.
+// unknownStep returns the error of a step that no form has. The error lists the steps of this form.
 func unknownStep(form Form) error {
 	var steps []string
 	for _, ask := range form.Asks {
@@ -224,8 +224,9 @@ func hasField(wrong []fault.Field, f rule.Field) bool {
 	return slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == answerPath(f) })
 }
 
-// save stores the answers of m, and replaces the member in p. It erases a signature of other answers, and opens a closed official form
-// again. It updates the kept profile if the main guest keeps one and uses the link of the mail.
+// save stores the answers of m, as confirmed by the guest and under the present law, and replaces the member in p. It erases a signature of
+// other answers, and opens a closed official form again. It updates the kept profile if the main guest keeps one and uses the link of the
+// mail.
 func (p *Party) save(tx *db.Tx, keys *keyring.Ring, a actor.Actor, m Member) error {
 	if m.SignedAt = p.signedAt(m); m.SignedAt.IsZero() {
 		m.signature = nil

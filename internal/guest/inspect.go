@@ -47,7 +47,8 @@ type RegisterRange struct {
 	Limit            int
 }
 
-// RegisterPage is a page of entries. NextOn and NextID are the AfterOn and AfterID of the next page, or empty if there is none.
+// RegisterPage is a page of entries. It can have fewer entries than the limit, or none, although another page follows. NextOn and NextID
+// are the AfterOn and AfterID of the next page, or empty if there is none.
 type RegisterPage struct {
 	Entries        []Entry
 	NextOn, NextID string
@@ -110,8 +111,9 @@ func formFields(law, arrivalOn string) (fields []string) {
 	return fields
 }
 
-// registerKeys returns the sort keys of the entries that follow the former page. It returns all open forms, which are not in the register
-// yet, and at most Limit + 1 closed ones: one more than a page, so that the caller sees whether there is a next page.
+// registerKeys returns the sort keys of the entries that follow the former page: all open forms, which are not in the register yet, and
+// closed ones. It reads at most Limit + 1 closed ones: one more than a page, so that the caller sees whether there is a next page. Of these
+// it then leaves out those that were opened again.
 func registerKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
 	all, err := listOpenKeys(view, propertyID, r)
 	if err != nil {
@@ -166,8 +168,8 @@ func listOpenKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKe
 	return out, nil
 }
 
-// readEntry returns the entry of a key. It returns false if there is nothing to show, such as for a guest of whom the law asks nothing.
-// parties caches loaded parties, by reservation.
+// readEntry returns the entry of a key. It returns false if there is nothing to show: an open form without answers, or a guest who was
+// removed. parties caches loaded parties, by reservation.
 func readEntry(view *db.Tx, keys *keyring.Ring, propertyID string, k registerKey, parties map[string]*Party) (Entry, bool, error) {
 	if k.closed != nil {
 		e, err := decryptEntry(view, keys, k.closed)
@@ -188,7 +190,8 @@ func readEntry(view *db.Tx, keys *keyring.Ring, propertyID string, k registerKey
 	return p.entryOfOpenForm(p.Members[i])
 }
 
-// entryOfOpenForm returns the register entry of a guest whose form is not closed, and false if the law asks nothing of the guest.
+// entryOfOpenForm returns the register entry of a guest whose form is not closed, under the law of the saved answers, or else the
+// property's. It returns false if there is no law, or if the guest has answered nothing of the form.
 func (p *Party) entryOfOpenForm(m Member) (Entry, bool, error) {
 	law := p.Rules.Rule
 	if found, ok := rule.Find(m.Row.Law); ok && m.Row.Law != "" {

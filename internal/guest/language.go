@@ -24,7 +24,7 @@ func ChooseLanguage(tx *db.Tx, keys *keyring.Ring, a actor.Actor, language strin
 }
 
 // KeepLanguage stores the language of the page on which a guest did something. A language that only the browser asked for is stored as by
-// [SetFirstLanguage], any other as by [SetLanguage].
+// [SetFirstLanguage], any other as by [SetLanguage]. Unlike [ChooseLanguage] it does not check the session.
 func KeepLanguage(tx *db.Tx, a actor.Actor, language string, ofBrowser bool) error {
 	if ofBrowser {
 		return SetFirstLanguage(tx, a.PropertyID, a.ReservationID, a.GuestID, language)

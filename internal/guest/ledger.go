@@ -24,8 +24,9 @@ type Disclosed struct {
 	Groups  []rule.Group
 }
 
-// RecordDisclosures records which data of which guests a call gives to the PMS, and why. It runs before the call, because the PMS may get
-// the data of a call that fails without a response. A repeated call with the same groups of data is recorded once.
+// RecordDisclosures records which data of which guests a call gives to the PMS, and why (WhyCheckIn). call is the Idempotency-Key of the
+// call. It runs before the call, because the PMS may get the data of a call that fails without a response. A call that is repeated under
+// its key with the same groups of data is recorded once.
 func RecordDisclosures(tx *db.Tx, reserved *ent.Reservation, why, call string, all []Disclosed) error {
 	if len(all) == 0 {
 		return nil

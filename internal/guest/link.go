@@ -125,7 +125,7 @@ func LookUpLink(view *db.Tx, keys *keyring.Ring, secret string) (Link, error) {
 
 // BindLink binds a link to the caller's device and returns the device's session. device is what the device says it is. A link can be bound
 // once: after that, BindLink returns errLinkBound. It also stores missing guests, and copies a kept profile to the main guest's form: see
-// offerProfile.
+// offerProfile. If the kiosk's session that made the link checked the guest in, the phone's session lasts as long as that of a mailed link.
 func BindLink(tx *db.Tx, keys *keyring.Ring, secret, device string) (Session, error) {
 	l, err := LookUpLink(tx, keys, secret)
 	if err != nil {
@@ -200,8 +200,8 @@ func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOn
 // Renewal says to whom a new link is mailed, and which link it replaces. A link is replaced once.
 type Renewal struct{ PropertyID, ReservationID, GuestID, Address, LinkID string }
 
-// RenewLink ends a link and returns to whom a new one is mailed. It returns nil and changes nothing if the link is not valid, or if its
-// address is no longer the guest's: then the new address has got a link of its own.
+// RenewLink ends a link and returns to whom a new one is mailed. It returns nil and changes nothing if the link is not valid or was not
+// mailed, or if its address is no longer the guest's: then the new address has got a link of its own.
 func RenewLink(tx *db.Tx, keys *keyring.Ring, secret string) (*Renewal, error) {
 	l, err := LookUpLink(tx, keys, secret)
 	if fault.Has(err, fault.LinkNotFound) {

@@ -25,9 +25,9 @@ func EndLinksAndSessions(tx *db.Tx, propertyID string, reservationIDs ...string)
 	return forgetInvitations(tx, propertyID, reservationIDs)
 }
 
-// EndFormerAddress ends the access of a booker's former address to reservations: links that were mailed to other addresses than the present
-// one, and the sessions of devices that opened mailed links, with their SmartKeys. Sessions that began at a kiosk or at the door go on, and
-// so do those of companions. The present address is invited again. presentMAC is its keyed hash, or nil if the booker has none.
+// EndFormerAddress ends the access of a booker's former address to reservations: the main guest's links, except those mailed to the present
+// address, and all the main guest's sessions of mailed links, with their SmartKeys. Sessions that began at a kiosk or at the door go on,
+// and so do those of companions. The present address is invited again. presentMAC is its keyed hash, or nil if the booker has none.
 func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservationIDs ...string) error {
 	which := []predicate.GuestLink{guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...), guestlink.GuestID("")}
 	if presentMAC != nil {

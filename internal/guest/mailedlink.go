@@ -38,8 +38,10 @@ func (l MailedLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	return nil
 }
 
-// Prolong extends the links to stays, and the sessions of mailed links, if the stays end later than before: the PMS has moved, prolonged or
-// started them. It also extends the sessions on phones of guests who checked in without a link: see [checkInSessions].
+// Prolong extends links and sessions because the PMS has moved, prolonged or started stays, which now end at end: the links to them, except
+// those that a session made for another device, and the sessions of mailed links. They work for keepAfterStay after end. Expired ones work
+// again, revoked ones do not. It shortens none. It also extends the active sessions on phones of guests who checked in without a link: see
+// [checkInSessions].
 func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...string) error {
 	until := end.Add(keepAfterStay)
 	err := tx.GuestLink.Update().Where(
@@ -67,9 +69,9 @@ func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...stri
 	return nil
 }
 
-// checkInSessions returns the sessions in which a guest pressed check-in, of stays that are started. For a guest without a mailed link, the
-// phone with such a session, or another phone that took the stay from it, is the only way to the code. So its session lasts as long as that
-// of a mailed link. The session of a tablet does not.
+// checkInSessions returns the ids of the sessions in which a guest pressed check-in, of stays that are started. For a guest without a
+// mailed link, the phone with such a session, or another phone that took the stay from it, is the only way to the code. So its session
+// lasts as long as that of a mailed link. The session of a tablet does not.
 func checkInSessions(view *db.Tx, propertyID string, reservationIDs []string) ([]string, error) {
 	started, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(reservationIDs...),
 		entreservation.State(string(access.Started))).IDs(view.Context())

@@ -81,7 +81,7 @@ func endGivenAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, former string
 	return endSessions(tx, a.PropertyID, guestsession.ReservationID(a.ReservationID), guestsession.GuestID(""), guestsession.Origin(OriginMail), guestsession.IDNEQ(a.ID))
 }
 
-// MailAddress returns the address that a guest gave with [SetMailAddress], or "".
+// MailAddress returns the address that the main guest gave with [SetMailAddress], or that a companion typed on a link of their own, or "".
 func (m Member) MailAddress() string {
 	if m.mailTo == nil {
 		return ""
@@ -89,7 +89,8 @@ func (m Member) MailAddress() string {
 	return m.mailTo.Address
 }
 
-// GivenAddresses returns the addresses that the main guest gave: that of [SetMailAddress], then that of the form.
+// GivenAddresses returns the addresses that the main guest gave: that of [SetMailAddress], then that of the form. It panics for a party
+// without stored guests.
 func (p *Party) GivenAddresses() []string { return addressesOf(givenAddresses(p.Members[0].person())) }
 
 // addressesOf returns the addresses without the sessions in which they were given.

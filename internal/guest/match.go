@@ -36,7 +36,7 @@ type match struct {
 	booker reservation.Booker
 }
 
-// withNumber returns the stays with the typed number, at most maxSameNumber.
+// withNumber returns the stays that a search can find with the typed number, which is the PMS's or the channel's, at most maxSameNumber.
 func (q Search) withNumber(tx *db.Tx) ([]*ent.Reservation, error) {
 	spellings := numberSpellings(q.Number)
 	folded := reservation.FoldNumber(q.Number)
@@ -68,8 +68,8 @@ func (q Search) reload(tx *db.Tx, matched *ent.Reservation) (*ent.Reservation, e
 	return row, nil
 }
 
-// matches returns the stays whose booker or guest has the searched family name. work is how many persons were decrypted and compared for
-// that.
+// matches returns the stays whose booker or guest has the searched family name, or a part of it. It leaves out those that only a
+// placeholder number finds: see isPlaceholder. work is how many persons were decrypted and compared for that.
 func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) (out []match, work int, err error) {
 	ctx := tx.Context()
 	guests, err := q.guestsOf(tx, rows)

@@ -15,8 +15,8 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// Party is a stay with its guests, their answers and the rules for them. Stay is nil if nothing is stored about it and [ViewParty] made the
-// party.
+// Party is a stay with its guests, their answers and the rules for them. In a party that [ViewParty] made, Stay is nil if nothing is stored
+// about the stay, and Members can be empty or too few.
 type Party struct {
 	Reservation *ent.Reservation
 	Property    *ent.Property
@@ -31,7 +31,7 @@ type Party struct {
 	usesProfile *bool // nil: not read yet, see [Party.UsesProfile]
 }
 
-// Member is one guest of a party.
+// Member is one guest of a party. The fields without a comment are from the guest's row and from person, which it contains.
 type Member struct {
 	Row     *ent.Guest
 	Answers rule.Answers
@@ -74,7 +74,8 @@ func LoadParty(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) 
 	return partyOf(tx, keys, reserved, stay, guests)
 }
 
-// ViewParty returns the party of a reservation and changes nothing. The second result is false if [LoadParty] would change something.
+// ViewParty returns the party of a reservation and changes nothing. The second result is true if the stay is stored and its guests fit the
+// size of the party. If it is false, [LoadParty] stores what is missing, unless the party's data were erased.
 func ViewParty(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (*Party, bool, error) {
 	reserved, err := loadReservation(view, propertyID, reservationID)
 	if err != nil {
@@ -144,7 +145,8 @@ func (p *Party) findMissing(m *Member) {
 	}
 }
 
-// fillsIn reports whether a guest fills in a form, by the property's setting of who does: all, the adults, or the main guest only.
+// fillsIn reports whether a guest fills in a form, by the property's setting of who does: all guests, the main guest and the adults, or the
+// main guest only.
 func (p *Party) fillsIn(m Member) bool {
 	switch p.Settings.WhoFills {
 	case "lead":
@@ -183,12 +185,14 @@ func (p *Party) OftenCountries() []string {
 	return nil
 }
 
-// KeptUntil returns the last day on which the answers for the law are kept, and false if the rule names none.
+// KeptUntil returns the last day on which the answers for the law are kept if the stay ends as planned, and false if the rule names none.
+// The day is midnight in UTC: see [rule.KeptUntil].
 func (p *Party) KeptUntil() (time.Time, bool) {
 	return rule.KeptUntil(p.Law(), p.Reservation.ToAt.In(p.arrival.Location()))
 }
 
-// Visible returns the guests whom a session may see and change: a companion only themselves, or none if the companion was removed.
+// Visible returns the guests for whom a session acts: a companion's own row, or none if the companion was removed, and otherwise all
+// guests. It does not check [Party.MayAccess].
 func (p *Party) Visible(a actor.Actor) []Member {
 	if a.GuestID == "" {
 		return p.Members
@@ -197,7 +201,8 @@ func (p *Party) Visible(a actor.Actor) []Member {
 }
 
 // Correspondent returns the guest whose conversation with the property a session reads: a companion's own, or the main guest's. Others may
-// know the booking number and the name. So a session that these opened gets errMailLinkOnly, unless it checked the guest in.
+// know the booking number and the name. So a session that these opened gets errMailLinkOnly, unless it checked the guest in and the stay
+// has not ended.
 func (p *Party) Correspondent(a actor.Actor) (guestID string, err error) {
 	switch {
 	case a.GuestID != "":
@@ -210,7 +215,7 @@ func (p *Party) Correspondent(a actor.Actor) (guestID string, err error) {
 	return "", errMailLinkOnly
 }
 
-// Member returns a guest whom a session may see and change. For any other guest it returns errGuestNotFound.
+// Member returns one of the guests of [Party.Visible]. For any other guest it returns errGuestNotFound.
 func (p *Party) Member(a actor.Actor, guestID string) (Member, error) {
 	for _, m := range p.Visible(a) {
 		if m.Row.ID == guestID {

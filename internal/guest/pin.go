@@ -62,7 +62,7 @@ func WithheldFrom(a actor.Actor, state string, stay *ent.Stay, shown bool) Withh
 	return NotWithheld
 }
 
-// mayBeCheckedIn reports whether the PMS accepted the guest's check-in, or could have: a call is under way.
+// mayBeCheckedIn reports whether the PMS accepted the guest's check-in, or could have: a call runs, or its effect is not known.
 func mayBeCheckedIn(stay *ent.Stay) bool {
 	return stay.AttemptState == "calling" || stay.AttemptState == "accepted"
 }

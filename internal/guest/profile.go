@@ -24,8 +24,9 @@ import (
 func profilePurpose(profileID string) string { return "guestProfile/" + profileID }
 
 // offerProfile copies a profile, the answers that the property keeps of a guest, to the main guest of a new stay, if the guest answered
-// nothing yet. Only a link to the profile's own address gets it. The answers count like those that the guest saves, so a guest who changes
-// none has an official form, too. What this stay does not ask is left out. The stay is then set to keep the profile.
+// nothing yet and the stay uses a profile ([Party.UsesProfile]). Only a link to the profile's own address gets it. The answers count like
+// those that the guest saves, so a guest who changes none has an official form, too. What this stay does not ask is left out. The stay is
+// then set to keep the profile.
 func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte) error {
 	if len(g.Person) > 0 || len(addressMAC) == 0 {
 		return nil
@@ -137,8 +138,9 @@ func (p *Party) DecidesProfile(view *db.Tx, keys *keyring.Ring, a actor.Actor) (
 	return present != "", err
 }
 
-// saveProfile replaces the kept profile by the answers of the main guest, under the present address of the booker. Without answers, or an
-// address that reaches the guest, it only deletes the former one. It does nothing if the stay uses no profile.
+// saveProfile replaces the kept profile by the answers of the main guest, without those about one journey, under the present address of the
+// booker. Without answers, or without an address that reaches the guest, it only deletes the former one. It does nothing if the stay uses
+// no profile.
 func (p *Party) saveProfile(tx *db.Tx, keys *keyring.Ring, answers rule.Answers) error {
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
 		return err

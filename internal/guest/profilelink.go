@@ -66,8 +66,8 @@ func RequestProfileLink(tx *db.Tx, keys *keyring.Ring, q ProfileRequest) (due bo
 	return kept && !limited, nil, err
 }
 
-// countersOf returns the counters that limit the requests for links to a profile. The first counts the mails to the address of the profile,
-// and the others count the requests of the client.
+// countersOf returns the counters that limit the requests for links to a profile, not loaded yet. The first counts the mails to the address
+// of the profile, and the others count the requests of the client.
 func (q ProfileRequest) countersOf(keys *keyring.Ring, profileID string) []throttle.Counter {
 	counterOf := func(l throttle.Limit, what string) throttle.Counter {
 		return newCounter(keys, l, q.PropertyID, l.Name, what)

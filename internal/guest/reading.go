@@ -18,7 +18,7 @@ import (
 // readsInterval is how long reads by a partner with the same result are counted on one line of the ledger (the list of disclosures).
 const readsInterval = time.Hour
 
-// Reading is what a partner (a PMS vendor) may read of one guest.
+// Reading is what a partner (a PMS vendor) may read of one guest. Member also has the answers that the partner must not get.
 type Reading struct {
 	Member  Member
 	Answers rule.Answers
@@ -45,7 +45,7 @@ func (p *Party) IsStaying(now time.Time) bool {
 }
 
 // ReadGuests returns what an integration may read of each guest of a reservation, and records each read in the guest's ledger, also a
-// refused one.
+// refused one. It stores missing guests first. The caller checks that the reservation is the integration's.
 func ReadGuests(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID, integrationID string) ([]Reading, error) {
 	p, err := LoadParty(tx, keys, propertyID, reservationID)
 	if err != nil {

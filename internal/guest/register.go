@@ -17,8 +17,9 @@ import (
 )
 
 // The guest register is what the law wants kept of guests after their stay: their official forms. An entry is made a day after the
-// departure, or after a cancelation that came after the arrival, and outlives the reservation. It is erased on the day that the form named
-// to the guest. On that day the answers that are still stored with the stay are erased too.
+// departure, or after a cancelation that came after the arrival, or by an erasure. It outlives the reservation. It is erased on the day
+// that the form named to the guest. On that day the answers that are still stored with the stay are erased too. A form is open until it is
+// closed: then the guest's row has the time of its erasure (EraseAt).
 
 // NoShowRetention is how long after the departure the official form of a guest who never arrived is kept.
 const NoShowRetention = 30 * 24 * time.Hour
@@ -69,8 +70,7 @@ func (p *Party) keptLaw() string {
 	return p.Law().Name
 }
 
-// officialForm is the form of a guest under the law for which the answers were last saved. The present settings of the property do not
-// matter.
+// officialForm is the form of a guest under one law. The property's own questions are not on it.
 type officialForm struct {
 	guest      Member
 	law        *rule.Rule
@@ -80,7 +80,8 @@ type officialForm struct {
 	inRegister bool
 }
 
-// officialForms returns the forms of the guests whose answers were saved under a law that names a retention time.
+// officialForms returns the forms, open or closed, of the guests whose answers were last saved under a law that names a retention time.
+// That law counts, not the present settings of the property.
 func (p *Party) officialForms() []officialForm {
 	var out []officialForm
 	for _, m := range p.Members {
@@ -116,8 +117,9 @@ type registerForm struct {
 // registerPurpose returns the purpose of [keyring.Ring.Seal] for an entry of the guest register.
 func registerPurpose(entryID string) string { return "registerEntry/" + entryID }
 
-// CloseForms closes the open official forms of a stay. It stores in the register the forms of guests who arrived, and for each form when it
-// is erased. It does nothing before RegisterDelay after the departure, or if the reservation was removed.
+// CloseForms closes the open official forms of a stay: it stores for each form when it is erased, and puts the forms of guests who arrived
+// into the register, unless they are empty. A guest whose law names no retention time loses the law. It does nothing before RegisterDelay
+// after the departure, or if the reservation was removed.
 func CloseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) error {
 	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
 	if err != nil {
@@ -184,7 +186,8 @@ func setEraseAt(tx *db.Tx, f officialForm) error {
 }
 
 // EraseForms erases the answers and signatures of a stay's closed official forms whose retention time is over. For its other closed forms
-// it stores the present end. It keeps answers that only the property asks. It does nothing if the reservation was removed.
+// it stores the present end. It keeps answers that only the property asks, and the entries of the register: see [DeleteRegister]. It does
+// nothing if the reservation was removed.
 func EraseForms(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) error {
 	p, _, err := ViewParty(tx, keys, propertyID, reservationID)
 	if err != nil {

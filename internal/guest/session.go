@@ -123,7 +123,7 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, e
 	return a, nil
 }
 
-// IsSessionActive reports whether a session of a stay has neither expired nor been ended. A cancelation of the stay does not count.
+// IsSessionActive reports whether a session of a stay has neither expired nor been ended. It does not check whether the stay was canceled.
 func IsSessionActive(view *db.Tx, propertyID, sessionID string) (bool, error) {
 	found, err := view.GuestSession.Query().Where(active(view, propertyID, []predicate.GuestSession{guestsession.ID(sessionID)})...).Exist(view.Context())
 	if err != nil {
@@ -142,7 +142,7 @@ func EndSessions(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	return endSessions(tx, propertyID, which...)
 }
 
-// endSessionsOfGuest ends all sessions of a companion.
+// endSessionsOfGuest ends all sessions of a companion. An empty guestID would end those of all main guests of the property.
 func endSessionsOfGuest(tx *db.Tx, propertyID, guestID string) error {
 	return endSessions(tx, propertyID, guestsession.GuestID(guestID))
 }

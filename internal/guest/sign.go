@@ -150,8 +150,8 @@ func (p *Party) signatureState(f Form, now time.Time) SignatureState {
 }
 
 // Sign stores the signature of a guest and returns the party. drawn is the text of a [drawing.Drawing], and shown the version of the
-// answers that the guest saw. It returns an error if the answers changed since, or the guest cannot sign now: see [SignatureState]. If the
-// guest has signed already, it keeps that signature and returns no error.
+// answers that the guest saw. It returns an error if the answers changed since, the guest cannot sign now (see [SignatureState]), or the
+// stay has ended. If the guest has signed already, it keeps that signature and returns no error.
 func Sign(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, shown, drawn string) (*Party, error) {
 	picture, err := drawing.Parse(drawn)
 	if err != nil {

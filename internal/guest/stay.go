@@ -80,7 +80,8 @@ func ArrivalTimes(view *db.Tx, propertyID string, reservationIDs []string) (map[
 	return hours, nil
 }
 
-// PartySize returns the adults and children of a stay: as the guest says, else as the PMS says (at most maxOfKind each), else one adult.
+// PartySize returns the adults and children of a stay: as the guest says, or else as the PMS says, at most maxOfKind each. If the PMS sent
+// no number of adults, or zero people, it counts one adult.
 func PartySize(stay *ent.Stay, reserved *ent.Reservation) (adults, children int) {
 	if stay != nil && stay.PartySet {
 		return stay.AdultCount, stay.ChildCount
@@ -121,7 +122,7 @@ func (c partyChange) isEmpty() bool {
 }
 
 // changeParty returns the change that makes the stored guests fit a number of adults and children. A companion with answers or with a link
-// is never removed.
+// is never removed, and the main guest neither removed nor changed.
 func changeParty(guests []*ent.Guest, adults, children int) partyChange {
 	c := partyChange{addMain: len(guests) == 0, mainIsChild: adults == 0}
 	adultCompanions, childCompanions := max(adults-1, 0), children
@@ -216,7 +217,7 @@ func (c partyChange) store(tx *db.Tx, reserved *ent.Reservation, guests []*ent.G
 	return deleteGuests(tx, reserved.PropertyID, c.remove...)
 }
 
-// deleteGuests deletes the rows of guests of a property. It leaves their links and sessions.
+// deleteGuests deletes the rows of guests of a property, with their messages and disclosures. It leaves their links and sessions.
 func deleteGuests(tx *db.Tx, propertyID string, guests ...*ent.Guest) error {
 	if len(guests) == 0 {
 		return nil

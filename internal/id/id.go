@@ -63,10 +63,11 @@ const length = ulid.EncodedSize
 // entropy is shared by all callers so that identifiers from the same millisecond still sort in the order of creation.
 var entropy = &source{monotonic: ulid.Monotonic(rand.Reader, 0)}
 
+// source makes ULIDs that ascend.
 type source struct {
 	mu        sync.Mutex
 	monotonic *ulid.MonotonicEntropy
-	last      uint64
+	last      uint64 // time of the latest ULID, in Unix milliseconds
 }
 
 // New generates an identifier with a prefix. Identifiers from one process sort in the order of creation, even if the wall
@@ -88,7 +89,7 @@ func (s *source) next(now time.Time) string {
 	return strings.ToLower(u.String())
 }
 
-// IsID reports whether s has the format of an identifier with any prefix.
+// IsID reports whether s has the format of an identifier with any prefix of three bytes, also one that is not in the list above.
 func IsID(s string) bool {
 	prefix, _, ok := strings.Cut(s, "_")
 	return ok && len(prefix) == 3 && Valid(prefix, s)

@@ -54,7 +54,7 @@ type Failed struct {
 	Kind, PropertyID string
 	GivenUp          bool // GivenUp means that the job is not retried
 	Attempts         int
-	FailedAt         *time.Time
+	FailedAt         *time.Time // FailedAt is when the last attempt began
 	RetryAt          time.Time
 	Error            string // Error is the error of the last attempt, without e-mail addresses
 }

@@ -327,7 +327,7 @@ func (r *Ring) wrap(ctx context.Context, id string, raw []byte) ([]byte, error) 
 	return append(append([]byte{sealVersion}, kekID...), sealed...), nil
 }
 
-// unwrap decrypts a stored data key. The key-encryption key is the one whose id is part of sealed.
+// unwrap decrypts the data key sealed, which must be stored under id. The key-encryption key is the one whose id is part of sealed.
 func (r *Ring) unwrap(ctx context.Context, id string, sealed []byte) ([]byte, error) {
 	kekID, err := kekIDOf(sealed)
 	if err != nil {

@@ -5,8 +5,9 @@ import (
 	"fmt"
 )
 
-// Rotate re-encrypts every data key with kek and uses kek from then on. After an interruption it can run again. Until it has returned
-// without an error, the old keys and kek are both needed. It returns the number of data keys that it re-encrypted.
+// Rotate makes the ring encrypt with kek from now on, also after an error, and re-encrypts every data key with it. After an interruption it
+// can run again. Until it has returned without an error, the old keys and kek are both needed. It returns the number of data keys that it
+// re-encrypted.
 func (r *Ring) Rotate(ctx context.Context, kek KEK) (int, error) {
 	r.mu.Lock()
 	old := r.keks
@@ -31,7 +32,8 @@ func (r *Ring) Rotate(ctx context.Context, kek KEK) (int, error) {
 	return n, nil
 }
 
-// rewrapKey re-encrypts with kek the stored data key that has this id. It returns false if kek encrypts the stored key already.
+// rewrapKey re-encrypts with kek, which must be the ring's first key, the stored data key that has this id. It returns false if kek
+// encrypts the stored key already.
 func (r *Ring) rewrapKey(ctx context.Context, id string, kek KEK) (bool, error) {
 	sealed, err := r.store.LoadKey(ctx, id)
 	if err != nil {
@@ -52,9 +54,9 @@ func (r *Ring) rewrapKey(ctx context.Context, id string, kek KEK) (bool, error) 
 	return true, r.store.ReplaceKey(ctx, id, sealed, resealed)
 }
 
-// RotateFile generates a new key, re-encrypts every data key with it, and leaves only the new key in the key file. It returns the number
-// of data keys that it re-encrypted. In between the file contains both keys: run RotateFile again after a crash. No server may run
-// meanwhile, because it would continue to encrypt with the old key.
+// RotateFile generates a new key, re-encrypts every data key with it, and leaves only the new key in the key file. It returns the number of
+// data keys that it re-encrypted. In between the file contains both keys: run RotateFile again after a crash. If the file has several keys,
+// it generates none and finishes with the first. No server may run meanwhile, because it would continue to encrypt with the old key.
 func RotateFile(ctx context.Context, path string, store Store) (int, error) {
 	keys, err := LoadFile(path)
 	if err != nil {

@@ -68,7 +68,8 @@ func checksum(body string) string {
 	return tokenEncoding.EncodeToString([]byte{byte(sum >> 24), byte(sum >> 16), byte(sum >> 8), byte(sum)})[:checksumChars]
 }
 
-// ParseToken returns the kind of a token. It returns false if the token is incomplete or not one of Latchkey's.
+// ParseToken returns the kind of a token. It returns false if the token is incomplete or not one of Latchkey's. It checks only the form and
+// the checksum: the token may be expired, revoked or invented.
 func ParseToken(token string) (Kind, bool) {
 	if len(token) != tokenChars {
 		return "", false

@@ -70,7 +70,8 @@ func CountFreeSlots(tx *db.Tx, lk *ent.Lock) (int, error) {
 }
 
 // UpdateSlot changes the PIN or the windows of the code in a grant's slot, and notifies the bridge. The slot stays the same and gets a new
-// generation. A slot that is being cleared gets its code again. It returns errSlotMoved if the grant no longer has the slot.
+// generation. A slot that is being cleared gets its code again. It returns errSlotMoved if the grant no longer has the slot, or if the slot
+// has changed since it was loaded.
 func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p DesiredCode) (*ent.Slot, error) {
 	if s.LockID != lk.ID || s.GrantID != p.GrantID || hasNoGrant(s) {
 		return nil, errSlotMoved
@@ -82,9 +83,9 @@ func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p Desi
 	return storeDesired(tx, keys, lk, s, generation, p)
 }
 
-// ClearSlot marks a slot to be cleared and returns its new row. The grant keeps the slot until the slot is known to be
-// empty; that is at once if its code was never sent to a bridge. ClearSlot does nothing if the slot is already being
-// cleared.
+// ClearSlot marks a slot to be cleared and returns its new row. The grant keeps the slot until the slot is known to be empty; that is at
+// once if its code was never sent to a bridge. ClearSlot does nothing if no code is desired there. It returns errSlotMoved if the slot
+// changed since it was loaded.
 func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if s.LockID != lk.ID {
 		return nil, errSlotMoved
@@ -160,7 +161,7 @@ func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, gene
 	return &row, nil
 }
 
-// insertSlotRow inserts the row of a slot that never had a code.
+// insertSlotRow inserts the row of a slot that never had a code, and sets row.ID.
 func insertSlotRow(tx *db.Tx, row *ent.Slot) error {
 	row.ID = id.New(id.Slot)
 	err := tx.Slot.Create().SetID(row.ID).SetPropertyID(row.PropertyID).SetLockID(row.LockID).SetNumber(row.Number).

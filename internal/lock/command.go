@@ -31,7 +31,7 @@ const (
 	CommandDone    = "done"
 	CommandFailed  = "failed"
 	CommandExpired = "expired" // the deadline passed and the command was not executed
-	CommandUnknown = "unknown" // the command was sent and no result arrived
+	CommandUnknown = "unknown" // the command may have been sent, and no clear result arrived
 )
 
 // ErrBridgeOffline is returned if the lock's bridge is offline. The command is not sent, also not later.
@@ -86,7 +86,8 @@ func outcomeOf(a *ent.Act) Outcome {
 
 // StoreCommand stores a command of staff to unlock a lock, before anything is sent. here is the caller's node, actor the person. The
 // command expires at until, or after MaxDeadline if that is earlier. If the bridge is connected to here, the command is claimed at once. It
-// is refused after until (ErrTooLate), for a lock without remote unlock, and if the bridge is offline or its node cannot be reached.
+// is refused after until (ErrTooLate), for a lock without remote unlock, and if the bridge is offline (except for a move, see
+// [bridge.MoveTimeout]) or its node cannot be reached.
 func StoreCommand(tx *db.Tx, here Node, propertyID, lockID, actor string, until time.Time) (UnlockCommand, error) {
 	return storeCommand(tx, here, propertyID, lockID, actor, "", Unlock, until)
 }
@@ -153,9 +154,9 @@ func GetCommand(tx *db.Tx, propertyID, actID string) (Outcome, error) {
 	return outcomeOf(a), nil
 }
 
-// ClaimCommand claims a command for the session, named by its epoch, that is about to send it. Only the first claim
-// succeeds, only before the deadline and only in the bridge's current session; otherwise it returns errCommandTaken or
-// bridge.ErrSuperseded.
+// ClaimCommand claims a command for the session, named by its epoch, that is about to send it. Only the first claim succeeds, only before
+// the deadline and only in the bridge's current session; otherwise it returns errCommandTaken or bridge.ErrSuperseded, or errCommandUnknown
+// if the bridge has no such command.
 func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (UnlockCommand, error) {
 	ctx := tx.Context()
 	br, err := bridge.InSession(tx, bridgeID, epoch)
@@ -268,7 +269,7 @@ type Node struct {
 	Reaches func() bool // Reaches reports whether other nodes can be reached now; nil means that they can
 }
 
-// is reports whether this process is the named node.
+// is reports whether this process is the named node. An empty name is none.
 func (n Node) is(name string) bool { return n.Name == name && name != "" }
 
 // canReach reports whether this process can send a message to the named node now.

@@ -66,8 +66,8 @@ func (s *Session) desiredSlot(row *ent.Slot) DesiredSlot {
 	}
 }
 
-// markSent returns the state to store for a row when its code is sent to the bridge of the session, and the desired
-// state to send.
+// markSent returns the state to store for a row when its code is sent to the bridge of the session, and the desired state to send, of which
+// only Intent and MayHoldOwn are set.
 func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 	return slot.MarkSent(slot.ServerSlot{
 		Desired: slot.Desired{Intent: intentOf(row)}, Observed: observedOf(row), SentTo: row.Claimant, SentToOther: row.Inherited,

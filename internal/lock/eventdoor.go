@@ -17,8 +17,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// moveLock assigns a lock to another door, or to none if doorID is empty. It records the move, because events that a
-// bridge reports late happened at the former door.
+// moveLock assigns a lock to another door, or to none if doorID is empty, without a check of the door. It records the move, because events
+// that a bridge reports late happened at the former door.
 func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 	u := tx.Lock.UpdateOne(lk).SetDoorSince(tx.Now())
 	body := map[string]any{"lockId": lk.ID}
@@ -106,8 +106,8 @@ func RemoteUnlocks(view *db.Tx, propertyID, doorID string, limit int) ([]*ent.Ev
 		func(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) })
 }
 
-// EventsAtDoor returns up to limit events at a door that match which, newest first. It includes events at a lock that
-// was moved from the door and still has a slot for it.
+// EventsAtDoor returns up to limit events at a door that match which, newest first. It searches the lock on the door and the locks that
+// were moved from it and still have a slot for it, and omits internal events (see [event.InternalSubject]).
 func EventsAtDoor(view *db.Tx, propertyID, doorID string, limit int, which ...predicate.Event) ([]*ent.Event, error) {
 	locks, err := locksAt(view, propertyID, doorID)
 	if err != nil {

@@ -12,9 +12,10 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// StoreForeignSlots stores which slots hold a credential that Latchkey did not set, as read by the bridge: found has true or false for each
-// slot that was read. Such a slot is not used until it is read empty. A slot that has got a grant meanwhile is skipped, and so is an
-// unknown lock. It returns the slots that became free, or bridge.ErrSuperseded if epoch is not the current session.
+// StoreForeignSlots stores which slots hold a credential that Latchkey did not set, as read by the bridge: found has true or false for the
+// number of each slot that was read. Such a slot is not used until it is read empty. A slot that has got a grant meanwhile is skipped, and
+// so is an unknown lock. It returns the slots that became free, with Before and After Removed, or bridge.ErrSuperseded if epoch is not the
+// current session.
 func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, found map[int]bool) ([]EvidenceChange, error) {
 	numbers := slices.Sorted(maps.Keys(found))
 	lk, by, err := lockForSession(tx, bridgeID, epoch, address, numbers)
@@ -37,8 +38,8 @@ func StoreForeignSlots(tx *db.Tx, bridgeID string, epoch int64, address string, 
 	return learned, nil
 }
 
-// storeForeignSlot stores whether a slot holds a credential that Latchkey did not set. row is nil if the slot was never
-// used. It returns the slot if it became free, else nil.
+// storeForeignSlot stores whether a slot holds a credential that Latchkey did not set, unless a grant has the slot. row is nil if the slot
+// was never used. It returns the slot if it became free, else nil.
 func storeForeignSlot(tx *db.Tx, lk *ent.Lock, row *ent.Slot, number int, occupied bool) (*ent.Slot, error) {
 	switch {
 	case row == nil && occupied:

@@ -19,7 +19,8 @@ type slotGrant struct {
 	Since, Until    int64
 }
 
-// grantOf returns the grant that has a slot now, with the range of the generations in which it has had the slot.
+// grantOf returns the grant that has a slot now, or that had a free slot last, with the range of the generations in which it has had the
+// slot.
 func grantOf(row *ent.Slot) slotGrant {
 	return slotGrant{row.GrantID, row.DoorID, row.Since, row.Generation}
 }

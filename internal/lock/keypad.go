@@ -18,7 +18,7 @@ type Lockout string
 const (
 	LockoutVerified   Lockout = "verified"   // the bridge set the lockout's limits and read them back
 	LockoutUnverified Lockout = "unverified" // the lock has a lockout whose limits cannot be read
-	LockoutNone       Lockout = "none"
+	LockoutNone       Lockout = "none"       // the lock has no lockout, or one that is too weak or not read back yet
 )
 
 // LockoutOf returns whether a lock itself slows the guessing of PINs, and how sure that is. s is the lock's last

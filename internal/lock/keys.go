@@ -35,9 +35,9 @@ func GetByAddress(tx *db.Tx, propertyID, bridgeID, address string) (*ent.Lock, e
 	return lk, err
 }
 
-// StoreSmartKeyCommand does for a command with a SmartKey what [StoreCommand] does for one of staff. operation is
-// SmartKeyUnlock or SmartKeyCheck. The SmartKey's proof is not stored, because it is valid for seconds and travels with
-// the command. grantID is the grant of the phone's guest; empty if it is not known.
+// StoreSmartKeyCommand does for a command with a SmartKey what [StoreCommand] does for one of staff. actor names the phone (see
+// [PhoneActorPrefix]), operation is SmartKeyUnlock or SmartKeyCheck. The SmartKey's proof is not stored, because it is valid for seconds
+// and travels with the command. grantID is the grant of the phone's guest; empty if it is not known.
 func StoreSmartKeyCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	return storeCommand(tx, here, propertyID, lockID, actor, grantID, operation, until)
 }

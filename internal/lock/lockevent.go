@@ -48,9 +48,10 @@ var eventKinds = map[string]event.Kind{
 	"tampered": event.LockTampered, "jammed": event.LockJammed, "keypadPaused": event.KeypadPaused,
 }
 
-// StoreEvents stores a batch of events from a bridge's journal in order. It skips sequence numbers that are stored already, and events of
-// unknown locks or kinds. It returns the last stored sequence number, and the slots whose codes were used. It returns bridge.ErrSuperseded
-// if epoch is not the bridge's current session.
+// StoreEvents stores a batch of events from a bridge's journal in order. It skips sequence numbers up to the last stored one, events of
+// unknown locks or kinds, and a low battery that is no news for staff. It returns the last sequence number, which skipped events also
+// advance, and the slots whose codes were used, without repeated uses of a desired code. It returns bridge.ErrSuperseded if epoch is not
+// the bridge's current session.
 func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, changes []EvidenceChange, err error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {

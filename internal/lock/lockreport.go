@@ -36,7 +36,7 @@ const statusEpsilon = time.Minute
 // Status is the state of a lock that its bridge reports: bolt, battery, clock and whether the lock is reachable.
 type Status = schema.LockStatus
 
-// LockReport is a bridge's report about one lock. A nil part is unchanged.
+// LockReport is a bridge's report about one lock. A nil or empty part is unchanged.
 type LockReport struct {
 	Address      string
 	Capabilities *slot.Capabilities
@@ -229,8 +229,8 @@ func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return updateClock(tx, lk, now)
 }
 
-// sameStatus reports whether two statuses differ only in times, and only a little. A status is stored only if it
-// differs by more.
+// sameStatus reports whether two statuses differ only in the times of observation (see sameReadings), and only a little. A status is stored
+// only if it differs by more.
 func sameStatus(a, b Status) bool {
 	if !roughlyEqual(a.LastSeenAt, b.LastSeenAt) || !roughlyEqual(a.BatteryObservedAt, b.BatteryObservedAt) || !roughlyEqual(a.ClockObservedAt, b.ClockObservedAt) {
 		return false
@@ -238,7 +238,7 @@ func sameStatus(a, b Status) bool {
 	return sameReadings(a, b)
 }
 
-// sameReadings reports whether two statuses differ only in times.
+// sameReadings reports whether two statuses differ only in the times at which the lock, its battery and its clock were last observed.
 func sameReadings(a, b Status) bool {
 	a.LastSeenAt, a.BatteryObservedAt, a.ClockObservedAt = b.LastSeenAt, b.BatteryObservedAt, b.ClockObservedAt
 	return reflect.DeepEqual(a, b)
@@ -264,7 +264,7 @@ func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 	return c
 }
 
-// limitPrefixes drops reported rules of a PIN that are too long or too many.
+// limitPrefixes drops reported forbidden prefixes that are too long, and those after the first maxPrefixes.
 func limitPrefixes(rules []string) []string {
 	var out []string
 	for _, r := range rules {

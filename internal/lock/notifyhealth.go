@@ -129,7 +129,8 @@ func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 // notifyLockAfter is how long a lock is offline before staff are notified.
 const notifyLockAfter = 15 * time.Minute
 
-// CheckLinks does for the locks on doors what [bridge.CheckHealth] does for bridges.
+// CheckLinks checks up to limit locks of all properties with a recent disconnection, and notifies staff of locks on doors that are offline
+// for long: see checkLockLink. It reads locks by id after the cursor, and returns the next cursor, which is empty at the end.
 func CheckLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.UnreachedAtNotNil(), entlock.IDGT(after)).Order(entlock.ByID()).Limit(limit).All(tx.Context())
 	if err != nil {

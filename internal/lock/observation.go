@@ -24,7 +24,7 @@ type Observation struct {
 type EvidenceChange struct {
 	Slot          CodeSlot
 	Before, After slot.Evidence // Before and After are the evidence that partners see; empty for the use of a former grant's code
-	UsedAt        time.Time     // UsedAt is when the slot's code was used; zero if there was no new use
+	UsedAt        time.Time     // UsedAt is when the slot's code was used; zero if no use was reported. A use may be reported again
 	AtThisLock    bool          // AtThisLock is false if a one-time code was perhaps used at another lock
 }
 
@@ -169,8 +169,9 @@ func storeObserved(tx *db.Tx, row *ent.Slot, next slot.ServerSlot) (*ent.Slot, e
 		Save(tx.Context())
 }
 
-// publicEvidence returns the evidence of a slot that partners see. used means that the code opened a door, which is
-// better proof than a reading. The code counts as Removed only when the grant has lost the slot.
+// publicEvidence returns the evidence of a slot that partners see. used means that the code opened a door, which is better proof than a
+// reading. If the removal is desired, the code counts as Removed only when the grant has lost the slot. A desired code counts as Removed
+// when the lock confirms that it is gone, such as after its window.
 func publicEvidence(s slot.ServerSlot, used bool, now time.Time) slot.Evidence {
 	w := s.EvidenceAt(now)
 	if s.Desired.Intent == slot.Absent && s.Grant != "" {

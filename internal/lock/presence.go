@@ -23,8 +23,8 @@ func CloseSession(tx *db.Tx, bridgeID string, epoch int64, reason bridge.Offline
 	return MarkLinksLost(tx, bridgeID, string(reason))
 }
 
-// MarkLinksLost marks a bridge, and the locks on doors that it reached, as disconnected, and records the events. It
-// does not change whether the bridge's row says online.
+// MarkLinksLost marks a bridge, and the locks on doors that it reached, as disconnected. It records the events that package health decides
+// on, none for a connection that flaps. It does not change whether the bridge's row says online.
 func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	br, err := tx.Bridge.Get(tx.Context(), bridgeID)
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // until another grant gets the slot.
 func hasNoGrant(s *ent.Slot) bool { return !s.Present && s.Evidence == string(slot.Removed) }
 
-// MayHoldCode matches the slots whose lock may still hold a code of Latchkey.
+// MayHoldCode matches the slots where a code of Latchkey is desired, or may still be on the lock.
 func MayHoldCode() predicate.Slot {
 	return entslot.Or(entslot.Present(true), entslot.EvidenceNEQ(string(slot.Removed)))
 }
@@ -49,7 +49,7 @@ func chooseSlot(longestEmptyFirst []slotUse, total int) (number int, id string) 
 	return found.number, found.id
 }
 
-// serverSlotOf converts the row of a slot into the state that package slot computes with.
+// serverSlotOf converts the row of a slot into the state that package slot computes with, without the PIN.
 func serverSlotOf(s *ent.Slot, lk *ent.Lock) slot.ServerSlot {
 	grant := s.GrantID
 	if hasNoGrant(s) {

@@ -14,7 +14,7 @@ type Session struct {
 	Epoch         int64
 	HPKEKey       []byte // HPKEKey is the public key that PINs are encrypted to
 	EventSequence int64  // EventSequence is the last stored sequence number of the bridge's events
-	RenewalDue    bool
+	RenewalDue    bool   // RenewalDue means that the bridge should renew its certificate now
 	Locks         []LockRef
 	PreviousNode  string   // PreviousNode is the node that still has the bridge's former session; empty if none has
 	OutOfSync     []string // OutOfSync are the ids of the locks whose slot digest differs between bridge and server
@@ -100,8 +100,8 @@ func digestOf(rows []*ent.Slot) slot.Digest {
 	return slot.LockDigest(sum)
 }
 
-// concernsBridge reports whether the bridge of a lock may have received the code of a slot. A code that was cleared
-// before it was sent concerns no bridge.
+// concernsBridge reports whether the bridge of a lock must know a slot: a code is desired there, or the bridge may have received one. A
+// code that was cleared before it was sent concerns no bridge.
 func concernsBridge(s *ent.Slot) bool {
 	return s.Present || s.SeenGeneration > 0 || s.Claimant != "" || s.Inherited
 }

@@ -120,8 +120,8 @@ func endCommand(tx *db.Tx, c command, outcome, result string, at time.Time) (boo
 	return n > 0, err
 }
 
-// slotUsage lists the slots of a lock that ever had a code, the longest empty first. Each check-in reads all slots of
-// its locks, and ent scans them several times slower than this SQL.
+// slotUsage lists the slots of a lock that have a row, in the order of their last report or, without one, their last change: the first free
+// slot has been empty longest. Each check-in reads all slots of its locks, and ent scans them several times slower than this SQL.
 func slotUsage(tx *db.Tx, lk *ent.Lock) ([]slotUse, error) {
 	uses, err := db.ReadList(tx, func(s *slotUse) []any { return []any{&s.id, &s.number, &s.free} }, slotUsageSQL, string(slot.Removed), lk.ID, lk.PropertyID)
 	if err != nil {
@@ -148,8 +148,8 @@ func nextGeneration(tx *db.Tx, lk *ent.Lock) (int64, error) {
 
 const nextGenerationSQL = "UPDATE locks SET generation = generation + 1 WHERE id = $1 AND property_id = $2 RETURNING generation"
 
-// updateSlotRow stores a slot's row with its changed desired state. was is the row as it was loaded: if another
-// transaction changed it since, the result is errSlotMoved.
+// updateSlotRow stores a slot's row with its changed desired state, always with a code desired and without result and use. was is the row
+// as it was loaded: if its generation has changed since, the result is errSlotMoved.
 func updateSlotRow(tx *db.Tx, was, row *ent.Slot) error {
 	later, err := encodeWindows(row.Later)
 	if err != nil {

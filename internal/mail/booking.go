@@ -40,7 +40,7 @@ const (
 	quietTime = 90 * time.Second
 	// maxQuietWait is the longest wait of a due invitation in a group that keeps changing.
 	maxQuietWait = 10 * time.Minute
-	// quietToday replaces quietTime from the day of arrival of a room: the guest may be on the way.
+	// quietToday replaces quietTime from the day of arrival of a room that may still be invited: the guest may be on the way.
 	quietToday = 5 * time.Second
 )
 
@@ -89,7 +89,7 @@ func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 }
 
 // groupQuietAt returns when the rooms of a group will have been unchanged for quietTime, or for quietToday from the day of arrival of one
-// of them. Then the PMS has probably sent all of them.
+// of them that may still be invited. Then the PMS has probably sent all of them.
 func groupQuietAt(rooms []Room, when Schedule, now time.Time) (at time.Time) {
 	quiet := quietTime
 	if slices.ContainsFunc(rooms, func(r Room) bool { return r.mayBeInvited(when, now) && !now.Before(daysBefore(r.From, 0, when.Zone)) }) {
@@ -142,12 +142,14 @@ func (d *Decision) decideAgainAt(at time.Time) {
 	}
 }
 
-// mayBeInvited reports whether an invitation to the booker may list the room, also before the invitation of the room itself is due.
+// mayBeInvited reports whether an invitation to the booker may list the room, also before the invitation of the room itself is due. It does
+// not check the address.
 func (r Room) mayBeInvited(when Schedule, now time.Time) bool {
 	return !when.Off && r.State == confirmed && r.To.After(now) && r.InvitedAt.IsZero()
 }
 
-// mayBeReminded reports whether a reminder to the booker may list the room, also before the reminder of the room itself is due.
+// mayBeReminded reports whether a reminder to the booker may list the room, also before the reminder of the room itself is due. It does not
+// check the address.
 func (r Room) mayBeReminded(now time.Time) bool {
 	return r.State == confirmed && r.From.After(now) && !r.InvitedAt.IsZero() && !r.Reminded && !r.Finished && !now.Before(r.InvitedAt.Add(remindAfter))
 }

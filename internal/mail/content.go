@@ -101,7 +101,8 @@ func (c Content) plain() string {
 	return b.String()
 }
 
-// oneLine replaces each line break and other control character by a space, because a header must not contain them. It also trims the text.
+// oneLine replaces each line break and each ASCII control character by a space, because a header must not contain them. It also trims the
+// text.
 func oneLine(s string) string {
 	return strings.TrimSpace(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f || r == 0x85 || r == 0x2028 || r == 0x2029 {

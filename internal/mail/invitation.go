@@ -88,6 +88,6 @@ func daysBefore(at time.Time, days int, zone *time.Location) time.Time {
 // Counts say how many bookers of an integration would be invited now or later, and how many reservations have no address that reaches the
 // booker.
 type Counts struct {
-	Enabled               bool
+	Enabled               bool // the integration's invitations are switched on
 	Now, Later, NoAddress int
 }

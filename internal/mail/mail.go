@@ -61,7 +61,7 @@ func (k Kind) NamesProfile() bool { return k == Key || k == Erasure }
 type State string
 
 const (
-	// Waiting mails were not sent yet, or their latest attempt failed before the mail server could take them.
+	// Waiting mails were not sent yet, or after their latest attempt it is certain that the mail server has not taken them.
 	Waiting State = "waiting"
 	// Sending is stored directly before the text is transmitted. A process that finds it later does not know whether the mail server took the
 	// mail, and does not send it again: see [Row].
@@ -124,8 +124,8 @@ func ProblemText(row *Row) message.Message {
 // Row is a mail as stored.
 //
 // No mail is sent twice: Sending is committed after the mail server has accepted sender and recipient and before the text is transmitted.
-// Before that point a mail is tried at least once; after it, at most once. If a later attempt finds a mail in Sending, the mail has failed
-// as "unanswered", and staff decide whether to send it again.
+// The mail becomes Waiting again only if the server has certainly not taken it, such as after a temporary refusal of the text. If a later
+// attempt finds a mail in Sending, the mail has failed as "unanswered", and staff decide whether to send it again.
 type Row = ent.Mail
 
 // Mail is a mail to order.
@@ -146,7 +146,7 @@ type Mail struct {
 	AddressMAC []byte
 }
 
-// IsOrdered reports whether a mail was ordered for the occasion with a OnceKey.
+// IsOrdered reports whether a mail was ordered for the occasion with a OnceKey, also if the mail was canceled or failed since.
 func IsOrdered(view *db.Tx, propertyID, onceKey string) (bool, error) {
 	ordered, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.OnceKey(onceKey)).Exist(view.Context())
 	if err != nil {
@@ -218,7 +218,7 @@ func Recipient(view *db.Tx, keys *keyring.Ring, row *Row) (string, error) {
 	return string(raw), nil
 }
 
-// SealReply encrypts what a mail server answered: it may repeat a part of the recipient's address.
+// SealReply encrypts what a mail server answered: it may repeat a part of the recipient's address. It returns nil for "".
 func SealReply(ctx context.Context, keys *keyring.Ring, row *Row, reply string) ([]byte, error) {
 	if reply == "" {
 		return nil, nil

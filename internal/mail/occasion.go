@@ -19,7 +19,8 @@ type Occasion struct {
 	Address    string
 	Directions string
 	FirstName  string
-	// Plain means that the recipient is not known to be the guest: the mail has no name, no link and no data of the stay.
+	// Plain means that the recipient is not known to be the guest: the mail has no name, no link and no data of the stay. Content leaves
+	// out only the facts of the stay: the caller leaves FirstName, Codes and the links empty.
 	Plain     bool
 	Stays     []OccasionStay // Stays is one stay, or the stays of a group
 	Elsewhere int            // how many rooms of the booker's group other mails list
@@ -143,8 +144,8 @@ func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	return all
 }
 
-// addCodes adds the PINs of a stay, whether they work already, and where the guest gets help. If the room has no lock, it adds where the
-// key is.
+// addCodes adds to a mail with a PIN the PINs of a stay, whether they work already, and where the guest gets help. If the room has no lock,
+// it adds to any mail where the key is.
 func (o Occasion) addCodes(content *Content) {
 	if o.AtDesk {
 		content.Paragraphs = append(content.Paragraphs, o.Reader.Text(message.Message{Kind: "web.door.noLock"}))
@@ -174,7 +175,7 @@ func (o Occasion) addCodes(content *Content) {
 	}
 }
 
-// addErasure adds what the law keeps of an erased stay, and the link to the page with the state of the erasure.
+// addErasure adds to a mail about an erasure what the law keeps of the stay, and the link to the page with the state of the erasure.
 func (o Occasion) addErasure(content *Content) {
 	if o.Kind != Erasure {
 		return
@@ -187,7 +188,8 @@ func (o Occasion) addErasure(content *Content) {
 	content.Buttons = append(content.Buttons, Button{o.text("button", nil), o.Erasure.Link})
 }
 
-// addButtons adds a link for each stay, and what the guest must know about links. It adds nothing to kinds of mails without links.
+// addButtons adds a link for each stay that has one, and what the guest must know about links. It adds nothing to kinds of mails without
+// links.
 func (o Occasion) addButtons(content *Content) {
 	if !o.Kind.HasLink() {
 		return
@@ -240,8 +242,8 @@ func (o Occasion) sameDates() bool {
 	return !slices.ContainsFunc(o.Stays, func(s OccasionStay) bool { return !s.From.Equal(o.Stays[0].From) || !s.To.Equal(o.Stays[0].To) })
 }
 
-// addClosing adds the last paragraphs: the page of kept profiles, the address, the directions and, unless the codes come with it, the phone
-// number of the property.
+// addClosing adds the last paragraphs: why the mail is Plain, the page of kept profiles, the address, the directions and, unless the codes
+// come with it, the phone number of the property.
 func (o Occasion) addClosing(content *Content) {
 	if o.Plain {
 		content.Closing = append(content.Closing, o.text("plain", nil))
@@ -279,7 +281,8 @@ func inLine(s string) string { return strings.Join(strings.FieldsFunc(s, isLineE
 // isLineEnd reports whether a character ends a line.
 func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
 
-// StaffParams returns the parameters of a mail to staff with a text: the inverse of [StaffText].
+// StaffParams returns the parameters of a mail to staff with a text. [StaffText] makes the text from them. Each value becomes a string, so
+// the text must not have a plural form or a message as a parameter, nor a parameter "kind".
 func StaffParams(text message.Message) map[string]string {
 	params := map[string]string{"kind": text.Kind}
 	for name, value := range text.Params {

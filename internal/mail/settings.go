@@ -23,6 +23,7 @@ type SettingsChange struct {
 	Port                                                           *int
 }
 
+// passwordPurpose is the purpose of [keyring.Ring.Seal] for the password of a mail server.
 const passwordPurpose = "mailPassword"
 
 // SettingsOf returns the mail settings of a property, or the defaults.
@@ -107,7 +108,8 @@ func store(tx *db.Tx, propertyID string, row *ent.MailSettings) error {
 	return nil
 }
 
-// problems returns every wrong setting. listed means that the operator allows the host although it is in a private network.
+// problems returns every wrong setting. listed means that the operator allows the host although it is in a private network. The API has
+// checked that the port is in range and that Security is one of its values.
 func problems(row *ent.MailSettings, listed bool) (wrong []fault.Field) {
 	add := func(path string, r fault.Reason, text string) {
 		wrong = append(wrong, fault.Field{Path: path, Reason: r, Message: text})

@@ -87,7 +87,8 @@ type Connection struct {
 	from   string
 }
 
-// Connect connects to the mail server, encrypts as set, and signs in if a user is set. The error names the step that failed.
+// Connect connects to the mail server, encrypts as set, and signs in if a user is set. The error names the step that failed. The caller
+// closes the connection.
 func (s Server) Connect(ctx context.Context) (*Connection, *SendError) {
 	c := &Connection{from: s.FromAddress}
 	auth := &autoAuth{user: s.User, password: s.Password}
@@ -158,7 +159,8 @@ func (s Server) domain() string {
 	return "localhost"
 }
 
-// Envelope sends the sender and the recipient (MAIL FROM and RCPT TO) and returns why the server refuses one, or nil.
+// Envelope sends the sender and the recipient (MAIL FROM and RCPT TO) and returns why that failed, or nil. It begins the time limit
+// transmitTimeout, which includes the call of Transmit that follows.
 func (c *Connection) Envelope(to string) *SendError {
 	if err := c.conn.SetDeadline(time.Now().Add(transmitTimeout)); err != nil {
 		return sendError(FailedConnection, err)
@@ -193,8 +195,8 @@ func recipientFailure(err error) Failure {
 	return FailedRefused
 }
 
-// Transmit sends the text. If the connection ends after the whole text and before the answer, the server may have taken the mail: the
-// failure is FailedUnanswered, and there must be no further attempt. After any other failure the server has not taken it.
+// Transmit sends the text, after Envelope. If the connection ends after the whole text and before the answer, the server may have taken the
+// mail: the failure is FailedUnanswered, and there must be no further attempt. After any other failure the server has not taken it.
 func (c *Connection) Transmit(raw []byte) *SendError {
 	w, err := c.client.Data()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Move changes the state of a mail if it is still from, and reports whether it was. set, if not nil, changes more columns. A move to Sent
-// or InBox also stores the time.
+// Move changes the stored state of a mail if it is still from, and reports whether it was. row names the mail and does not change. set, if
+// not nil, changes more columns. A move to Sent or InBox also stores the time.
 func Move(tx *db.Tx, row *Row, from, to State, set func(*ent.MailUpdate)) (bool, error) {
 	update := tx.Mail.Update().Where(entmail.PropertyID(row.PropertyID), entmail.ID(row.ID), entmail.State(string(from))).SetState(string(to))
 	if to == Sent || to == InBox {
@@ -45,8 +45,8 @@ func DeleteWithoutStay(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return int(n), err
 }
 
-// EraseGuest erases the addresses and the texts of the mails to a companion, and cancels those that wait or are in the mailbox. It keeps
-// the rows, because [MayInviteCompanion] counts them: guests can remove and add companions as often as they like.
+// EraseGuest erases the addresses, texts and replies of the mails to a companion, and cancels those that wait or are in the mailbox. It
+// keeps the rows, because [MayInviteCompanion] counts them: guests can remove and add companions as often as they like.
 func EraseGuest(tx *db.Tx, propertyID, reservationID, guestID string) error {
 	to := entmail.And(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.GuestID(guestID))
 	err := tx.Mail.Update().Where(to, entmail.StateIn(string(Waiting), string(InBox))).SetState(string(Canceled)).Exec(tx.Context())
@@ -89,7 +89,7 @@ func LinkSecret(keys *keyring.Ring, mailID, reservationID string) string {
 	return keys.DeriveToken(keyring.GuestLink, mailID, reservationID)
 }
 
-// latestLinks selects the latest mail of the kind Companion to each companion of a stay.
+// latestLinks selects the latest mail of the kind Companion or Link to each companion of a stay. Canceled mails do not count.
 const latestLinks = `SELECT m.guest_id, m.state FROM mails AS m WHERE m.property_id = $1 AND m.id IN (
 	SELECT MAX(l.id) FROM mails AS l WHERE l.property_id = $1 AND l.reservation_id = $2 AND l.guest_id <> '' AND l.kind IN ('companion', 'link') AND l.state <> 'canceled'
 	GROUP BY l.guest_id)`

@@ -8,7 +8,7 @@ import (
 )
 
 // Match returns the language of the catalogue that fits best. accept is an Accept-Language header, and more are tags with lower priority.
-// It returns "" if no language fits.
+// It returns "" if no language fits. An invalid header or tag counts as none.
 func Match(accept string, more ...string) string {
 	wanted, _, _ := language.ParseAcceptLanguage(accept)
 	for _, tag := range more {
@@ -21,7 +21,8 @@ func Match(accept string, more ...string) string {
 	return ""
 }
 
-// Find returns the language of the catalogue for a BCP 47 tag, such as "de" for "de-AT". ok is false if there is none.
+// Find returns the language of the catalogue for a BCP 47 tag, such as "de" for "de-AT". ok is false if there is none. It compares the tag
+// with its case, so it does not find "DE".
 func Find(tag string) (name string, ok bool) {
 	base, _, _ := strings.Cut(tag, "-")
 	for _, name := range []string{tag, base} {

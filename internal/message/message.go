@@ -48,7 +48,7 @@ type Entry struct{ Kind, Text string }
 
 // set has the texts of all languages. It does not change after it is built.
 type set struct {
-	lines map[string][]Entry // entries of each language in the order of its files
+	lines map[string][]Entry // entries of each language in the order of its files, also those that a later one replaces in texts
 	texts map[string]map[string]string
 	// plurals has the plural rules of each language whose text "language.plurals" is valid.
 	plurals map[string]plurals
@@ -144,7 +144,7 @@ func Has(kind string) bool {
 }
 
 // List returns the texts of one language whose kinds start with prefix, in the order of its files. It removes the prefix from the returned
-// kinds.
+// kinds. A kind that a later file replaces is in the list twice.
 func List(language, prefix string) (list []Entry) {
 	for _, e := range lines()[language] {
 		if kind, ok := strings.CutPrefix(e.Kind, prefix); ok {
@@ -331,7 +331,7 @@ func (r Reader) formatText(s, format string) string {
 	return s
 }
 
-// formatTime renders a time in the time zone of the reader.
+// formatTime renders a time in the time zone of the reader. Without a format of a time, such as for "", it returns "".
 func (r Reader) formatTime(at time.Time, format string) string {
 	zone := r.Zone
 	if zone == nil {
@@ -344,8 +344,8 @@ func (r Reader) formatTime(at time.Time, format string) string {
 	return at.Format(layouts[format])
 }
 
-// Date returns a message with the parameters of a date: day, month, mon (short), year, weekday, wd (short), hour and clock. kind is a text
-// with any of them.
+// Date returns a message with the parameters of at in its own zone: day, month, mon (short), year, weekday, wd (short), hour and clock.
+// kind is that of a text with any of them.
 func Date(kind string, at time.Time) Message {
 	month, weekday := "month."+strconv.Itoa(int(at.Month())), "weekday."+strconv.Itoa(int(at.Weekday()))
 	return Message{Kind: kind, Params: Params{

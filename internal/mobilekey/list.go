@@ -78,8 +78,8 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	return true, bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// findOutdated returns the ids of those status indexes that match which and must be revoked: the phone's access was revoked, the stay has
-// ended or changed, or a door no longer belongs to the stay.
+// findOutdated returns the ids of those status indexes that match which, are neither revoked nor expired, and must be revoked: the phone's
+// access was revoked, the stay has ended or changed, or a door no longer belongs to the stay.
 func findOutdated(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([]string, error) {
 	ctx := tx.Context()
 	which = append(which, entkeystatus.PropertyID(propertyID), entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now()))
@@ -136,7 +136,8 @@ func isSubset(some, of []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(of, s) })
 }
 
-// publishList signs and stores the next status list if its content has changed, it is due, or forced is set. It reports whether it did.
+// publishList signs and stores the next status list if its content has changed, it is due, or forced is set. It reports whether it did. It
+// does not notify the bridges.
 func (i *issuer) publishList(forced bool) (bool, error) {
 	spec, digest, err := i.nextListContent()
 	if err != nil {

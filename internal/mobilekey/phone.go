@@ -192,8 +192,8 @@ func List(tx *db.Tx, propertyID, reservationID string) ([]*ent.Phone, error) {
 		Order(entphone.ByID()).Limit(maxPhones).All(tx.Context())
 }
 
-// Revoke revokes a phone and its tokens, and does nothing if the phone is revoked already. Bridges refuse the tokens after the next status
-// list.
+// Revoke revokes a phone and its tokens, and publishes the status list by which bridges refuse them. It does nothing if the phone is
+// revoked already.
 func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Phone, error) {
 	p, err := tx.Phone.Query().Where(entphone.ID(phoneID), entphone.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

@@ -110,8 +110,8 @@ func audience(propertyID string, doors []KeyDoor) string {
 	return doors[0].BridgeID
 }
 
-// indexForNextToken returns the status index for a phone's next token: that of its present token, or a new one if the doors or the access
-// of the stay have changed.
+// indexForNextToken returns the status index for a phone's next token: that of its present token, or a new one, which it stores, if the
+// doors or the access of the stay have changed.
 func (i *issuer) indexForNextToken(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent.KeyStatus, error) {
 	ctx := i.tx.Context()
 	held, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(p.PropertyID), entkeystatus.PhoneID(p.ID), entkeystatus.GrantID(g.ID),
@@ -136,7 +136,8 @@ func (i *issuer) indexForNextToken(p *ent.Phone, g *ent.Grant, lockIDs []string)
 	return s, nil
 }
 
-// nextFreeIndex reserves the next index in the property's status list that no token uses. It returns a fault if all are in use.
+// nextFreeIndex returns the next index in the property's status list that no token uses. It stays free until the caller stores a KeyStatus
+// row with it. It returns a fault if all are in use.
 func (i *issuer) nextFreeIndex() (int64, error) {
 	next := i.row.NextNumber
 	for range smartkey.MaxStatusIndexes {

@@ -113,8 +113,8 @@ func RecordCommandResult(tx *db.Tx, propertyID, actID, reason string) error {
 	return recordUse(tx, propertyID, phoneID, a.LockID, a.CreatedAt, a.Operation == lock.SmartKeyUnlock && a.State == lock.CommandDone)
 }
 
-// recordUse records that the phone's present token was verified at a lock at a time, and whether it opened the door.
-// It ignores a use from before the phone had this token.
+// recordUse records that the phone's present token was verified at a lock at a time, and whether it opened the door. It ignores a use from
+// before the phone had this token, and at a lock that the token does not cover.
 func recordUse(tx *db.Tx, propertyID, phoneID, lockID string, at time.Time, opened bool) error {
 	ctx := tx.Context()
 	held, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.PhoneID(phoneID),

@@ -88,7 +88,8 @@ func Parse(literal, code string) (Amount, error) {
 	return Amount{Minor: minor, Currency: code}, nil
 }
 
-// splitNumber splits a literal so that its value is digits × 10^exponent.
+// splitNumber splits the literal of a JSON number so that its value without the sign is digits × 10^exponent. digits may begin with zeros.
+// It refuses other texts, more than 64 bytes and exponents beyond ±1000 with [ErrAmount].
 func splitNumber(literal string) (negative bool, digits string, exponent int, err error) {
 	if len(literal) > 64 {
 		return false, "", 0, ErrAmount
@@ -108,6 +109,7 @@ func splitNumber(literal string) (negative bool, digits string, exponent int, er
 	return negative, whole + fraction, exponent - len(fraction), nil
 }
 
+// allDigits reports whether s consists of ASCII digits. It is false for "".
 func allDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }

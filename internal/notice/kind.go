@@ -10,53 +10,53 @@ const (
 	BatteryLow         Kind = "batteryLow"
 	BridgeDoubled      Kind = "bridgeDoubled" // two machines use the identity of one bridge
 	BridgeUnreachable  Kind = "bridgeUnreachable"
-	BrokerUnreachable  Kind = "brokerUnreachable"
-	GatewayOffline     Kind = "gatewayOffline"
+	BrokerUnreachable  Kind = "brokerUnreachable" // a bridge has no connection to its MQTT broker, so it reaches no lock
+	GatewayOffline     Kind = "gatewayOffline"    // Zigbee2MQTT does not run at a bridge's broker, so the bridge reaches no lock
 	LockUnreachable    Kind = "lockUnreachable"
 	LockTampered       Kind = "lockTampered"
 	LockJammed         Kind = "lockJammed"
-	Guessing           Kind = "guessing" // wrong PINs were typed
-	PINPatternsRefused Kind = "pinPatternsRefused"
+	Guessing           Kind = "guessing"           // wrong PINs were typed
+	PINPatternsRefused Kind = "pinPatternsRefused" // some patterns that a lock forbids in PINs cannot be used
 )
 
 // Staff, one-time and backup codes.
 const (
-	CodeRedrawn    Kind = "codeRedrawn" // a PIN was replaced after staff had read it
-	CodeNotPlaced  Kind = "codeNotPlaced"
+	CodeRedrawn    Kind = "codeRedrawn"   // a PIN was replaced after staff had read it
+	CodeNotPlaced  Kind = "codeNotPlaced" // a code is missing on a lock, for example without a free slot
 	BackupCodeUsed Kind = "backupCodeUsed"
 )
 
 // The access of a stay.
 const (
-	CodeLate                 Kind = "codeLate" // a lock has not confirmed a code for a long time
-	ShortPIN                 Kind = "shortPin"
-	WindowInFuture           Kind = "windowInFuture"
-	SpacesDisagree           Kind = "spacesDisagree"
-	SpaceShared              Kind = "spaceShared"
-	FormerCode               Kind = "formerCode"
-	SlotsFull                Kind = "slotsFull"
-	PINNotPossible           Kind = "pinNotPossible"
-	LockRefused              Kind = "lockRefused"
-	DuplicateOnLock          Kind = "duplicateOnLock"
+	CodeLate                 Kind = "codeLate"        // a lock has not confirmed a code for a long time
+	ShortPIN                 Kind = "shortPin"        // a lock takes only PINs of fewer than six digits
+	WindowInFuture           Kind = "windowInFuture"  // the PMS checked the guest in before the booked day
+	SpacesDisagree           Kind = "spacesDisagree"  // the PMS names another room than that of the bed
+	SpaceShared              Kind = "spaceShared"     // two stays are checked in to one private space
+	FormerCode               Kind = "formerCode"      // a former code of the stay may still open a door
+	SlotsFull                Kind = "slotsFull"       // a lock has no free slot for the code
+	PINNotPossible           Kind = "pinNotPossible"  // a lock takes no PIN that the property's rules allow
+	LockRefused              Kind = "lockRefused"     // a lock refused the code
+	DuplicateOnLock          Kind = "duplicateOnLock" // a lock refused every PIN as one that it holds already
 	SpaceUnknown             Kind = "spaceUnknown"
 	SpaceNotMapped           Kind = "spaceNotMapped"
 	RoomNotAssigned          Kind = "roomNotAssigned"
 	SpaceInactive            Kind = "spaceInactive"
-	BridgeRevoked            Kind = "bridgeRevoked"
-	NoBridge                 Kind = "noBridge"
-	ArrivalAtRisk            Kind = "arrivalAtRisk"
-	ArrivalNotReady          Kind = "arrivalNotReady"
-	RetentionBlockedByAccess Kind = "retentionBlockedByAccess"
-	RetentionBlockedByLock   Kind = "retentionBlockedByLock"
+	BridgeRevoked            Kind = "bridgeRevoked"            // the bridge of a lock was revoked
+	NoBridge                 Kind = "noBridge"                 // a lock has no bridge
+	ArrivalAtRisk            Kind = "arrivalAtRisk"            // the doors of a coming stay may not open
+	ArrivalNotReady          Kind = "arrivalNotReady"          // a coming stay is not ready for its guest
+	RetentionBlockedByAccess Kind = "retentionBlockedByAccess" // the stay's data is due to be removed, but its access has not ended
+	RetentionBlockedByLock   Kind = "retentionBlockedByLock"   // the stay's data is due to be removed, but a lock may still hold its code
 )
 
 // The endpoints and webhooks of a PMS, and the mapping of its spaces.
 const (
 	EndpointFailing       Kind = "endpointFailing"
 	WebhookFailing        Kind = "webhookFailing"
-	WebhookGivenUp        Kind = "webhookGivenUp"
-	WebhookDisabled       Kind = "webhookDisabled"
-	WebhookGone           Kind = "webhookGone"
+	WebhookGivenUp        Kind = "webhookGivenUp"  // an event was not delivered, and is not retried any more
+	WebhookDisabled       Kind = "webhookDisabled" // the service disabled a webhook after all deliveries failed
+	WebhookGone           Kind = "webhookGone"     // a webhook answered 410, and was disabled
 	MappingMissing        Kind = "mappingMissing"
 	MappingInactive       Kind = "mappingInactive"
 	MappingRenamed        Kind = "mappingRenamed"
@@ -70,33 +70,33 @@ const (
 
 // The check-in of guests.
 const (
-	CheckInOwing              Kind = "checkInOwing"
+	CheckInOwing              Kind = "checkInOwing" // the guest owes more than the limit
 	CheckInRoomNotReady       Kind = "checkInRoomNotReady"
 	CheckInPartnerError       Kind = "checkInPartnerError"
 	CheckInPartnerUnavailable Kind = "checkInPartnerUnavailable"
 	CheckInIdentityCheck      Kind = "checkInIdentityCheck"
 	CheckInSignature          Kind = "checkInSignature"
-	CheckInStageRefused       Kind = "checkInStageRefused"
+	CheckInStageRefused       Kind = "checkInStageRefused" // staff refused the check-in
 	CheckInMinorAlone         Kind = "checkInMinorAlone"
 	CheckInRefused            Kind = "checkInRefused"
-	CheckInAtDesk             Kind = "checkInAtDesk"
-	CheckInNoAnswer           Kind = "checkInNoAnswer"
+	CheckInAtDesk             Kind = "checkInAtDesk"   // the guest has finished, but the PMS has no checkIn endpoint
+	CheckInNoAnswer           Kind = "checkInNoAnswer" // the PMS did not answer the checkIn call
 	CheckInLate               Kind = "checkInLate"     // the guest checked in, but the PMS has not reported the stay as started
 	CheckInRepeated           Kind = "checkInRepeated" // the same checked-in stay was searched for many times
 	CheckInHelp               Kind = "checkInHelp"
 	KioskHelp                 Kind = "kioskHelp"
 	KioskOffline              Kind = "kioskOffline"
-	SearchesFailed            Kind = "searchesFailed"
+	SearchesFailed            Kind = "searchesFailed" // many searches for a booking failed at one place
 )
 
 // Messages and mails.
 const (
 	MessageUnread   Kind = "messageUnread"
-	ErasureLate     Kind = "erasureLate"
+	ErasureLate     Kind = "erasureLate" // a guest's data is not erased by the date when it must be
 	MailFailed      Kind = "mailFailed"
 	MailFailedOther Kind = "mailFailedOther" // a mail that is not about a booking
 	MailsNotSent    Kind = "mailsNotSent"    // no mail server is set
-	NoGuestAddress  Kind = "noGuestAddress"
+	NoGuestAddress  Kind = "noGuestAddress"  // no invitation was sent: the booking has no address of the guest
 )
 
 // Kinds has, for every kind, the names of the parameters of its text, in alphabetical order.

@@ -238,7 +238,8 @@ func (p *Provider) load(ctx context.Context) (metadata, error) {
 	return m, m.err
 }
 
-// discover reads the provider's metadata from the provider.
+// discover reads the provider's metadata from the provider, and checks its addresses with [checkURL]. Its errors are not yet
+// [ErrUnavailable].
 func (p *Provider) discover(ctx context.Context) (metadata, error) {
 	ctx, cancel := context.WithTimeout(oidc.ClientContext(ctx, p.client), p.limit)
 	defer cancel()

@@ -80,8 +80,7 @@ func (d DeliveryLease) Begin(tx *db.Tx) (w *WebhookRow, busy bool, err error) {
 	return w, false, nil
 }
 
-// renew extends the right to deliver. It returns event.ErrMoved if the job has lost the right, or if the webhook was
-// disabled.
+// renew extends the right to deliver. It returns event.ErrMoved if the job has lost the right, or if the webhook was disabled or deleted.
 func (d DeliveryLease) renew(tx *db.Tx) error {
 	n, err := tx.Webhook.Update().
 		Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID), webhook.DrainedBy(d.Job), webhook.DisabledAtIsNil()).
@@ -114,8 +113,8 @@ type Delivery struct {
 }
 
 // Record stores the outcome of a delivery, and renews the right to deliver. If nothing was sent, it only renews. disabled means that the
-// failure disabled the webhook, which then has no cursors any more. The error is event.ErrMoved if the job has lost the right; nothing is
-// then stored.
+// failure disabled the webhook, which then has no cursors any more. The error is event.ErrMoved if the job has lost the right, or if the
+// webhook was disabled or deleted meanwhile; nothing is then stored.
 func (d DeliveryLease) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
 	if err := d.renew(tx); err != nil || !o.Sent {
 		return false, err

@@ -76,13 +76,13 @@ func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []s
 // IntegrationRow is an integration as stored.
 type IntegrationRow = ent.Integration
 
-// Integrations returns the integrations of a property by name, including the built-in one of its own scripts.
+// Integrations returns the integrations of a property by name, including disabled ones and the built-in one of its own scripts.
 func Integrations(tx *db.Tx, propertyID string) ([]*ent.Integration, error) {
 	return tx.Integration.Query().Where(integration.PropertyID(propertyID)).
 		Order(integration.ByName(), integration.ByID()).Limit(maxApps).All(tx.Context())
 }
 
-// Integration returns one integration of a property, or a not-found fault.
+// Integration returns one integration of a property, also a disabled one, or a not-found fault.
 func Integration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
 	rows, err := tx.Integration.Read(tx.Context(), "property_id = $1 AND id = $2", propertyID, integrationID)
 	if err != nil {

@@ -177,7 +177,7 @@ func updateWebhook(tx *db.Tx, was *WebhookRow, c WebhookChange) (*WebhookRow, er
 	return row, nil
 }
 
-// Webhooks returns the webhooks of an integration in the order of their registration.
+// Webhooks returns the webhooks of an integration, also disabled ones, in the order of their registration.
 func Webhooks(tx *db.Tx, propertyID, integrationID string) ([]*WebhookRow, error) {
 	return listWebhooks(tx, webhook.PropertyID(propertyID), webhook.IntegrationID(integrationID))
 }

@@ -110,8 +110,8 @@ func (c *Client) execute(ctx context.Context, t Target, what call) (*answer, err
 	return c.executeWithRetries(ctx, limited, state, req)
 }
 
-// executeWithRetries makes the attempts of a prepared call. ctx is the caller's context, limited the same with the
-// total time limit. The error is a *CallError.
+// executeWithRetries makes the attempts of a prepared call. After a failure it stops early if the breaker is not closed, or if no time is
+// left for another attempt. ctx is the caller's context, limited the same with the total time limit. The error is a *CallError.
 func (c *Client) executeWithRetries(ctx, limited context.Context, state *integrationState, req *request) (*answer, error) {
 	var last *CallError
 	a, err := failsafe.With[*answer](c.retries).WithContext(limited).Get(func() (*answer, error) {
@@ -249,8 +249,9 @@ func (c *Client) release(state *integrationState) {
 	c.states.release(state)
 }
 
-// attempt sends the request once and records the result in the breaker, which it does not ask for permission. A success closes an open
-// breaker. ctx is the caller's context, limited the same with the total time limit.
+// attempt sends the request once and records the result in the breaker, which it does not ask for permission. A failure for which
+// countsForBreaker is false is recorded as a success, except a cancellation and a refused address: these change no breaker but a half-open
+// one, which opens. A success closes an open breaker. ctx is the caller's context, limited the same with the total time limit.
 func (c *Client) attempt(ctx, limited context.Context, state *integrationState, req *request) (*answer, *CallError) {
 	start := time.Now()
 	a, failure := c.sendOnce(ctx, limited, state, req)

@@ -136,8 +136,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Spaces calls getSpaces and returns the partner's rooms and beds. Ids may be duplicates and beds may have no room:
-// package space handles this.
+// Spaces calls getSpaces and returns the partner's rooms and beds. An open breaker blocks the call unless t.Urgent is set. Ids may be
+// duplicates and beds may have no room: package space handles this.
 func (c *Client) Spaces(ctx context.Context, t Target) ([]*pmsv1.Space, error) {
 	a, err := c.execute(ctx, t, call{action: GetSpaces, retryable: true, urgent: t.Urgent})
 	if err != nil {
@@ -177,8 +177,9 @@ func (c *Client) CheckInStatus(ctx context.Context, t Target, reservationID stri
 	return status, c.contractError(t, a, violations)
 }
 
-// CheckIn asks the partner to check a guest in, even if the breaker is open. Any 2xx answer without an error in its body is a success. The
-// key is 1 to 128 letters, digits, "-" or "_". Every retry, in this call or later, must use the same key.
+// CheckIn asks the partner to check a guest in, even if the breaker is open. Any 2xx answer without an error in its body is a success.
+// After an error without an answer, the partner may have checked the guest in. The key is 1 to 128 letters, digits, "-" or "_". Every
+// retry, in this call or later, must use the same key.
 func (c *Client) CheckIn(ctx context.Context, t Target, idempotencyKey string, body checkin.Disclosure) error {
 	_, err := c.execute(ctx, t, call{
 		action: CheckIn, key: idempotencyKey, disclosure: &body,

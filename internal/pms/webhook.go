@@ -32,7 +32,7 @@ type Delivered struct {
 	Problem message.Message // Problem is Failure as a text in every language
 	Gone    bool            // Gone means that the webhook answered 410: it wants no more messages
 	// NotSent means that nothing was sent, because the circuit breaker is open or too many calls run. RetryAfter is then the wait until the
-	// next attempt.
+	// next attempt. Other failures leave it false, also those before the sending, such as a refused address.
 	NotSent    bool
 	RetryAfter time.Duration // RetryAfter is the wait that the webhook asks for
 }

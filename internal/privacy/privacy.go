@@ -42,7 +42,8 @@ const (
 	Staff  Subject = "staff"
 )
 
-// End is an event that deletes the rows of a table, or clears their personal data.
+// End is an event that deletes the rows of a table, or clears their personal data. The values are texts of docs/privacy.md, where a flag
+// means the end of its retention time.
 type End string
 
 const (

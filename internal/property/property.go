@@ -153,8 +153,8 @@ func (s Settings) ChangesStayTimes() bool {
 	return s.TimeZone != nil || s.CheckInTime != nil || s.CheckOutTime != nil
 }
 
-// Update changes settings of a property. In the same transaction, the caller must plan the access of the property's
-// reservations again, and recompute their dates if [Settings.ChangesStayTimes] returns true.
+// Update changes settings of a property. In the same transaction, the caller must plan the access of the property's reservations again, and
+// recompute their dates if [Settings.ChangesStayTimes] returns true. An error can follow the change, so the caller must then roll back.
 func Update(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Fit(); err != nil {
 		return nil, err

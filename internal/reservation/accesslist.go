@@ -17,9 +17,9 @@ import (
 // eventBatch bounds the events that one statement reads.
 const eventBatch = 1000
 
-// ListByAccess returns a page of the reservations whose access changed since q.Since, oldest change first, and the token of the next page,
-// or "" at the end. A reservation that changes again while a client reads the pages is listed again. Changes whose events were deleted are
-// missing. A page may have fewer than q.Size entries.
+// ListByAccess returns a page of the reservations with events about their access since q.Since, oldest event first, and the token of the
+// next page, or "" at the end. An opening of a door also counts. A reservation that has another event while a client reads the pages is
+// listed again. Changes whose events were deleted are missing. A page may have fewer than q.Size entries.
 func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	after, err := q.afterEvent(tx, s.PropertyID)
 	if err != nil {
@@ -108,8 +108,8 @@ func parseEventToken(token string) (int64, error) {
 	return 0, badPageToken()
 }
 
-// AccessChangedAt returns when the access of a reservation last changed: new evidence for a code, a new PIN, an end.
-// It returns zero if the reservation never had access, or if its events were deleted.
+// AccessChangedAt returns the time of the last event about the access of a reservation: new evidence for a code, an opening of a door, a
+// new PIN, an end. It returns zero if the reservation never had access, or if its events were deleted.
 func AccessChangedAt(tx *db.Tx, propertyID, reservationID string) (last time.Time, err error) {
 	for _, query := range []string{lastOfGrants, lastOfSubject} {
 		var at time.Time

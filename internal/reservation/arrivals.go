@@ -23,9 +23,9 @@ const (
 // Arriving are the states of a reservation whose guest is still to arrive, or arrived early.
 var Arriving = []string{string(access.Confirmed), string(access.Started)}
 
-// EnqueueDueArrivals enqueues the readiness checks of up to limit arrivals that begin after the time after and within Horizon from now, and
-// are not enqueued yet. It returns their number and the new horizon, which is now plus Horizon. The caller repeats the call until n is 0,
-// and passes the horizon as after the next time. A zero after includes late guests, up to Grace.
+// EnqueueDueArrivals enqueues the readiness checks of up to limit arrivals of all properties that begin after the time after and within
+// Horizon from now, and are not enqueued yet. It returns their number and the new horizon, which is now plus Horizon. The caller repeats
+// the call until n is 0, and passes the horizon as after the next time. A zero after includes late guests, up to Grace.
 func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until time.Time, err error) {
 	now := tx.Now()
 	if late := now.Add(-Grace); after.Before(late) {
@@ -43,8 +43,8 @@ func EnqueueDueArrivals(tx *db.Tx, after time.Time, limit int) (n int, until tim
 	return int(rows), until, nil
 }
 
-// rescheduleArrivalCheck makes the readiness check of a near arrival due, because the reservation changed. before is
-// the reservation's row before the change, or nil for a new reservation.
+// rescheduleArrivalCheck makes the readiness check of an arrival due, because the reservation changed: if the arrival is near, or was
+// before the change and is enqueued. before is the reservation's row before the change, or nil for a new reservation.
 func rescheduleArrivalCheck(tx *db.Tx, row, before *ent.Reservation) error {
 	now := tx.Now()
 	near := func(from time.Time) bool {

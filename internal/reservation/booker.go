@@ -53,7 +53,8 @@ func (svc Service) sealBooker(ctx context.Context, propertyID, reservationID str
 	return sealed, nil
 }
 
-// CopyBooker re-encrypts the booker of one reservation for another of the same property.
+// CopyBooker re-encrypts sealed, the encrypted booker of the reservation fromID, for the reservation toID of the same property. It stores
+// nothing.
 func CopyBooker(ctx context.Context, keys *keyring.Ring, propertyID, fromID, toID string, sealed []byte) ([]byte, error) {
 	raw, err := keys.Open(ctx, propertyID, bookerPurpose(fromID), sealed)
 	if err != nil {

@@ -59,7 +59,7 @@ func ListAffected(tx *db.Tx, propertyID string, t space.AffectedStays) (Affected
 // Len returns the number of reservations.
 func (a AffectedList) Len() int { return len(a.ids) }
 
-// AffectedPlaces are the spaces of the reservations of an [AffectedList] at one time.
+// AffectedPlaces are the spaces of the reservations of an [AffectedList] at one time, one for each of its requests.
 type AffectedPlaces []space.Resolution
 
 // Places returns where the reservations are now. A preview calls it during a change and after it has rolled the change back, and compares

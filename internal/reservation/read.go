@@ -115,8 +115,8 @@ func PlaceOf(tx *db.Tx, row *ent.Reservation) (space.Place, error) {
 	return place, err
 }
 
-// PlacesOf is [PlaceOf] for reservations of one property. The number of its queries does not depend on the number of
-// reservations.
+// PlacesOf is [PlaceOf] for reservations of one property. The results are in the order of rows. The number of its queries does not depend
+// on the number of reservations.
 func PlacesOf(tx *db.Tx, rows []*ent.Reservation) ([]space.Place, error) {
 	requests := make([]space.Request, len(rows))
 	for i, row := range rows {

@@ -63,9 +63,9 @@ type DueStay struct {
 	FromAt         time.Time
 }
 
-// DueStays lists up to limit reservations whose retention period is over: those of the period's property, or of all
-// properties if it names none. They are ordered by start. after is the last result of the previous page, or nil for
-// the first page.
+// DueStays lists up to limit reservations whose retention period is over: those of the period's property, or of all properties if it names
+// none. They are ordered by start. after is the last result of the previous page, or nil for the first page. The caller omits a period with
+// a Keep of 0, which means forever.
 func (svc Service) DueStays(view *db.Tx, period Retention, after *DueStay, limit int) ([]DueStay, error) {
 	over := view.Now().Add(-period.Keep)
 	q := view.Reservation.Query().Where(entreservation.FromAtLTE(over), entreservation.ToAtLTE(over))

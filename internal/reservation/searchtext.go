@@ -153,7 +153,7 @@ func maybeInSpaces(view *db.Tx, propertyID string, spaces ...string) (predicate.
 	return entreservation.Or(either...), nil
 }
 
-// hasName matches the reservations whose booker has a name with this hash.
+// hasName matches the reservations whose booker has a name with an indexed beginning of this hash: see nameToken. Other names may share it.
 func hasName(propertyID string, token []byte) predicate.Reservation {
 	return func(s *sql.Selector) {
 		names := sql.Table(entname.Table)

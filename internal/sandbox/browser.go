@@ -96,7 +96,7 @@ func pathShape(u *url.URL) string {
 // pageForm is a form of a page.
 type pageForm struct {
 	action string
-	values url.Values        // values has the fields as the page fills them in
+	values url.Values        // values has the fields as the page fills them in: see forms
 	names  map[string]string // names has the name of each field by its id
 	does   []string          // does has the values of the buttons named "do", each an action
 }
@@ -119,7 +119,8 @@ func attribute(tag, name string) string {
 	return html.UnescapeString(value)
 }
 
-// forms returns the forms of the page's main part, without the choices of language and colors. Boxes and radio buttons are not chosen.
+// forms returns the forms of the page's main part, without the choices of language and colors. Boxes and radio buttons are not chosen, and
+// lists and text areas are empty.
 func (b *browser) forms() (out []pageForm) {
 	_, main, _ := strings.Cut(b.page, "<main")
 	for _, m := range formPattern.FindAllStringSubmatch(main, -1) {
@@ -193,7 +194,8 @@ func (b *browser) submit(ctx context.Context, answers map[string]string) error {
 	return fmt.Errorf("the page %s (%s) has no form with the expected fields", pathShape(b.at), b.heading())
 }
 
-// field returns the id of the page's first field whose id has a prefix, or "".
+// field returns the id of a field whose id has a prefix, of the page's first form that has one, or "". Of several such fields it returns
+// any.
 func (b *browser) field(prefix string) string {
 	for _, f := range b.forms() {
 		for id := range f.names {

@@ -132,7 +132,7 @@ func (s *demo) awaitPlan(ctx context.Context, id, status, evidence string) (a An
 	return a, err
 }
 
-// awaitEmptyLock waits until a lock has no code.
+// awaitEmptyLock waits until the lock of a door has no code. door is a name in World.Spaces.
 func (s *demo) awaitEmptyLock(ctx context.Context, door string) error {
 	return s.Await(ctx, door+" has no code", func(context.Context) (bool, error) { return len(s.Site.Slots(s.doors[s.Spaces[door]])) == 0, nil })
 }

@@ -114,7 +114,8 @@ func (p *PMS) CheckInCount(id string) int {
 	return p.desk.checkIns[id]
 }
 
-// conductOf returns how the PMS answers for a reservation, and its fields. known is false if the PMS has no such reservation.
+// conductOf returns how the PMS answers for a reservation, apart from [PMS.SetCheckInConduct], and its fields. known is false if the PMS
+// has no such reservation.
 func (p *PMS) conductOf(id string) (c Conduct, fields map[string]any, known bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

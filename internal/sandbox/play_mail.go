@@ -94,7 +94,7 @@ func (w *World) MailboxURL() string {
 	return w.PlayURL() + "mail"
 }
 
-// listMails handles GET /mail: the latest mails of the mailbox as JSON, newest first, for programs that play a guest.
+// listMails handles GET /mail: the mails that the page shows as JSON, newest first, for programs that play a guest.
 func (p *play) listMails(rw http.ResponseWriter, r *http.Request) {
 	rows, err := p.mails(r.Context())
 	if err != nil {

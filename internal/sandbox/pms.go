@@ -74,7 +74,7 @@ func NewPMS(token string, spaces []Space) *PMS {
 	return p
 }
 
-// Close interrupts the updates that are being sent and the calls that are not answered, and waits for their end.
+// Close interrupts the updates that are being sent and the calls that are not answered, and waits for the end of the updates.
 func (p *PMS) Close() {
 	p.mu.Lock()
 	p.cancel()

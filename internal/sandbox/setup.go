@@ -87,7 +87,7 @@ func (w *World) setUp(ctx context.Context, c Config) error {
 	return w.openPlay()
 }
 
-// createProperty creates the property and a staff token of its owner.
+// createProperty creates the property and a staff token of its owner, which ends after 24 hours.
 func (w *World) createProperty(ctx context.Context, _ Config) error {
 	name, zone := demoProperty, demoZone
 	p, err := adminv1.NewPropertyServiceClient(w.admin).CreateProperty(ctx, &adminv1.CreatePropertyRequest{

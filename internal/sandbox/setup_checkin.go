@@ -52,7 +52,7 @@ func (w *World) setUpCheckIn(ctx context.Context, mandatory []string) error {
 // firstNumber is the booking number of the first reservation that a person can play with.
 const firstNumber = 2001
 
-// createFirstBookings creates reservations to play with: two for tonight, and one that starts in three days.
+// createFirstBookings creates reservations to play with: two that begin today, and one that begins in three days.
 func (w *World) createFirstBookings(ctx context.Context) error {
 	later := time.Now().AddDate(0, 0, 3)
 	for i, b := range []struct {

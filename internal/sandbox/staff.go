@@ -12,8 +12,8 @@ import (
 // DashboardURL returns the address of the staff's pages. A person without a login creates one with [World.StaffLink].
 func (w *World) DashboardURL() string { return "http://" + w.Server.HTTPAddr() + "/app/" }
 
-// StaffLink returns the latest link with which a person creates a login as owner of the demo's property, also if it was used, or "" without
-// Play. A link works once, within 24 hours.
+// StaffLink returns the latest link of [World.NewStaffLink], with which a person creates a login as owner of the demo's property, also if
+// it was used, or "" before the first, which Play makes. A link works once, within 24 hours.
 func (w *World) StaffLink() string {
 	w.mu.Lock()
 	defer w.mu.Unlock()

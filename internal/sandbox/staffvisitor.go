@@ -80,8 +80,8 @@ func (c *StaffVisitor) Another() *StaffVisitor {
 	return &StaffVisitor{b: &browser{client: &http.Client{Jar: c.b.client.Jar, Timeout: c.b.client.Timeout}}, site: c.site}
 }
 
-// Follow calls changed each time the server announces a change of reservations to an open page. It returns nil when ctx ends or the server
-// closes the stream.
+// Follow calls changed each time the server announces a change of reservations to an open page. Once the stream is open, it returns nil
+// when ctx ends or the server closes the stream.
 func (c *StaffVisitor) Follow(ctx context.Context, changed func()) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, c.site+"/app/live?topics=reservations", nil)
 	if err != nil {

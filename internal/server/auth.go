@@ -21,7 +21,8 @@ import (
 )
 
 // authenticators returns the function that authenticates a call, for each API area by its proto package. Each refuses the credentials of
-// other areas. A call on the operators' socket needs no credential. The area of bridges accepts none.
+// other areas. On the operators' socket, a call to the operators' area needs no credential, nor does one to the staff's area that names a
+// property. The area of bridges accepts none.
 func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 	return map[string]chain.Authenticator{
 		string(partnerv1.File_latchkey_partner_v1_reservation_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {

@@ -44,8 +44,8 @@ type certificateFile struct {
 	current   *tls.Certificate
 }
 
-// get implements tls.Config.GetCertificate. It loads the file again if its modification time has changed. If that fails, it returns the
-// certificate that it loaded before, and an error only if there is none.
+// get implements tls.Config.GetCertificate. It loads certificate and key again if the modification time of the certificate's file has
+// changed. If that fails, it returns the certificate that it loaded before, and an error only if there is none.
 func (f *certificateFile) get(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -53,8 +53,8 @@ type Grant struct {
 	Doors       []Door // Doors are in any order
 	Operations  []Operation
 	Start, End  time.Time
-	Generation  uint64
-	StatusIndex uint32
+	Generation  uint64 // Generation is that of the issuer now; a door with a higher Floor refuses the token
+	StatusIndex uint32 // StatusIndex is the token's index in the status list, by which it can be revoked
 	Phone       PublicKey
 }
 

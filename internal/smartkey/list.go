@@ -58,8 +58,8 @@ type ListSpec struct {
 	Floors   []Floor   // Floors are in any order
 }
 
-// SignList signs a status list with the current key of the property's key set. It fails if the size is not 1 to MaxStatusIndexes, or if a
-// revoked index is not below it.
+// SignList signs a status list. signer must be the current key of the property's key set; SignList does not check which key it is. It fails
+// if the size is not 1 to MaxStatusIndexes, or if a revoked index is not below it.
 func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
 	if spec.Size < 1 || spec.Size > MaxStatusIndexes {
 		return nil, fmt.Errorf("smartkey: a status list has 1 to %d indexes", MaxStatusIndexes)

@@ -69,7 +69,7 @@ type Verdict struct {
 	Nonces Nonces
 }
 
-// Accepted reports whether the door may be opened.
+// Accepted reports whether the request is granted: the door may be opened, unless the operation was Check.
 func (v Verdict) Accepted() bool { return v.Reason == OK }
 
 // Verify decides for a bridge on one use of a SmartKey. It checks in a fixed order and stops at the first failure, so

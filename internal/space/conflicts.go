@@ -197,8 +197,8 @@ func ForgetConflicts(tx *db.Tx, before time.Time, most int) (int, error) {
 	return n, nil
 }
 
-// affectedReservations returns the ids of up to maxNamed reservations that name the space of a conflict. It returns none if the conflict is
-// not about a space, or if m.Affected is nil.
+// affectedReservations returns the sorted ids of up to maxNamed reservations that m.Affected selects for the space of a conflict. It
+// returns none if the conflict is not about a space, or if m.Affected is nil.
 func (m Mappings) affectedReservations(tx *db.Tx, propertyID, integrationID string, f Finding) ([]string, error) {
 	if m.Affected == nil || f.ExternalID == "" {
 		return []string{}, nil
@@ -222,7 +222,8 @@ func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
 	return event.Append(tx, event.Event{PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: kind, Body: body})
 }
 
-// openKey returns a key for a conflict that is unique among the open conflicts of the installation. Staff get one notice for each key.
+// openKey returns a key for a conflict that is unique among the open conflicts of the installation. The notice about a single conflict has
+// it as OnceKey.
 func openKey(integrationID string, f Finding) string {
 	return integrationID + "/" + string(f.Kind) + "/" + f.ExternalID
 }

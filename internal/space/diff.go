@@ -72,7 +72,7 @@ const unreadableAfter = 3
 
 // DiffResult is what a reading (a getSpaces call to the PMS) changes. It never removes a mapping; only people do.
 type DiffResult struct {
-	Failed    string            // Failed is why the reading was rejected, which leaves the stored listing unchanged
+	Failed    string            // Failed is why the reading was rejected, which leaves the stored listing unchanged; empty: accepted
 	Problem   message.Message   // Problem is Failed for staff, in every language
 	Failures  int               // Failures counts the failed readings in a row, including this one
 	Upsert    []Listed          // Upsert are new, reappeared or changed spaces

@@ -11,14 +11,14 @@ import (
 // Entry is one space of a PMS and its mapping.
 type Entry struct {
 	Listed
-	ParentName string     // ParentName is the name of a bed's room; empty if the PMS does not list it
+	ParentName string     // ParentName is the name of a bed's room; empty if the PMS never listed it
 	SpaceID    string     // SpaceID is empty if the space is not mapped
 	SpaceName  string     // SpaceName is the name of that space
 	SeenAt     time.Time  // SeenAt is when the PMS last listed the space
 	GoneAt     *time.Time // GoneAt is when the PMS first did not list the space any more
 }
 
-// EntryFilter selects spaces of a PMS.
+// EntryFilter selects spaces of a PMS: those that it lists, and mapped ones that it no longer lists.
 type EntryFilter struct {
 	UnmappedOnly bool
 	SpaceID      string // SpaceID selects the spaces of the PMS that are mapped to this Latchkey space; empty: all

@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// Affected returns the ids of the reservations that name one of a PMS's spaces. The server injects it, because
-// package space does not depend on package reservation.
+// Affected returns the ids of reservations that have not ended and name one of a PMS's spaces, the earliest arrivals if there are very
+// many. The server injects it, because package space does not depend on package reservation.
 type Affected func(tx *db.Tx, propertyID, integrationID string, externalIDs []string) ([]string, error)
 
 // Mappings maps the spaces of a PMS to Latchkey spaces and maintains the conflicts between the two.

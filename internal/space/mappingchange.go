@@ -41,7 +41,7 @@ type ChangeRow = ent.MappingChange
 type ChangeOf struct {
 	PropertyID, IntegrationID string
 	Kind                      ChangeKind
-	Author                    string
+	Author                    string // Author names the caller as in the audit log, such as "staff:prs_..."
 	Seen                      string // Seen is the latest change that the caller knows, or NoChange; empty: any
 	Undoes                    string // Undoes is the change that this one undoes, or empty
 }
@@ -110,7 +110,7 @@ func LastChange(tx *db.Tx, propertyID, integrationID string) (string, error) {
 	return id, nil
 }
 
-// loadMapped loads the present mappings of an integration.
+// loadMapped loads the present mappings of an integration, without OwnDormID.
 func loadMapped(tx *db.Tx, propertyID, integrationID string) ([]Mapped, error) {
 	rows, err := tx.Mapping.Query().Where(mapping.PropertyID(propertyID), mapping.IntegrationID(integrationID)).All(tx.Context())
 	if err != nil {
@@ -256,7 +256,8 @@ func staysOfChange(tx *db.Tx, change *ent.MappingChange) (AffectedStays, error) 
 	return addPartnersBeds(tx, change.PropertyID, touched)
 }
 
-// restore stores the mappings that [planUndo] returned for a change. touched are the reservations that the change affects.
+// restore stores the mappings that [planUndo] returned for a change, and evaluates the conflicts again. touched are the reservations that
+// the change affects.
 func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[string]*MappedSpace, touched AffectedStays) error {
 	externals := sortedKeys(restore)
 	for part := range slices.Chunk(externals, chunkSize) {

@@ -91,7 +91,8 @@ type listingState struct {
 	failures                  int
 }
 
-// loadListing loads the stored list of spaces of a PMS, its mappings and its open conflicts.
+// loadListing loads the stored list of spaces of a PMS, also those that it no longer lists, its mappings and its open conflicts. It leaves
+// failures 0.
 func loadListing(tx *db.Tx, propertyID, integrationID string) (*listingState, error) {
 	s := &listingState{propertyID: propertyID, integrationID: integrationID}
 	var err error
@@ -144,7 +145,7 @@ func (s *listingState) toKnown() Stored {
 	return k
 }
 
-// mappedOf converts a stored mapping for [Diff].
+// mappedOf converts a stored mapping for [Diff], except OwnDormID, which depends on the Latchkey space.
 func mappedOf(row *ent.Mapping) Mapped {
 	return Mapped{ExternalID: row.ExternalID, SpaceID: row.SpaceID, Name: row.Name, Type: row.Type, ParentExternalID: row.ParentExternalID}
 }

@@ -11,12 +11,12 @@ import (
 
 // Reasons why a reservation has no space, or why its space may be wrong or inactive.
 const (
-	RoomNotAssigned = "roomNotAssigned"
-	SpaceUnknown    = "spaceUnknown"
-	SpaceNotMapped  = "spaceNotMapped"
-	SpacesDisagree  = "spacesDisagree"
-	BedNotAssigned  = "bedNotAssigned"
-	SpaceInactive   = "spaceInactive"
+	RoomNotAssigned = "roomNotAssigned" // the reservation names no space
+	SpaceUnknown    = "spaceUnknown"    // the PMS never listed the space, or no Latchkey space has the id
+	SpaceNotMapped  = "spaceNotMapped"  // the PMS lists the space, or did, but it is not mapped
+	SpacesDisagree  = "spacesDisagree"  // the reservation names another room than that of its bed
+	BedNotAssigned  = "bedNotAssigned"  // the space is a dorm that is not rented as a whole, so the bed is unknown
+	SpaceInactive   = "spaceInactive"   // the space, or the dorm of the bed, is inactive
 )
 
 // Request identifies the space of a reservation by a Latchkey id or by a PMS's ids.
@@ -71,9 +71,9 @@ func needsListing(r Request, mapped []foundPlace) bool {
 	return !ok || !bedMapped && r.ExternalID != ""
 }
 
-// placeByListing returns the place of a reservation whose bed is not mapped, and the reason if it has none: the place is the room of the
-// bed. If the PMS's list has the bed in another room, there is no space, and Doubt is spacesDisagree. listed is nil if the list does not
-// have the space.
+// placeByListing returns the place of a reservation whose bed, or whose room if it names no bed, is not mapped, and the reason if it has
+// none: the place is the mapped room of the bed. If the PMS's list has the bed in another room, there is no space, and Doubt is
+// spacesDisagree. listed is nil if the list does not have the space.
 func placeByListing(r Request, mapped []foundPlace, listed *ent.PartnerSpace) (Place, string) {
 	reason := SpaceUnknown
 	if listed != nil {

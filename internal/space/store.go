@@ -56,7 +56,7 @@ func listedSpaces(tx *db.Tx, propertyID, integrationID string, ids ...string) (m
 	return listed, nil
 }
 
-// queryPlaces runs the query placesMapped or placesOwn, or one from withMore. args are the ids.
+// queryPlaces runs the query placesMapped or placesOwn, or one from withMore. args are its parameters after the id of the property.
 func queryPlaces(tx *db.Tx, query, propertyID string, args ...any) ([]foundPlace, error) {
 	rows, err := tx.QueryContext(tx.Context(), query, append([]any{propertyID}, args...)...)
 	if err != nil {

@@ -18,8 +18,7 @@ type Invited struct {
 	Known        bool // a person with the address exists
 }
 
-// ViewInvitation returns the invitation whose link contains the secret: the property, the invited address and the role. The link stays
-// unused.
+// ViewInvitation returns the invitation whose link contains the secret, or errLink if there is none. The link stays unused.
 func (s *Service) ViewInvitation(ctx context.Context, secret string) (Invited, error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, secret)
@@ -38,8 +37,8 @@ func (s *Service) ViewInvitation(ctx context.Context, secret string) (Invited, e
 	return Invited{Invitation: invitation, PropertyName: at.Name, Known: known != nil}, err
 }
 
-// findInvitation returns the valid invitation whose link contains the secret. It refuses the link of an [OwnerLink], which is not an
-// invitation.
+// findInvitation returns the valid invitation whose link contains the secret, or errLink if there is none. It also returns errLink for the
+// secret of an [OwnerLink], which is not an invitation.
 func (s *Service) findInvitation(tx *db.Tx, secret string) (*ent.PersonInvitation, error) {
 	row, err := findLink(tx, s.Keys, secret)
 	if err == nil && row.EmailMAC == nil {
@@ -57,8 +56,8 @@ type Acceptance struct {
 }
 
 // AcceptInvitation uses up the link, makes the invited person a member of the property, and signs the person in. It stores a new person. A
-// known one must give the password and, with an authenticator app, a code. If a known one has only passkeys, the session is pending until a
-// passkey confirms it.
+// known one must give the password and, with an authenticator app, a code. If a known one has only passkeys, the session is pending: a
+// recovery code finishes it ([Service.FinishSignIn]), and a passkey begins another session ([Service.PasskeySignIn]).
 func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Session, propertyID string, err error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, a.Secret)

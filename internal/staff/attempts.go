@@ -21,14 +21,15 @@ func newCounter(keys *keyring.Ring, l throttle.Limit, what ...string) throttle.C
 	return throttle.Counter{Limit: l, ID: hex.EncodeToString(keys.MAC("signInAttempts", append([]string{l.Name}, what...)...))}
 }
 
-// passwordCounters returns the counters that limit attempts with a mail address from a network. The first two count by address, the others
-// by network only.
+// passwordCounters returns the counters that limit attempts with a mail address from a network. email is in the form of [foldEmail], and
+// network is a prefix such as 192.0.2.7/32. The first two counters count by address, the others by network only.
 func passwordCounters(keys *keyring.Ring, email, network string) []throttle.Counter {
 	return append([]throttle.Counter{newCounter(keys, addressAtNetwork, email, network), newCounter(keys, addressAnywhere, email)}, networkCounters(keys, network)...)
 }
 
-// countPasswordAttempt counts an attempt with a mail address from a network as failed, or refuses it after too many failures. On a network
-// from which the person has signed in before, failures from other networks do not delay the attempt.
+// countPasswordAttempt counts an attempt with a mail address from a network as failed. While a pause after too many failures lasts, it
+// refuses the attempt and counts nothing. On a network from which the person has signed in lately, failures from other networks do not
+// delay the attempt. email and network are as in [passwordCounters].
 func countPasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) error {
 	counters := passwordCounters(keys, email, network)
 	known, err := loadKnownNetwork(tx, keys, email, network)
@@ -41,16 +42,17 @@ func countPasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) 
 	return countAttempt(tx, counters)
 }
 
-// loadKnownNetwork returns a counter with the count 1 if the person with a mail address has signed in from a network lately, else with the
-// count 0.
+// loadKnownNetwork returns a counter with the count 1 if the person with a mail address has signed in from a network within the period of
+// knownNetwork, else with the count 0. email and network are as in [passwordCounters].
 func loadKnownNetwork(tx *db.Tx, keys *keyring.Ring, email, network string) (throttle.Counter, error) {
 	one := []throttle.Counter{newCounter(keys, knownNetwork, email, network)}
 	err := loadCounters(tx, one)
 	return one[0], err
 }
 
-// forgivePasswordAttempt takes back the count of an attempt that succeeded, and stores that the network is known. On a network that was
-// known before, it keeps the count of failures on all networks: a guesser could otherwise wait for the person's next sign-in.
+// forgivePasswordAttempt takes back an attempt that succeeded, and stores that the network is known. It also sets the earlier failures with
+// the address to zero. If the network was known before, those of the address on all networks still count: a guesser could otherwise wait
+// for the person's next sign-in. email and network are as in [passwordCounters].
 func forgivePasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) error {
 	known, err := loadKnownNetwork(tx, keys, email, network)
 	if err != nil {

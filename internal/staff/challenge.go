@@ -14,7 +14,8 @@ import (
 )
 
 // ceremony is an exchange of several steps with a browser or the identity provider, such as a sign-in with a passkey. Its challenge is
-// valid only for this kind, person and session. personID and sessionID are empty if the caller is not signed in.
+// valid only for this kind, person and session. personID and sessionID are empty if the caller is not signed in, except that the personID
+// of an identityInvitation is the secret of the invitation.
 type ceremony struct {
 	kind                string
 	personID, sessionID string
@@ -36,8 +37,8 @@ const (
 	stateBytes = stateNonce + 8 // the nonce, and the second when the challenge ends
 )
 
-// newState returns the state of a new ceremony: random bytes and the end of the ceremony, which is now plus life. Nothing is stored before
-// the ceremony succeeds, so callers without a credential cannot fill a table.
+// newState returns the state of a new ceremony: random bytes and the end of the ceremony, which is now plus life. Nothing is stored when a
+// ceremony begins, so callers without a credential cannot fill a table.
 func newState(now time.Time, life time.Duration) string {
 	raw := make([]byte, stateNonce, stateBytes)
 	_, _ = rand.Read(raw)
@@ -51,7 +52,7 @@ func (c ceremony) challengeOf(keys *keyring.Ring, state string) []byte {
 }
 
 // stateEnd returns when a state from newState ends. ok is false if the text is no state, if the state has ended, and if it ends later than
-// now plus life.
+// now plus life. It does not check who made the state: only the challenge of [ceremony.challengeOf] proves that.
 func stateEnd(state string, now time.Time, life time.Duration) (end time.Time, ok bool) {
 	raw, err := base64.RawURLEncoding.Strict().DecodeString(state)
 	if err != nil || len(raw) != stateBytes {
@@ -61,7 +62,8 @@ func stateEnd(state string, now time.Time, life time.Duration) (end time.Time, o
 	return end, end.After(now) && !end.After(now.Add(life))
 }
 
-// useState stores that a state was used, so that it works once. For a state that was used before it returns errUsed.
+// useState stores that a state was used, so that it works once. For a state that was used before it returns errUsed. end is from
+// [stateEnd]: then the row may be deleted.
 func useState(tx *db.Tx, keys *keyring.Ring, state string, end time.Time, errUsed error) error {
 	err := tx.UsedChallenge.Create().SetID(hex.EncodeToString(keys.MAC("usedChallenge", state))).SetEndsAt(end).Exec(tx.Context())
 	if ent.IsConstraintError(err) {

@@ -96,8 +96,9 @@ func (s *Service) BeginIdentityLink(ctx context.Context, personID, sessionID str
 	return s.beginIdentity(ctx, ceremony{identityLink, personID, sessionID})
 }
 
-// redeem checks what the browser sent after a sign-in at the identity provider, and returns the person's identity there. The state works
-// once. The attempt counts as failed until the caller calls takeBackAttempt, except if the provider is unavailable.
+// redeem checks what the browser sent after a sign-in at the identity provider, and returns the person's identity there. It uses up the
+// state before it asks the provider, so that the state works once, also if the provider is unavailable. The attempt counts as failed until
+// the caller calls takeBackAttempt, except if the provider is unavailable.
 func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (openid.Identity, error) {
 	if s.Provider == nil {
 		return openid.Identity{}, errNoProvider
@@ -128,7 +129,7 @@ func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (ope
 
 // IdentitySignIn signs a person in with an answer of the identity provider. The answer replaces the password only: with a second factor,
 // the session is pending. It refuses a person without access to a property and, if a.Fresh is set, an answer that does not prove a new
-// sign-in there. A refusal of a known person is queued for the audit log.
+// sign-in there. The audit log gets an entry for a session that is not pending and, later, for a refused person who is known.
 func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device string) (made Session, err error) {
 	identity, err := s.redeem(ctx, signInCeremony(a.Fresh), a)
 	if err != nil {
@@ -170,7 +171,8 @@ func provesNow(i openid.Identity, now time.Time) bool {
 	return now.Sub(i.AuthenticatedAt) < actor.StepUpWithin
 }
 
-// identityMAC returns the keyed hash by which a person at the identity provider is stored and found.
+// identityMAC returns the keyed hash by which a person at the identity provider is stored and found. subject is the provider's id of the
+// person.
 func (s *Service) identityMAC(subject string) []byte {
 	return s.Keys.MAC("personIdentity", s.Provider.Issuer(), subject)
 }

@@ -42,7 +42,7 @@ func (s *Service) BeginIdentityInvitation(ctx context.Context, secret string) (I
 
 // AcceptInvitationByIdentity uses up the link, makes the invited person a member of the property, and signs the person in. The provider
 // must have verified the invited address. A new person is linked to the identity, and has no password. A known one must be linked already;
-// one with an authenticator app is refused, and with passkeys the session is pending.
+// one with an authenticator app is refused, and with passkeys the session is pending. After a refusal, the link still works.
 func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcceptance) (made Session, propertyID string, err error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, a.Secret)
@@ -93,10 +93,11 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 	return made, invitation.PropertyID, err
 }
 
-// personOfInvitation returns the person who is linked to an identity, or creates and links one if no person has the invited address. A
-// person who has that address must be linked already: otherwise a stranger could make an account at the provider with an address that they
-// do not own, and would get access to the properties to which its owner is invited. It refuses a linked person who has another address, is
-// disabled or has an authenticator app. isNew means that it created the person. With an error, who is the person who is refused, or nil.
+// personOfInvitation returns the person who is linked to an identity, or creates and links one if no person has the address of the
+// identity, which the caller has compared with the invited address email. A person who has that address must be linked already: otherwise a
+// stranger could make an account at the provider with an address that they do not own, and would get access to the properties to which its
+// owner is invited. It refuses a linked person who has another address, is disabled or has an authenticator app. isNew means that it
+// created the person. With an error, who is the person who is refused, or nil.
 func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email, name string) (who *ent.Person, isNew bool, err error) {
 	who, err = s.findIdentity(tx, identity)
 	switch {

@@ -98,10 +98,10 @@ func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvi
 	return row, nil
 }
 
-// Invite invites a person to a property; the caller sends the mail. It refuses a person who is a member already, a role that the caller
-// does not manage, and more than maxInvitations open ones. isNew means that the invitation or its link is new. If an open invitation has
-// the same role and caller, nothing changes; otherwise it gets a new link, which belongs to the last caller. The link ends when that person
-// loses the right to give the role, or with the caller's token.
+// Invite stores an invitation of a person to a property, and sends no mail. It refuses a person who is a member already, more than
+// maxInvitations open ones, and a role that by does not manage, also if an open invitation has that role. isNew means that the invitation
+// or its link is new. If an open invitation has the same role and caller, nothing changes; otherwise it gets a new link, which belongs to
+// the last caller. The link ends when that person loses the right to give the role, or with the caller's token.
 func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (made Invitation, isNew bool, err error) {
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return Invitation{}, false, err
@@ -172,7 +172,7 @@ func createInvitation(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, emai
 }
 
 // replaceLink gives an invitation a new link, a role and a new end. The former link ends. It returns a fault if the caller's role does not
-// manage the former role.
+// manage the former role; the new role must be checked before.
 func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvitation, role Role) (Invitation, error) {
 	if !MayManage(by.Role, Role(row.Role)) {
 		return Invitation{}, roleAbove(by.Role, Role(row.Role))

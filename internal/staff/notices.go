@@ -122,7 +122,8 @@ type NoticeReader struct {
 	MailedTo string // the id of the last notice that was considered, or empty
 }
 
-// readsNotices selects the members whose role has the right to read notices now. A choice of mails stays stored when the role changes.
+// readsNotices selects the members whose role has the right to read notices now, and whose access is not disabled. A choice of mails stays
+// stored when the role changes.
 func readsNotices() predicate.Membership {
 	var roles []string
 	for _, role := range Roles {
@@ -133,8 +134,8 @@ func readsNotices() predicate.Membership {
 	return membership.And(membership.RoleIn(roles...), membership.DisabledAtIsNil())
 }
 
-// ListNoticeReaders returns up to limit people who get notices by mail, of all properties, ordered by the id of their membership,
-// beginning after the id after.
+// ListNoticeReaders returns up to limit people who get notices by mail, of all properties, ordered by the id of their membership, beginning
+// after the membership id after. It does not check whether a person is disabled everywhere: [FindNoticeReader] does.
 func ListNoticeReaders(view *db.Tx, after string, limit int) (readers []NoticeReader, err error) {
 	rows, err := view.Membership.Query().Where(membership.NoticesMailedToNotNil(), readsNotices(), membership.IDGT(after)).
 		Order(membership.ByID()).Limit(limit).All(view.Context())
@@ -158,8 +159,8 @@ func (r NoticeReader) MarkNoticesMailed(tx *db.Tx, through string) (bool, error)
 	return n > 0, nil
 }
 
-// FindNoticeReader returns the profile and the choice of a person who works at a property. The bool is false if the person has no right to
-// read notices there now.
+// FindNoticeReader returns the profile and the choice of a person who works at a property, also if the choice has no mails. The bool is
+// false if the person has no right to read notices there now, or is disabled.
 func FindNoticeReader(view *db.Tx, keys *keyring.Ring, propertyID, personID string) (Profile, NoticeChoice, bool, error) {
 	row, err := view.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID), readsNotices()).Only(view.Context())
 	if ent.IsNotFound(err) {

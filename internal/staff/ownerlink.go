@@ -33,8 +33,8 @@ var errLink = fault.New(fault.NotFound, fault.InvitationNotFound, "the link does
 func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("personLink", secret) }
 
 // CreateOwnerLink creates a link with which a person becomes owner of a property, ends its earlier owner links, and records that in the
-// property's audit log. If propertyID is empty, the person creates a property with the link; then it ends the earlier links without a
-// property, and no log has an entry.
+// property's audit log. by is the author, such as "operator:tok_...": the link ends with that token. If propertyID is empty, the person
+// creates a property with the link; then it ends the earlier links without a property, and no log has an entry.
 func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace) (OwnerLink, error) {
 	same := personinvitation.PropertyIDIsNil()
 	if propertyID != "" {
@@ -152,8 +152,8 @@ func (s *Service) AcceptOwnerLink(ctx context.Context, f FirstOwner) (made Sessi
 	return made, propertyID, err
 }
 
-// settingsError renames the field "name" in an error about a property's settings to "propertyName", its name in the request of
-// [FirstOwner].
+// settingsError renames the field "name" in a fault about a property's settings to "propertyName", its name in the request of [FirstOwner].
+// It returns other errors, and nil, unchanged.
 func settingsError(err error) error {
 	f, ok := fault.Of(err)
 	if !ok {

@@ -273,8 +273,8 @@ func (s *Service) NoteRefusedPasskey(personID string, t Trace, err error) {
 	}
 }
 
-// usePasskey checks the answer of a browser to a ceremony, and stores that the passkey was used. It returns the id of the passkey's owner,
-// even with an error if the owner is known.
+// usePasskey checks the answer of a browser to a ceremony, and stores that the passkey was used. It returns the id of the passkey's owner.
+// With an error, the id is empty, except for a refusal of a passkey that is known and fits the ceremony.
 func (s *Service) usePasskey(tx *db.Tx, c ceremony, a Answer) (personID string, err error) {
 	rp, err := s.relyingParty()
 	if err != nil {

@@ -145,7 +145,7 @@ func currentMember(tx *db.Tx, keys *keyring.Ring, row *ent.Membership, who *ent.
 	return memberOf(tx, keys, row, who, passkeys[who.ID])
 }
 
-// GetMember returns a person who works at a property, or a not-found fault.
+// GetMember returns a person who works at a property, also a disabled one, or a not-found fault.
 func GetMember(tx *db.Tx, keys *keyring.Ring, propertyID, personID string) (Member, error) {
 	row, who, err := loadMember(tx, propertyID, personID)
 	if err != nil {
@@ -221,7 +221,8 @@ func RemoveMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID
 	return endInvitationsBy(tx, propertyID, personID, Access{})
 }
 
-// loadMember returns the membership of a person at a property and the person, or an error if the person does not work there.
+// loadMember returns the membership of a person at a property, also a disabled one, and the person, or an error if the person does not work
+// there.
 func loadMember(tx *db.Tx, propertyID, personID string) (*ent.Membership, *ent.Person, error) {
 	row, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

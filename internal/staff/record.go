@@ -85,7 +85,7 @@ func (f *Failures) note(personID string, t Trace) {
 	}
 }
 
-// Run stores queued entries until the context ends, and then those that are still queued.
+// Run stores queued entries until the context ends, and then those that are still queued. The error is always nil.
 func (f *Failures) Run(ctx context.Context) error {
 	for {
 		select {

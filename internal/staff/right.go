@@ -124,7 +124,8 @@ var accessRights = []Right{OpenDoors, RevealPINs, ManageAccess}
 
 // StepUp returns why a person must prove again who they are before a sensitive call, or nil. A person with a second factor must have
 // confirmed it within actor.StepUpWithin; a person without one must have signed in within that time. Otherwise a stranger who finds an open
-// session could open doors, or invite themselves. It returns nil for accessRights if the property has switched their step-up off.
+// session could open doors, or invite themselves. It returns nil for accessRights if the property has switched their step-up off. A token
+// has no proof: do not call it for one.
 func StepUp(a actor.Actor, right Right, now time.Time) error {
 	switch {
 	case a.NoAccessProof && slices.Contains(accessRights, right):

@@ -49,8 +49,8 @@ type sessionSpec struct {
 	pending          bool       // the second factor is missing
 }
 
-// createSession creates a session of a person who has proved who they are, and ends the oldest beyond maxSessions. Without endsAt, it
-// lasts for sessionLife. A pending session has a challenge and no token.
+// createSession creates a session of a person who has proved who they are, and ends the oldest beyond maxSessions; pending ones are counted
+// apart. Without endsAt, it lasts for sessionLife. A pending session has a challenge and no token.
 func createSession(tx *db.Tx, keys *keyring.Ring, spec sessionSpec) (Session, error) {
 	s := Session{ID: id.New(id.PersonSess), Token: keyring.NewToken(keyring.PersonSession), PersonID: spec.personID, EndsAt: spec.endsAt}
 	if s.EndsAt.IsZero() {
@@ -83,9 +83,9 @@ func endSessions(tx *db.Tx, personID string, which ...predicate.PersonSession) e
 	return nil
 }
 
-// Authenticate returns the person whose session has the token, as the actor of a call. It refuses an unknown, ended or pending session.
-// propertyID is the property that the call names; a person without access to it gets a not-found fault. If it is "", the actor has no
-// property and no role.
+// Authenticate returns the person whose session has the token, as the actor of a call. It refuses a disabled person, and a session that is
+// unknown, pending, past its end or unused for sessionIdle. It does not extend the session: see [MarkUsed]. propertyID is the property that
+// the call names; a person without access to it gets a not-found fault. If it is "", the actor has no property and no role.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.PersonSession) {
 		return actor.Actor{}, credential.Refused()
@@ -246,8 +246,9 @@ func replaceSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (
 	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: &now, provedAt: row.ProvedAt})
 }
 
-// beginSession creates a session for a person who has signed in. If the person has a second factor, the session is pending until a code or
-// passkey confirms it. provedAt is when the person gave the password, here or at the identity provider; zero: the provider does not say.
+// beginSession creates a session for a person who has signed in. If the person has a second factor, the session is pending until a code of
+// the app or a recovery code confirms it ([Service.FinishSignIn]). provedAt is when the person gave the password, here or at the identity
+// provider; zero: the provider does not say.
 func beginSession(tx *db.Tx, keys *keyring.Ring, who *ent.Person, device string, provedAt time.Time) (Session, error) {
 	spec := sessionSpec{personID: who.ID, device: device}
 	if !provedAt.IsZero() {

@@ -25,7 +25,7 @@ var errSignIn = fault.New(fault.Unauthenticated, fault.InvalidCredentials, "the 
 
 // SignIn checks an address and a password, and creates a session. It returns errSignIn if they are wrong, and refuses to check them for a
 // while after too many failures. If the person has a second factor, the session is pending: it has a challenge for [Service.FinishSignIn],
-// and no token.
+// and no token. The audit log gets an entry for a session that is not pending and, later, for a wrong password.
 func (s *Service) SignIn(ctx context.Context, c PasswordSignIn) (made Session, err error) {
 	who, err := s.checkPassword(ctx, c)
 	if err != nil {
@@ -43,9 +43,9 @@ func (s *Service) SignIn(ctx context.Context, c PasswordSignIn) (made Session, e
 	return made, err
 }
 
-// checkPassword returns the person whose address and password these are, or errSignIn. It does the same work for an unknown address: it
-// counts the attempt, looks the person up, and compares a hash. The attempt counts as failed until confirmAttempt is called. It queues a
-// failure of a known person for the audit log.
+// checkPassword returns the person whose address and password these are, or errSignIn, also for a disabled person. It does the same work
+// for an unknown address: it counts the attempt, looks the person up, and compares a hash. The attempt counts as failed until
+// confirmAttempt is called. It queues a failure of a known person for the audit log.
 func (s *Service) checkPassword(ctx context.Context, c PasswordSignIn) (*ent.Person, error) {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error { return countPasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network) })
 	if err != nil {
@@ -108,7 +108,7 @@ type PasswordChange struct {
 type Change func(tx *db.Tx) (Session, error)
 
 // PreparePasswordChange checks the present password of a signed-in person, or the step-up of one who has none, and hashes the new one. The
-// returned Change stores it, ends every session of the person, and begins a new one on the caller's device.
+// returned Change stores and records it, ends every session of the person, and begins a new one on the caller's device.
 func (s *Service) PreparePasswordChange(ctx context.Context, p PasswordChange) (Change, error) {
 	if wrong := passwordProblem("newPassword", p.NewPassword); wrong != nil {
 		return nil, fault.Fields(*wrong)
@@ -140,7 +140,7 @@ func (s *Service) PreparePasswordChange(ctx context.Context, p PasswordChange) (
 }
 
 // allowChange checks the present password of a person who asks for another one, or that a person without a password may set the first one.
-// The returned function checks in the transaction of the change that the person is unchanged.
+// The returned function checks in the transaction of the change that the person is unchanged, and takes back the count of the attempt.
 func (s *Service) allowChange(ctx context.Context, who *ent.Person, p PasswordChange) (func(tx *db.Tx) error, error) {
 	switch {
 	case who.Password == "" && p.Password != "":

@@ -124,7 +124,7 @@ func plainCode(code string) string {
 }
 
 // useAppCode checks a code of the authenticator app, also of one that is not in use yet. It marks the code as used, and sets the count of
-// failed codes to zero.
+// failed codes to zero. code is from [plainCode].
 func (s *Service) useAppCode(tx *db.Tx, row *ent.Person, code string) error {
 	ctx := tx.Context()
 	if len(row.TotpSecret) == 0 {
@@ -145,7 +145,7 @@ func (s *Service) useAppCode(tx *db.Tx, row *ent.Person, code string) error {
 }
 
 // useRecoveryCode marks a recovery code as used, and sets the count of failed codes to zero. It returns errCode if the person has no such
-// unused code.
+// unused code. code is from [plainCode].
 func (s *Service) useRecoveryCode(tx *db.Tx, row *ent.Person, code string) error {
 	n, err := tx.RecoveryCode.Update().Where(recoverycode.PersonID(row.ID), recoverycode.MAC(recoveryMAC(s.Keys, row.ID, code)), recoverycode.UsedAtIsNil()).
 		SetUsedAt(tx.Now()).Save(tx.Context())
@@ -158,7 +158,7 @@ func (s *Service) useRecoveryCode(tx *db.Tx, row *ent.Person, code string) error
 	return takeBackAttempt(tx, s.secondFactorCounters(row.ID), 1)
 }
 
-// recoveryMAC returns the keyed hash under which a person's recovery code is stored.
+// recoveryMAC returns the keyed hash under which a person's recovery code is stored. code is from [plainCode].
 func recoveryMAC(keys *keyring.Ring, personID, code string) []byte {
 	return keys.MAC("recoveryCode", personID, code)
 }
@@ -220,16 +220,16 @@ func DisableTOTP(tx *db.Tx, personID string) error {
 	return deleteRecoveryCodes(tx, personID)
 }
 
-// NoteRefusedCode queues an entry in the audit log if err means that a person's code was wrong. It does nothing for other errors and for
-// nil.
+// NoteRefusedCode queues an entry in the audit log if err means that a person's code was wrong. It does nothing for nil. It cannot tell
+// errCode from other faults with wrong fields, so err must come from a check of a code.
 func (s *Service) NoteRefusedCode(personID string, t Trace, err error) {
 	if errors.Is(err, errCode) {
 		s.Failed.note(personID, t)
 	}
 }
 
-// PrepareCode counts an attempt with a code of a signed-in person. The returned Change checks the code, and replaces the caller's session
-// by one with a confirmed second factor.
+// PrepareCode counts an attempt with a code of a signed-in person as failed, or refuses it after too many failures. The returned Change
+// checks the code, takes the count back, and replaces the caller's session by one with a confirmed second factor.
 func (s *Service) PrepareCode(ctx context.Context, personID, sessionID, code string) (Change, error) {
 	if err := s.countCode(ctx, personID); err != nil {
 		return nil, err
@@ -275,7 +275,8 @@ func (s *Service) PrepareTOTP(ctx context.Context, personID, sessionID, code str
 }
 
 // FinishSignIn finishes a sign-in that waits for the second factor, with a code of the app or a recovery code. challenge is from the
-// waiting session, and the new session has another token.
+// waiting session, which ends, and the new session has another token. The audit log gets an entry for the sign-in or, later, for a wrong
+// code.
 func (s *Service) FinishSignIn(ctx context.Context, challenge, code string, t Trace) (made Session, err error) {
 	waiting, err := findPending(s.DB.View(ctx), s.Keys, challenge)
 	if err != nil {

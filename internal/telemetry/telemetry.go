@@ -41,8 +41,8 @@ var secretNames = []string{"pin", "token", "password", "secret", "authorization"
 // secretText matches secrets by their format anywhere in a text: Latchkey's tokens and keys, and credentials in URLs.
 var secretText = regexp.MustCompile(`\b(lk[a-z]_|lkkek_)[A-Za-z0-9_-]{8,}|([?&](?:token|access_token|password)=)[^&\s"]+|(://[^/:@\s"]*:)[^/@\s"]+@`)
 
-// redactAttr redacts an attribute before it is logged: all of its value if its name is that of a secret, otherwise the secrets within the
-// value.
+// redactAttr redacts an attribute before it is logged: all of its value if its name is that of a secret, otherwise the secrets in a text,
+// an error or a [fmt.Stringer]. It leaves values of other types unchanged.
 func redactAttr(_ []string, a slog.Attr) slog.Attr {
 	name := strings.ToLower(a.Key)
 	for _, s := range secretNames {

@@ -27,7 +27,7 @@ func Unprintable(r rune) bool {
 }
 
 // Problem returns why s is not a valid one-line value, as the end of a sentence that begins with the field's name. It returns "" for a
-// valid value.
+// valid value, also for the empty string. It checks only the characters (see [Unprintable]), not the length.
 func Problem(s string) string {
 	for i := 0; i < len(s); {
 		r, n := rune(s[i]), 1
@@ -76,7 +76,7 @@ type escapingWriter struct {
 }
 
 // Write writes p with unprintable characters escaped, except line feeds and tabs. It keeps an incomplete UTF-8 character at the end of p
-// for the next call.
+// for the next call; the last one is never written. Bytes that are not UTF-8 become U+FFFD.
 func (t *escapingWriter) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -106,7 +106,7 @@ var foldedLetters = strings.NewReplacer("ß", "ss", "ẞ", "ss", "æ", "ae", "Æ
 	"đ", "d", "Đ", "d", "ð", "d", "Ð", "d", "þ", "th", "Þ", "th", "ı", "i", "'", "", "’", "", "ʼ", "", "`", "")
 
 // Words splits a name into comparable words: in lower case, without diacritics and apostrophes, in Unicode's compatibility
-// forms. All characters other than letters and digits separate words.
+// forms. All characters other than letters, combining marks and digits separate words.
 func Words(name string) []string {
 	folded := strings.Map(func(r rune) rune {
 		if unicode.Is(unicode.Mn, r) {
@@ -117,7 +117,8 @@ func Words(name string) []string {
 	return strings.FieldsFunc(folded, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) })
 }
 
-// MatchNames reports whether each of the words is a prefix of one of the names; without words it is true. Both are folded, see [Words].
+// MatchNames reports whether each of the words is a prefix of one of the names; without words it is true. The caller has folded both with
+// [Words].
 func MatchNames(words, names []string) bool {
 	return !slices.ContainsFunc(words, func(w string) bool {
 		return !slices.ContainsFunc(names, func(name string) bool { return strings.HasPrefix(name, w) })
@@ -149,7 +150,7 @@ func FullName(parent, name string) string {
 	return parent + " · " + name
 }
 
-// Capitalize returns a sentence with its first letter in upper case.
+// Capitalize returns a sentence with its first letter in upper case. The sentence must not be empty.
 func Capitalize(sentence string) string {
 	first, size := utf8.DecodeRuneInString(sentence)
 	return string(unicode.ToUpper(first)) + sentence[size:]

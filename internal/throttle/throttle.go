@@ -10,7 +10,7 @@ import (
 )
 
 // Limit counts the failures in a period, which begins with the first failure. Once there are enough failures for a Pause, the next attempt
-// must wait for that pause after the latest failure.
+// must wait for that pause after the latest failure. Callers derive the ID of a counter from Name, so a new Name forgets its failures.
 type Limit struct {
 	Name   string
 	Period time.Duration
@@ -26,7 +26,8 @@ type Pause struct {
 // Within returns a limit without pauses, which only counts.
 func Within(name string, period time.Duration) Limit { return Limit{Name: name, Period: period} }
 
-// After returns the limit with one more pause, which is longer than those before.
+// After returns the limit with one more pause. It must have more failures and a longer wait than the pauses before: After does not check
+// this.
 func (l Limit) After(failures int, wait time.Duration) Limit {
 	l.Pauses = append(slices.Clone(l.Pauses), Pause{failures, wait})
 	return l
@@ -58,7 +59,8 @@ func (c Counter) Wait(now time.Time) time.Duration {
 	return max(min(c.Last.Add(pause).Sub(now), c.Began.Add(c.Period).Sub(now), pause), 0)
 }
 
-// WithFailure returns the counter after one more failure.
+// WithFailure returns the counter after one more failure at now. If the period is over, the failure begins a new one. The caller stores the
+// result.
 func (c Counter) WithFailure(now time.Time) Counter {
 	if c.Count == 0 || !now.Before(c.Began.Add(c.Period)) {
 		c.Began, c.Count = now, 0
@@ -114,7 +116,8 @@ func InOrder(counters []Counter) []Counter {
 const siteBits = 48
 
 // SiteOf returns the IPv6 network of a site, /48, that a client's network belongs to. A person who rents a server often has a /48, which
-// has 65,536 networks of clients. It returns "" for IPv4, where few people have many addresses, and for a text that is no network.
+// has 65,536 networks of clients. It returns "" for IPv4, where few people have many addresses, for a network larger than a /48, and for a
+// text that is no network.
 func SiteOf(network string) string {
 	p, err := netip.ParsePrefix(network)
 	if err != nil || !p.Addr().Is6() || p.Bits() < siteBits {

@@ -27,8 +27,8 @@ func NewAnnouncer(b *bus.Bus, wake func()) *Announcer {
 	return &Announcer{bus: b, wake: wake, news: make(chan struct{}, 1)}
 }
 
-// Notify reports that this node stored events. It ignores its argument, the subject of an event. It never blocks and is safe for concurrent
-// use.
+// Notify reports that this node stored events. It ignores its argument, the empty key of the topic event.Appended. It never blocks and is
+// safe for concurrent use.
 func (a *Announcer) Notify(string) { bus.Signal(a.news) }
 
 // Run announces events and receives announcements until ctx ends. It fails only if it cannot subscribe. If the bus is not connected, it

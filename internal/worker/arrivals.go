@@ -45,7 +45,7 @@ func (a Arrivals) Sweep() Sweep {
 }
 
 // enqueueDue schedules the checks of arrivals that have come within the horizon (24 hours from now) since the last call. seen is the time
-// that the last call returned, or zero for all. It returns the present horizon.
+// that the last call returned, or zero for all, also guests who are late by up to [reservation.Grace]. It returns the present horizon.
 func enqueueDue(ctx context.Context, d *db.DB, seen time.Time) (until time.Time, err error) {
 	for n := 1; n > 0 && err == nil; {
 		err = d.Write(ctx, func(tx *db.Tx) error {

@@ -25,8 +25,8 @@ const (
 	checkInsAtOnce = 4   // calls to one PMS at once
 )
 
-// Sweep resumes check-ins that are due. One run of it lasts until its context ends, and searches at the interval Every. Only one process of
-// an installation may run it: see [Lease].
+// Sweep resumes check-ins that are due. One run of it lasts until its context ends or a search fails, and then waits for its calls. It
+// searches at the interval Every. Only one process of an installation may run it: see [Lease].
 func (c CheckIns) Sweep() Sweep {
 	every := c.Every
 	if every <= 0 {
@@ -76,8 +76,8 @@ func (run *checkInRun) evaluateDue(ctx context.Context) error {
 	return nil
 }
 
-// evaluate decides again about one check-in and stores the result. If a call to the PMS is due, it starts the call in the background. It
-// logs a failure.
+// evaluate decides again about one check-in and stores the result, unless a call to the PMS is due before. If a call is due, and none for
+// this check-in runs or waits, it starts the call in the background. It logs a failure.
 func (run *checkInRun) evaluate(ctx context.Context, k checkin.Key) {
 	if ctx.Err() != nil {
 		return

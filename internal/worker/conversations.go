@@ -29,8 +29,8 @@ func (c Conversations) wakeWatchers(key string) {
 	}
 }
 
-// Run wakes this node's watchers of a conversation whenever another node announces on the bus that the conversation changed, until ctx
-// ends.
+// Run wakes this node's watchers of a conversation whenever a node announces on the bus that the conversation changed, until ctx ends. It
+// fails only if it cannot subscribe.
 func (c Conversations) Run(ctx context.Context) error {
 	stop, err := c.Bus.Subscribe(conversationsSubject, func(m bus.Message) { c.wakeWatchers(string(m.Payload)) })
 	if err != nil {

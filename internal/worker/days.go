@@ -41,7 +41,8 @@ func (w *daysJob) Work(ctx context.Context, job *river.Job[jobs.CompleteDays]) e
 // daysBatch is the number of reservations that one transaction recomputes.
 const daysBatch = 100
 
-// recomputeAll recomputes the times of the stays of a property that have not ended and whose dates the PMS gave as days.
+// recomputeAll recomputes the times of the stays of a property that have not ended, or ended only lately, and whose dates the PMS gave as
+// days.
 func (d Days) recomputeAll(ctx context.Context, propertyID string) error {
 	for after := ""; ; {
 		ids, err := reservation.ListByDays(d.DB.View(ctx), propertyID, after, daysBatch)

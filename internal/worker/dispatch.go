@@ -15,10 +15,10 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// Subscriber receives every event at least once, in order per subject. Its cursors are in the database, so that a
-// slow subscriber does not delay others.
+// Subscriber receives every event that is not internal (see [event.Kind.Internal]) at least once, in order per subject. Its cursors are in
+// the database, so that a slow subscriber does not delay others.
 type Subscriber struct {
-	Name string
+	Name string // Name identifies the cursors: a renamed subscriber is a new one and receives only later events
 	// Apply stores the effects of events in the transaction that moves the cursor. It must not keep the slice. If it
 	// fails, the dispatcher delivers the events subject by subject, and retries the failing subjects later.
 	Apply func(tx *db.Tx, events []*ent.Event) error
@@ -87,7 +87,8 @@ func NewDispatcher(log *slog.Logger, o DispatcherOptions, subs ...Subscriber) *D
 // Wake notifies the dispatcher of new events. It never blocks and is safe for concurrent use.
 func (x *Dispatcher) Wake() { bus.Signal(x.wake) }
 
-// Run assigns positions to the events in d and delivers them, until ctx ends and all deliveries have stopped. It logs and retries failures.
+// Run assigns positions to the events in d and delivers them, until ctx ends and all deliveries have stopped. It logs and retries failures,
+// and always returns nil.
 func (x *Dispatcher) Run(ctx context.Context, d *db.DB) error {
 	var subscribed time.Time
 	var all sync.WaitGroup
@@ -148,7 +149,7 @@ func (x *Dispatcher) repeat(ctx context.Context, wake <-chan struct{}, gather ti
 	}
 }
 
-// backoff returns the wait after a number of failures: least, doubled by each further failure, but no longer than most.
+// backoff returns the wait after a number of failures, at least 1: least, doubled by each further failure, but no longer than most.
 func backoff(failures int, least, most time.Duration) time.Duration {
 	if failures > 20 {
 		return most
@@ -157,7 +158,7 @@ func backoff(failures int, least, most time.Duration) time.Duration {
 }
 
 // subscribe stores the cursors of new subscribers, before an event gets a position that they would miss. It removes the cursors of
-// subscribers that no longer exist.
+// subscribers that no longer exist and have missed events for long, see [event.RemoveUnknown].
 func (x *Dispatcher) subscribe(ctx context.Context, d *db.DB) error {
 	return d.Write(ctx, func(tx *db.Tx) error {
 		var names []string
@@ -171,7 +172,7 @@ func (x *Dispatcher) subscribe(ctx context.Context, d *db.DB) error {
 	})
 }
 
-// assignPositions gives every committed event a position, page by page, and wakes the subscribers after each page.
+// assignPositions gives every committed event without a position one, page by page, and wakes the subscribers after each page.
 func (x *Dispatcher) assignPositions(ctx context.Context, d *db.DB) error {
 	for {
 		events, last, err := event.Unpositioned(d.View(ctx), x.options.Page)

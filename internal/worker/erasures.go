@@ -31,9 +31,10 @@ const (
 	acknowledgementPatience = time.Hour
 )
 
-// Sweep acknowledges and executes the erasures that are due, each in one transaction. The next sweep finds an interrupted one again. Only
-// one process of an installation may run it: see [Lease]. After erasures it scrubs the database files, in which erased rows may remain. It
-// also does so once after a start, because the process before may have ended between erasing and scrubbing.
+// Sweep takes the next step of each erasure that is not done: it acknowledges the request, or erases the data when they are due. Each step
+// is one transaction, and the next sweep repeats an interrupted one. Only one process of an installation may run it: see [Lease]. After
+// erasures it scrubs the database files, in which erased rows may remain. It also does so once after a start, because the process before
+// may have ended between erasing and scrubbing.
 func (e Erasures) Sweep() Sweep {
 	unscrubbed := true
 	return Sweep{Name: "erasures", Every: cmp.Or(e.Every, time.Minute), Run: func(ctx context.Context, d *db.DB) error {
@@ -154,8 +155,8 @@ func (e Erasures) addressOf(tx *db.Tx, row *guest.ErasureRow) (string, error) {
 	return e.Address(tx, p)
 }
 
-// awaitsMail reports whether an erasure must wait until the mail that acknowledges it is sent. After acknowledgementPatience it waits no
-// longer.
+// awaitsMail reports whether an erasure must wait until the mail that acknowledges it is sent or given up. After acknowledgementPatience it
+// waits no longer.
 func (e Erasures) awaitsMail(tx *db.Tx, row *guest.ErasureRow) (bool, error) {
 	if row.MailID == "" || tx.Now().Sub(*row.ConfirmedAt) >= acknowledgementPatience {
 		return false, nil
@@ -170,8 +171,8 @@ func (e Erasures) awaitsMail(tx *db.Tx, row *guest.ErasureRow) (bool, error) {
 	return mail.State(sent.State) == mail.Waiting || mail.State(sent.State) == mail.Sending, nil
 }
 
-// unlistUnsent prepares the deletion of the unsent mails of an erased stay. If such a mail lists other rooms too, these count as not
-// invited again, and the next sweep mails their booker.
+// unlistUnsent prepares the deletion of the unsent mails of an erased stay, and deletes none. If such a mail lists other rooms too, these
+// count as not invited again, and the next sweep mails their booker.
 func (e Erasures) unlistUnsent(tx *db.Tx, row *guest.ErasureRow) error {
 	for _, state := range []mail.State{mail.Waiting, mail.Sending} {
 		unsent, err := mail.List(tx, row.PropertyID, mail.Filter{ReservationID: row.ReservationID, State: string(state), Limit: erasureBatch})

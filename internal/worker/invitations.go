@@ -58,7 +58,7 @@ func (v Invitations) Sweep() Sweep {
 }
 
 // enqueueInvitations adds rows of invitations for reservations that came within the horizon, and makes the rows of changed reservations
-// due.
+// due. While the invitations of all integrations are off, it adds none. It records in p how far it came.
 func enqueueInvitations(ctx context.Context, d *db.DB, p *progress) error {
 	view := d.View(ctx)
 	last, err := reservation.LastChange(view)

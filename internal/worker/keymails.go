@@ -26,7 +26,8 @@ import (
 // keyEvents are the kinds of events after which a stay may have another code or room.
 var keyEvents = []event.Kind{event.PINGenerated, event.AccessIssued, event.AccessUpdated, event.AccessFailed}
 
-// Subscriber orders a mail when a stay gets its code, no matter how the guest was checked in, and another when its code or room changes.
+// Subscriber orders a mail when a stay gets its code, no matter how the guest was checked in, and another when its code or room changes. It
+// orders none to a guest who must not be mailed: see orderKey.
 func (m Mails) Subscriber() Subscriber {
 	return Subscriber{Name: "mails", Apply: func(tx *db.Tx, events []*ent.Event) error {
 		stays := map[string]*ent.Event{} // the latest event of each stay
@@ -44,10 +45,10 @@ func (m Mails) Subscriber() Subscriber {
 	}}
 }
 
-// orderKey orders a mail with the code of a stay, unless the guest was mailed the same code and room. It cancels a former one that waits.
-// It does nothing if the stay is not started, or if the guest got no code by mail and must not be mailed (see mayMail). Without an address
-// that reaches the guest the mail fails: staff are notified, and can send it again when there is one. Links and sessions are extended until
-// the end of the stay.
+// orderKey orders a mail with the code of a started stay if one is due after the latest one (see [stayKey.mailAfter]), and then cancels the
+// latest one if it still waits. It orders none if the guest got no code by mail before and must not be mailed (see mayMail). Without an
+// address that reaches the guest the mail fails later: staff are notified, and can send it again when there is one. In each case it extends
+// the links and sessions of a started stay until its end.
 func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	row, err := reservation.Get(tx, reservation.Scope{PropertyID: e.PropertyID}, e.Subject)
 	if fault.Has(err, fault.ReservationNotFound) {
@@ -139,9 +140,10 @@ func (m Mails) revokeFormerKeys(tx *db.Tx, row *mail.Row) error {
 	return guest.RevokeMailedLinks(tx, m.Keys, row.PropertyID, secrets)
 }
 
-// GuestAddress returns the booker's address if it reaches the guest: it is not an agency's, and no mail to it bounced. Else it returns such
-// an address that the main guest gave. The booker's comes first, because a person who only knows a number and a name can fill in the form
-// at a kiosk. If mails to all of them bounced, it returns the first one that is not an agency's, or "".
+// GuestAddress returns the booker's address if it reaches the guest: it is not an agency's, and the latest mail to it did not bounce. Else
+// it returns such an address that the main guest gave and that is trusted, see [guest.TrustedAddresses]. The booker's comes first, because
+// a person who only knows a number and a name can fill in the form at a kiosk. If mails to all of them bounced, it returns the first one
+// that is not an agency's, or "". Unlike Address it does not ask whether the guest may be mailed.
 func (m Mails) GuestAddress(tx *db.Tx, row *ent.Reservation) (string, error) {
 	working, all, err := m.guestAddresses(tx, row, func() ([]string, error) { return guest.TrustedAddresses(tx, m.Keys, row.PropertyID, row.ID) })
 	if err != nil || working != "" {
@@ -219,14 +221,15 @@ func (m Mails) ReadyAddress(view *db.Tx, p *guest.Party) (string, error) {
 }
 
 // Outlet returns where the mails of a property go: to its mail server, or without one to its mailbox, which staff read in the dashboard. If
-// GuestsReadMailbox is set, as in the demo, all mails go to the mailbox, and guests can read it.
+// GuestsReadMailbox is set, as in the demo, where guests can read the mailbox, it returns [mail.ToOpenMailbox] without a look at the
+// settings.
 func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	return mail.OutletOf(view, propertyID, m.GuestsReadMailbox)
 }
 
-// mailKeyAgain mails the code of a started stay to the booker's present address: the link in the former address's mail ended, or that mail
-// failed because no address was known. A mail that still waits goes to the present address anyway. It does nothing if no mail with the code
-// was ordered before.
+// mailKeyAgain orders a mail with the code of a started stay to the booker's present address: the link in the former address's mail ended,
+// or that mail failed because no address was known. A mail that still waits goes to the present address anyway. It does nothing if no mail
+// with the code was ordered before, or if the booker had no address and the guest gave one, which got the mail.
 func (v Invitations) mailKeyAgain(tx *db.Tx, r room) error {
 	if r.stay.State != string(access.Started) || !r.stay.ToAt.After(tx.Now()) || !mail.Reaches(r.address) {
 		return nil
@@ -253,7 +256,7 @@ func (v Invitations) mailKeyAgain(tx *db.Tx, r room) error {
 // stayKey is what a mail with the code of a stay says. The contentHash and room hashes are part of the mail's OnceKey.
 type stayKey struct {
 	hasPIN      bool
-	atDesk      bool   // the guest opens the room with a key from the desk: see isKeyAtDesk
+	atDesk      bool   // the guest opens the room with a key from the desk, see isKeyAtDesk; false with a PIN
 	contentHash string // keyed hash of the PINs and the room; two mails with the same hash have the same content
 	room        string // keyed hash of the room
 }
@@ -289,7 +292,7 @@ func (m Mails) keyOf(tx *db.Tx, row *ent.Reservation) (stayKey, error) {
 }
 
 // isKeyAtDesk reports whether no door of the room itself (gates do not count) has a lock, so that the guest needs a key from the desk. It
-// is false while the stay has no right to its doors.
+// ignores doors to which the stay has no right any more. It is false without such a door, and while the stay has no right to its doors.
 func isKeyAtDesk(plan access.Plan) bool {
 	atDesk := false
 	for _, d := range plan.Doors {

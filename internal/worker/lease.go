@@ -21,7 +21,7 @@ import (
 type Lease interface {
 	// Hold runs f whenever the process holds the lease, with a context that ends when the lease is lost, and with a handle of the database
 	// that stores nothing after that. After a loss it waits for the lease again. It returns when ctx ends or when f fails for another
-	// reason than the loss, and always after f has returned.
+	// reason than the loss, and always after f has returned. f must not return nil before its context ends.
 	Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error
 }
 
@@ -53,7 +53,8 @@ type PostgresLease struct {
 
 var errLeaseLost = errors.New("the lease is lost")
 
-// Hold acquires the lease whenever it is free, and runs f while it holds the lease. It logs a loss. On SQLite it fails at once.
+// Hold acquires the lease whenever it is free, and runs f while it holds the lease. It logs a loss. If f returns nil before ctx ends, it
+// releases the lease and competes for it again. After the end of ctx it returns nil, whatever f returned. On SQLite it fails at once.
 func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	if l.DB.SQLite() {
 		return errors.New("lease: an embedded database is used by only one process")
@@ -74,8 +75,9 @@ func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context, hel
 	return nil
 }
 
-// tryHold waits for the lease and runs f until the lease is lost. It returns errLeaseLost if the lease is lost or PostgreSQL cannot be
-// reached, so that Hold tries again.
+// tryHold waits for the lease and runs f until f returns or the lease is lost. It has released the lease when it returns. It returns
+// errLeaseLost if the lease is lost or PostgreSQL cannot be reached, so that Hold tries again. Otherwise it returns the error of f, or nil
+// if ctx ends while it waits.
 func (l PostgresLease) tryHold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	conn, err := l.DB.Connect(ctx)
 	if err != nil {
@@ -113,8 +115,8 @@ func (l PostgresLease) tryLock(ctx context.Context, conn *pgx.Conn) (got bool, e
 	return got, err
 }
 
-// runWhileHeld runs f with a context that ends when a ping fails, and a database handle whose transactions check the lease. It returns
-// errLeaseLost if the lease was lost.
+// runWhileHeld runs f with a context that ends when a ping fails or a transaction finds the lease lost, and a database handle whose
+// transactions check the lease. It returns after f: errLeaseLost if the lease was lost, otherwise the error of f.
 func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(ctx context.Context, held *db.DB) error) error {
 	heldCtx, lose := context.WithCancelCause(ctx)
 	defer lose(nil)

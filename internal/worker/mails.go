@@ -35,7 +35,7 @@ type Mails struct {
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	TLS  *tls.Config // TLS has the trusted certificates of mail servers; nil: those of the machine
 	Log  *slog.Logger
-	// Every is the interval between sweeps; 0 means a minute.
+	// Every is the interval of [Mails.Sweep]; 0 means a minute.
 	Every time.Duration
 	// GuestsReadMailbox is true in the demo, whose page shows the mailbox to everybody.
 	GuestsReadMailbox bool
@@ -269,8 +269,9 @@ func (r *renderer) addJoin() error {
 	return err
 }
 
-// OrderProfile orders the mail with a link to the profile that a property keeps under an address. If mails go to the mailbox, which only
-// staff read, it orders none.
+// OrderProfile orders the mail with a link to the profile that a property keeps under an address. It does not check whether there is one:
+// without a profile the mail is canceled when it is rendered. If mails go to the mailbox, which only staff read, it orders none and returns
+// nil.
 func (m Mails) OrderProfile(tx *db.Tx, propertyID, address, language string) error {
 	outlet, err := m.Outlet(tx, propertyID)
 	if err != nil || !outlet.Reaches() {
@@ -282,7 +283,7 @@ func (m Mails) OrderProfile(tx *db.Tx, propertyID, address, language string) err
 	return err
 }
 
-// addProfile adds the link to a profile. It cancels the mail if the profile was deleted.
+// addProfile adds the link to a profile. It cancels the mail if there is no profile of the recipient.
 func (r *renderer) addProfile() error {
 	link := guest.MailedProfileLink{
 		PropertyID: r.row.PropertyID, ProfileID: guest.ProfileID(r.Keys, r.row.PropertyID, r.to), Secret: mail.ProfileSecret(r.Keys, r.row.ID),

@@ -16,7 +16,8 @@ import (
 )
 
 // send passes a mail to the property's mail server. All steps that can be repeated come before the state Sending: after it, no attempt
-// follows unless the server asked for one. It returns the wait until the next attempt, or 0 if there is none.
+// follows unless the server asked for one. It returns the wait until the next attempt, or 0 if there is none. It returns errOutdated if the
+// recipient changed before the transmission.
 func (m Mails) send(ctx context.Context, server mail.Server, row *mail.Row, r rendered) (time.Duration, error) {
 	raw, problem := server.Raw(row.ID, row.CreatedAt, r.text)
 	if problem != nil {
@@ -112,7 +113,8 @@ func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State,
 	return mail.RetryAfter(row.Attempts + 1), err
 }
 
-// notifyFailure notifies staff of a mail that was given up. Mails about one stay share a notice, which a later failure renews.
+// notifyFailure notifies staff of a mail that was given up. Mails about one stay share a notice, and so do the mails of a property without
+// a stay. A later failure updates an open notice and does not mark it unread.
 func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
 	n := notice.Notice{PropertyID: row.PropertyID, Subject: row.ReservationID, Kind: notice.MailFailed, OnceKey: notice.MailFailed.Key(row.PropertyID) + "/" + row.ReservationID}
 	n.Params = message.Params{"problem": mail.FailureText(why)}

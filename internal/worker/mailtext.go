@@ -387,8 +387,8 @@ func (r *renderer) addCodes(stay *ent.Reservation) error {
 	return nil
 }
 
-// isConfirmed reports whether every lock of a plan's doors has confirmed the code. Doors without a lock do not count. It is false without
-// doors.
+// isConfirmed reports whether every lock of a plan's doors has confirmed the code. Doors without a lock, and doors to which the stay has no
+// right any more, do not count. It is false without doors.
 func isConfirmed(plan access.Plan) bool {
 	for _, d := range plan.Doors {
 		if !d.Left && d.Reason != access.NoLock && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used {

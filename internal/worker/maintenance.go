@@ -33,9 +33,9 @@ import (
 type Maintenance struct {
 	Keys       *keyring.Ring
 	Log        *slog.Logger
-	Every      time.Duration // Every is the interval of the sweeps that end access and check links; 0 means 15 s
-	KeepAudit  time.Duration // KeepAudit is the retention of the audit log
-	KeepEvents time.Duration // KeepEvents is the retention of events, notices and closed conflicts
+	Every      time.Duration // Every is the interval of the sweeps that end access, check links and reconcile codes; 0 means 15 s
+	KeepAudit  time.Duration // KeepAudit is the retention of the audit log and of the names of former people
+	KeepEvents time.Duration // KeepEvents is the retention of events, notices, closed conflicts, and other records without one of their own
 }
 
 // Limits of one transaction.
@@ -100,14 +100,15 @@ func inBatches(ctx context.Context, d *db.DB, limit int, change func(tx *db.Tx, 
 }
 
 // deletion returns a sweep that deletes rows older than the retention. name is for the log. remove deletes at most limit rows and returns
-// their number.
+// their number. Rows with an end of their own have the retention 0: then before is the present time.
 func (m Maintenance) deletion(name string, retention time.Duration, remove func(tx *db.Tx, before time.Time, limit int) (int, error)) Sweep {
 	return Sweep{Name: name, Every: 6 * time.Hour, Run: func(ctx context.Context, d *db.DB) error {
 		return inBatches(ctx, d, sweepBatch, func(tx *db.Tx, limit int) (int, error) { return remove(tx, tx.Now().Add(-retention), limit) })
 	}}
 }
 
-// notifySilentKiosks notifies staff of tablets that have not called for some time. It writes nothing about tablets that call.
+// notifySilentKiosks notifies staff of tablets that have not called for some time, in the hours in which guests check in. It writes nothing
+// about tablets that call.
 func notifySilentKiosks(ctx context.Context, d *db.DB) error {
 	for after := ""; ; {
 		due, err := kiosk.ListSilent(d.View(ctx), after, linkBatch)
@@ -165,7 +166,8 @@ func deleteConversations(ctx context.Context, d *db.DB, p property.Retention) er
 	}
 }
 
-// deleteOldEvents deletes events whose retention is over, in short transactions.
+// deleteOldEvents deletes events whose retention is over, in short transactions, except those that [event.Forget] keeps: the last event of
+// each subject, and for a while undelivered ones.
 func (m Maintenance) deleteOldEvents(ctx context.Context, d *db.DB) error {
 	for after := int64(0); ; {
 		next := int64(0)
@@ -188,7 +190,8 @@ func deleteExpiredAnswers(tx *db.Tx, limit int) (int, error) {
 	return tx.Idempotency.Delete().Where(idempotency.IDIn(ids...)).Exec(tx.Context())
 }
 
-// expireAccess ends the access of reservations whose window is over.
+// expireAccess does what only time causes for access: it ends the access of reservations whose window is over, deletes old PINs, and
+// notifies staff of late codes, see [access.Expire].
 func (m Maintenance) expireAccess(ctx context.Context, d *db.DB) error {
 	return inBatches(ctx, d, expiryBatch, func(tx *db.Tx, limit int) (int, error) { return access.Expire(m.reconciler(tx), limit) })
 }

@@ -57,8 +57,8 @@ func judgeClock(ahead, limit time.Duration, others []time.Duration) ClockVerdict
 	return ClockVerdict{Degraded: "this machine's clock is " + off + " the database's, and no other node's agrees with the database: find out which is wrong and set it right, best by NTP"}
 }
 
-// Last returns the last measurement: how far this machine's clock is ahead of the database's, and the verdict. Both are zero before the
-// first one.
+// Last returns the last successful measurement: how far this machine's clock is ahead of the database's, and the verdict. Both are zero
+// before the first one.
 func (c *NodeClock) Last() (ahead time.Duration, v ClockVerdict) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -77,8 +77,8 @@ func (c *NodeClock) Run(ctx context.Context) error {
 	}
 }
 
-// compare measures how far this machine's clock is ahead of the database's, stores the offset in the node's row, and judges it against the
-// offsets of the other live nodes.
+// compare measures how far this machine's clock is ahead of the database's, sets the clock of stored times by it, stores the offset in the
+// node's row, and judges it against the offsets of the other live nodes.
 func (c *NodeClock) compare(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, nodeTimeout/2)
 	defer cancel()

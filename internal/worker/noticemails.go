@@ -48,8 +48,8 @@ func (m Mails) Notices() Sweep {
 	}}
 }
 
-// mailNotices orders one mail about a person's new notices that are older than noticeMailAfter, if the person wants mails at this hour. It
-// marks these notices as mailed, also those of kinds that the person does not want.
+// mailNotices orders one mail about a person's new notices that are older than noticeMailAfter, unread and not resolved, if the person
+// wants mails at this hour. It marks all notices up to the newest of that age as mailed to the person, also those that the mail leaves out.
 func (m Mails) mailNotices(tx *db.Tx, r staff.NoticeReader) error {
 	in, err := property.Get(tx, r.Row.PropertyID)
 	if err != nil {
@@ -81,7 +81,7 @@ func (m Mails) mailNotices(tx *db.Tx, r staff.NoticeReader) error {
 }
 
 // addNotices adds the notices of a mail to a person, at most maxMailedNotices, and sets the recipient. It cancels the mail if the notices
-// were read or removed meanwhile, or if the person no longer wants them or no longer has the right to read them.
+// were read, resolved or removed meanwhile, or if the person no longer wants them or no longer has the right to read them.
 func (r *renderer) addNotices() error {
 	personID, after, through := mail.NoticesOf(r.row)
 	who, choice, found, err := staff.FindNoticeReader(r.view, r.Keys, r.row.PropertyID, personID)

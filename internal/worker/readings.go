@@ -66,8 +66,8 @@ func wrapReadError(err error) error {
 	return err
 }
 
-// Periodic is the sweep that enqueues a reading of each integration's spaces every interval, plus or minus a tenth.
-// Only one process of an installation may run it: see [Lease].
+// Periodic is the sweep that enqueues a reading of the spaces of each enabled integration with a getSpaces endpoint every interval, plus or
+// minus a tenth. Only one process of an installation may run it: see [Lease].
 func (r Readings) Periodic(interval time.Duration) Sweep {
 	return Sweep{Name: "getSpaces", Every: max(interval/30, time.Second), Run: func(ctx context.Context, d *db.DB) error {
 		due, err := space.Due(d.View(ctx), r.Spaces.now(), interval)

@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// registerSweep closes the official forms of guests who have departed, and erases the forms whose legal retention is over.
+// registerSweep closes the official forms of stays that have ended or were canceled: the forms of guests who arrived go to the guest
+// register, see [guest.CloseForms]. It erases the answers of closed forms whose legal retention is over.
 func (m Maintenance) registerSweep() Sweep {
 	return Sweep{Name: "official forms of guests", Every: 6 * time.Hour, Run: func(ctx context.Context, d *db.DB) error {
 		return errors.Join(m.forStays(ctx, d, guest.StaysToClose, guest.CloseForms), m.forStays(ctx, d, guest.StaysToErase, guest.EraseForms))

@@ -95,7 +95,8 @@ func (k *SmartKeys) reconcile(ctx context.Context, d *db.DB, propertyID string) 
 }
 
 // Sweep reconciles the SmartKeys of all properties: this revokes those without access, and renews status lists and issuer keys. It also
-// frees status-list indexes of expired ones. Only one process of an installation may run it: see [Lease].
+// deletes expired status indexes and links of all properties, at most 1000 of each. Only one process of an installation may run it: see
+// [Lease].
 func (k *SmartKeys) Sweep() Sweep {
 	return Sweep{Name: "status lists", Every: 30 * time.Second, Run: func(ctx context.Context, d *db.DB) error {
 		for after, more := "", true; more; {

@@ -57,8 +57,8 @@ type runningRead struct {
 // Outcome is the result of a reading: what was stored, and why the PMS could not be read.
 type Outcome struct {
 	space.Recorded
-	// Failure is why the reading failed, or nil. It has a message for staff, and the reason partnerError if the PMS
-	// answered, otherwise partnerUnavailable.
+	// Failure is why the reading failed, or nil. It has a message for staff. Its reason is partnerUnavailable if the PMS did not answer,
+	// and partnerError if its answer was wrong or the service itself could not make the call.
 	Failure *fault.Fault
 }
 
@@ -66,7 +66,7 @@ var errStopping = fault.New(fault.Unavailable, fault.UnavailableReason, "the ser
 
 // Read calls getSpaces of an integration and stores the result. Concurrent calls for the same integration share one reading. A failure of
 // the PMS is not an error: see [Outcome]. Without a registered endpoint the error is fault.EndpointNotFound. While the circuit breaker is
-// open, it makes no call, stores nothing and returns a Failure.
+// open, or too many calls to the PMS run, it makes no call, stores nothing and returns a Failure.
 func (s *Spaces) Read(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	f, err := s.joinOrStart(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, false)
 	if err != nil {
@@ -141,7 +141,8 @@ func (s *Spaces) joinOrStart(ctx context.Context, source space.Source, urgent bo
 	return f, nil
 }
 
-// runRead reads with a context of its own, because other callers may still wait when the first caller is gone.
+// runRead reads with a context of its own, because other callers may still wait when the first caller is gone. The reading ends after the
+// time limit, or with errStopping when [Spaces.Close] is called.
 func (s *Spaces) runRead(ctx context.Context, source space.Source, urgent bool) (Outcome, error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout())
 	defer cancel()
@@ -198,7 +199,7 @@ func (s *Spaces) timeout() time.Duration {
 }
 
 // readOnce calls getSpaces once and stores the spaces, or the failure. urgent calls even while the circuit breaker is open. A call that was
-// not made stores nothing.
+// not made (see wasNotCalled) or was canceled stores nothing.
 func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string, urgent bool) (Outcome, error) {
 	e, err := s.Directory.Endpoint(s.DB.View(ctx), propertyID, integrationID, partner.GetSpaces)
 	if err != nil {
@@ -273,7 +274,8 @@ func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID stri
 	return out, err
 }
 
-// wasNotCalled reports whether the call failed before a request was sent.
+// wasNotCalled reports whether no call was made, because the circuit breaker was open or too many calls to the PMS ran. It is false for a
+// call that failed in another way before a request was sent.
 func wasNotCalled(f *fault.Fault) bool { return f != nil && f.Meta[checkin.MetaNotCalled] != "" }
 
 // failureForStaff returns the fault that staff see for a failed call, or nil if err is nil. Internal errors get a general message.

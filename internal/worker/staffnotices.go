@@ -41,7 +41,7 @@ func (m Mails) UrgentNotices() Sweep {
 	}}
 }
 
-// mailUrgentNotices mails the urgent notices of a property that were not mailed yet and are not older than urgentFor.
+// mailUrgentNotices mails the urgent notices of a property that are not resolved, were not mailed yet and are not older than urgentFor.
 func (m Mails) mailUrgentNotices(ctx context.Context, d *db.DB, propertyID string) error {
 	for after := ""; ; {
 		view := d.View(ctx)

@@ -41,7 +41,8 @@ const (
 const reevaluateInvitations = `UPDATE invitations SET next_at = $1 WHERE property_id = $2
 	AND reservation_id IN (SELECT id FROM reservations WHERE integration_id = $3 AND property_id = $4)`
 
-// reevaluate makes all invitations of an integration due, after staff switched them on or off.
+// reevaluate makes the rows of invitations of an integration due, after staff switched them on or off. The next sweep decides about them
+// and orders the mails. It adds no missing rows.
 func reevaluate(tx *db.Tx, propertyID, integrationID string) error {
 	_, err := tx.ExecContext(tx.Context(), reevaluateInvitations, tx.Now(), propertyID, integrationID, propertyID)
 	if err != nil {
@@ -50,8 +51,9 @@ func reevaluate(tx *db.Tx, propertyID, integrationID string) error {
 	return nil
 }
 
-// followStay adds the row of a stay to which a link or a code is mailed, also while the invitations of its integration are off. Then the
-// sweep sees changes of the stay: links follow its dates and state, and the code follows the booker's address.
+// followStay adds the row of a stay to the table invitations when a link or a code is mailed, unless the stay has one, also while the
+// invitations of its integration are off. Then the sweep sees changes of the stay: links follow its dates and state, and the code follows
+// the booker's address.
 func followStay(tx *db.Tx, keys *keyring.Ring, reservations reservation.Service, stay *ent.Reservation) error {
 	known, err := tx.Invitation.Query().Where(invitation.PropertyID(stay.PropertyID), invitation.ID(stay.ID)).Exist(tx.Context())
 	if err != nil || known {
@@ -68,8 +70,8 @@ func followStay(tx *db.Tx, keys *keyring.Ring, reservations reservation.Service,
 	return nil
 }
 
-// listDepartures lists a page of stays of checked-in guests under a country's rule that end between from and until, in the order of
-// reservation ids. after is the last id of the former page.
+// listDepartures lists a page of at most departureBatch stays of checked-in guests, of all properties with the country rule law, that end
+// after from and not after until, in the order of reservation ids. after is the last id of the former page.
 func listDepartures(view *db.Tx, law string, from, until time.Time, after string) ([]guest.StayKey, error) {
 	stays, err := db.ReadList(view, func(k *guest.StayKey) []any { return []any{&k.PropertyID, &k.ReservationID} },
 		findDepartures, law, from, until, after, departureBatch)

@@ -13,11 +13,13 @@ import (
 // Sweep is periodic work. It also finds work whose notification was lost.
 type Sweep struct {
 	Name  string
-	Every time.Duration // Every is the interval, plus or minus a tenth so that processes do not run in step
-	Run   func(ctx context.Context, d *db.DB) error
+	Every time.Duration // Every is the wait between two runs, plus or minus a tenth so that processes do not run in step
+	// Run writes through d only, which stores nothing after the lease is lost.
+	Run func(ctx context.Context, d *db.DB) error
 }
 
-// runSweeps runs sweeps concurrently until ctx ends. It logs a failed sweep and runs it again after its interval.
+// runSweeps runs sweeps concurrently, each at once and again after its interval, until ctx ends and all runs have returned. It only logs
+// the error of a failed sweep.
 func runSweeps(ctx context.Context, d *db.DB, log *slog.Logger, sweeps []Sweep) {
 	var all sync.WaitGroup
 	for _, s := range sweeps {

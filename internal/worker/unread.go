@@ -53,7 +53,7 @@ func (m Mails) Unread() Sweep {
 	}}
 }
 
-// announceUnread marks all unread messages of one side of a conversation as mailed, and orders one mail about them. Staff also get a
+// announceUnread marks the messages in w, of one side of a conversation, as mailed, and orders one mail about them. Staff also get a
 // notice. A companion without an address gets no mail.
 func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	if err := conversation.MarkMailed(tx, w); err != nil {

@@ -33,7 +33,8 @@ func Uses(view *db.Tx, propertyID, doorID string, limit int) ([]Use, error) {
 	return usesOf(view, propertyID, events)
 }
 
-// usesOf converts events at doors into uses of codes. It omits events about grants of reservations and about deleted codes.
+// usesOf converts events at doors into uses of codes. Each event must have a grant id. It omits events about grants of reservations and
+// about deleted codes.
 func usesOf(view *db.Tx, propertyID string, events []*ent.Event) ([]Use, error) {
 	ids := make([]string, len(events))
 	for i, e := range events {

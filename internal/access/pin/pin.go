@@ -65,7 +65,7 @@ type Generator struct {
 
 // Generate returns a random PIN of the desired length, or of the nearest length that the rules allow, that is not weak and for which taken
 // returns false. If no PIN satisfies all locks, it satisfies as many as possible, the first locks first; if all such PINs are taken, it
-// satisfies the first lock. The error is ErrImpossible or ErrTaken if there is none.
+// satisfies the first lock. The error is ErrImpossible or ErrTaken if it finds none within its limits.
 func (d *Generator) Generate(length int, locks []Rules, taken func(string) (bool, error)) (string, error) {
 	all := anyPIN()
 	for _, r := range locks {

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Weak reports whether a PIN is easy to guess: a digit three times in a row, a run of four (1234 or 9876), a repeated part, a year or a
-// date. Characters other than digits are checked only for repeats and runs.
+// Weak reports whether a PIN is easy to guess: a digit three times in a row, a run of four (1234 or 9876), a repeated part, a year at its
+// beginning or end, or a date. Characters other than digits are checked only for repeats and runs.
 func Weak(p string) bool {
 	return hasTriple(p) || isPeriodic(p) || hasRun(p, 4) || hasYear(p) || isDate(p)
 }

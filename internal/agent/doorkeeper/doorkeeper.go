@@ -165,7 +165,7 @@ func (k *Verifier) UpdateList(raw []byte) State {
 // State names the versions of issuer keys and status list in use.
 type State struct {
 	KeySetVersion, ListNumber uint64
-	Refused                   smartkey.Reason // Refused is why the last update was refused; empty: it was accepted
+	Refused                   smartkey.Reason // Refused is why the last update was refused; empty: it was accepted, or only storing it failed
 }
 
 // state returns the versions in use, as the answer to an update. refused is why the update was refused, or nil. The caller holds k.mu.

@@ -42,7 +42,8 @@ type Connection struct {
 	Since  time.Time // Since is when the connection was made or lost
 }
 
-// Lock is one lock. The bridge makes at most one call at a time to a lock, and to all locks of one radio.
+// Lock is one lock. The bridge makes at most one call at a time to a lock, and to all locks of one radio. Only Status may run at the same
+// time as another call.
 //
 // Set, Clear and Read return by the context's deadline. A call cannot take effect on the lock later than Capabilities().Lifetime() after it
 // began, whatever its answer. After an answer for which Result.MayTakeEffect is false, it cannot take effect at all.

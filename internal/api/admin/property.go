@@ -90,6 +90,7 @@ func (s *properties) GetProperty(ctx context.Context, r *adminv1.GetPropertyRequ
 }
 
 // UpdateProperty changes the settings that the request has, and recomputes the access of the reservations and, if necessary, their times.
+// It has no etag, so it overwrites changes by staff.
 func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdatePropertyRequest) (*adminv1.UpdatePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

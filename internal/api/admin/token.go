@@ -18,6 +18,7 @@ type tokens struct {
 	Deps
 }
 
+// CreateOperatorToken creates a token for an operator. Without ttlMinutes, it never expires. Only this answer has the token.
 func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOperatorTokenRequest) (*adminv1.CreateOperatorTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -45,6 +46,7 @@ func (s *tokens) ListOperatorTokens(ctx context.Context, _ *adminv1.ListOperator
 	return &adminv1.ListOperatorTokensResponse{Data: tokenList(rows)}, nil
 }
 
+// RevokeOperatorToken revokes an operator token, and so ends the sessions that were opened with it. It is no error if the token has ended.
 func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOperatorTokenRequest) (*adminv1.RevokeOperatorTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -58,7 +60,8 @@ func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOpera
 	})
 }
 
-// CreateStaffToken creates a token with a role at a property, for its staff or scripts. Only this answer has the token.
+// CreateStaffToken creates a token with a role at a property, for its staff or scripts. Without ttlMinutes, it never expires. Only this
+// answer has the token.
 func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTokenRequest) (*adminv1.CreateStaffTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

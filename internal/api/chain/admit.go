@@ -139,9 +139,10 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// limit applies the rate limit to the call. Public methods and operators on the Unix socket have none, and batches have their own. Calls
-// are counted per integration; per token for other callers, with a higher limit; and per address without a credential. Refused calls have
-// their own limit per address, so that a script with an expired token does not use up the limit of guests behind the same address.
+// limit counts the call against its rate limit, and refuses it above. Public methods and operators on the Unix socket have none. Calls are
+// counted per integration with batches apart, per token for other callers with batches included, and per address without a credential.
+// Refused calls have their own limit per address, so that a script with an expired token does not use up the limit of guests behind the
+// same address.
 func (c *Chain) limit(_ context.Context, call *Call) error {
 	if call.method.public {
 		return nil
@@ -172,7 +173,8 @@ func (c *Chain) authorize(_ context.Context, call *Call) error {
 }
 
 // MayCall returns the error that refuses an authenticated caller an RPC with the access rule, or nil if the caller is allowed to call it.
-// It refuses no anonymous caller. now decides whether a second factor is still confirmed.
+// It refuses no anonymous caller, and no call of a public method, whose rule is nil. now decides whether a second factor is still
+// confirmed.
 func MayCall(a actor.Actor, rule *rpcv1.Access, now time.Time) error {
 	if a.Kind == "" || rule == nil {
 		return nil

@@ -129,8 +129,8 @@ func accessOf(md protoreflect.MethodDescriptor) *rpcv1.Access {
 	return rule
 }
 
-// AccessRule returns the access rule of the RPC with a full name, such as "/latchkey.property.v1.LockService/ListLocks". It panics for an
-// unknown RPC.
+// AccessRule returns the access rule of the RPC with a full name, such as "/latchkey.property.v1.LockService/ListLocks", or nil if the RPC
+// has none. It panics for an unknown RPC.
 func AccessRule(fullMethod string) *rpcv1.Access {
 	name := strings.ReplaceAll(strings.TrimPrefix(fullMethod, "/"), "/", ".")
 	d, err := protoregistry.GlobalFiles.FindDescriptorByName(protoreflect.FullName(name))

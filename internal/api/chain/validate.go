@@ -64,7 +64,7 @@ func (c *Chain) validate(call *Call, msg proto.Message) error {
 	return fault.Err(fault.Fields(lastPerPath(fields)...))
 }
 
-// Violations returns everything that is wrong with msg, a part of a request: JSON values of a wrong type, violated rules of the proto, and
+// Violations returns what is wrong with msg, a part of a request: JSON values of a wrong type, violated rules of the proto, and
 // unprintable text. If lists are too long, it returns only that. prefix is the path of msg in the request, with which all returned paths
 // begin: "" for the body itself, "reservations[2]" for a list entry. The error is an internal one.
 func Violations(report *jsonpb.Report, msg proto.Message, prefix string) ([]fault.Field, error) {
@@ -75,8 +75,8 @@ func Violations(report *jsonpb.Report, msg proto.Message, prefix string) ([]faul
 	return lastPerPath(append(found, report.TypeErrors(prefix)...)), nil
 }
 
-// violations returns what is wrong with a message. If lists or maps are too long, oversized is true, and it returns only the errors about
-// their length.
+// violations returns what is wrong with a message of a call to m, apart from type errors of the JSON reader. If lists or maps are too long,
+// oversized is true, and it returns only the errors about their length.
 func violations(report *jsonpb.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
 	// The JSON reader has already checked text and the length of lists.
 	w := walker{deep: report == nil, path: prefix}

@@ -25,8 +25,8 @@ type message struct {
 	msg      proto.Message
 }
 
-// decode decodes the message into v. It only records errors in JSON in the report. It returns an error for a message that is too large, for
-// one that is not valid protobuf, and without free memory.
+// decode decodes the message into v. From JSON it also fills the field masks of v, and it only records errors in JSON in the report. It
+// returns an error for a message that is too large, for one that is not valid protobuf, and without free memory.
 func (l *message) decode(ctx context.Context, v any, report *jsonpb.Report) error {
 	m, ok := v.(proto.Message)
 	if !ok {

@@ -147,7 +147,7 @@ type serverStream struct {
 	sts           *inproc.Transport
 
 	mu              sync.Mutex
-	sent            bool
+	sent            bool // flushHeader has passed the header on; headers that are set later are lost
 	header, trailer http.Header
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Explanation converts the explanation of a reservation's access to its protobuf message, which the partner and property APIs share. Its
-// sentences are in the reader's language.
+// sentences are in the reader's language, and have times in the zone of e.
 func Explanation(e explain.Explanation, to message.Reader) *partnerv1.Explanation {
 	to.Zone = e.Zone
 	out := &partnerv1.Explanation{

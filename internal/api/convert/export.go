@@ -212,7 +212,7 @@ func (x *export) addMails() error {
 	}
 }
 
-// addDevices adds the guest's sessions.
+// addDevices adds the guest's active sessions.
 func (x *export) addDevices() error {
 	list, err := guest.ListOwnDevices(x.view, x.a)
 	for _, d := range list {

@@ -22,7 +22,8 @@ func PropertyFace(p *property.Row, s *guest.Settings, language string) *guestv1.
 	}
 }
 
-// GuestSession converts a new session with its token. No later answer contains the token.
+// GuestSession converts a new session with its token. No later answer contains the token. A session without a stay opens the guest's
+// profile (answers kept for the next stay) at a property.
 func GuestSession(s guest.Session) *guestv1.Session {
 	out := &guestv1.Session{Token: s.Token, StayId: s.ReservationID, ExpiresAt: timestamppb.New(s.ExpiresAt)}
 	if s.ReservationID == "" {

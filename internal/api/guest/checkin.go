@@ -59,8 +59,8 @@ func (s *CheckIns) AskAgain(ctx context.Context, _ *guestv1.AskAgainRequest) (*g
 	return &guestv1.AskAgainResponse{Data: m}, err
 }
 
-// ConfirmDetails records that the guest confirms the data of all guests as still right. It does nothing while an answer is missing or after
-// the check-in. It refuses a companion (an accompanying guest).
+// ConfirmDetails records that the guest confirms the data of all guests as still right. It does nothing while an answer is missing, or if
+// the stay is over or canceled. It refuses a companion (an accompanying guest).
 func (s *CheckIns) ConfirmDetails(ctx context.Context, _ *guestv1.ConfirmDetailsRequest) (*guestv1.ConfirmDetailsResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.ConfirmDetails(ctx, a) })
 	return &guestv1.ConfirmDetailsResponse{Data: m}, err

@@ -115,7 +115,7 @@ func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.Se
 }
 
 // conversation returns the caller's conversation with the property. It fails for a session that the booking number and a name opened,
-// unless it checked the guest in.
+// unless it checked the guest in and the stay has not ended.
 func (s *Messages) conversation(ctx context.Context) (conversation.Key, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

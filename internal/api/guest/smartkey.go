@@ -133,8 +133,8 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 }
 
 // Present sends a phone's presentation (SmartKey token and proof) to the bridge of the door and waits for the result. The server reads the
-// proof only to find the bridge, and refuses a revoked phone itself. The bridge verifies the presentation and decides whether to open the
-// door. A refusal or a failed opening is an answer, not an error.
+// proof only to find the bridge, and refuses a revoked token itself. The bridge verifies the presentation and decides whether to open the
+// door. A refusal or a failed opening is an answer, not an error. A presentation that cannot be read or sent is an error.
 func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*guestv1.PresentResponse, error) {
 	p, err := smartkey.DecodePresentation(r.GetPresentation())
 	if err != nil {

@@ -71,7 +71,7 @@ func (s *Stays) addLinkMails(view *db.Tx, a actor.Actor, outlet mail.Outlet, gue
 }
 
 // needsMailAddress reports whether the page asks the guest for a mail address. The session must be allowed to give one, and no known
-// address of the booker or the guests works. An address whose latest mail bounced does not work.
+// address of the booker or the main guest works. An address whose latest mail bounced does not work.
 func (s *Stays) needsMailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (bool, error) {
 	if may, err := p.MayGiveAddress(view, a); err != nil || !may {
 		return false, err

@@ -1,5 +1,5 @@
-// Package idem implements the Idempotency-Key header: calls with the same key take effect once and get the same answer. The key and the
-// answer are stored in the transaction of the change, so that a crash cannot separate them.
+// Package idem implements the Idempotency-Key header: calls of one caller to one method with the same key take effect once and get the same
+// answer. The key and the answer are stored in the transaction of the change, so that a crash cannot separate them.
 package idem
 
 import (
@@ -30,14 +30,15 @@ import (
 // AnswerTTL is how long the answer (the response message) of a call with an Idempotency-Key is stored.
 const AnswerTTL = 7 * 24 * time.Hour
 
-// Renderer adds current PINs and tokens to a stored answer, because secrets are not stored in answers.
+// Renderer completes a stored answer for a repeated call: it adds current PINs and tokens, because secrets are not stored in answers, or
+// updates a result that was not known yet. If it fails, the repeated call fails.
 type Renderer func(ctx context.Context, answer proto.Message) error
 
 // Answers stores the answers of calls by their idempotency key.
 type Answers struct {
 	DB   *db.DB
 	Keys *keyring.Ring
-	// Render maps a full method name to its renderer, for methods whose answers contain secrets.
+	// Render maps a full method name to its renderer. Without one, an answer that contains a secret cannot be repeated.
 	Render map[string]Renderer
 	// StripPersonal maps a full method name to a function that removes the personal data from an answer before it is stored, so that a
 	// stored answer does not outlive the erasure of a guest. The method's renderer in Render adds these data again if the database still
@@ -172,7 +173,8 @@ func (a *Answers) loadAnswer(ctx context.Context, c *claim, answer proto.Message
 func (c *claim) purpose() string { return "idempotency/" + c.Holder + c.Method + "/" + c.Key }
 
 // Write runs change in one transaction and returns its answer. The same transaction adds the call to the audit log and, if the call has an
-// Idempotency-Key, stores the answer for repeated calls. ctx is the context of the handler.
+// Idempotency-Key, stores the answer for repeated calls. ctx is the context of the handler. change can run more than once: see
+// [db.DB.Write].
 func Write[R proto.Message](ctx context.Context, a *Answers, change func(tx *db.Tx) (R, error)) (R, error) {
 	var answer R
 	err := a.DB.Write(ctx, func(tx *db.Tx) (err error) {

@@ -68,7 +68,8 @@ func (d *reader) readEntry(list protoreflect.List, f *field, it *item) error {
 	return err
 }
 
-// readMap reads a JSON object into the map field f of msg. It skips entries with an invalid or repeated key and records an error for each.
+// readMap reads a JSON object into the map field f of msg. It leaves out entries with an invalid or repeated key or a value of a wrong
+// type, and those beyond the limit, and records an error.
 func (d *reader) readMap(msg protoreflect.Message, f *field) error {
 	if !d.expectKind('{', "an object") {
 		return d.dec.SkipValue()

@@ -203,7 +203,7 @@ const hexDigits = "0123456789abcdef"
 
 var errText = errors.New("a text is not valid UTF-8")
 
-// appendText appends a quoted JSON string.
+// appendText appends a quoted JSON string. It fails if s is not valid UTF-8.
 func appendText(b []byte, s string) ([]byte, error) {
 	if !utf8.ValidString(s) {
 		return nil, errText

@@ -67,7 +67,7 @@ func (r *Report) maskBelow(fd protoreflect.FieldDescriptor) []string {
 }
 
 // maskedField returns the field to which a field mask applies: the first other message field of the request, or the first list of messages
-// if the mask is a list.
+// if the mask is a list. It returns nil if there is none.
 func maskedField(fields protoreflect.FieldDescriptors, mask protoreflect.FieldDescriptor) protoreflect.FieldDescriptor {
 	for i := range fields.Len() {
 		if f := fields.Get(i); f != mask && f.Message() != nil && !f.IsMap() && f.IsList() == mask.IsList() {

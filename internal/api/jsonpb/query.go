@@ -125,7 +125,8 @@ func (q *parameter) store(msg protoreflect.Message) bool {
 	return false
 }
 
-// assign sets a field from the query values. path is the field's JSON path. It returns false if a query cannot set a field of this type.
+// assign sets a field from the query values. path is the field's JSON path. It returns false only if a query cannot set a field of this
+// type. It records an invalid value, or several for a field that is no list, as an error.
 func (q *parameter) assign(msg protoreflect.Message, f *field, path string) bool {
 	if f.form == formMessage || f.form >= formStruct && f.form != formWrapper {
 		return false

@@ -67,7 +67,7 @@ func (r *Report) Mask(path string) []string {
 	return nil
 }
 
-// Len returns how many entries of a top-level list were read. list is its JSON name.
+// Len returns how many entries of a top-level list of messages were read; 0 for a list of other values. list is its JSON name.
 func (r *Report) Len(list string) int {
 	if r == nil {
 		return 0

@@ -25,8 +25,8 @@ import (
 type item struct {
 	sent  *partnerv1.Reservation
 	patch reservation.Patch
-	wrong []fault.Field
-	path  string
+	wrong []fault.Field // paths are relative to the reservation
+	path  string        // path in the request, such as "reservations[2]"
 	out   *partnerv1.Reservation
 	err   error
 }
@@ -78,7 +78,7 @@ func validateItems(req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb
 	return items, nil
 }
 
-// relativePaths makes the paths of field errors relative to the batch item, because the answer lists the errors per item.
+// relativePaths makes the paths of field errors relative to the batch item, because the answer lists the errors per item. It changes wrong.
 func relativePaths(wrong []fault.Field, path string) []fault.Field {
 	for i := range wrong {
 		wrong[i].Path = strings.TrimPrefix(strings.TrimPrefix(wrong[i].Path, path), ".")

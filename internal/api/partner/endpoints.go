@@ -19,7 +19,7 @@ import (
 )
 
 // UpsertEndpoint registers the partner's URL for one action. Fields that the request omits keep their stored value. The first registration
-// of an integration answers with the signing secret. After a registration of getSpaces, the server soon calls it.
+// of an integration answers with the signing secret. After each call for getSpaces, also a repeated registration, the server soon calls it.
 func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpointRequest) (*partnerv1.UpsertEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -63,7 +63,8 @@ func endpointFromRequest(req *partnerv1.UpsertEndpointRequest) partner.Endpoint 
 	return partner.Endpoint{Action: req.GetAction(), URL: req.GetUrl(), Method: req.GetMethod(), Token: req.GetToken(), TokenIn: req.GetTokenIn()}
 }
 
-// Static returns validation of endpoints and webhooks that needs no stored data: see [chain.Config.Static].
+// Static returns, by full method name, the validation of endpoints and webhooks that needs no stored data: see [chain.Config.Static].
+// checkURL is that of the Service.
 func Static(checkURL func(url string) error) map[string]func(proto.Message) []fault.Field {
 	return map[string]func(proto.Message) []fault.Field{
 		partnerv1.EndpointService_UpsertEndpoint_FullMethodName: func(m proto.Message) []fault.Field {

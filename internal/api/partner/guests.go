@@ -21,8 +21,8 @@ var (
 	errNotShared   = fault.New(fault.Denied, fault.NotShared, "no guest of this stay shares a field that the property marks mandatory")
 )
 
-// ListGuests returns the answers that the guests of a stay share with the partner. The read is recorded even if it is refused: see
-// readGuests.
+// ListGuests lists the guests of a stay with the answers that they share with the partner. A guest who shares none has only the reason. The
+// read is recorded even if it is refused: see readGuests.
 func (s *Service) ListGuests(ctx context.Context, req *partnerv1.ListGuestsRequest) (*partnerv1.ListGuestsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -75,8 +75,9 @@ func (s *Service) addGuests(ctx context.Context, a actor.Actor, out *partnerv1.R
 	return nil
 }
 
-// readGuests reads the answers that the guests of a stay share with the partner. It records the read in the ledger of disclosures even if
-// it then refuses it. It fails outside of the stay, and if no guest shares anything.
+// readGuests reads the answers that the guests of a stay share with the partner. It records the read in the ledger of disclosures, in its
+// own transaction, even if it then refuses it. It fails outside of the stay, and if no guest shares anything. Otherwise the result also has
+// the guests who share nothing, with Refused set.
 func (s *Service) readGuests(ctx context.Context, a actor.Actor, reservationID string) (read []guest.Reading, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		row, err := reservation.Get(tx, readScope(a), reservationID)

@@ -38,7 +38,7 @@ func RemovePersonal(answer proto.Message) {
 	}
 }
 
-// RenderPersonal is an idem.Renderer: it adds the booker and the companion ids to a repeated answer if the reservation is still stored.
+// RenderPersonal is an idem.Renderer: it adds the present booker and companion ids to a repeated answer if the reservation is still stored.
 func (s *Service) RenderPersonal(ctx context.Context, answer proto.Message) error {
 	a, err := caller(ctx)
 	if err != nil {

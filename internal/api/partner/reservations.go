@@ -19,7 +19,7 @@ import (
 )
 
 // UpsertReservation creates or changes one reservation. It validates the request itself, because the required fields depend on the stored
-// reservation.
+// reservation. A patch that is older than the stored reservation changes nothing and is no error: the answer is marked as stale.
 func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest) (*partnerv1.UpsertReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -50,7 +50,8 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 }
 
 // unknownFields returns an error for each unknown field of a body that has no known field. Such a body usually wraps the reservation in
-// another object. In other bodies unknown fields are ignored. at is the path of the reservation in the body.
+// another object. In other bodies unknown fields are ignored. at is the path of the reservation in the body; unless it is "", there are no
+// errors.
 func unknownFields(r *jsonpb.Report, at string) []fault.Field {
 	if len(r.Mask("")) > 0 || at != "" {
 		return nil
@@ -150,7 +151,7 @@ func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (res
 const maxExtendedPage = 50
 
 // ListReservations pages through the caller's reservations, ordered by the last change of the reservation or, with accessUpdatedSince, of
-// its access. extend can only be "access"; a page is then limited to maxExtendedPage.
+// its access. extend can only be "access"; a page is then limited to maxExtendedPage. A page can be short although there is a next one.
 func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReservationsRequest) (*partnerv1.ListReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -30,7 +30,7 @@ func (s *apiKeys) GetApiKey(ctx context.Context, _ *propertyv1.GetApiKeyRequest)
 	return &propertyv1.GetApiKeyResponse{Data: tokenMessage(row)}, nil
 }
 
-// CreateApiKey creates the key of the property's own scripts. It fails if there is one. Only this answer has the key.
+// CreateApiKey creates the key of the property's own scripts. It fails if there is a valid one. Only this answer has the key.
 func (s *apiKeys) CreateApiKey(ctx context.Context, _ *propertyv1.CreateApiKeyRequest) (*propertyv1.CreateApiKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateApiKeyResponse, error) {
 		row, secret, err := s.Partners.CreateAPIKey(tx, propertyID)

@@ -71,7 +71,7 @@ func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesReq
 	return &propertyv1.ListEntriesResponse{Data: list}, nil
 }
 
-// filterOf converts the filter of a request. Its days are in the property's time zone.
+// filterOf converts the filter of a request. Its days are in the property's time zone, and the last one is included.
 func (s *auditLog) filterOf(ctx context.Context, propertyID string, r *propertyv1.ListEntriesRequest) (audit.Filter, error) {
 	f := audit.Filter{Actor: r.GetActor(), Action: r.GetAction()}
 	if r.GetFirstDay() == "" && r.GetLastDay() == "" {
@@ -98,7 +98,7 @@ func (s *auditLog) filterOf(ctx context.Context, propertyID string, r *propertyv
 }
 
 // dayOf returns the start and the end of a day in the property's time zone, or an error about path, the field of the request that has the
-// day.
+// day. day is YYYY-MM-DD and must not be empty.
 func dayOf(row *property.Row, path, day string) (begins, ends time.Time, err error) {
 	begins, ends, err = reservation.Day(row, day, time.Time{})
 	if f, ok := fault.Of(err); ok && len(f.Fields) == 1 {
@@ -120,7 +120,7 @@ func namesOf[T any](view *db.Tx, keys *keyring.Ring, propertyID string, list []T
 }
 
 // VerifyEntries verifies the hash chain of the audit log from an entry on, at most verifyLimit entries. It stops at the first problem. The
-// answer has the entry at which the next call continues.
+// answer has the entry at which the next call continues, or 0 after the last entry or a problem.
 func (s *auditLog) VerifyEntries(ctx context.Context, r *propertyv1.VerifyEntriesRequest) (*propertyv1.VerifyEntriesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -66,8 +66,8 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 	return &propertyv1.ListBridgesResponse{Data: list}, nil
 }
 
-// RevokeBridge ends a bridge's credential and session, and recomputes the access of all stays. Codes stay on its locks, because no bridge
-// can remove them.
+// RevokeBridge ends a bridge's credential, join code and session, and recomputes the access of all stays. Codes stay on its locks, because
+// no bridge can remove them. It is no error if the bridge is revoked already.
 func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRequest) (*propertyv1.RevokeBridgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeBridgeResponse, error) {
 		row, err := bridge.Revoke(tx, propertyID, r.GetId(), lock.MarkLinksLost)

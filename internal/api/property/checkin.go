@@ -31,7 +31,7 @@ type CheckIns struct {
 	propertyv1.UnimplementedCheckInServiceServer
 	Deps
 	Service *checkin.Service
-	// MailLink orders a mail with a new link to the booker, and reports whether it is a new mail.
+	// MailLink orders a mail with a new link to the booker. It returns false if a mail for the same o.Occasion was ordered before.
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
 	// GuestAddress returns the guest's mail address for a new link, or "" if none is known. A booking agency's relay address does not
 	// count.
@@ -101,8 +101,9 @@ func (s *CheckIns) WaiveOwing(ctx context.Context, r *propertyv1.WaiveOwingReque
 }
 
 // AskAgain asks the PMS again whether the guest may check in, or repeats a checkIn call that had no answer. It never makes a new checkIn
-// call, and asks nothing before the guest begins. The call runs outside of a transaction; the answer is then stored under the caller's
-// Idempotency-Key. If the server crashes in between, a repeated call asks once more, which has no second effect at the PMS.
+// call, and asks nothing before the guest begins or after the PMS has accepted the check-in. The call runs outside of a transaction; the
+// answer is then stored under the caller's Idempotency-Key. If the server crashes in between, a repeated call asks once more, which has no
+// second effect at the PMS.
 func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) (*propertyv1.AskAgainResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -137,8 +138,8 @@ func (s *CheckIns) EndCall(ctx context.Context, r *propertyv1.EndCallRequest) (*
 	})
 }
 
-// ResendInvitation mails a new check-in link to the booker and ends the previous one, unless a device uses it. It fails for a stay that was
-// canceled or ended more than seven days ago, and without a usable address.
+// ResendInvitation orders a mail with a new check-in link to the booker, and ends the booker's earlier links that no device has opened. It
+// fails for a stay that was canceled or ended more than seven days ago, and without a usable address.
 func (s *CheckIns) ResendInvitation(ctx context.Context, r *propertyv1.ResendInvitationRequest) (*propertyv1.ResendInvitationResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendInvitationResponse, error) {
 		row, err := reservation.Get(tx, reservation.Scope{PropertyID: propertyID}, r.GetReservationId())
@@ -253,7 +254,8 @@ func staffGuest(m guest.Member) *propertyv1.StaffGuest {
 	return g
 }
 
-// staffName returns the name under which the actions of a member of staff are recorded: the name of the token, or else the actor's Author.
+// staffName returns the name under which the actions of a member of staff are recorded: the actor's Author or, for a token of the property,
+// its name. A token for one command of an operator counts as the operator.
 func staffName(tx *db.Tx, who actor.Actor) (string, error) {
 	if who.For != "" || who.TokenID == "" {
 		return who.Author(), nil

@@ -96,7 +96,7 @@ func (s *CheckIns) ListDevices(ctx context.Context, r *propertyv1.ListDevicesReq
 	return &propertyv1.ListDevicesResponse{Data: out}, nil
 }
 
-// EndDevice ends one session of a guest's device, such as a lost phone.
+// EndDevice ends one session of a guest's device, such as a lost phone, with its SmartKeys.
 func (s *CheckIns) EndDevice(ctx context.Context, r *propertyv1.EndDeviceRequest) (*propertyv1.EndDeviceResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.EndDeviceResponse, error) {
 		return &propertyv1.EndDeviceResponse{}, guest.EndDevice(tx, propertyID, r.GetReservationId(), r.GetId())

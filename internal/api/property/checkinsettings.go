@@ -35,8 +35,8 @@ func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetChec
 	return &propertyv1.GetCheckInSettingsResponse{Data: s.settings(ctx, row)}, nil
 }
 
-// UpdateCheckInSettings changes the settings that the request has. It refuses settings against the country's law, and periods longer than
-// the installation's. An outdated etag is refused; without one it overwrites.
+// UpdateCheckInSettings changes the settings that the request has. A rule also changes others: see checkInChange. It refuses settings
+// against the country's law, and periods longer than the installation's. An outdated etag is refused; without one it overwrites.
 func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.UpdateCheckInSettingsRequest) (*propertyv1.UpdateCheckInSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateCheckInSettingsResponse, error) {
 		stored, err := property.GetCheckInSettings(tx, propertyID)
@@ -59,8 +59,9 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 	})
 }
 
-// checkInChange converts a change of the stored settings. A new country rule also sets the identity check and the signature that its law
-// asks for, unless the request sets them. It sets who must fill in the form only if the stored choice covers fewer guests than the law.
+// checkInChange converts a change of the stored settings. A country rule in m other than the stored one also sets the identity check and
+// the signature that its law asks for, unless m sets them. It sets who must fill in the form only if m does not, and the stored choice covers
+// fewer guests than the law.
 func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettingsChange) property.CheckInChange {
 	c := property.CheckInChange{
 		Rule: m.Rule, IdentityCheck: m.IdentityCheck, Signature: m.Signature, HouseRules: m.HouseRules, StaffEmail: m.StaffEmail, DeskPhone: m.DeskPhone,

@@ -29,7 +29,8 @@ type codes struct {
 // reconciler returns the access reconciler for a transaction.
 func (d Deps) reconciler(tx *db.Tx) access.Reconciler { return access.Reconciler{Tx: tx, Keys: d.Keys} }
 
-// CreateCode creates a code (a PIN on locks) that does not belong to a stay, such as for staff. The PIN is read with RevealCode.
+// CreateCode creates a code (a PIN on locks) that does not belong to a stay, such as for staff. The PIN is read with RevealCode. It is no
+// error if a lock has no free slot for it: GetCode says on which locks the code is.
 func (s *codes) CreateCode(ctx context.Context, r *propertyv1.CreateCodeRequest) (*propertyv1.CreateCodeResponse, error) {
 	who, _ := actor.From(ctx)
 	n := code.Spec{
@@ -195,8 +196,8 @@ func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest)
 	})
 }
 
-// SwapBackupCodes ends the two backup codes of a lock and creates two new ones. It fails if the property's backup codes are off, or the
-// lock is on no door or has few slots.
+// SwapBackupCodes ends the backup codes that a lock still has and creates two new ones. It fails if the property's backup codes are off, or
+// the lock is on no door or has few slots.
 func (s *codes) SwapBackupCodes(ctx context.Context, r *propertyv1.SwapBackupCodesRequest) (*propertyv1.SwapBackupCodesResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SwapBackupCodesResponse, error) {

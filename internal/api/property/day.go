@@ -49,7 +49,8 @@ func (s *Days) ListDay(ctx context.Context, r *propertyv1.ListDayRequest) (answe
 	return answer, nil
 }
 
-// CountArrivals counts the arrivals of a day in each space, and those whose space is not known.
+// CountArrivals counts the arrivals of a day in each space, and those whose space is not known. The number of counted arrivals is limited:
+// see [reservation.CountArrivals].
 func (s *Days) CountArrivals(ctx context.Context, r *propertyv1.CountArrivalsRequest) (*propertyv1.CountArrivalsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

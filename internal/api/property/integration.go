@@ -50,7 +50,8 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 	return &propertyv1.ListAppsResponse{Data: list}, nil
 }
 
-// ConnectApp connects a partner app to the property, unless it is connected. The answer has the access token, which is shown once.
+// ConnectApp connects a partner app to the property, and fails if it is connected already. Without scopes in the request, the integration
+// gets all but the right to read guests. The answer has the access token, which is shown once.
 func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppRequest) (*propertyv1.ConnectAppResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ConnectAppResponse, error) {
 		if err := CheckOptionalName("name", r.GetName()); err != nil {
@@ -65,6 +66,7 @@ func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppR
 	})
 }
 
+// ListIntegrations lists the integrations of the property by name, also the built-in one of its own scripts.
 func (s *integrations) ListIntegrations(ctx context.Context, _ *propertyv1.ListIntegrationsRequest) (*propertyv1.ListIntegrationsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

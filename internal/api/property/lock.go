@@ -43,8 +43,9 @@ func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (
 	return &propertyv1.ListLocksResponse{Data: &propertyv1.LockList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
 }
 
-// GetLockHistory returns the battery and clock readings of a lock and the times without connection, from the time since on, and the last
-// maxOpenings events, also older ones.
+// GetLockHistory returns the battery and clock readings of a lock and the times without connection since a time, or all without one, as far
+// as [lock.History] goes. The first reading can be older, because it was still valid then. It also returns the last maxOpenings events,
+// without changes of the evidence of codes.
 func (s *locks) GetLockHistory(ctx context.Context, r *propertyv1.GetLockHistoryRequest) (*propertyv1.GetLockHistoryResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -166,8 +167,8 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 	})
 }
 
-// checkFromDoor returns an error if the lock is no longer at the door where the caller saw it, fromDoorId. It is no error if the lock is
-// already at the requested door. now is the lock's door, or "".
+// checkFromDoor returns an error if the lock is no longer at the door where the caller saw it, fromDoorId. It is no error if the request
+// has no fromDoorId, or the lock is already at the requested door. now is the id of the lock's door, or "".
 func checkFromDoor(r *propertyv1.AssignLockRequest, now string) error {
 	if r.FromDoorId == nil || now == r.GetFromDoorId() || now == r.GetDoorId() {
 		return nil
@@ -175,9 +176,10 @@ func checkFromDoor(r *propertyv1.AssignLockRequest, now string) error {
 	return fault.New(fault.Aborted, fault.Outdated, "changed since you read it: doorId. Read the lock again").Put("changed", "doorId")
 }
 
-// UnlockLock opens a door and waits for the result. A refusal by the lock is a result. If no result comes in time, it returns
-// DeadlineExceeded, and the door was possibly opened. It stores the unlock command under the caller's Idempotency-Key before it sends it,
-// so that a repeated call, also after a crash, returns the known outcome and does not open the door again.
+// UnlockLock opens a door and waits for the result. A refusal by the lock is a result, and so is resultUnknown. If no result comes in time,
+// it returns DeadlineExceeded with an actId, and the door was possibly opened. After any other fault, nothing was or will be sent. It
+// stores the unlock command under the caller's Idempotency-Key before it sends it, so that a repeated call, also after a crash, returns the
+// known outcome and does not open the door again.
 func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest) (*propertyv1.UnlockLockResponse, error) {
 	who, _ := actor.From(ctx)
 	until := chain.ActionDeadline(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))

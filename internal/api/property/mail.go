@@ -28,7 +28,8 @@ type Mails struct {
 	// TakeBounce marks the mail that a bounce (a report of a failed delivery) names as failed, notifies staff, and returns the mail. It
 	// returns nil if the property has no such mail, or it cannot bounce. A repeated report changes nothing and returns the mail.
 	TakeBounce func(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error)
-	// Resend orders a mail of the same kind again and returns its id; if the former one is still on its way, it returns that id.
+	// Resend orders a mail of the same kind again and returns its id. If the newest such mail to the same guest is still on its way, it
+	// orders none and returns that mail's id.
 	Resend func(tx *db.Tx, propertyID, mailID string) (string, error)
 }
 
@@ -228,8 +229,9 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 	return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Ok: true}}, nil
 }
 
-// ResendMail orders a mail of the same kind again and returns it. A link of the former mail that no device has opened ends. If that mail is
-// still on its way, ResendMail returns it and orders none. It refuses an invitation to join the staff.
+// ResendMail orders a mail of the same kind again and returns it. It replaces the newest such mail to the same guest: a link of that mail
+// that no device has opened ends. If that mail is still on its way, ResendMail returns it and orders none. It refuses an invitation to join
+// the staff.
 func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest) (*propertyv1.ResendMailResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendMailResponse, error) {
 		mailID, err := s.Resend(tx, propertyID, r.GetId())

@@ -118,7 +118,8 @@ func addDorms(view *db.Tx, propertyID string, list []*propertyv1.PartnerSpace) e
 }
 
 // SetMapping maps one space of a PMS to a space of the property in place of its present mapping, and recomputes the access of its stays. It
-// fails if another space of the PMS is mapped to that space. With validateOnly it only previews the effect.
+// fails if another space of the PMS is mapped to that space, and for an outdated lastChangeId. With validateOnly it only previews the
+// effect.
 func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingRequest) (*propertyv1.SetMappingResponse, error) {
 	return runMapping(ctx, s, mappingCall{
 		integrationID: r.GetIntegrationId(), kind: space.SetOne, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
@@ -131,8 +132,8 @@ func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingReque
 	})
 }
 
-// UnsetMapping removes the mapping of one space of a PMS, and recomputes the access of its stays. It fails if there is no mapping. With
-// validateOnly it only previews the effect.
+// UnsetMapping removes the mapping of one space of a PMS, and recomputes the access of its stays. It fails if there is no mapping, and for
+// an outdated lastChangeId. With validateOnly it only previews the effect.
 func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingRequest) (*propertyv1.UnsetMappingResponse, error) {
 	removed := &propertyv1.Mapping{}
 	return runMapping(ctx, s, mappingCall{
@@ -149,8 +150,8 @@ func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingR
 	})
 }
 
-// BatchSetMappings maps several spaces of a PMS. An entry without a space id removes a mapping, if there is one. All changes succeed or
-// none. With validateOnly it only previews the effect.
+// BatchSetMappings maps several spaces of a PMS, and recomputes the access of their stays. An entry without a space id removes a mapping,
+// if there is one. All changes succeed or none. It fails for an outdated lastChangeId. With validateOnly it only previews the effect.
 func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
 	if wrong := duplicates(r.GetMappings()); len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
@@ -167,7 +168,8 @@ func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetM
 	})
 }
 
-// ApplySuggestions maps the unmapped spaces of a PMS to the suggested spaces. With validateOnly it only previews the effect.
+// ApplySuggestions maps the unmapped spaces of a PMS to the suggested spaces, with exactOnly only those with an exact suggestion, and
+// recomputes the access of their stays. It fails for an outdated lastChangeId. With validateOnly it only previews the effect.
 func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.ApplySuggestionsResponse, error) {
 	var list *propertyv1.MappingList
 	return runMapping(ctx, s, mappingCall{

@@ -89,8 +89,8 @@ func previewed[R any](ctx context.Context, d Deps, change mappingChange, answer 
 	return out, err
 }
 
-// preview runs a change in a savepoint and rolls it back. It returns how many reservations get other doors, and the first maxPreviewed of
-// them with their spaces before and after the change.
+// preview runs a change in a savepoint and rolls it back. Of the reservations that have not ended, it returns how many the change may
+// affect, how many of these get other doors, and the first maxPreviewed of the latter with their spaces before and after the change.
 func preview(tx *db.Tx, propertyID string, change mappingChange) (*propertyv1.MappingPreview, error) {
 	var affected reservation.AffectedList
 	var after reservation.AffectedPlaces
@@ -206,7 +206,8 @@ func changeMessage(c *space.ChangeRow, spaces map[string]*space.Row) *propertyv1
 	return out
 }
 
-// UndoMappingChange undoes a recorded change of a mapping, or only previews the effect. It fails if one of the mappings was changed since.
+// UndoMappingChange undoes a recorded change of a mapping and recomputes the access of the affected stays, or only previews the effect. It
+// fails if the change is undone already, if one of its mappings was changed since, or if a former space is deleted or mapped otherwise.
 func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMappingChangeRequest) (*propertyv1.UndoMappingChangeResponse, error) {
 	newID := ""
 	undo := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
@@ -253,7 +254,7 @@ func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest
 }
 
 // CreateMissingSpaces creates a space for each space of a PMS that no space of the property matches, and maps it, or only previews the
-// effect. One call creates at most 500 spaces; the answer has the number of those that are left.
+// effect. One call creates at most 500 spaces; the answer has the number of those that are left. It fails for an outdated lastChangeId.
 func (s *mappings) CreateMissingSpaces(ctx context.Context, r *propertyv1.CreateMissingSpacesRequest) (*propertyv1.CreateMissingSpacesResponse, error) {
 	out := &propertyv1.CreateMissingSpacesResponse{}
 	return runMapping(ctx, s, mappingCall{

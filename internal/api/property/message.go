@@ -121,7 +121,8 @@ func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageReq
 	})
 }
 
-// ReadMessages marks messages of a guest as read by the property, up to the message with a number, and resolves the notice about them.
+// ReadMessages marks messages of a guest as read by the property, up to the message with a number. If it marks any, it also resolves the
+// notice about unread messages, even if later ones are unread.
 func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesRequest) (*propertyv1.ReadMessagesResponse, error) {
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.ReadMessagesResponse, error) {
 		k, err := conversationOf(ctx, tx, r.GetGuestId(), nil)
@@ -205,7 +206,7 @@ func (w *conversationStream) sendChanged(watcher *conversation.Watcher) error {
 	return nil
 }
 
-// sendUnread sends the conversations with a message that the property has not read.
+// sendUnread sends the conversations with a message that the property has not read, except those whose state the client has.
 func (w *conversationStream) sendUnread() error {
 	for before := ""; ; {
 		view := w.s.DB.View(w.Context())

@@ -23,8 +23,8 @@ type notices struct {
 	Deps
 }
 
-// ListNotices lists a page of notices, the newest first, with the numbers of unread notices and of open problems. mineOnly leaves out the
-// kinds that the caller has hidden.
+// ListNotices lists a page of notices, the newest first, with the numbers of unread notices and, up to a limit, of open problems. mineOnly
+// leaves out the kinds that the caller has hidden, also from the number of unread notices, but not from that of open problems.
 func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequest) (*propertyv1.ListNoticesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -70,7 +70,8 @@ func (s *notices) ListNotices(ctx context.Context, r *propertyv1.ListNoticesRequ
 	return &propertyv1.ListNoticesResponse{Data: list}, nil
 }
 
-// MarkNoticesRead marks notices as read: those with the ids of the request, or all. A request with both or neither is an error.
+// MarkNoticesRead marks notices as read, for all staff of the property: those with the ids of the request, or all, also kinds that the
+// caller has hidden. A request with both or neither is an error.
 func (s *notices) MarkNoticesRead(ctx context.Context, r *propertyv1.MarkNoticesReadRequest) (*propertyv1.MarkNoticesReadResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.MarkNoticesReadResponse, error) {
 		if r.GetAll() == (len(r.GetIds()) > 0) {

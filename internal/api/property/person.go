@@ -95,8 +95,8 @@ func (s *People) WithdrawInvitation(ctx context.Context, r *propertyv1.WithdrawI
 	})
 }
 
-// UpdatePerson changes the role of a member, or disables or enables the member's access to the property. Invitations by the member end if
-// the new role could not make them. It refuses an outdated etag.
+// UpdatePerson changes the role of a member, or disables or enables the member's access to the property. Invitations that the member is no
+// longer allowed to make then end. It refuses an outdated etag; without one it overwrites.
 func (s *People) UpdatePerson(ctx context.Context, r *propertyv1.UpdatePersonRequest) (*propertyv1.UpdatePersonResponse, error) {
 	change := staff.AccessChange{Disabled: r.Disabled}
 	if r.Role != nil {

@@ -17,8 +17,8 @@ type privacy struct {
 	Deps
 }
 
-// RequestErasure requests the erasure of the data of a companion or, without a guest id, of the whole party, after the guest asked the
-// property for it.
+// RequestErasure stores a request to erase the data of a companion or, without a guest id, of the whole party, after the guest asked the
+// property for it. It erases nothing itself: the erasure follows when it is due. If the same request is pending, it returns that one.
 func (s *privacy) RequestErasure(ctx context.Context, r *propertyv1.RequestErasureRequest) (*propertyv1.RequestErasureResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RequestErasureResponse, error) {
@@ -38,7 +38,8 @@ func (s *privacy) RequestErasure(ctx context.Context, r *propertyv1.RequestErasu
 	})
 }
 
-// ExportGuestData returns the copy of the data that a guest would get, and records that a member of staff read it.
+// ExportGuestData returns the copy of the data that the main guest or, with a guest id, a companion would get, and records that a member of
+// staff read it.
 func (s *privacy) ExportGuestData(ctx context.Context, r *propertyv1.ExportGuestDataRequest) (*propertyv1.ExportGuestDataResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -43,8 +43,9 @@ func (s *reservations) ExplainReservation(ctx context.Context, r *propertyv1.Exp
 	return &propertyv1.ExplainReservationResponse{Data: convert.Explanation(e, chain.Reader(ctx))}, nil
 }
 
-// ListReservations lists a page of reservations, or searches them by number, id or the booker's name, the latest arrival first. A search
-// for one id also returns the booker's contact to a caller who may read guests.
+// ListReservations lists a page of reservations, or searches them by number, id or the booker's name, the latest arrival first. With a
+// query or a space, a page can be short or empty although there is a next one. A search for one id also returns the booker's contact to a
+// caller who may read guests.
 func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListReservationsRequest) (*propertyv1.ListReservationsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -35,8 +35,8 @@ func (s *Sessions) BeginTOTP(ctx context.Context, _ *propertyv1.BeginTOTPRequest
 	})
 }
 
-// ConfirmTOTP checks the first code of the authenticator app. From then on, sign-ins require a code. The answer has recovery codes, and a
-// session that replaces the caller's.
+// ConfirmTOTP checks the first code of the authenticator app. From then on, a sign-in without a passkey requires a code. The answer has
+// new recovery codes, which replace earlier ones, and a session that replaces the caller's.
 func (s *Sessions) ConfirmTOTP(ctx context.Context, r *propertyv1.ConfirmTOTPRequest) (*propertyv1.ConfirmTOTPResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

@@ -55,7 +55,8 @@ type Deps struct {
 	KeepEvents, KeepAudit time.Duration
 	// Here is the server node that runs this service.
 	Here lock.Node
-	// Act sends a stored unlock command to the bridge and waits for the outcome until the command's deadline.
+	// Act sends a stored unlock command to the bridge and waits for the outcome until shortly after the command's deadline. A fault as
+	// error means that the command was not sent and never will be. After another error, that is not known.
 	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
 	// Unsent gets the error with which an unlock command was refused before it was stored. It counts those whose bridge cannot be reached.
 	Unsent func(error)
@@ -143,7 +144,7 @@ func callerProperty(ctx context.Context) (string, error) {
 }
 
 // writeAsStaff runs a change of the caller's property in one transaction, which also adds the call to the audit log and stores the answer
-// for repeated calls with the same Idempotency-Key. It refuses callers other than staff.
+// for repeated calls with the same Idempotency-Key. It refuses callers other than staff. f can run more than once: see [idem.Write].
 func writeAsStaff[R proto.Message](ctx context.Context, d Deps, f func(tx *db.Tx, propertyID string) (R, error)) (R, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

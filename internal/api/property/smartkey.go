@@ -21,7 +21,8 @@ type smartKeys struct {
 // NewSmartKeys creates the SmartKeyService for staff.
 func NewSmartKeys(d Deps) propertyv1.SmartKeyServiceServer { return &smartKeys{Deps: d} }
 
-// CreateSmartKeyLink creates the single-use link with which a phone gets the SmartKey of a reservation.
+// CreateSmartKeyLink creates a single-use link with which a phone gets the SmartKey of a reservation. Earlier links stay valid, and it
+// fails if too many are unused. The answer has the secret of the link, not an address.
 func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.CreateSmartKeyLinkRequest) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 		l, err := mobilekey.CreateLink(tx, s.Keys, mobilekey.LinkSpec{
@@ -68,7 +69,7 @@ func (s *smartKeys) RevokeSmartKeyPhone(ctx context.Context, r *propertyv1.Revok
 	})
 }
 
-// RestartDoor makes a door refuse all SmartKey tokens that were issued until now.
+// RestartDoor makes a door refuse all SmartKey tokens that were issued until now, once its bridge has the new status list.
 func (s *smartKeys) RestartDoor(ctx context.Context, r *propertyv1.RestartDoorRequest) (*propertyv1.RestartDoorResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RestartDoorResponse, error) {
 		generation, err := mobilekey.RestartDoor(tx, s.Keys, propertyID, r.GetLockId())
@@ -84,8 +85,8 @@ func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorLis
 	})
 }
 
-// RotateIssuerKey replaces the key that signs the property's SmartKey tokens, step by step or at once. At once, all tokens become invalid.
-// It fails while another rotation runs, unless it is done at once.
+// RotateIssuerKey begins to replace the key that signs the property's SmartKey tokens; further steps follow later. It fails while another
+// rotation runs. With atOnce it replaces the key itself, also during a rotation, and all tokens become invalid.
 func (s *smartKeys) RotateIssuerKey(ctx context.Context, r *propertyv1.RotateIssuerKeyRequest) (*propertyv1.RotateIssuerKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateIssuerKeyResponse, error) {
 		done, err := mobilekey.Rotate(tx, s.Keys, propertyID, r.GetAtOnce())

@@ -37,7 +37,8 @@ func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest
 	return &propertyv1.ListSpacesResponse{Data: &propertyv1.SpaceList{List: list, NextPageToken: nextPageToken(p, total), Total: int32(total)}}, nil
 }
 
-// GetSpace returns a space with the last uses of codes and remote unlocks at its door, at most maxOpenings of each.
+// GetSpace returns a space with what happened last at its door: the uses of codes that belong to no stay, also refused ones, and the remote
+// unlocks by staff, at most maxOpenings of each. It has no uses of guests' PINs and SmartKeys.
 func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*propertyv1.GetSpaceResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

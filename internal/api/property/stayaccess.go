@@ -19,7 +19,8 @@ import (
 var errNoAccess = fault.New(fault.Precondition, fault.NoAccess,
 	"no door of the stay has a code now: the guest is not in house, or the stay has no room with a lock; ExplainReservation says why")
 
-// ExtendAccess extends the access of a stay beyond its planned end, until the PMS changes the dates or ends the stay.
+// ExtendAccess extends the access of a guest in house to the request's time, at most 24 hours after the planned end of the stay. It
+// replaces an earlier extension. If the PMS changes the dates or ends the stay, the extension ends.
 func (s *reservations) ExtendAccess(ctx context.Context, r *propertyv1.ExtendAccessRequest) (*propertyv1.ExtendAccessResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ExtendAccessResponse, error) {
 		if err := RequireName("reason", r.GetReason()); err != nil {
@@ -90,8 +91,8 @@ func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) 
 	})
 }
 
-// ReplacePin gives a stay a new PIN in place of its current one, and records that as an event. PINs of gates stay. It fails if no door has
-// a code.
+// ReplacePin gives a stay a new PIN in place of its current one, and records that as an event. Separate PINs of gates stay. It fails if the
+// room or bed has no PIN now.
 func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinRequest) (*propertyv1.ReplacePinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReplacePinResponse, error) {
 		if err := RequireName("reason", r.GetReason()); err != nil {

@@ -26,7 +26,7 @@ func (s *testStays) stays() reservation.Service {
 	return reservation.Service{Keys: s.Keys, Keep: s.KeepStays}
 }
 
-// GetTestStay returns the open test stay. It fails if there is none.
+// GetTestStay returns the test stay that staff have started and not ended, even if its time is over. It fails if there is none.
 func (s *testStays) GetTestStay(ctx context.Context, _ *propertyv1.GetTestStayRequest) (*propertyv1.GetTestStayResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -48,7 +48,8 @@ func (s *testStays) GetTestStay(ctx context.Context, _ *propertyv1.GetTestStayRe
 	return &propertyv1.GetTestStayResponse{Data: m}, err
 }
 
-// StartTestStay books a test stay from now on, and ends an earlier one. Only this answer has the guest's link.
+// StartTestStay books a test stay from now on for a day in the space of the request, and ends an earlier one. The stay is not checked in:
+// see CheckInTestStay. Only this answer has the guest's link.
 func (s *testStays) StartTestStay(ctx context.Context, r *propertyv1.StartTestStayRequest) (*propertyv1.StartTestStayResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.StartTestStayResponse, error) {
 		own, err := partner.CreateOwnIntegration(tx, propertyID)
@@ -105,7 +106,7 @@ func scopeOf(row *partner.IntegrationRow) reservation.Scope {
 	return reservation.Scope{PropertyID: row.PropertyID, IntegrationID: row.ID}
 }
 
-// message converts a test stay with its doors.
+// message converts a test stay. Only while the guest is checked in, it has the doors, with the evidence of their PINs and not the PINs.
 func (s *testStays) message(view *db.Tx, row *reservation.Row) (*propertyv1.TestStay, error) {
 	in, err := property.Get(view, row.PropertyID)
 	if err != nil {

@@ -34,8 +34,9 @@ var listMethods = map[watch.Topic]string{
 	watch.Kiosks:       propertyv1.KioskService_ListKiosks_FullMethodName,
 }
 
-// Watch streams the ids of what changes at the caller's property, by topic, since the resume token if the request has one. It sends a
-// message after changes, at most one in watchPause, and at least every watchBeat.
+// Watch streams the ids of what changes at the caller's property, by topic. The first message has the changes since the resume token or,
+// without a known one, says that everything may have changed. It sends a message after changes, at most one in watchPause, and at least
+// every watchBeat.
 func (s *Events) Watch(r *propertyv1.WatchRequest, stream grpc.ServerStreamingServer[propertyv1.WatchResponse]) error {
 	ctx := stream.Context()
 	propertyID, err := callerProperty(ctx)
@@ -95,7 +96,7 @@ func sendChanges(stream grpc.ServerStreamingServer[propertyv1.WatchResponse], ch
 }
 
 // watchedTopics returns the topics of a stream: the named ones, or if none is named, all that the caller is allowed to read. It refuses a
-// named topic that the caller is not allowed to read, and ignores unknown names.
+// named topic that the caller is not allowed to read, and ignores unknown names. The result can be empty.
 func watchedTopics(caller actor.Actor, named []string, now time.Time) (topics []watch.Topic, err error) {
 	for _, t := range watch.Topics {
 		if len(named) > 0 && !slices.Contains(named, string(t)) {

@@ -20,8 +20,8 @@ type conn struct {
 	routes map[string]*binding
 }
 
-// Invoke runs a call for the gateway's generated code. It first reads the query string into the request, and replaces its field masks by
-// those derived from the body.
+// Invoke runs a call for the gateway's generated code, in the exchange's callContext and not in ctx. It first reads the query string into
+// the request, and replaces its field masks by those derived from the body.
 func (c *conn) Invoke(ctx context.Context, fullMethod string, args, reply any, _ ...grpc.CallOption) error {
 	x, b := exchangeOf(ctx), c.routes[fullMethod]
 	in, ok := args.(proto.Message)

@@ -33,8 +33,8 @@ var notFoundPage = []byte(`<!DOCTYPE html>
 // rootAnswer is the answer at the path "/", with links to the documentation.
 var rootAnswer = []byte(`{"docs":"/docs","openapi":"/openapi.yaml"}`)
 
-// serveBrowser answers GET and HEAD requests at the root path, and those of browsers at unknown paths. It returns false, without an answer,
-// for all other requests.
+// serveBrowser answers GET and HEAD requests for HTML or JSON at the root path, and those for HTML at unknown paths. It returns false,
+// without an answer, for all other requests.
 func (h *Handler) serveBrowser(w http.ResponseWriter, x *exchange) bool {
 	r := x.request
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {

@@ -120,8 +120,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.mux.ServeHTTP(w, x.gatewayRequest())
 }
 
-// admitCall authenticates a call and checks its limits before its body is read: see [chain.Chain.Admit]. It is registered as a metadata
-// annotator, although it adds no metadata, because only annotators learn the method before the gateway reads the body.
+// admitCall authenticates a call and checks its limits before its body is read: see [chain.Chain.Admit]. A refusal is stored in the call,
+// which the chain answers with it; admitCall then discards the body. It is registered as a metadata annotator, although it adds no
+// metadata, because only annotators learn the method before the gateway reads the body.
 func (h *Handler) admitCall(ctx context.Context, _ *http.Request) metadata.MD {
 	x := exchangeOf(ctx)
 	method, ok := runtime.RPCMethod(ctx)

@@ -23,9 +23,9 @@ type route struct {
 
 // binding describes which parts of an HTTP request fill which fields of an RPC's request message.
 type binding struct {
-	bodyIsRequest  bool // the body is the whole request message, so query parameters are not allowed
-	body           protoreflect.FieldDescriptor
-	nonQueryFields map[protoreflect.Name]bool // fields that are read from the path or the body
+	bodyIsRequest  bool                         // the body is the whole request message, so query parameters are not allowed
+	body           protoreflect.FieldDescriptor // the field that the body fills; nil without a body and if bodyIsRequest
+	nonQueryFields map[protoreflect.Name]bool   // fields that are read from the path or the body
 }
 
 // isNotInQuery reports whether a request field cannot be a query parameter, because the path or the body fills it.
@@ -34,7 +34,7 @@ func (b *binding) isNotInQuery(fd protoreflect.FieldDescriptor) bool {
 }
 
 // loadRoutes reads the HTTP rules of services from their proto descriptors. It returns all routes, and the binding of each method by its
-// full name. A method without an HTTP rule has neither.
+// full name; of several rules of a method, the last one's. A method without an HTTP rule has neither.
 func loadRoutes(services []string) ([]*route, map[string]*binding, error) {
 	var routes []*route
 	byMethod := map[string]*binding{}

@@ -15,11 +15,11 @@ import (
 type holder struct {
 	mu               sync.Mutex // mutex held during a change and during a press
 	name             string
-	shouldHaveAccess bool     // the holder should have access according to the last acknowledged change
-	oneTime          bool     // the code can be used once
-	endsByItself     bool     // the service ends the code by itself: after one use, or when another code replaces it
-	pins             []string // all PINs that the service ever showed
-	latestEnd        time.Time
+	shouldHaveAccess bool      // the holder should have access according to the last acknowledged change
+	oneTime          bool      // the code can be used once
+	endsByItself     bool      // the service ends the code by itself: after one use, or when another code replaces it
+	pins             []string  // all PINs that the service ever showed
+	latestEnd        time.Time // latest end of the stay that the service ever acknowledged; zero: none
 	openings         []opening // presses that opened a lock
 	used             bool      // the one-time code has opened a lock
 	story            story
@@ -64,7 +64,7 @@ func listAt(v any, path string) []any {
 	return l
 }
 
-// readStatement implements subject. It reads the stay with its access plan and PINs.
+// readStatement implements subject. It reads the stay with its access plan and PINs, and records its id and the PINs in s.
 func (s *stay) readStatement(ctx context.Context, w *world) (statement, error) {
 	o, err := w.request(ctx, w.partner, "GET", "/v1/reservations/find?extend=pin,gatePins,access&pmsId="+s.name, nil)
 	switch {
@@ -172,7 +172,7 @@ func (w *world) lockByID(id string) *lockState {
 	return nil
 }
 
-// lockAtDoor returns the lock that is assigned to a door, or nil.
+// lockAtDoor returns the lock that is assigned to a door, or nil. For "" it returns a lock without a door.
 func (w *world) lockAtDoor(door string) *lockState {
 	for _, l := range w.locks {
 		if l.door() == door {

@@ -50,8 +50,8 @@ type press struct {
 	Former bool // Former means that the service no longer shows the PIN to the holder
 	// NeedNotOpen is set if the lock was changed by hand, or a one-time code was already used.
 	NeedNotOpen bool
-	LatestEnd   time.Time
-	OwnSchedule bool // OwnSchedule means that the lock ends the code by its own clock, even while service and bridge are down
+	LatestEnd   time.Time // LatestEnd is the latest end of the stay that the service ever acknowledged; zero: none
+	OwnSchedule bool      // OwnSchedule means that the lock ends the code by its own clock, even while service and bridge are down
 	Statement   statement
 	Answer      sim.Press
 }

@@ -184,7 +184,7 @@ func (w *world) expectOK(what string, o e2etest.Outcome) {
 	}
 }
 
-// moveLock removes a lock from its door, or assigns it to a door without a lock.
+// moveLock removes a lock from its door or, if it has none, assigns it to a door without a lock.
 func (w *world) moveLock(key string, rng *rand.Rand) {
 	w.lockMoves.Lock()
 	defer w.lockMoves.Unlock()

@@ -27,9 +27,9 @@ const (
 type Shape struct {
 	Kind         Kind
 	Options      []string // of a choice
-	MaxLength    int
-	Autocomplete string // HTML autofill token
-	NoneAllowed  bool   // the guest may answer [None]
+	MaxLength    int      // in characters
+	Autocomplete string   // HTML autofill token
+	NoneAllowed  bool     // the guest may answer [None]
 }
 
 var shapes = map[Field]Shape{
@@ -90,8 +90,8 @@ type Days struct {
 }
 
 // Clean returns an answer in the form that is stored, or the problem why it is refused. It trims spaces and removes invisible characters.
-// From numbers it also removes spaces, dots and dashes. An answer without a visible character is empty. An empty answer is always accepted:
-// [Missing] finds required fields without an answer.
+// From the numbers of documents, visas and phones it also removes spaces, dots and dashes. An answer without a visible character is empty.
+// An empty answer is always accepted: [Missing] finds required fields without an answer.
 func Clean(f Field, answer string, days Days) (string, Problem) {
 	if !utf8.ValidString(answer) {
 		return "", BadCharacter

@@ -176,8 +176,9 @@ type Settings struct {
 	Mandatory []Group
 }
 
-// Fields returns the questions to one guest, in the order of the form, by the version of the rule that is in force on the day of arrival.
-// First and last name are always asked. The answers so far decide: a citizenship adds or removes what only foreign citizens are asked.
+// Fields returns the questions to one guest, in the order of the form: those of the version of the rule that is in force on the day of
+// arrival, those of the mandatory groups, and the property's own. First and last name are always asked. The answers so far decide: a
+// citizenship adds or removes what only foreign citizens are asked.
 func Fields(s Settings, g Guest, p Party) []Ask {
 	wanted := make([]Ask, len(steps)) // by position in the form; those without a field are not asked
 	at := func(f Field) *Ask { return &wanted[positions[f]] }
@@ -277,7 +278,8 @@ func LegalName(own string) (Field, bool) {
 	return "", false
 }
 
-// StepOf returns the step of a field, and false for a field that no form has.
+// StepOf returns the step of a field, and false for a field that no form has. Any name with OwnPrefix has a step, also if the property does
+// not ask it.
 func StepOf(f Field) (Step, bool) {
 	if strings.HasPrefix(string(f), OwnPrefix) {
 		return PropertyStep, true
@@ -313,9 +315,9 @@ func Signs(r *Rule, g Guest, p Party) bool {
 	return slices.ContainsFunc(law.signs, held.all)
 }
 
-// KeptUntil returns the last day on which the answers are kept for the law, and false if r, the version in force, names no time. The day of
-// departure is taken in departure's time zone. If the last month has no such day, its last day counts, so that nothing is kept longer than
-// the law says.
+// KeptUntil returns the last day on which the answers are kept for the law, as midnight in UTC, and false if r, the version in force, names
+// no time. The day of departure is taken in departure's time zone. If the last month has no such day, its last day counts, so that nothing
+// is kept longer than the law says.
 func KeptUntil(r *Rule, departure time.Time) (time.Time, bool) {
 	if r.KeepMonths == 0 {
 		return time.Time{}, false

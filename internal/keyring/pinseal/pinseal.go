@@ -16,9 +16,9 @@ import (
 
 // Place identifies the slot (a numbered place for a code on a lock) that a PIN is for, and its generation.
 type Place struct {
-	LockID     string
+	LockID     string // LockID is the address of the lock at its bridge, not the service's id
 	Slot       int
-	Generation int64
+	Generation int64 // Generation is a number that grows with each change of the slot
 }
 
 const (

@@ -78,7 +78,7 @@ const DefaultOpLifetime = 30 * time.Second
 // Capabilities describe what a lock can do, as its driver reports. The server stores them as JSON under the field
 // names.
 type Capabilities struct {
-	PINMin, PINMax    int    // PINMin and PINMax are the shortest and longest PIN, in characters
+	PINMin, PINMax    int    // PINMin and PINMax are the shortest and longest PIN, in characters; a PINMax of 0 is no limit
 	Alphabet          string // Alphabet has the characters of a PIN; empty means 0123456789
 	ForbiddenPrefixes []string
 	ForbiddenPatterns []string // ForbiddenPatterns are unanchored RE2 expressions that no PIN may match, limited by FilterPatterns

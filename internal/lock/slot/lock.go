@@ -101,9 +101,9 @@ func (l Lock) Slot(number uint32) (Slot, bool) {
 	return l.Slots[i], true
 }
 
-// TypedGeneration returns the generation of the credential in a slot that opened the door, or 0 if it is not known.
-// Until the slot is confirmed to hold the desired credential, this is the oldest generation that may be on the lock.
-// All credentials that may be on it belong to one grant, because a slot is emptied between two grants.
+// TypedGeneration returns the generation of the credential in a slot that opened the door, or 0 if it is not known. Until the slot is
+// confirmed to hold the desired credential, this is the oldest generation that may be on the lock. All credentials that may be on it belong
+// to one grant, because a slot is emptied between two grants.
 func (l Lock) TypedGeneration(number uint32) uint64 {
 	s, _ := l.Slot(number)
 	writing := l.Op.Kind == OpSet && l.Op.Slot == number

@@ -114,7 +114,8 @@ func PatternSize(source string) (int, error) {
 	return n + 2, nil // 2 are the first and the last instruction of the program
 }
 
-// programSize returns an upper bound of the instructions that a parsed expression compiles to.
+// programSize returns an upper bound of the instructions that a parsed expression compiles to, or an error if it exceeds MaxRepeat or
+// MaxPatternSize.
 func programSize(re *syntax.Regexp) (int, error) {
 	n := 0
 	for _, sub := range re.Sub {

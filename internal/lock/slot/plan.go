@@ -14,8 +14,9 @@ type target struct {
 	changesAt time.Time // changesAt is when the target changes; zero means never
 }
 
-// targetOf returns what the slot should hold at the time of the event that the machine handles. The bridge opens and closes every window on
-// its own schedule. A lock that enforces windows gets the credential ahead of time, and ends the window itself if the bridge is offline.
+// targetOf returns what the slot should hold at the time of the event that the machine handles: nothing outside of the windows, or if the
+// desired code was refused or used up. The bridge opens and closes every window on its own schedule. A lock that enforces windows gets the
+// credential ahead of time, unless its granularity would open the window early, and ends the window itself if the bridge is offline.
 func (m *machine) targetOf(s *Slot) target {
 	d, now := s.Desired, m.ev.At
 	if d.Intent != Present {
@@ -76,7 +77,8 @@ func (m *machine) setNativeWindow(t *target, w Window) {
 	t.notAfter = end.Add(g)
 }
 
-// isMet reports whether the bridge believes that the slot holds the target.
+// isMet reports whether the bridge believes that the slot holds the target. If the target is an empty slot, a foreign credential also meets
+// it, and so does a slot that this bridge neither read nor wrote, unless MayHoldOwn is set.
 func (t target) isMet(s *Slot) bool {
 	if t.present {
 		return s.Content.Kind == Own && s.Content.PIN == t.pin && s.Content.NotBefore.Equal(t.notBefore) && s.Content.NotAfter.Equal(t.notAfter)
@@ -96,8 +98,8 @@ func (m *machine) isWriting(s *Slot) bool {
 	return op.Slot == s.Number && (op.Kind == OpSet || op.Kind == OpClear) && m.rules.enforces(inFlightIsUnmet)
 }
 
-// reportChanges adds an action to report each slot whose observed state changed, and the slot of the event if the
-// server expects an answer about it even without a change.
+// reportChanges stores the new observation of each slot whose observed state changed, and adds an action to report it. It also reports the
+// slot of the event if the server expects an answer about it even without a change.
 func (m *machine) reportChanges() {
 	for i := range m.lock.Slots {
 		s := &m.lock.Slots[i]
@@ -116,7 +118,7 @@ func (m *machine) reportChanges() {
 	}
 }
 
-// observe returns what the bridge now knows about a slot, in the form of a report to the server.
+// observe returns what the bridge now knows about a slot, in the form of a report to the server, without the time.
 func (m *machine) observe(s *Slot) Observed {
 	t := m.targetOf(s)
 	o := Observed{Generation: s.Desired.Generation, Window: t.window, Used: s.isUsedUp(m.rules)}
@@ -145,8 +147,9 @@ func (m *machine) observe(s *Slot) Observed {
 	return o
 }
 
-// olderKnownGone reports whether a slot whose credential is desired is known to hold no credential of an older generation. A slot that this
-// bridge never wrote counts as olderKnownGone, unless another bridge may have written it.
+// olderKnownGone reports whether a slot whose credential is desired is known to hold no credential of an older generation: it is known to
+// be empty, holds a foreign credential, or was never written by this bridge nor, as far as the server knows, by another. It returns false
+// for a slot that holds the desired credential; observe then reports Confirmed evidence.
 func (m *machine) olderKnownGone(s *Slot) bool {
 	if s.Desired.Intent != Present || m.isWriting(s) && m.lock.Op.Generation != s.Desired.Generation {
 		return false
@@ -160,8 +163,8 @@ func (m *machine) olderKnownGone(s *Slot) bool {
 	return s.Content.Kind == Foreign
 }
 
-// startNext adds an action to start the ready operation with the highest priority, if no operation is in flight and no
-// earlier one may still take effect.
+// startNext adds an action to start the ready operation with the highest priority, if no operation is in flight and no earlier one may
+// still take effect. It stores the operation in the record, and counts it in TimesOvertaken of the other ready slots.
 func (m *machine) startNext() {
 	if (m.lock.Op.Kind != "" && m.rules.enforces(oneAtATime)) || m.ev.At.Before(m.lock.Fence) {
 		return
@@ -196,8 +199,8 @@ func (m *machine) startNext() {
 	m.actions = append(m.actions, Action{Kind: StartOp, Slot: op.Slot, Op: op})
 }
 
-// priority orders ready operations: first the slots that were overtaken too often, then removals and writes that end
-// a window, then other writes, then reads. Ties go to the earliest due time.
+// priority orders ready operations: first the slots that were overtaken too often, then removals and writes that end a window, then other
+// writes, then reads of slots that already hold their target. A read before a write ranks like the write. Ties go to the earliest due time.
 type priority struct {
 	overtaken uint8 // overtaken is 0 until the slot was overtaken too often
 	class     uint8 // a lower class goes first
@@ -215,7 +218,8 @@ func (o priority) before(p priority) bool {
 	return o.due.Before(p.due)
 }
 
-// nextOp returns the operation that a slot is ready for and its priority, or false if there is none.
+// nextOp returns the operation that a slot is ready for and its priority, or false if there is none. startNext sets Seq, Slot, Generation
+// and ExpiresAt of the operation.
 func (m *machine) nextOp(s *Slot) (Op, priority, bool) {
 	t, now := m.targetOf(s), m.ev.At
 	k := priority{due: t.due}

@@ -6,7 +6,7 @@ import "time"
 type ServerSlot struct {
 	Desired  Desired
 	Observed Observed // Observed is of the desired or an older generation, never of a newer one
-	Grant    string   // Grant has the slot; empty if the slot is free
+	Grant    string   // Grant is the id of the grant (the access of a stay, or a code of staff) that has the slot; empty if none has
 	// SentTo is the enrolment (an id that changes when a bridge enrols again) of the bridge that last got a credential
 	// for this slot. It is empty when the slot is known to hold none.
 	SentTo string
@@ -27,9 +27,9 @@ type Report struct {
 	Observed Observed
 }
 
-// Assign gives a slot to a grant, or changes what the grant desires there, and sets the next generation. It returns false, and the slot
-// unchanged, if another grant has the slot, the slot holds a foreign credential, or d clears a free slot. With the intent Absent the grant
-// keeps the slot until ApplyReport finds the slot empty.
+// Assign gives a slot to the grant with this id, or changes what the grant desires there, and replaces d.Generation by the next generation.
+// It returns false, and the slot unchanged, if grant is empty, another grant has the slot, or the slot is free and d clears it or it holds
+// a foreign credential. With the intent Absent the grant keeps the slot until [ApplyReport] gets the proof that it is empty.
 func Assign(s ServerSlot, grant string, d Desired) (ServerSlot, bool) {
 	return assignWith(s, grant, d, production)
 }
@@ -58,10 +58,10 @@ func assignWith(s ServerSlot, grant string, d Desired, rule rules) (ServerSlot, 
 // mayBeOnLock reports whether a credential that was sent to a bridge may be on the lock.
 func (s ServerSlot) mayBeOnLock() bool { return s.SentTo != "" || s.SentToOther }
 
-// MarkSent marks the desired state as sent to a bridge. bridge is its enrolment, because a bridge that lost its store
-// must enrol again. MarkSent returns the record to store before the message is sent, and the desired state for the
-// message. It sets MayHoldOwn also if the bridge has reported the credential before: such a bridge, if it has no
-// record now, was started from an old copy of its store.
+// MarkSent marks the desired state as sent to a bridge. bridge is its enrolment, because a bridge that lost its store must enrol again.
+// MarkSent returns the record to store before the message is sent, and the desired state for the message. Only a Present state sets SentTo.
+// MayHoldOwn is set also if the bridge has reported the credential before: such a bridge, if it has no record now, was started from an old
+// copy of its store.
 func MarkSent(s ServerSlot, bridge string) (ServerSlot, Desired) {
 	return markSentWith(s, bridge, production)
 }
@@ -112,7 +112,8 @@ func applyReportWith(s ServerSlot, epoch uint64, r Report, rule rules) (ServerSl
 	return s, true
 }
 
-// provesOlderGone reports whether the last report proves that no credential of an older generation is on the lock.
+// provesOlderGone reports whether the last report about a desired credential proves that no credential of an older generation is on the
+// lock. It returns false if none is desired: then only the proof of the removal counts.
 func provesOlderGone(s ServerSlot, rule rules) bool {
 	if !rule.enforces(olderUntilProven) {
 		return true
@@ -120,7 +121,9 @@ func provesOlderGone(s ServerSlot, rule rules) bool {
 	return s.Desired.Intent == Present && (s.Observed.Evidence.ConfirmedByLock() || s.Observed.Cleared)
 }
 
-// Converged reports whether the lock is known to hold exactly the desired credential, or none if none is desired.
+// Converged reports whether the lock is known to hold exactly the desired credential, or none if none is desired. The lock's
+// acknowledgement suffices, even if the lock can be read. It does not look at windows: a credential that was removed after its window has
+// not converged.
 func (s ServerSlot) Converged() bool { return convergedWith(s, production) }
 
 // convergedWith is [ServerSlot.Converged] with other rules than those of production, for tests.
@@ -134,7 +137,8 @@ func convergedWith(s ServerSlot, rule rules) bool {
 	return s.Observed.Present == (s.Desired.Intent == Present)
 }
 
-// isRemoved reports whether a removal is proven: by a reading if the lock can be read, else by the lock's acknowledgement.
+// isRemoved reports whether it is proven that the slot is empty: by a reading if the lock can be read, else by the lock's acknowledgement.
+// The caller checks that a removal is desired.
 func isRemoved(s ServerSlot, rule rules) bool {
 	if s.Observed.Generation != s.Desired.Generation || s.Observed.Present {
 		return false
@@ -148,9 +152,10 @@ func isRemoved(s ServerSlot, rule rules) bool {
 // IsFree reports whether a grant may get the slot: no grant has it, and it holds no foreign credential.
 func (s ServerSlot) IsFree() bool { return s.Grant == "" && !s.Foreign }
 
-// EvidenceAt returns the evidence of the slot's credential at a time. Accepted and Verified need a report about the
-// present window. After the end of a window and before the next, a credential that is still on the lock is Removing.
-// In a window without a report the credential is Sent, because the bridge has it.
+// EvidenceAt returns the evidence of the slot's credential at a time, never Used. A desired credential is Queued before a report about its
+// generation. Accepted and Verified need a report about the present window; in a window without one the credential is Sent, because the
+// bridge has it. A credential is Removing if its removal is desired, after its use if it is a one-time code, or while it is still on the
+// lock outside of its windows. It is Removed as soon as the lock confirms that it is gone.
 func (s ServerSlot) EvidenceAt(now time.Time) Evidence { return evidenceAtWith(s, now, production) }
 
 // evidenceAtWith is [ServerSlot.EvidenceAt] with other rules than those of production, for tests.

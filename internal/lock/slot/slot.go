@@ -106,8 +106,8 @@ func (d Desired) LogValue() slog.Value { return slog.StringValue(d.String()) }
 type Observed struct {
 	Generation uint64
 	Present    bool // Present means that the credential of Generation is on the lock
-	// Window is the index of the present window, else of the next. If Present is set before that window without
-	// Confirmed evidence, a Latchkey credential is on the lock that must be removed.
+	// Window is the index of the present window, else of the next, else of the last. If Present is set before that window
+	// without Confirmed evidence, a Latchkey credential is on the lock that must be removed.
 	Window int
 	Used   bool // Used means that the one-time code was used
 	// Cleared, without Confirmed evidence, means that no credential of an older generation is on the lock.
@@ -121,8 +121,8 @@ type Observed struct {
 // isGone reports whether the lock has confirmed that the slot holds no Latchkey credential.
 func (o Observed) isGone() bool { return !o.Present && o.Evidence.ConfirmedByLock() }
 
-// sameObservation reports whether two observations differ at most in the time and the text of Rule. Such a repeated observation is not
-// reported.
+// sameObservation reports whether two observations differ at most in the time and the text of Rule. A bridge reports such a repeated
+// observation only as the answer to a desired state.
 func (o Observed) sameObservation(p Observed) bool {
 	return o.Generation == p.Generation && o.Present == p.Present && o.Evidence == p.Evidence && o.Result == p.Result &&
 		o.Window == p.Window && o.Used == p.Used && o.Cleared == p.Cleared

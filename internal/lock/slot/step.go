@@ -50,7 +50,8 @@ type machine struct {
 	alwaysReport uint32 // alwaysReport is the slot to report even if nothing changed
 }
 
-// slotRecord returns the record of a slot, and adds an empty one if the bridge has none.
+// slotRecord returns the record of a slot, and adds an empty one if the bridge has none. The pointer is valid until the next record is
+// added.
 func (m *machine) slotRecord(number uint32) *Slot {
 	i, ok := m.lock.find(number)
 	if !ok {
@@ -59,8 +60,9 @@ func (m *machine) slotRecord(number uint32) *Slot {
 	return &m.lock.Slots[i]
 }
 
-// setDesired stores the desired state in the event, unless its generation is older than that of the stored state. The
-// same generation updates only MayHoldOwn.
+// setDesired stores the desired state in the event, unless its generation is older than that of the stored state. The same generation
+// updates only MayHoldOwn, which a record of the slot can only clear. A newer generation resets the refusal and the retries. In each case
+// the slot is reported.
 func (m *machine) setDesired() {
 	d := m.ev.Desired
 	s := m.slotRecord(m.ev.Slot)
@@ -90,10 +92,10 @@ func (m *machine) requestRead() {
 	}
 }
 
-// changedAtLock handles a report that a slot was changed at the lock itself. A lock that can be read is read. If readings do not show PINs,
-// the content of the slot also becomes uncertain and drift is reported: the code is set again, the first time at once, then with backoff,
-// because the lock may report the bridge's own writes as changes. At a lock whose readings show only whether a slot is used, this ends
-// after maxMaskedChanges reports.
+// changedAtLock handles a report that a slot was changed at the lock itself. A lock that can be read is read. Unless readings show PINs,
+// the bridge's code in the slot also becomes uncertain and drift is reported: the code is set again, the first time at once, then with
+// backoff, because the lock may report the bridge's own writes as changes. At a lock whose readings show only whether a slot is used, this
+// ends after maxMaskedChanges reports.
 func (m *machine) changedAtLock() {
 	i, ok := m.lock.find(m.ev.Slot)
 	if !ok {
@@ -120,7 +122,8 @@ func (m *machine) changedAtLock() {
 // probably reports the bridge's own writes, which would then repeat forever.
 const maxMaskedChanges = 8
 
-// doubtContent marks the content of a slot as uncertain, so that the code is set again.
+// doubtContent marks the content of a slot as uncertain, so that the code is set again: at once after the first change since Desired
+// changed, with backoff after further ones.
 func (m *machine) doubtContent(s *Slot) {
 	s.Content, s.OldestGeneration = Content{Kind: Uncertain}, 0
 	if s.ManualChanges > 0 {
@@ -202,7 +205,7 @@ func (m *machine) setFence(until time.Time) {
 	}
 }
 
-// expireOp handles an operation as timed out if the driver did not answer within its lifetime.
+// expireOp handles an operation as timed out if the driver did not answer within its lifetime. It replaces m.ev by that answer.
 func (m *machine) expireOp() {
 	op := m.lock.Op
 	if op.Kind == "" || m.ev.At.Before(op.ExpiresAt) || !m.rules.enforces(opExpires) {
@@ -255,8 +258,9 @@ func (m *machine) succeeded(s *Slot, op Op) {
 	}
 }
 
-// rejected applies the lock's answer that the operation did not take effect and never will. It stores the final refusal
-// of a new code. A removal and a transient error are retried.
+// rejected applies the lock's answer that the operation did not take effect and never will. It stores the final refusal of a new code. A
+// removal and a transient error are retried. If the lock may have refused the PIN because of an earlier attempt of this bridge, the slot is
+// instead cleared once and set again.
 func (m *machine) rejected(s *Slot, op Op) {
 	code := m.ev.Result
 	doubtful := op.Replace && s.Content.Kind != Own
@@ -334,7 +338,8 @@ func (m *machine) applyReading(s *Slot) {
 	s.LastResult = ""
 }
 
-// readFailed schedules the next read of a slot after a failed read.
+// readFailed schedules the next read of a slot after a failed read. If the lock does not support the read, a slot whose content is known
+// counts as read.
 func (m *machine) readFailed(s *Slot) {
 	switch {
 	case m.ev.Result == Unsupported && s.Content.Kind != Unknown:

@@ -19,7 +19,8 @@ type Windows string
 
 const (
 	packedSize = 16
-	// MaxLaterWindows bounds Desired.LaterWindows: enough for nine days of the busiest weekly hours.
+	// MaxLaterWindows bounds Desired.LaterWindows: enough for nine days of the busiest weekly hours. PackWindows does not
+	// check it.
 	MaxLaterWindows = 256
 )
 

@@ -184,7 +184,7 @@ func (h Event) isPlan() bool {
 	return slices.Contains([]event.Kind{event.AccessIssued, event.AccessUpdated, event.AccessRemoved, event.AccessFailed}, h.Kind)
 }
 
-// endsStay reports whether the event ends the guest's access to all doors.
+// endsStay reports whether the event ends the guest's access to all doors: a change by the PMS, after which the stay is not checked in.
 func (h Event) endsStay() bool {
 	return h.Kind == event.ReservationChanged && h.State != access.Started
 }

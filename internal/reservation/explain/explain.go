@@ -305,7 +305,7 @@ func (t *stepBuilder) unreachable(h Event) []Step {
 }
 
 // evidence returns the step for new evidence that a lock holds, or no longer holds, a code. It returns none for a code of another stay, or
-// if another step shows the evidence.
+// for evidence that evidenceSteps does not have.
 func (f Facts) evidence(h Event) []Step {
 	w, ok := evidenceSteps[h.Evidence]
 	if !ok || !h.OfStay {

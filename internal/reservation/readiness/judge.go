@@ -224,7 +224,7 @@ func (j *judgement) checkDoor(d access.PlannedDoor) {
 	j.checkLock(l, add)
 }
 
-// hasSlot reports whether the evidence shows that the stay has a slot of the lock.
+// hasSlot reports whether the evidence shows that the stay has, or had, a slot of the lock.
 func hasSlot(e slot.Evidence) bool {
 	switch e {
 	case access.None, slot.Planned, "":

@@ -28,7 +28,7 @@ type Check struct {
 	before   *ent.Arrival // before is the row of the arrival before this check
 	property *ent.Property
 	row      *ent.Reservation // row is nil if the guest no longer arrives
-	minutes  int
+	minutes  int              // minutes is the last checkpoint, in minutes before the start
 	verdict  Verdict
 }
 

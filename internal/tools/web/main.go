@@ -1,4 +1,5 @@
-// Command web bundles the style sheets and scripts of internal/web. It writes them with the hash of their content in their names.
+// Command web bundles the style sheets and scripts of internal/web. It writes them with the hash of their content in their names, except
+// the service workers. It does not remove earlier files.
 //
 // Usage: web SOURCE OUT
 package main

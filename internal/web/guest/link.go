@@ -29,7 +29,8 @@ func (s *site) showLink(x *exchange) error {
 	return x.showLink(found, false)
 }
 
-// link loads the link of the URL. Its StayId is set if this device has a session that the link opened.
+// link loads the link of the URL. Its StayId is set if a device has bound the link, and this device has an active session of the same guest
+// and kind.
 func (x *exchange) link() (*guestv1.Link, error) {
 	found, err := x.site.api.Links.GetLink(x.callContext(), &guestv1.GetLinkRequest{Link: x.R.PathValue("secret"), Sessions: x.sessions()})
 	return found.GetData(), err

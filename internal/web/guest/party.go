@@ -62,7 +62,8 @@ func (x *exchange) setParty() (problem string, kv []any, err error) {
 }
 
 // savePartySize stores the number of people from the form at a kiosk, and continues with the guests' forms. A smaller number is stored too,
-// but companions who have answers or a link are kept. The page shows an error if answers of a companion are then missing.
+// but companions who have answers or a link are kept. If they exceed the number, and answers of a companion are missing, the page shows an
+// error.
 func (s *site) savePartySize(x *exchange) error {
 	if !x.flow.CorrectsParty() {
 		return x.Redirect(x.flow.CheckIn())

@@ -23,8 +23,8 @@ const (
 // cutOff are the reasons for which no command reaches a door's lock. A SmartKey on a phone does not open such a door either.
 var cutOff = []string{"noLock", "noBridge", "bridgeRevoked", "spaceInactive", "lockOffline"}
 
-// triesAt returns the advice for a door that does not open, in the order of the page. The last step is always to call the property. phone
-// means that this device can have a SmartKey, a token that opens doors.
+// triesAt returns the advice for a door that does not open, in the order of the page. The page adds the last step, to call the property.
+// phone means that this device can have a SmartKey, a token that opens doors.
 //
 //	the door                                  tries
 //	has no lock, no code, or is cut off       do not type it again

@@ -95,7 +95,7 @@ func withStay(h handler) handler {
 	}
 }
 
-// keptStay returns the id of a stay whose session this device has, or "". except is the id of a stay to skip.
+// keptStay returns the id of a stay for which this device has a session, ended or not, or "". except is the id of a stay to skip.
 func (x *exchange) keptStay(except string) string {
 	for _, c := range x.R.Cookies() {
 		if id, ok := strings.CutPrefix(c.Name, x.CookieName(stayCookie)); ok && cookieID.MatchString(id) && id != except {

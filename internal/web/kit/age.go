@@ -44,7 +44,8 @@ func (p *Page) When(at *timestamppb.Timestamp) template.HTML {
 // isFar reports whether a time is more than half a year before or after now. Its date then needs the year.
 func (p *Page) isFar(t time.Time) bool { return p.now.Sub(t).Abs() > 183*24*time.Hour }
 
-// Short renders the date of a moment in short, such as "Sat 21 Nov", or with its year if it is far from now: "21 November 2025".
+// Short renders the date of a moment in short, such as "Sat 21 Nov", or with its year if it is far from now: "21 November 2025". It returns
+// "" for nil.
 func (p *Page) Short(at *timestamppb.Timestamp) template.HTML {
 	if at == nil || !p.isFar(at.AsTime()) {
 		return p.Words.Short(at)

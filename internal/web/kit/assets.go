@@ -63,7 +63,8 @@ func newAsset(name string, content []byte) *asset {
 	return &asset{kind: mime.TypeByExtension(path.Ext(name)), plain: content, zipped: zip(content), tag: fmt.Sprintf(`"%x"`, sum[:8])}
 }
 
-// URL returns the URL of a file under /static. name is without the hash, such as guest.css.
+// URL returns the URL of a file under /static. name is without the hash, such as guest.css. For a name that no file has, the URL is of no
+// file.
 func (a *assets) URL(name string) string { return "/static/" + a.names[name] }
 
 // serve answers a request for a file of /static, which browsers can cache forever. A name without a hash is not found, because its content
@@ -78,8 +79,9 @@ func (a *assets) serve(w http.ResponseWriter, r *http.Request) {
 	f.write(w, r)
 }
 
-// ServeWorker returns the handler of a service worker's script. name is the file of the script. keeps are the files that the worker stores
-// for offline use. Their hashed names are in the script, so browsers install a new worker when one of them changes.
+// ServeWorker returns the handler of a service worker's script. name is the file of the script, whose name has no hash; without such a file
+// it panics. keeps are the names without the hash of the files that the worker stores for offline use. Their hashed names are in the
+// script, so browsers install a new worker when one of them changes.
 func (k *Kit) ServeWorker(name string, keeps ...string) http.HandlerFunc {
 	var kept []string
 	for _, plain := range keeps {

@@ -13,9 +13,9 @@ import (
 const beat = 20 * time.Second
 
 // Follow sends server-sent events to an open page until receive fails or the browser disconnects. receive blocks until the next event and
-// returns it in the wire format, such as "data: 7\n\n". It must return when the context of the request ends. If receive fails because the
-// session has ended or lacks a right, Follow sends the event "refused", so that the browser does not reconnect. The result is always nil:
-// the response has begun, so no error page can follow.
+// returns it in the wire format, such as "data: 7\n\n". It runs in a goroutine of its own, which may outlast Follow, and must return when
+// the context of the request ends. If receive fails because the session has ended or lacks a right, Follow sends the event "refused", so
+// that the browser does not reconnect. The result is always nil: the response has begun, so no error page can follow.
 func (x *Exchange) Follow(receive func() (event string, err error)) error {
 	control := http.NewResponseController(x.W)
 	_ = control.SetWriteDeadline(time.Time{})

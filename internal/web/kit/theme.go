@@ -21,6 +21,7 @@ func parseColour(text string) (c colour, ok bool) {
 	return colour{uint8(n >> 16), uint8(n >> 8), uint8(n)}, true
 }
 
+// String returns the colour as #rrggbb, in lower case.
 func (c colour) String() string { return fmt.Sprintf("#%02x%02x%02x", c[0], c[1], c[2]) }
 
 // luminance returns the relative luminance of WCAG 2, from 0 to 1.

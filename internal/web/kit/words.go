@@ -69,7 +69,7 @@ func (w Words) Or(kind, other string) template.HTML {
 }
 
 // Choices returns the messages whose kinds start with prefix, such as "country." for all countries. They are in the order of the language's
-// catalogue. Their kinds are without the prefix.
+// catalogue, without those that it lacks. Their kinds are without the prefix.
 func (w Words) Choices(prefix string) []message.Entry { return message.List(w.Lang, prefix) }
 
 // Countries returns the HTML options of all countries. The codes of often come first, in a group of their own, and again in the list of
@@ -146,7 +146,7 @@ func (w Words) LongDate(day string) template.HTML {
 // day formats a date without a year, such as "Saturday, 21 November".
 func (w Words) day(t time.Time) string { return w.date("date.day", t) }
 
-// date formats a time with a message that is a date format. kind is its name in the catalogue, such as "date.day".
+// date formats a time, in the zone that t has, with a message that is a date format. kind is its name in the catalogue, such as "date.day".
 func (w Words) date(kind string, t time.Time) string {
 	return message.Reader{Language: w.Lang, Zone: w.zone}.Text(message.Date(kind, t))
 }

@@ -80,7 +80,8 @@ func (s *site) endSessions(x *exchange) error {
 	return x.Redirect("/app/account?done=sessionEnded")
 }
 
-// passwordPage renders the form that changes the password, or sets the first one. f is why the API refused the posted form, or nil.
+// passwordPage renders the form that changes the password, or sets the first one. f is why the API refused the posted form, or nil. An f
+// that is not about the form is returned.
 func (x *exchange) passwordPage(status int, f *fault.Fault) error {
 	title, v := "staff.password.title", formView{Text: "staff.password.text", Button: "staff.password.do", Inputs: []kit.Input{
 		{Name: "password", Label: "staff.password.now", Type: "password", Autocomplete: "current-password"},

@@ -56,8 +56,8 @@ func (x *exchange) createMissing(pms, lastChange string) edit {
 	}
 }
 
-// applyCure prepares an edit that resolves a conflict of the mapping with one of its cures, the fixes that the API proposes. kind is the
-// kind of the cure. external is the id of the new space of the PMS, if the cure needs one.
+// applyCure prepares an edit that resolves a conflict of the mapping with one of its cures, the fixes that the API proposes. conflict is
+// the id of the conflict, and kind the kind of the cure. external is the id of the new space of the PMS, if the cure needs one.
 func (x *exchange) applyCure(conflict, kind, external string) edit {
 	return func(validateOnly bool) (effect, error) {
 		answer, err := x.site.api.Mappings.ApplyCure(x.call(), &propertyv1.ApplyCureRequest{ConflictId: conflict, Kind: kind, ExternalId: external, ValidateOnly: validateOnly})

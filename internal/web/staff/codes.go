@@ -221,7 +221,7 @@ func (s *site) revealCode(x *exchange) error {
 	return x.codePage(http.StatusOK, shown, nil)
 }
 
-// revokeCode handles the button that revokes a code. The code ends at once.
+// revokeCode handles the button that revokes a code. The code ends at once, but it opens a lock until the lock has removed it.
 func (s *site) revokeCode(x *exchange) error {
 	id := x.R.PathValue("id")
 	if _, err := s.api.Codes.RevokeCode(x.call(), &propertyv1.RevokeCodeRequest{Id: id}); err != nil {

@@ -121,8 +121,8 @@ func (p *page) refuseMessage(status int) {
 }
 
 // readConversation loads a page of a conversation: the newest messages, or those of a page token. The newest message is first. If marks is
-// true, it also marks the newest messages as read. marks is false for a page that updates itself, because possibly no person reads it.
-// Without unread messages, readConversation writes nothing, because a write waits for the disk.
+// true and token is "", it also marks all messages of the guest up to the newest one as read. marks is false for a page that updates
+// itself, because possibly no person reads it. Without unread messages on the page it marks nothing, because a write waits for the disk.
 func (x *exchange) readConversation(guest, token string, marks bool) (*propertyv1.ListMessagesResponse, error) {
 	found, err := x.site.api.Messages.ListMessages(x.call(), &propertyv1.ListMessagesRequest{GuestId: guest, NewestFirst: true, PageToken: token, PageSize: shownMessages})
 	list := found.GetData().GetList()

@@ -24,8 +24,8 @@ type notedInput struct {
 // plainPath replaces brackets in the path of a refused field, as in list[0], by dots.
 var plainPath = strings.NewReplacer("[", ".", "]", "")
 
-// renamed returns a fault with only those refused fields of f whose paths start with prefix. It replaces prefix by input, so that the paths
-// match the names of a form's inputs. Without such fields it returns f unchanged.
+// renamed returns a fault with only those refused fields of f whose paths, with dots for brackets (list.0 for list[0]), start with prefix.
+// It replaces prefix by input, so that the paths match the names of a form's inputs. Without such fields it returns f unchanged.
 func renamed(f *fault.Fault, prefix, input string) *fault.Fault {
 	var fields []fault.Field
 	for _, field := range f.Fields {

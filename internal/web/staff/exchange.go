@@ -87,9 +87,9 @@ func (x *exchange) may(right string) bool {
 	return right == Self && x.session != nil || slices.Contains(x.role.GetRights(), right)
 }
 
-// require wraps a handler of a page that needs a right. A page for [Anyone] needs no session. Otherwise, without a session cookie, the
-// browser goes to the sign-in. Without the right, or for a form posted from the page of another property, it gets an error page. The API
-// checks the right again at each call.
+// require wraps a handler of a page that needs a right. A page for [Anyone] needs no session, and its handler runs without load. Otherwise,
+// without a session cookie, the browser goes to the sign-in. Without the right, or for a form posted from the page of another property, it
+// gets an error page. The handler runs after load and restoreTyped. The API checks the right again at each call.
 func (s *site) require(right string, h handler) handler {
 	if right == Anyone {
 		return h
@@ -162,7 +162,8 @@ func (x *exchange) formPage() string {
 	return ""
 }
 
-// localPage returns address if it is a page of this dashboard, and "" otherwise. It prevents redirects to other sites.
+// localPage returns address if it is a URL path below /app/ without escapes in the path, with or without a query, and "" otherwise. It does
+// not check that the page exists. It prevents redirects to other sites.
 func localPage(address string) string {
 	u, err := url.Parse(address)
 	if err != nil || u.IsAbs() || u.Host != "" || !strings.HasPrefix(address, "/app/") || strings.ContainsAny(address, "\\\r\n") || u.Path != u.EscapedPath() || strings.Contains(u.Path, "..") {
@@ -191,8 +192,9 @@ func (s *site) showUnknown(x *exchange) error {
 	return x.problem(http.StatusNotFound, "staff.problem.unknown")
 }
 
-// renderError answers with the error page for err. If the call needs the second factor, a newer sign-in or a session, the browser goes to
-// the page that asks for it. In the first two cases keepTyped stores the posted values.
+// renderError answers with the error page for err, and logs an unexpected one. If the call needs the second factor, a newer sign-in or a
+// session, the browser goes to the page that asks for it. In the first two cases keepTyped stores the posted values, and in the last one
+// the session cookie is deleted.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	switch {

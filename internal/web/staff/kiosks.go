@@ -36,7 +36,8 @@ func kioskInputs() []kit.Input {
 // showKiosks handles the list of check-in tablets.
 func (s *site) showKiosks(x *exchange) error { return x.kiosksPage(kiosksView{}, nil) }
 
-// kiosksPage renders the list of tablets. v may have a new enrolment code, and f is why the API refused a new tablet, or nil.
+// kiosksPage renders the list of tablets. v may have a new enrolment code, and f is why the API refused a new tablet, or nil. An f that is
+// not about the form is returned.
 func (x *exchange) kiosksPage(v kiosksView, f *fault.Fault) error {
 	found, err := x.site.api.Kiosks.ListKiosks(x.call(), &propertyv1.ListKiosksRequest{})
 	if err != nil {

@@ -51,7 +51,7 @@ func newSlotRow(sl *propertyv1.LockSlot) slotRow {
 	return r
 }
 
-// choice is an option of a list of choices.
+// choice is an option of a list of choices. Text is the shown name or, in the list of weekdays, a message kind.
 type choice struct {
 	Value, Text string
 	Chosen      bool
@@ -82,7 +82,7 @@ func whyInput() kit.Input {
 	return kit.Input{Name: "reason", Label: "staff.why", Hint: "staff.why.hint", Autocomplete: "off"}
 }
 
-// maxReason is the maximum length of a reason for the audit log, as the API limits it.
+// maxReason is the maximum length of a reason for the audit log in characters, as the API limits it.
 const maxReason = 500
 
 // wrongReason returns the message kind of the error in a posted reason, or "" if the reason is valid. missing is the message kind for an
@@ -105,7 +105,8 @@ func (p *page) refuseReason(field, wrong string) {
 // showLock handles the page of one lock.
 func (s *site) showLock(x *exchange) error { return x.lockPage(http.StatusOK, nil) }
 
-// lockPage renders the page of the lock in the path. wrong adds errors to the page, or is nil.
+// lockPage renders the page of the lock in the path, once with the result of opening it: see takeOpened. wrong adds errors to the page, or
+// is nil.
 func (x *exchange) lockPage(status int, wrong func(*page)) error {
 	found, err := x.site.api.Locks.GetLock(x.call(), &propertyv1.GetLockRequest{Id: x.R.PathValue("id")})
 	if err != nil {
@@ -168,8 +169,8 @@ func (x *exchange) doors(chosen ...string) (list []choice, err error) {
 	return list, err
 }
 
-// changeLock handles the forms that rename a lock, or assign it to a door. It shows an error if the lock was moved meanwhile, or if the
-// door has a lock.
+// changeLock handles the forms that rename a lock, or assign it to a door or (door "") to none. It shows an error if the lock was moved
+// meanwhile, or if the door has a lock.
 func (s *site) changeLock(x *exchange) error {
 	id, done, err := x.R.PathValue("id"), "", error(nil)
 	switch x.Value("do") {

@@ -19,8 +19,8 @@ const (
 // passwordOf returns a posted password. Unlike Value it keeps spaces at the ends, because they are part of the password.
 func (x *exchange) passwordOf(name string) string { return x.R.PostForm.Get(name) }
 
-// openSession stores the token of a new session in the browser's cookie, in place of the old one. Each sign-in and each proof of the second
-// factor creates a new token, so a token that leaked before is useless.
+// openSession stores the token of a new session in x.token and the browser's cookie, in place of the old one, and drops the cookie of the
+// begun sign-in. Each sign-in and each proof of the second factor creates a new token, so a token that leaked before is useless.
 func (x *exchange) openSession(s *propertyv1.SessionToken) {
 	x.DropCookie(challengeCookie)
 	x.token = s.GetToken()
@@ -97,7 +97,8 @@ func (s *site) login(x *exchange) error {
 // endFormerSession ends the session that the browser had before a sign-in. Errors are ignored, because the old session expires by itself.
 func (x *exchange) endFormerSession() { _ = x.endSession() }
 
-// endSession ends the session of the cookie on the server and deletes the cookie. A session that no longer exists is no error.
+// endSession ends the session of the cookie on the server and then deletes the cookie. A session that no longer exists is no error. After
+// an error the cookie remains.
 func (x *exchange) endSession() error {
 	if x.token == "" {
 		return nil

@@ -130,8 +130,9 @@ const maxBeds = 50
 // maxRooms is the maximum number of rooms and beds that one API call creates.
 const maxRooms = 500
 
-// roomsOf parses a typed list of rooms, one per line: "101", with a floor "101, 1", or a dorm with its number of beds "Dorm 4: 6". wrong
-// are the numbers of invalid lines. It stops when rooms has more than maxRooms, so that the caller can refuse the list.
+// roomsOf parses a typed list of rooms, one per line: "101", with a floor "101, 1", or a dorm with its number of beds "Dorm 4: 6", whose
+// beds follow it. wrong are the numbers of invalid lines, from 1, which rooms lacks. It stops when rooms has more than maxRooms, so that
+// the caller can refuse the list.
 func roomsOf(list string) (rooms []*propertyv1.NewSpace, wrong []int) {
 	for i, line := range strings.Split(list, "\n") {
 		if len(rooms) > maxRooms {

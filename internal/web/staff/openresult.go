@@ -13,6 +13,7 @@ import (
 // the result would be shown to everyone who follows the link.
 const openedCookie = "lk-opened"
 
+// openedAge is how long browsers store that cookie.
 const openedAge = time.Minute
 
 // openResults are the results of opening a lock remotely: those of the API, and offline if nothing was sent.

@@ -33,7 +33,7 @@ func personInputs() []kit.Input {
 func (s *site) showPeople(x *exchange) error { return x.peoplePage(peopleView{}, nil) }
 
 // peoplePage renders the people and the open invitations. v may have the link of a new invitation, and f is why the API refused an action, or
-// nil.
+// nil. An f that has no message and is not about the form is returned.
 func (x *exchange) peoplePage(v peopleView, f *fault.Fault) error {
 	found, err := x.site.api.People.ListPeople(x.call(), &propertyv1.ListPeopleRequest{})
 	if err != nil {

@@ -123,10 +123,11 @@ func ofQuestion(f *fault.Fault, at int) *fault.Fault {
 	return renamed(f, questionsSetting+".list."+strconv.Itoa(at)+".", "question.")
 }
 
-// showQuestions shows the list of the property's own questions to guests, without an error.
+// showQuestions handles the page with the questions that the property added to the check-in form.
 func (s *site) showQuestions(x *exchange) error { return x.questionsPage(nil) }
 
-// questionsPage renders the list of questions and the form of a new one. f is why the API refused a change, or nil.
+// questionsPage renders the list of questions and the form of a new one. f is why the API refused a change, or nil. An f that is not about
+// that form is returned.
 func (x *exchange) questionsPage(f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {
@@ -169,8 +170,8 @@ func (s *site) addQuestion(x *exchange) error {
 // showQuestion handles the page of one question.
 func (s *site) showQuestion(x *exchange) error { return x.questionPage(nil) }
 
-// questionPage renders the question in the path. f is why the API refused the posted form, or nil. If the question was removed meanwhile,
-// the values go to the form of a new one.
+// questionPage renders the question in the path. f is why the API refused the posted form, or nil. An f that is not about the form is
+// returned. If the question was removed meanwhile, the values go to the form of a new one.
 func (x *exchange) questionPage(f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {

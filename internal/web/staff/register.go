@@ -54,7 +54,8 @@ type registerView struct {
 	TooLarge bool   // the days have more forms than a document has
 }
 
-// registerInputs returns the form fields with which a person reads the register: days of arrival, today by default, and the reason.
+// registerInputs returns the form fields with which a person reads the register: days of arrival, today by default, and the reason. For a
+// POST they have the posted values.
 func (x *exchange) registerInputs() []kit.Input {
 	today := ""
 	if zone, err := clock.Zone(x.property.GetTimeZone()); err == nil {

@@ -173,8 +173,8 @@ func (x *exchange) showReservation(status int, result stayResult, wrong func(*pa
 	return x.render(status, "reservation", p)
 }
 
-// locksOfDoors loads the locks of these doors. The map is by the id of the door and lacks doors without a lock. It is nil if the person may
-// not read locks, or if all ids are "".
+// locksOfDoors loads the locks of these doors, by the ids of the doors. The map is by the id of the door and lacks doors without a lock. It
+// is nil if the person may not read locks, or if all ids are "". It removes "" from the slice doors in place.
 func (x *exchange) locksOfDoors(doors ...string) (map[string]*propertyv1.Lock, error) {
 	doors = slices.DeleteFunc(doors, func(id string) bool { return id == "" })
 	if !x.may("readLocks") || len(doors) == 0 {

@@ -113,8 +113,8 @@ func (x *exchange) roomPage(status int, f *fault.Fault) error {
 	return x.render(status, "room", p)
 }
 
-// addMapping adds to v the space of the PMS (the one in the query) to which the room is mapped and, if the person may change it, the
-// choices of other spaces. Without a connected PMS it adds nothing.
+// addMapping adds to v the space of the PMS to which the room is mapped and, if the person may change it, the choices of other spaces. The
+// PMS is the one in the query or, without one, the first. Without a connected PMS it adds nothing.
 func (x *exchange) addMapping(v *roomView) (err error) {
 	all, chosen, err := x.integrations()
 	if v.Chosen = chosen; err != nil || chosen == nil {
@@ -272,7 +272,7 @@ func (s *site) createRooms(x *exchange) error {
 }
 
 // finishRooms calls create, which stores the new rooms, and answers the posted form. If the API refuses the rooms, it shows the page again
-// with errors. inputs are those of the posted form.
+// with errors. It returns other errors unchanged. inputs are those of the posted form.
 func (x *exchange) finishRooms(p *page, v newRoomsView, inputs []kit.Input, create func() error) error {
 	err := create()
 	if err == nil {

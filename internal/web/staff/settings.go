@@ -129,6 +129,7 @@ func (x *exchange) postedIfChanged(name, stored string) *string {
 	return nil
 }
 
+// digits returns a number as an input shows it, in decimal digits.
 func digits(n int32) string { return strconv.Itoa(int(n)) }
 
 // flag returns the value of a switch as in [kit.Input]: "yes" or "".
@@ -203,6 +204,7 @@ func checkInForm(s *propertyv1.CheckInSettings, rules []kit.Option) settingsForm
 	}}
 }
 
+// showCheckInSettings handles the page of the check-in settings.
 func (s *site) showCheckInSettings(x *exchange) error { return x.checkInForms("", nil) }
 
 // checkInForms renders the check-in settings. f is why the API refused the form named posted, or nil.
@@ -280,6 +282,7 @@ func testMailForm(to string) settingsForm {
 	}}}}
 }
 
+// showMailSettings handles the page of the mail settings.
 func (s *site) showMailSettings(x *exchange) error { return x.mailForms("", nil, nil) }
 
 // mailForms renders the mail settings. f is why the API refused the form posted, or nil. sent is the result of a test mail, or nil.

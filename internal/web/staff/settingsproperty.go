@@ -8,6 +8,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
+// propertyForm returns the form of the property's own settings: name, times, codes, and what an owed amount does.
 func propertyForm(s *propertyv1.Property) settingsForm {
 	return settingsForm{Name: "property", Etag: s.GetEtag(), Button: "staff.save", Groups: []group{
 		{"staff.settings.house", "staff.settings.house.text", []kit.Input{
@@ -65,6 +66,7 @@ func languageOptions(p *page, stored string) (list []kit.Option) {
 	return list
 }
 
+// showProperty handles the page of the property's settings.
 func (s *site) showProperty(x *exchange) error { return x.propertyForms("", nil) }
 
 // propertyForms renders the forms of the property. f is why the API refused the form named posted, or nil.

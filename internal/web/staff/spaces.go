@@ -154,8 +154,8 @@ func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *prope
 	return list, chosen, err
 }
 
-// partnerSpaces loads all spaces of a PMS that r selects. lastChange is the id of the latest change of the mapping before the list was
-// loaded, or "none".
+// partnerSpaces loads all spaces of a PMS that r selects. It changes the page size and token in r. lastChange is the id of the latest
+// change of the mapping before the list was loaded, or "none".
 func (x *exchange) partnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (list []*propertyv1.PartnerSpace, lastChange string, err error) {
 	r.PageSize = wholePage
 	list, err = loadAllPages(func(token string) ([]*propertyv1.PartnerSpace, string, error) {

@@ -24,7 +24,7 @@ type accessView struct {
 	Until    kit.Input
 }
 
-// Any reports whether the page has any button about the access.
+// Any reports whether the page has any button about the access. Codes is a link and does not count.
 func (v accessView) Any() bool { return v.Reveals || v.Replaces || v.Extends || v.Creates }
 
 // stayExtension is the extension of the access that the form suggests, counted from the planned end of the stay.
@@ -33,8 +33,8 @@ const stayExtension = 2 * time.Hour
 // localMinute is the time format of the HTML input datetime-local.
 const localMinute = "2006-01-02T15:04"
 
-// accessOf returns which actions about the access of a stay the page offers to the person. A stay that has ended or has no door allows no
-// action, except to read the backup codes.
+// accessOf returns which actions about the access of a stay the page offers to the person. Only a confirmed or started stay with a door
+// allows actions, except to read the backup codes.
 func (x *exchange) accessOf(v reservationView) accessView {
 	state := v.GetState()
 	current := (state == "confirmed" || state == "started") && len(v.Doors) > 0

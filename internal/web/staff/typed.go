@@ -31,7 +31,7 @@ type typedForm struct {
 }
 
 // keepTyped stores the posted values in a cookie, for at most typedAge, until the person has confirmed the second factor or signed in
-// again. It stores only the inputs in typedNames, and nothing if they are too long (maxTypedSize).
+// again. It stores only the inputs in typedNames, and nothing if they are too long (maxTypedSize) or if x.session is nil.
 func (x *exchange) keepTyped() {
 	if x.R.Method != http.MethodPost || x.session == nil {
 		return

@@ -10,7 +10,7 @@ import (
 type codeChange struct {
 	user    *uint32
 	cleared bool // the code was cleared; otherwise stored
-	atLock  bool // the code was changed at the lock itself, not over the radio
+	atLock  bool // the code was changed at the lock itself, not over the radio, or the lock does not report how
 }
 
 // codeChangeOf returns the stored or cleared code that a lock reports. The second result is false if the report is about something else.

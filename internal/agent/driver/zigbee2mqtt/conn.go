@@ -209,7 +209,8 @@ var (
 )
 
 // publish sends a command, which the broker drops if it cannot deliver it within expiry, rounded down to seconds. It returns nil if the
-// broker has the command, otherwise errUnsent (also if expiry is below a second), errNoSubscriber or errUnknown.
+// broker has the command, otherwise errUnsent (also if the broker refuses it, or if expiry is below a second), errNoSubscriber or
+// errUnknown.
 func (d *Driver) publish(ctx context.Context, topic string, payload []byte, expiry time.Duration) error {
 	d.mu.Lock()
 	c := d.conn

@@ -185,7 +185,7 @@ func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(
 }
 
 // Unlock sends an unlock command that the broker drops before ctx's deadline. It succeeds when the lock reports that it is unlocked.
-// Without such a report the result is Timeout.
+// Without such a report the result is Timeout, or the failure that Zigbee2MQTT logs.
 func (l *lock) Unlock(ctx context.Context) driver.Answer {
 	if !l.caps.RemoteUnlock {
 		return driver.Answer{Result: slot.Unsupported}

@@ -134,7 +134,7 @@ func sameLocks(a, b map[string]foundLock) bool {
 }
 
 // onLogLine searches a line of Zigbee2MQTT's log for the failure of a running operation, because failures are published nowhere else. The
-// line may contain a PIN and must not be stored or logged.
+// line may contain a PIN and must not be stored or logged. The caller holds d.mu.
 func (d *Driver) onLogLine(m message) {
 	var line struct {
 		Level   string `json:"level"`
