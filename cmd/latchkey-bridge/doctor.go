@@ -53,8 +53,8 @@ func printFindings(w io.Writer, findings []agent.Finding) (err error) {
 	return joinErrors(table.Flush(), err)
 }
 
-// checkDriver checks the driver and its locks while no bridge runs. It uses the flags or, without them, the settings of the bridge's last
-// run. The parameter last loads those.
+// checkDriver checks the driver and its locks while no bridge runs. With --driver it uses the flags. Without it, it uses the settings of
+// the bridge's last run, which the parameter last loads, and of the flags only the password.
 func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) []agent.Finding {
 	h, f := d.driverSettings(last)
 	if f != nil {

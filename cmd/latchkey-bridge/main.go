@@ -33,7 +33,8 @@ func main() {
 	os.Exit(start(os.Args[1:]))
 }
 
-// start runs one command line and returns the exit code: 1 if it failed, otherwise 0. If the command line is wrong, it ends the process.
+// start runs one command line and returns the exit code: 1 if it failed, otherwise 0. It ends the process itself if the command line is
+// wrong, and after --help and --version.
 func start(args []string) int {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("latchkey-bridge"), kong.Vars{"version": version},

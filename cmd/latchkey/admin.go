@@ -33,6 +33,7 @@ func (operatorTokenCreate) Help() string {
   LATCHKEY_SERVER=latchkey.example:7070 LATCHKEY_TOKEN=lko_... latchkey property list`
 }
 
+// Run creates and prints an operator's token, which allows everything on this server.
 func (c *operatorTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewTokenServiceClient(s.conn).CreateOperatorToken(s, &adminv1.CreateOperatorTokenRequest{Name: c.Name, TtlMinutes: int32(c.TTL)})
@@ -45,6 +46,7 @@ func (c *operatorTokenCreate) Run(ctx context.Context, r *remote, io *streams) e
 
 type operatorTokenList struct{}
 
+// Run prints the valid operators' tokens, without their secrets.
 func (*operatorTokenList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewTokenServiceClient(s.conn).ListOperatorTokens(s, &adminv1.ListOperatorTokensRequest{})
@@ -80,8 +82,8 @@ func (ownerLinkCreate) Help() string {
   latchkey admin owner-link "Hostel Miramar"`
 }
 
-// Run prints a link with which a person becomes owner of a property. The link works once, within 24 hours, and ends earlier ones. Without a
-// property, the owner creates one.
+// Run prints a link with which a person becomes owner of a property. The link works once, within 24 hours, and ends earlier ones for the
+// same property. Without a property, the owner creates one.
 func (c *ownerLinkCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		c.ID = cmp.Or(c.ID, r.Property)

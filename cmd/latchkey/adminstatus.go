@@ -50,7 +50,7 @@ type jobCommands struct {
 
 type jobList struct{}
 
-// Run lists the background jobs whose last attempt failed, also those that the server retries.
+// Run lists the background jobs whose last attempt failed, also those that the server retries: at most 200, the latest failure first.
 func (*jobList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewInstallationServiceClient(s.conn).ListFailedJobs(s, &adminv1.ListFailedJobsRequest{})
@@ -68,6 +68,7 @@ type jobRetry struct {
 	ID int64 `arg:"" name:"job" help:"The job's id."`
 }
 
+// Run makes a failed job run at once, also one that the server gave up. It does not wait for the outcome.
 func (c *jobRetry) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewInstallationServiceClient(s.conn).RetryJob(s, &adminv1.RetryJobRequest{Id: c.ID})

@@ -64,7 +64,7 @@ type appTokenList struct {
 	App string `required:"" placeholder:"APP" help:"The app, by name or id."`
 }
 
-// Run prints the client tokens of a partner app, without their secrets.
+// Run prints the valid client tokens of a partner app, without their secrets.
 func (c *appTokenList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).ListClientTokens(s, &adminv1.ListClientTokensRequest{AppId: c.App})

@@ -32,6 +32,7 @@ func (auditList) Help() string {
   latchkey audit list --who staff:prs_01jz8k3v5m7n9p1q3r5s7t9w1x`
 }
 
+// Run prints the latest entries of the audit log that match the flags, at most --limit.
 func (c *auditList) Run(ctx context.Context, r *remote, io *streams) error {
 	if err := checkLimit(c.Limit); err != nil {
 		return err

@@ -101,7 +101,8 @@ func (checkInWaive) Help() string {
   latchkey checkin waive 4711 "20.00 EUR" --reason "pays on departure"`
 }
 
-// Run lets a guest who owes the given amount check in anyway. A larger amount stops the check-in again.
+// Run lets a guest who owes the given amount check in anyway. It fails if another amount is owed now. A larger amount stops the check-in
+// again.
 func (c *checkInWaive) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)

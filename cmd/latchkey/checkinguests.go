@@ -65,8 +65,8 @@ func (checkInSign) Help() string {
   latchkey checkin signature 4711 gst_01JD3Q > signature.svg`
 }
 
-// Run writes the signature that a guest drew to a new file or, without --to, prints it. It fails if the file exists. The server records the
-// read.
+// Run writes the signature that a guest drew to a new file or, without --to, prints it. It fails if the file exists. The server has
+// recorded the read even then.
 func (c *checkInSign) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)

@@ -28,7 +28,8 @@ type codeList struct {
 	Ended bool   `help:"Include ended codes."`
 }
 
-// Run prints the codes that the flags select. It fails if --lock names no lock, instead of printing an empty list.
+// Run prints the codes that the flags select, without PINs. Ended codes are left out unless --ended is set. It fails if --lock names no
+// lock, instead of printing an empty list.
 func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.Lock, func(s *session) error {
 		if c.Lock != "" {
@@ -148,7 +149,7 @@ type codeReveal struct {
 	Reason string `placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
-// Run prints the PIN of a code, and those of doors where it has another. The server records who read it.
+// Run prints the PIN of a code, and those of doors where it has another. The server records who read it. It fails if the code has ended.
 func (c *codeReveal) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevealCode(s, &propertyv1.RevealCodeRequest{Id: c.ID, Reason: c.Reason})
@@ -180,7 +181,8 @@ type codeSwap struct {
 	Lock string `arg:"" help:"The lock's name, address or id (lck_...)."`
 }
 
-// Run ends the two backup codes of a lock and prints two new ones, without PINs. It fails if the lock has none.
+// Run ends the two backup codes of a lock and prints two new ones, without PINs. It fails if the lock cannot have any: it is on no door, it
+// has few slots, or the property's setting is off.
 func (c *codeSwap) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.Lock, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).SwapBackupCodes(s, &propertyv1.SwapBackupCodesRequest{LockId: c.Lock})

@@ -26,7 +26,7 @@ type sheet struct {
 	nothing string   // what an error reports as not done, such as "nothing was created"
 }
 
-// record is one line of a CSV file, with a cell for each column.
+// record is one line of a CSV file. cells has its values without surrounding spaces, by the column's name in lower case.
 type record struct {
 	line  int
 	cells map[string]string
@@ -78,8 +78,8 @@ func fileName(name string) string {
 }
 
 // readFile reads the records of a CSV file. The faults are its malformed lines, to which the caller adds those with wrong values. An error
-// means that the file as a whole is unusable: too large, over mostRows records, not UTF-8, without rows or with wrong columns. It begins
-// with the file's name.
+// means that the file as a whole is unusable: too large, over mostRows records, not UTF-8, without rows or with wrong columns. Its text
+// contains the file's name.
 func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	f, err := openFile(name, io)
 	if err != nil {

@@ -39,8 +39,8 @@ func statusOf(err error) *status.Status {
 	return nil
 }
 
-// explain converts the error of a command to the text for the user: what was wrong, each wrong field by its flag, and what to do. n
-// translates fields to flags.
+// explain converts the error of a command to the text for the user: what was wrong, each wrong field by its flag or, if the values came
+// from a file, by its line, and what to do. n translates fields to flags.
 func explain(err error, n naming) string {
 	st := statusOf(err)
 	if f, ok := fault.Of(err); ok && st == nil {

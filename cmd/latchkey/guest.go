@@ -106,7 +106,8 @@ Example:
   latchkey guest export 4711 > copy.json`
 }
 
-// Run prints a copy of all data about a guest as JSON, to which guests have a legal right. The server records the read.
+// Run prints a copy of the data about a guest as JSON, to which guests have a legal right: the main guest or, with --guest, a companion.
+// PINs and links are left out. The server records the read.
 func (c *guestExport) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		x, err := s.findReservation(c.ID)

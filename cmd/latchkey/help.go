@@ -30,7 +30,8 @@ func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error 
 // alwaysShownFlags are the connection flags that the help of every command lists.
 var alwaysShownFlags = []string{"property", "json"}
 
-// connectionFlags returns the flags of a command that choose the server and the credential.
+// connectionFlags returns the flags of a command that are in the group connection: those that it has by embedding remote. A command that
+// calls no server has none.
 func connectionFlags(n *kong.Node) (flags []*kong.Flag) {
 	for _, list := range n.AllFlags(false) {
 		for _, f := range list {
@@ -94,7 +95,7 @@ Example, first on the server's machine, then on another:
   latchkey property list`)
 }
 
-// valued are the connection flags that take a value.
+// valued are the connection flags with a value that flagsLast moves. It lacks --answers-in, which therefore works only after the command.
 var valued = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca"}
 
 // flagsLast moves connection flags that the user typed before the command to the end of the command line, or before "--", where kong

@@ -115,7 +115,8 @@ type revokeToken struct {
 	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
-// Run revokes the access token of a partner at once. Reservations stay, and guests keep their access.
+// Run revokes all access tokens of an integration at once, also a former one in its overlap. Reservations stay, and guests keep their
+// access.
 func (c *revokeToken) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RevokeAccessToken(s, &propertyv1.RevokeAccessTokenRequest{Id: c.ID})

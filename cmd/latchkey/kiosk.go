@@ -75,7 +75,8 @@ func (kioskReset) Help() string {
   latchkey kiosk reset Lobby`
 }
 
-// Run ends the credential of a kiosk's tablet, and prints a new code, with which a tablet must be enrolled again.
+// Run ends the credential of a kiosk's tablet and the sessions of guests on it. It prints a new code, with which a tablet must be enrolled
+// again.
 func (c *kioskReset) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aKiosk, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewKioskServiceClient(s.conn).ResetKiosk(s, &propertyv1.ResetKioskRequest{Id: c.ID})
@@ -92,7 +93,7 @@ func (kioskDelete) Help() string {
   latchkey kiosk delete Lobby`
 }
 
-// Run deletes a kiosk. Its tablet loses access at once.
+// Run deletes a kiosk. Its tablet, and sessions of guests on it, lose access at once.
 func (c *kioskDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aKiosk, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewKioskServiceClient(s.conn).DeleteKiosk(s, &propertyv1.DeleteKioskRequest{Id: c.ID})

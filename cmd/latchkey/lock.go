@@ -34,6 +34,7 @@ type lockList struct {
 	Battery    *int32 `placeholder:"PERCENT" help:"Only locks whose battery is low, has at most this charge, or is not known."`
 }
 
+// Run prints the locks that the flags select. It fails if --bridge names no bridge.
 func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if err := s.resolveBridge(&c.Bridge); err != nil {
@@ -48,7 +49,7 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// allLocks loads all locks that match a request.
+// allLocks loads all locks that match a request, page by page. It overwrites the page size and token in req.
 func (s *session) allLocks(req *propertyv1.ListLocksRequest) ([]*propertyv1.Lock, error) {
 	req.PageSize = 200
 	return allPages(func(token string) (*propertyv1.LockList, error) {
@@ -185,7 +186,8 @@ In a file, the first line names the columns, and each other line names a lock an
   Front,Main entrance`
 }
 
-// Run assigns one lock to a door or, with --file, many locks. The codes of current stays move to the lock at once.
+// Run assigns one lock to a door or, with --file, many locks. The codes of current stays move to the lock at once. It fails if the door has
+// another lock.
 func (c *lockAssign) Run(ctx context.Context, r *remote, io *streams) error {
 	switch {
 	case c.File != "" && c.ID != "":
@@ -202,6 +204,7 @@ type lockUnassign struct {
 	ID string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
 }
 
+// Run removes a lock from its door. Stays lose their codes on it.
 func (c *lockUnassign) Run(ctx context.Context, r *remote, io *streams) error {
 	return assign(ctx, r, io, c.ID, "")
 }
@@ -259,7 +262,8 @@ var whyNot = map[string]string{
 	"unconfirmed": "the lock did not confirm it", "lowPower": "the battery is too low", "unsupported": "the lock cannot be opened remotely",
 }
 
-// Run sends an unlock command to a lock. It fails unless the result is "opened".
+// Run sends an unlock command to a lock, and prints the result. It fails unless the result is "opened". A failure does not mean that the
+// door stayed closed: see unopenedError.
 func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).UnlockLock(s, &propertyv1.UnlockLockRequest{Id: c.ID, Reason: c.Reason})

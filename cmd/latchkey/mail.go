@@ -34,6 +34,7 @@ func (mailList) Help() string {
   latchkey mail list --state bounced`
 }
 
+// Run prints the newest mails that the flags select, at most --limit.
 func (c *mailList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		ask := &propertyv1.ListMailsRequest{State: c.State, PageSize: c.Limit}
@@ -93,7 +94,8 @@ func (mailResend) Help() string {
   latchkey mail resend mai_01JD3Q`
 }
 
-// Run orders a mail again. The new mail has a new link and an id of its own, which Run prints.
+// Run orders a mail again. The new mail has a new link and an id of its own, which Run prints. If the last mail of that kind to that guest
+// is still on its way, nothing is ordered, and Run prints the id of that mail.
 func (c *mailResend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMailServiceClient(s.conn).ResendMail(s, &propertyv1.ResendMailRequest{Id: c.ID})
@@ -238,8 +240,8 @@ func (mailInvite) Help() string {
   latchkey mail invite INTEGRATION --on`
 }
 
-// Run switches the mails that invite guests of an integration to check in on or off. On sends those that are due at once. Without a flag it
-// prints how many would be sent.
+// Run switches the mails that invite guests of an integration to check in on or off. After --on, the server orders those that are due soon
+// after the call, in its periodic work. Without a flag Run prints how many would be sent, and changes nothing.
 func (c *mailInvite) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		client := propertyv1.NewMailServiceClient(s.conn)

@@ -23,8 +23,9 @@ func main() {
 	os.Exit(start(untilSignalled(context.Background()), os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 
-// untilSignalled returns a context that ends with the first signal to stop; a second signal ends the process. The default signal handler is
-// restored before the context ends, so that no second signal is lost. A terminal that closes may send SIGHUP twice, which counts as one.
+// untilSignalled returns a context that ends with the first SIGINT, SIGTERM or SIGHUP. A second SIGINT or SIGTERM ends the process: their
+// default handler is restored before the context ends, so that none is lost. SIGHUP is then ignored, because a terminal that closes may
+// send two. If the process began with SIGHUP ignored, SIGHUP never has an effect.
 func untilSignalled(ctx context.Context) context.Context {
 	ctx, cancel := context.WithCancel(ctx)
 	stop, hangup := make(chan os.Signal, 1), make(chan os.Signal, 1)
@@ -47,7 +48,8 @@ func untilSignalled(ctx context.Context) context.Context {
 // exit is a panic value that ends the parsing of a command line, for example after --help.
 type exit int
 
-// start runs one command line and returns the exit code: 0; 1 if the command failed; 2 if the command line is wrong.
+// start runs one command line and returns the exit code: 0; 1 if the command failed; 2 if the command line is wrong. It writes the error to
+// errs: as text with advice or, with --json, as one line of JSON.
 func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) (code int) {
 	defer func() {
 		if e, ok := recover().(exit); ok {

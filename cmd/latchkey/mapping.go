@@ -90,7 +90,8 @@ func (mappingSuggest) Help() string {
 If a name matches two spaces of the property, there is no suggestion: use latchkey mapping set.`
 }
 
-// Run prints the unmapped spaces of the partner with suggestions or, with --apply, makes the server map them.
+// Run prints the unmapped spaces of the partner, each with its suggestion if there is one. With --apply it makes the server map those with
+// a suggestion.
 func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if c.Apply {
@@ -130,7 +131,8 @@ func (s *session) unreadHint(integration, otherwise string) (string, error) {
 	return "The partner's spaces have not been read yet. Read them: latchkey integration read-spaces " + integration, nil
 }
 
-// apply carries out mapping suggest --apply: the server maps the partner's spaces by its own suggestions.
+// apply carries out mapping suggest --apply: the server maps the partner's unmapped spaces by its own suggestions, with --exact only by
+// those with equal names. An error can also come from the later call for a hint, when the spaces are mapped already.
 func (c *mappingSuggest) apply(s *session) error {
 	answer, err := propertyv1.NewMappingServiceClient(s.conn).ApplySuggestions(s, &propertyv1.ApplySuggestionsRequest{IntegrationId: c.ID, ExactOnly: c.Exact})
 	if err != nil {
@@ -237,7 +239,8 @@ func (c *mappingImport) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 // mappingsOf converts the records of a file to mappings; lines has the line number of each. partner and partners resolve names of the
-// partner's spaces, and spaces those of the property. mappingsOf adds wrong lines to wrong, also a repeated space.
+// partner's spaces, and spaces those of the property. mappingsOf adds wrong lines to wrong, also a repeated space. Their mappings are in
+// the result, without the ids that were not found.
 func mappingsOf(records []record, partner kind, partners, spaces []candidate, wrong *faults) (mappings []*propertyv1.Mapping, lines []int) {
 	lineOf := map[string]int{}
 	for _, r := range records {

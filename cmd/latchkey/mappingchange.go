@@ -86,6 +86,7 @@ func (mappingChanges) Help() string {
   latchkey mapping changes int_...`
 }
 
+// Run prints the latest changes of the mapping, at most --limit, also undone ones.
 func (c *mappingChanges) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).ListMappingChanges(s, &propertyv1.ListMappingChangesRequest{IntegrationId: c.ID, PageSize: c.Limit})

@@ -180,7 +180,8 @@ func (messageWatch) Help() string {
   latchkey message watch`
 }
 
-// Run prints the conversations with unread messages, then each that gets a new message, until the user interrupts it.
+// Run prints the conversations with unread messages, then each that gets a new message, until the user interrupts it or the server ends the
+// stream.
 func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		stream, err := propertyv1.NewMessageServiceClient(s.conn).WatchConversations(ctx, &propertyv1.WatchConversationsRequest{})

@@ -26,6 +26,7 @@ type noticeList struct {
 	Limit  int32 `default:"50" help:"At most this many, up to 200."`
 }
 
+// Run prints the newest notices, at most --limit, and marks none as read.
 func (c *noticeList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewNoticeServiceClient(s.conn).ListNotices(s, &propertyv1.ListNoticesRequest{UnreadOnly: c.Unread, PageSize: c.Limit})

@@ -43,6 +43,7 @@ func (peopleList) Help() string {
   latchkey people list`
 }
 
+// Run prints the people who work at the property, also disabled ones, and the open invitations.
 func (*peopleList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).ListPeople(s, &propertyv1.ListPeopleRequest{})
@@ -85,7 +86,8 @@ func (peopleInvite) Help() string {
   latchkey people invite bob@example.com --role frontDesk`
 }
 
-// Run invites a person by mail, and prints the link, which works once.
+// Run invites a person, and prints the link, which works once. The server does not mail the link if the caller has an open invitation for
+// this person and role already, which stays, or if it must not: see printInvitation.
 func (c *peopleInvite) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).InvitePerson(s, &propertyv1.InvitePersonRequest{Email: c.Email, Role: c.Role, Language: c.Language})
@@ -93,7 +95,8 @@ func (c *peopleInvite) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// printInvitation prints the link with which an invited person gets access. If mailed is false, the user must pass the link on.
+// printInvitation prints the link with which an invited person gets access. mailed is whether the server mails this link. If it does not,
+// because there is no mail server, managers could read the link of a higher role, or nothing is new, the user must pass the link on.
 func (s *session) printInvitation(i *propertyv1.PersonInvitation, link *propertyv1.InvitationLink, mailed bool) {
 	s.say("Invited %s as %s: %s.", i.GetEmail(), i.GetRole(), i.GetId())
 	advice := "; works once, until " + formatTime(i.GetEndsAt())
@@ -113,7 +116,8 @@ func (peopleResend) Help() string {
   latchkey people resend bob@example.com`
 }
 
-// Run replaces the link of an invitation and mails the new one. The former link ends at once.
+// Run replaces the link of an invitation and prints the new one, which the server mails if it may: see printInvitation. The former link
+// ends at once.
 func (c *peopleResend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anInvitation, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).ReinvitePerson(s, &propertyv1.ReinvitePersonRequest{Id: c.ID, Language: c.Language})

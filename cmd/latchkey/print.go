@@ -35,8 +35,8 @@ func (s *session) printAnswer(m proto.Message, err error, human func()) error {
 
 var protoJSON = protojson.MarshalOptions{Multiline: true, EmitDefaultValues: true}
 
-// printAnswers prints several values as one JSON object below the key data, for commands that make several calls. parts has the values by
-// their name. Messages keep the field names of the API.
+// printAnswers prints several values as one JSON object below the key data, for commands that make several calls. It does not look at
+// --json: the caller does. parts has the values by their name. Messages keep the field names of the API.
 func (s *session) printAnswers(parts map[string]any) error {
 	data := map[string]any{}
 	for name, part := range parts {

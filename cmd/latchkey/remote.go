@@ -82,11 +82,11 @@ func typedFlag(name, value string) string {
 	return " --" + name + " " + value
 }
 
-// command matches the commands in a text, up to where flags can follow.
+// command matches latchkey and the next two words in a text, after which flags can follow. It does not match a command of one word.
 var command = regexp.MustCompile(`\blatchkey [a-z-]+ [a-z-]+`)
 
 // withTypedFlags adds the connection flags that the user typed to the commands in a text, so that they address the same server and
-// property.
+// property. It leaves commands of one word unchanged, such as latchkey today.
 func (r *remote) withTypedFlags(text string) string {
 	return command.ReplaceAllStringFunc(text, func(c string) string { return c + r.typed })
 }
@@ -169,8 +169,9 @@ func withResolvedName(k kind, word *string, f func(s *session) error) func(s *se
 	}
 }
 
-// target returns the address that the flags choose, the Unix socket or a host, and the transport credentials: with or without TLS. It fails
-// if the socket is missing, or if --server is given without a token.
+// target returns the address that the flags choose, the Unix socket or a host, and the transport credentials. There is no TLS on the
+// socket, with --plaintext, and for a loopback host without --ca. It fails if the socket is missing, if --server is given without a token,
+// or if the flags contradict each other.
 func (r *remote) target() (string, credentials.TransportCredentials, error) {
 	if r.Server == "" {
 		socket := config.Config{DataDir: r.DataDir}.SocketPath()
@@ -264,8 +265,8 @@ func (s *session) withToken(ctx context.Context, method string) context.Context 
 // tokenMinutes is the lifetime of a session's staff token. It ends a token whose revocation failed.
 const tokenMinutes = 15
 
-// enterProperty gives an operator's session access to the property API: on the socket it chooses the property, otherwise it creates a
-// staff token for this command only.
+// enterProperty gives an operator's session access to the property API. On the socket without a token it chooses the property; otherwise it
+// creates a staff token for this command only, which close revokes.
 func (s *session) enterProperty() error {
 	property, err := s.resolveProperty()
 	if err != nil {

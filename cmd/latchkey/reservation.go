@@ -50,6 +50,7 @@ func checkLimit(limit int) error {
 	return nil
 }
 
+// Run prints the reservations that the flags select, the latest arrival first, at most --limit.
 func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error {
 	if err := checkLimit(c.Limit); err != nil {
 		return err

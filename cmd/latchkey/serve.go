@@ -56,7 +56,8 @@ func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 }
 
 // welcome prints the addresses of the started server. If there is no property or no person who can sign in yet, it also prints the next
-// step. For a new installation this includes a link for the first owner, which it creates.
+// step. While there is no person, it creates a link for the first owner, which ends all earlier links without a property. It prints the
+// link only if there is no property either.
 func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Server) error {
 	empty, err := s.Empty(ctx)
 	if err != nil {

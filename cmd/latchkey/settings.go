@@ -33,7 +33,8 @@ func settingsOf(root *kong.Node) []*kong.Flag {
 	return nil
 }
 
-// describe returns the help text of a flag for kong: for settings without the environment variable, which the help of serve explains.
+// describe returns the help text of a flag for kong. For the settings of serve it leaves out the environment variable, because the help of
+// serve explains all their names.
 func describe(v *kong.Value) string {
 	if v.Flag != nil && v.Flag.Group != nil && strings.HasPrefix(v.Flag.Group.Key, "serve-") {
 		return v.Help

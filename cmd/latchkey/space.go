@@ -120,7 +120,7 @@ type spaceDelete struct {
 	ID string `arg:"" name:"space" help:"The space's name (a bed also as DORM/BED) or id (spc_...)."`
 }
 
-// Run deletes a space. The server refuses one with beds, a lock or a mapping.
+// Run deletes a space. The server refuses one with beds, a lock or a mapping, and the only space of a gate.
 func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aSpace, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewSpaceServiceClient(s.conn).DeleteSpace(s, &propertyv1.DeleteSpaceRequest{Id: c.ID})
@@ -130,6 +130,7 @@ func (c *spaceDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// printSpaces prints a table of spaces in natural order, with beds after their dorm.
 func (s *session) printSpaces(list []*propertyv1.Space) {
 	names := map[string]string{}
 	for _, sp := range list {

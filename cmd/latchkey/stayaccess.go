@@ -100,8 +100,8 @@ func (reservationReplacePIN) Help() string {
   latchkey reservation replace-pin 4711 --reason "showed the PIN to others"`
 }
 
-// Run gives a stay a new PIN, which it does not print: the guest gets it by mail. The former PIN opens a lock until that lock has the new
-// one.
+// Run gives a stay a new PIN, which it does not print: the guest gets it by mail. PINs of gates stay the same. The former PIN opens a lock
+// until that lock has the new one.
 func (c *reservationReplacePIN) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)

@@ -45,6 +45,7 @@ func (c *tokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 
 type tokenList struct{}
 
+// Run prints the valid staff tokens of the property, without their secrets. Only an operator can do so.
 func (*tokenList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		property, err := s.resolveProperty()
@@ -60,6 +61,7 @@ type tokenRevoke struct {
 	ID string `arg:"" name:"token" help:"The token's name or id (tok_...), not the secret."`
 }
 
+// Run revokes a staff token of the property, by its name or id. Only an operator can do so.
 func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		property, err := s.resolveProperty()

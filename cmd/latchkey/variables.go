@@ -27,8 +27,8 @@ func knownVariables(n *kong.Node) (names []string) {
 	return slices.Compact(names)
 }
 
-// unknownVariableWarnings returns a warning for each variable in environment that begins with LATCHKEY_ but is not known, such as a
-// misspelt one, with the nearest known name.
+// unknownVariableWarnings returns a warning for each variable in environment, which has the form NAME=value, that begins with LATCHKEY_ but
+// is not known, such as a misspelt one, with the nearest known name. It passes over those of other programs: see otherVariables.
 func unknownVariableWarnings(environment, known []string) (warnings []string) {
 	for _, variable := range environment {
 		name, _, _ := strings.Cut(variable, "=")

@@ -103,6 +103,7 @@ func (r *Result) Write(w io.Writer) {
 	}
 }
 
+// median returns the 0.5-quantile, which of an even number of values is the upper one in the middle.
 func median(values []float64) float64 { return quantile(values, 0.5) }
 
 // ratio returns a divided by b. It returns 0 if b is 0, because JSON has no infinity.

@@ -106,5 +106,5 @@ func (c *caller) call(method string, args, reply any) error {
 	return json.Unmarshal(r.Reply, reply)
 }
 
-// close ends the process by closing its standard input.
+// close closes the standard input of the process, which makes it end. It does not wait for the end.
 func (c *caller) close() error { return c.in.Close() }

@@ -186,7 +186,8 @@ func (d *frontDesk) countQuestion(bed int, question int32) {
 	d.asked[bed].add(question)
 }
 
-// received returns how many questions from a bed were lost or repeated.
+// received returns the counts of the questions from a bed: the last one that arrived, the gaps and the repetitions. Questions after the
+// last are not counted as lost.
 func (d *frontDesk) received(bed int) numbering {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -214,8 +215,8 @@ func waitForAnswers(ctx context.Context, chats []*chat, most time.Duration) erro
 	return nil
 }
 
-// tally sums up the messages of all conversations: those sent by guests and as answers, those that did not arrive, and those that arrived
-// more than once.
+// tally sums up the messages of all conversations. sent is the number of questions and of their expected answers. lost counts those that
+// did not arrive, and twice those that arrived more than once.
 func tally(chats []*chat, d *frontDesk) (sent, lost, twice int) {
 	for _, c := range chats {
 		phone, desk := c.received(), d.received(c.bed)

@@ -129,7 +129,8 @@ func (f *convergeWorld) close() (err error) {
 	return err
 }
 
-// push sends a change of a stay as the PMS and returns when the answer arrived. It fails unless the service accepts the change.
+// push sends a change of a stay as the PMS and returns the time at which the answer arrived. It fails unless the service accepts the
+// change.
 func (f *convergeWorld) push(ctx context.Context, id string, fields map[string]any) (time.Time, error) {
 	a, err := f.world.PMS.Push(ctx, id, fields)
 	if err == nil && a.Status != http.StatusOK {
@@ -183,8 +184,8 @@ func (f *convergeWorld) measureStay(ctx context.Context, n int, keep bool) error
 // pollInterval is the time between two polls of the API.
 const pollInterval = time.Millisecond
 
-// changeAndWait sends a change of a stay and polls the API until every door of the stay has the status and the evidence. It fails after 30
-// seconds. took is in milliseconds from the answer to the change; reads is the number of polls.
+// changeAndWait sends a change of a stay and polls the API until the access plan of the stay has the status, and each of its doors the
+// evidence. It fails after 30 seconds. took is in milliseconds from the answer to the change; reads is the number of polls.
 func (f *convergeWorld) changeAndWait(ctx context.Context, id string, change map[string]any, status string, evidence slot.Evidence) (took float64, reads int, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()

@@ -258,7 +258,7 @@ func (m *movingBridges) awaitAll(ctx context.Context, server int) error {
 }
 
 // watchReadiness waits until the first server is not ready and a load balancer would have noticed. It then sets skipFirst, so that the
-// first server gets no more commands.
+// first server gets no more commands. A failed watch counts as not ready. If ctx ends, it sets skipFirst at once.
 func (k *unlockLoad) watchReadiness(ctx context.Context) {
 	watching, enough := context.WithCancel(ctx)
 	defer enough()

@@ -316,7 +316,8 @@ func (o *owner) createProperty(ctx context.Context, socket string) error {
 	return err
 }
 
-// enrolBridges enrols a number of bridges and keeps their credentials in o. All use one private key, because only the server is measured.
+// enrolBridges enrols a number of bridges and keeps their credentials in o, in tickets that have no Address yet. All use one private key,
+// because only the server is measured.
 func (o *owner) enrolBridges(ctx context.Context, conn *grpc.ClientConn, bridges int) error {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

@@ -101,7 +101,7 @@ func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *si
 }
 
 // storeReservations stores the template reservations through the API. Then it calls Fill, which stores rows copies of them in total,
-// numbered from 1, directly in the database.
+// numbered from 1, directly in the database. Changes of an existing reservation then apply to these copies.
 func (s *site) storeReservations(ctx context.Context, rows int) error {
 	for n := range templateCount {
 		if err := s.send(ctx, 0, change{id: fmt.Sprintf("%s%d", templatePrefix, n), number: int64(n), nights: 1}); err != nil {

@@ -19,7 +19,7 @@ type Latency struct {
 	Rounds  int
 }
 
-// watchedDoor is the door of the measured lock.
+// watchedDoor is the address of the measured lock. In the sandbox it is the name of the door.
 const watchedDoor = "Room 101"
 
 // Run measures the time from sending the PATCH with state "started" until the virtual lock, which answers at once, has the code. The

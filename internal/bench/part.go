@@ -27,7 +27,7 @@ type part struct {
 }
 
 // start starts a process of a benchmark with a role, such as "server". The process ends when its standard input closes, so it cannot
-// outlive its parent.
+// outlive its parent. It is killed when ctx ends.
 func (l Launch) start(ctx context.Context, role string) (*part, error) {
 	if len(l) == 0 {
 		return nil, errors.New("bench: no way to start a part was given")
@@ -121,7 +121,7 @@ func (p *process) methods() methods {
 	return methods{"Usage": decodeArgs(p.Usage), "Settle": decodeArgs(p.Settle), "Profile": decodeArgs(p.Profile)}
 }
 
-// Usage returns the CPU time that the process has used so far, and the memory that it uses now.
+// Usage returns the CPU time that the process has used so far, and the memory that it uses now. It works only on Linux.
 func (*process) Usage(_ None, u *Use) error {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {

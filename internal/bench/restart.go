@@ -157,7 +157,8 @@ func ownCPU() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// measureMemory connects every bridge once and returns the server's memory per bridge in kilobytes. Then it disconnects the bridges.
+// measureMemory connects every bridge once and returns the server's memory per bridge in kilobytes. Then it disconnects the bridges. It
+// sets the addresses in tickets to that of the running server.
 func (b Restart) measureMemory(ctx context.Context, s *restartableServer, tickets []ticket) (float64, error) {
 	for i := range tickets {
 		tickets[i].Address = *s.bridge.Load()
@@ -314,7 +315,7 @@ type callResults struct {
 }
 
 // callSteadily calls the API of the running server at a fixed rate until ctx ends, even if earlier calls are still running. With 200
-// running calls it skips the next. It returns the durations and the number of failures.
+// running calls it skips the next. It returns the durations, also those of failed calls, and the number of failures.
 func callSteadily(ctx context.Context, s *restartableServer, o *owner) (out callResults) {
 	const pace = 50 * time.Millisecond
 	var mu sync.Mutex

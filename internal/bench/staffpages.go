@@ -31,7 +31,7 @@ const (
 	staffKilobytes    = 150
 )
 
-// staffPage is a page of the dashboard and its measured times.
+// staffPage is a page of the dashboard, with its size and its measured times in milliseconds.
 type staffPage struct {
 	pattern, path string
 	form          url.Values // form is posted; nil: the page is opened
@@ -110,7 +110,7 @@ func (b StaffPages) Run(ctx context.Context) (_ *Result, err error) {
 	return b.result(pages, least, live), nil
 }
 
-// result summarizes the times of the pages. least has the milliseconds of the static page.
+// result summarizes the times of the pages, which it sorts, the slowest first. least has the milliseconds of the static page.
 func (b StaffPages) result(pages []*staffPage, least []float64, live liveResult) *Result {
 	p99 := func(p *staffPage) float64 { return quantile(p.took, 0.99) }
 	slices.SortFunc(pages, func(a, b *staffPage) int { return int(1000 * (p99(b) - p99(a))) })

@@ -81,7 +81,7 @@ func (k *unlockLoad) sendUnlock(ctx context.Context, server int) {
 	}
 }
 
-// result summarizes the outcomes of all commands. The caller sets its value. No command should fail.
+// result summarizes the outcomes of all commands. The caller sets its value and calls finish. No command should fail.
 func (k *unlockLoad) result() *Result {
 	r := &Result{Name: "fleet --drain", Unit: "s", Rounds: 1}
 	r.P50, r.P99 = quantile(k.took[during], 0.5), quantile(k.took[during], 0.99)

@@ -99,7 +99,7 @@ var reconnect = grpc.ConnectParams{
 	MinConnectTimeout: 20 * time.Second,
 }
 
-// callTimeout is the timeout of each call. A call that the server never answers fails its test with the name of the RPC.
+// callTimeout is the timeout of each unary call. A call that the server never answers fails its test with the name of the RPC.
 const callTimeout = time.Minute
 
 // withTimeout is a gRPC interceptor of clients that sets callTimeout.
@@ -114,7 +114,8 @@ func withTimeout(ctx context.Context, method string, req, res any, cc *grpc.Clie
 }
 
 // Call calls an RPC over a protocol with the credentials of c. A refusal by the server is a valid Outcome: the error is only for calls
-// without a valid answer.
+// without a valid answer. Over gRPC, a failed connection and a timeout are an Outcome, too, with the code of the client. REST uses the
+// first route of r, which must have one.
 func (a *API) Call(ctx context.Context, p Protocol, c Caller, r RPC, req proto.Message) (Outcome, error) {
 	switch p {
 	case GRPC:
@@ -174,7 +175,8 @@ func headerOfMetadata(all ...metadata.MD) http.Header {
 	return h
 }
 
-// HTTPCall sends an HTTP request and returns the raw answer. The outcome is not decoded: see ReadEnvelope and ReadConnect.
+// HTTPCall sends an HTTP request and returns the raw answer, cut at maxAnswerSize. The outcome is not decoded: see ReadEnvelope and
+// ReadConnect.
 func (a *API) HTTPCall(ctx context.Context, c Caller, verb, path, contentType string, raw []byte) (Outcome, error) {
 	client := a.HTTP
 	if c.Socket {
@@ -217,7 +219,8 @@ func (a *API) Do(ctx context.Context, c Caller, verb, path string, content any) 
 	return o, o.ReadEnvelope()
 }
 
-// CallRaw calls an RPC over gRPC. raw is sent in place of an encoded request, so that a test can send an invalid one.
+// CallRaw calls an RPC over gRPC. raw is sent in place of an encoded request, so that a test can send an invalid one. As with Call over
+// gRPC, a failed connection is an Outcome.
 func (a *API) CallRaw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome, error) {
 	conn := a.Public
 	if c.Socket {

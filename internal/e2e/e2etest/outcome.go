@@ -81,7 +81,8 @@ func (o *Outcome) readDetails(details []*anypb.Any) error {
 	return nil
 }
 
-// ReadEnvelope decodes a REST answer. It sets the gRPC code and, if the status is not 2xx, the error.
+// ReadEnvelope decodes the status of a REST answer. It sets the gRPC code and, if the status is not 2xx, what the error envelope says. It
+// fails if the envelope is missing or contradicts itself or the status. It does not decode a reply: see Data.
 func (o *Outcome) ReadEnvelope() error {
 	if o.HTTP >= 200 && o.HTTP < 300 {
 		o.Code = codes.OK
@@ -172,7 +173,7 @@ func (o *Outcome) ReadConnect(r RPC) error {
 	return o.readDetails(details)
 }
 
-// readUnserved decodes the REST error with which the server answers a Connect call to an unknown service.
+// readUnserved decodes the REST error with which the server answers a Connect call to an unknown service, and sets the code Unimplemented.
 func (o *Outcome) readUnserved() error {
 	if err := o.ReadEnvelope(); err != nil {
 		return err
@@ -183,14 +184,15 @@ func (o *Outcome) readUnserved() error {
 	return nil
 }
 
-// GRPCOutcome converts the error of a gRPC client to an Outcome. It fails only if details of the error cannot be decoded.
+// GRPCOutcome converts the error of a gRPC client, or nil, to an Outcome. It fails only if details of the error cannot be decoded.
 func GRPCOutcome(err error) (Outcome, error) {
 	st := status.Convert(err)
 	o := Outcome{Code: st.Code(), Message: st.Message()}
 	return o, o.readDetails(st.Proto().GetDetails())
 }
 
-// ConnectOutcome converts the error of a Connect client to an Outcome. It fails only if details of the error cannot be decoded.
+// ConnectOutcome converts the error of a Connect client, which must not be nil, to an Outcome. It fails only if details of the error cannot
+// be decoded.
 func ConnectOutcome(err error) (Outcome, error) {
 	o := Outcome{Code: codes.Code(connect.CodeOf(err)), Message: err.Error()}
 	var e *connect.Error

@@ -85,7 +85,8 @@ var timestampPattern = regexp.MustCompile(`"\d{4}-\d\d-\d\dT[^"]*"`)
 // MaskTimes replaces all timestamps in an answer by a fixed text, so that answers can be compared.
 func MaskTimes(raw []byte) []byte { return timestampPattern.ReplaceAll(raw, []byte(`"TIME"`)) }
 
-// PartnerView returns everything that a partner can read of the property, as text without timestamps, so that a test can compare two views.
+// PartnerView returns what a partner reads of the property, as text without timestamps, so that a test can compare two views: the first 200
+// reservations, the endpoints, the webhooks and the integration.
 func PartnerView(t testing.TB, w *World) string {
 	t.Helper()
 	var out strings.Builder

@@ -75,7 +75,7 @@ func (p *Proxy) SetTarget(service string) (string, error) {
 }
 
 // Cut applies the first cut to the present connection, counting records from now, and each further cut to the next new connection. It
-// replaces the cuts of an earlier call.
+// replaces the cuts of an earlier call. On the present connection, at least one more record passes before the cut.
 func (p *Proxy) Cut(cuts ...Cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,14 +121,15 @@ func (p *Proxy) Delay(d time.Duration) {
 	p.delay = d
 }
 
-// DroppedRecords returns how many records were dropped since Drop.
+// DroppedRecords returns how many records were dropped since the last call of Drop or EndFaults.
 func (p *Proxy) DroppedRecords() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.dropped
 }
 
-// EndFaults ends all faults. If records were dropped, it also closes the connections, because TLS detects the gap.
+// EndFaults ends all faults except a half-closed connection, and a cut that a connection already waits for. If records were dropped, it
+// also closes the connections, because TLS detects the gap.
 func (p *Proxy) EndFaults() {
 	p.mu.Lock()
 	lost := p.dropped > 0
@@ -235,7 +236,8 @@ func (p *Proxy) assignCut(l *connection) {
 	}
 }
 
-// forwardRecords forwards TLS records in one direction until one side closes or the connection is cut.
+// forwardRecords forwards TLS records in one direction until one side closes or the connection is cut. Then it closes both sides, unless
+// HalfClose was called for the connection.
 func (p *Proxy) forwardRecords(l *connection, way Direction, from, to net.Conn) {
 	var head [5]byte // header of a TLS record: kind, version and length
 	for {

@@ -20,7 +20,7 @@ import (
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
-// RPC is a method of the API with its proto descriptor.
+// RPC is a method of the API with its proto descriptor. Access is nil and Routes is empty if the method has no such annotation.
 type RPC struct {
 	Name   string // Name is such as "latchkey.partner.v1.SpaceService/ListSpaces"
 	Desc   protoreflect.MethodDescriptor

@@ -17,7 +17,8 @@ const EmptyID = "nothing"
 
 var pathVariable = regexp.MustCompile(`\{([a-z_]+)\}`)
 
-// Encode converts a request to the method, the path with query, and the body of a REST call.
+// Encode converts a request to the method, the path with query, and the body of a REST call. If the route's body is one field, fields that
+// are neither that field nor in the path are left out.
 func (r Route) Encode(req proto.Message) (verb, path string, raw []byte, err error) {
 	msg := proto.Clone(req).ProtoReflect()
 	path = pathVariable.ReplaceAllStringFunc(r.Path, func(v string) string {

@@ -19,7 +19,7 @@ import (
 	"time"
 )
 
-// Patience is the timeout of all waits.
+// Patience is the timeout of each wait of Start, Run and Await. Kill and Stop wait without a limit.
 const Patience = 3 * time.Minute
 
 // build compiles both programs once per test process. It names them by import path, which works in every directory of the module.
@@ -85,8 +85,9 @@ type Process struct {
 	log     *os.File
 }
 
-// New returns a process that is not started yet. The process is ready when the URL ready answers with a status below 500. When the test
-// ends, the process is killed. A report of the race detector in its log fails the test. If the test failed, the end of the log is printed.
+// New returns a process of the program name, which is latchkey or latchkey-bridge, that is not started yet. The process is ready when the
+// URL ready answers with a status below 500. When the test ends, the process is killed. A report of the race detector in its log fails the
+// test. If the test failed, the end of the log is printed.
 func New(t testing.TB, name, ready string, args ...string) *Process {
 	t.Helper()
 	log, err := os.Create(filepath.Join(t.TempDir(), name+".log"))
@@ -109,7 +110,7 @@ func New(t testing.TB, name, ready string, args ...string) *Process {
 	return p
 }
 
-// race returns the first report of the race detector in the log, or "".
+// race returns the first report of the race detector in the log, or "". If it cannot read the log, it returns that error as text.
 func (p *Process) race() string {
 	raw, err := os.ReadFile(p.log.Name())
 	if err != nil {
@@ -132,6 +133,7 @@ func (p *Process) Tail() string {
 }
 
 // Start runs the program and waits until it is ready, at most for Patience. If the program ends before, the error has the end of its log.
+// After a timeout the program still runs. An earlier run must have ended, because Kill and Stop end only the last one.
 func (p *Process) Start(ctx context.Context) error {
 	dir, err := build()
 	if err != nil {
@@ -189,7 +191,8 @@ func (p *Process) Stop() error {
 	return nil
 }
 
-// signal sends a signal to the process, waits for its end and returns the process's error. It returns nil if no process runs.
+// signal sends a signal to the process, waits for its end and returns the process's error, also if it ended by itself before. It returns
+// nil if the process was not started since the last call of signal.
 func (p *Process) signal(s syscall.Signal) error {
 	p.mu.Lock()
 	cmd, done := p.running, p.done
