@@ -114,27 +114,34 @@ func (s *session) onLockReport(r *lockv1.LockReport) cause {
 	return why
 }
 
-// onEvents stores the events that happened at the bridge's locks with the uses of codes and phones, and then acknowledges them. More than
-// maxBatch events end the session.
+// onEvents stores the events that happened at the bridge's locks with the uses of codes and phones, and then acknowledges them. Events that
+// are not stored end the session, whatever the error, so that no later acknowledgement covers them. More than maxBatch events end it, too.
 func (s *session) onEvents(b *lockv1.EventBatch) cause {
 	if len(b.Events) > maxBatch {
 		return outOfOrder
 	}
 	var storedUpTo int64
+	stored := false
 	why := s.write("events", func(tx *db.Tx) error {
 		batch := decodeEvents(b) // each retry of the transaction decodes the events again, because AttributeToPhones modifies them
 		if err := mobilekey.AttributeToPhones(tx, s.open.PropertyID, batch); err != nil {
 			return err
 		}
 		upTo, learned, err := lock.StoreEvents(tx, s.open.BridgeID, s.open.Epoch, batch)
-		storedUpTo = upTo
 		if err := s.notifyEvidence(tx, learned, err); err != nil {
 			return err
 		}
-		return mobilekey.RecordOpenings(tx, s.open.PropertyID, s.open.BridgeID, batch)
+		err = mobilekey.RecordOpenings(tx, s.open.PropertyID, s.open.BridgeID, batch)
+		storedUpTo, stored = upTo, err == nil
+		return err
 	})
-	if why == "" && storedUpTo > 0 {
+	switch {
+	case why != "":
+		return why
+	case !stored:
+		return storeFailed
+	case storedUpTo > 0:
 		s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_EventAck{EventAck: &lockv1.EventAck{Sequence: uint64(storedUpTo)}}})
 	}
-	return why
+	return ""
 }

@@ -363,26 +363,3 @@ func TestNewLockIsStoredAndSynced(t *testing.T) {
 		t.Errorf("got %v", snap)
 	}
 }
-
-func TestEventsAreAcknowledgedOnceStored(t *testing.T) {
-	onEach(t, func(t *testing.T, s *site) {
-		_, address := s.node("nod_a")
-		b := s.enrol("front")
-		b.connect(address)
-		batch := &lockv1.EventBatch{Events: []*lockv1.Event{{Sequence: 1, Address: "front", Kind: "opened"}, {Sequence: 2, Address: "front", Kind: "denied"}}}
-		for range 2 {
-			b.say(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Events{Events: batch}})
-			if ack := b.next().GetEventAck(); ack.GetSequence() != 2 {
-				t.Fatalf("acknowledged %v, want 2", ack)
-			}
-		}
-		if w := b.connect(address); w.GetEventAck().GetSequence() != 2 {
-			t.Errorf("welcome acknowledges %v, want 2", w.GetEventAck())
-		}
-		count, err := s.db.View(t.Context()).Event.Query().Count(t.Context())
-		s.must(err)
-		if count != 2 {
-			t.Errorf("%d events stored, want 2", count)
-		}
-	})
-}
