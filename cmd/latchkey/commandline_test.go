@@ -16,12 +16,13 @@ func TestFlagsBeforeTheCommand(t *testing.T) {
 		"-p X space list":                            "space list -p X",
 		"-pX --json space list --type Room":          "space list --type Room -pX --json",
 		"--server=h:1 --token t lock unlock -- -odd": "lock unlock --server=h:1 --token t -- -odd",
-		"--help":            "--help",
-		"-p X --help":       "-p X --help",
-		"-p":                "-p",
-		"-p X":              "-p X",
-		"--unknown X space": "--unknown X space",
-		"":                  "",
+		"--answers-in de notice list":                "notice list --answers-in de",
+		"--help":                                     "--help",
+		"-p X --help":                                "-p X --help",
+		"-p":                                         "-p",
+		"-p X":                                       "-p X",
+		"--unknown X space":                          "--unknown X space",
+		"":                                           "",
 	} {
 		if got := flagsLast(strings.Fields(line)); !reflect.DeepEqual(strings.Join(got, " "), want) {
 			t.Errorf("%q becomes %q, want %q", line, got, want)
@@ -181,4 +182,18 @@ func TestDurationsInDays(t *testing.T) {
 	s.ok("integration rotate-token "+in+" --overlap 1d", "lka_")
 	s.ok("integration rotate-token "+in+" --overlap 60", "lka_")
 	s.fails(2, "integration rotate-token "+in+" --overlap soon", "want a duration")
+}
+
+type brokenWriter struct{}
+
+func (brokenWriter) Write([]byte) (int, error) { panic("a defect") }
+
+// Only the panic with which kong ends is caught: any other one is a defect, which must not look like success.
+func TestDefectIsNoSuccess(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("the panic is lost")
+		}
+	}()
+	t.Errorf("ended with %d", start(t.Context(), []string{"--version"}, strings.NewReader(""), brokenWriter{}, brokenWriter{}))
 }

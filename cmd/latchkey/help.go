@@ -95,8 +95,8 @@ Example, first on the server's machine, then on another:
   latchkey property list`)
 }
 
-// valued are the connection flags with a value that flagsLast moves. It lacks --answers-in, which therefore works only after the command.
-var valued = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca"}
+// valued are the connection flags with a value.
+var valued = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca", "--answers-in"}
 
 // flagsLast moves connection flags that the user typed before the command to the end of the command line, or before "--", where kong
 // accepts them. If another flag is before the command, it changes nothing.

@@ -52,8 +52,11 @@ type exit int
 // errs: as text with advice or, with --json, as one line of JSON.
 func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) (code int) {
 	defer func() {
-		if e, ok := recover().(exit); ok {
+		thrown := recover()
+		if e, ok := thrown.(exit); ok {
 			code = int(e)
+		} else if thrown != nil {
+			panic(thrown)
 		}
 	}()
 	// Partners and bridges choose names. Escaping keeps control characters in names from affecting the terminal.

@@ -56,8 +56,7 @@ func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 }
 
 // welcome prints the addresses of the started server. If there is no property or no person who can sign in yet, it also prints the next
-// step. While there is no person, it creates a link for the first owner, which ends all earlier links without a property. It prints the
-// link only if there is no property either.
+// step. If there is neither, it creates and prints a link for the first owner, which ends all earlier links without a property.
 func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Server) error {
 	empty, err := s.Empty(ctx)
 	if err != nil {
@@ -76,7 +75,7 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	if c.Key == "" && len(c.KeyCommand) == 0 {
 		fmt.Fprintf(to, "  key            %s (keep a copy elsewhere: without it the secrets in the database are lost)\n", c.KeyPath())
 	}
-	owner, err := s.FirstOwnerURL(ctx)
+	people, err := s.HasPerson(ctx)
 	if err != nil {
 		return err
 	}
@@ -84,9 +83,13 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 		fmt.Fprintf(to, "\nThere is no property yet. In another terminal:\n  %s\n", c.next())
 	}
 	switch {
-	case owner != "" && empty:
+	case !people && empty:
+		owner, err := s.NewOwnerURL(ctx)
+		if err != nil {
+			return err
+		}
 		fmt.Fprintf(to, "\nOr open this link in a browser, within 24 hours, to create the property and your account as its owner:\n  %s\n", owner)
-	case owner != "":
+	case !people:
 		fmt.Fprintf(to, "\nNo person can sign in yet. The first owner of a property: %s\n", c.typed("latchkey admin owner-link PROPERTY"))
 	}
 	fmt.Fprintln(to)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"io"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -111,6 +112,34 @@ func TestFirstStartSaysWhatComesNext(t *testing.T) {
 	}
 }
 
+// While a property waits for its first person, a restart keeps the links that the operator made.
+func TestRestartKeepsOwnerLinks(t *testing.T) {
+	p := serve(t, nil)
+	run := func(line string) string {
+		var out, errs bytes.Buffer
+		if code := start(t.Context(), append(words(line), "--data-dir", p.dir), strings.NewReader(""), &out, &errs); code != 0 {
+			t.Fatalf("%s: %d %s", line, code, errs.String())
+		}
+		return out.String()
+	}
+	run("property create Miramar --time-zone Europe/Lisbon")
+	secret := regexp.MustCompile(`/app/first/([^?\s]+)`).FindStringSubmatch(run("admin owner-link"))[1]
+	p.signal()
+	if err := p.ends(time.Minute); err != nil {
+		t.Fatal(err)
+	}
+	p = serveAt(t, p.dir, "owner-link", nil)
+	body := `{"secret":"` + secret + `","email":"ana@example.com","password":"a long password","name":"Ana","propertyName":"Vista","timeZone":"Europe/Lisbon"}`
+	res, err := http.Post(regexp.MustCompile(`http://[^\s]+`).FindString(p.welcome)+"/v1/property/session:createFirstOwner", "application/json", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if text, err := io.ReadAll(res.Body); err != nil || res.StatusCode != http.StatusOK {
+		t.Errorf("the operator's link answers %d %s %v", res.StatusCode, text, err)
+	}
+}
+
 // The README and the help of serve name what the first start prints: the link of the first owner, and the command that creates a property.
 func TestFirstStartIsDescribed(t *testing.T) {
 	p := serveAt(t, filepath.Join(t.TempDir(), "d"), "/app/first/", nil)
@@ -187,6 +216,10 @@ func TestSettingsComeFromFlagEnvironmentAndFile(t *testing.T) {
 		t.Errorf("the flag over both: %s", got)
 	}
 	t.Setenv("LATCHKEY_LISTEN_OPS", "127.0.0.1:0")
+	write(`{"listen-ops": "` + strings.Repeat("x", mostSettings) + `"}`)
+	if got := run(); !strings.Contains(got, "more than 1048576 bytes") {
+		t.Errorf("a large file: %.200s", got)
+	}
 	write(`{"listen-opps": "file"}`)
 	if got := run(); !strings.Contains(got, `no setting "listen-opps"`) {
 		t.Errorf("a misspelt setting: %s", got)

@@ -50,14 +50,19 @@ type settingsFile struct {
 	lines  map[string]int
 }
 
-// read reads the file of --config: a JSON object whose keys are flag names without leading dashes, at most 1 MiB. It fails if a name is
+const mostSettings = 1 << 20 // bytes of a settings file
+
+// read reads the file of --config: a JSON object whose keys are flag names without leading dashes, at most mostSettings bytes. It fails if a name is
 // unknown or set twice. kong then asks the result for the value of each flag.
 func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 	s.name, s.values, s.lines = "the settings file", map[string]any{}, map[string]int{}
 	if named, ok := r.(interface{ Name() string }); ok {
 		s.name = named.Name()
 	}
-	raw, err := io.ReadAll(io.LimitReader(r, 1<<20))
+	raw, err := io.ReadAll(io.LimitReader(r, mostSettings+1))
+	if err == nil && len(raw) > mostSettings {
+		err = fmt.Errorf("has more than %d bytes", mostSettings)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}

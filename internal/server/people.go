@@ -23,15 +23,13 @@ func (s *Server) invitationURL(secret string) string {
 	return s.PublicURL() + staff.InvitationPath + secret
 }
 
-// FirstOwnerURL makes a link and returns its address, at which the first person becomes owner of a new property. It ends earlier such
-// links. It returns "" if a person exists already. It is called at each start of the server.
-func (s *Server) FirstOwnerURL(ctx context.Context) (string, error) {
-	some, err := staff.AnyPerson(s.db.View(ctx))
-	if err != nil || some {
-		return "", err
-	}
+// HasPerson reports whether a person exists who may sign in.
+func (s *Server) HasPerson(ctx context.Context) (bool, error) { return staff.AnyPerson(s.db.View(ctx)) }
+
+// NewOwnerURL makes a link and returns its address, at which the first person becomes owner of a new property. It ends earlier such links.
+func (s *Server) NewOwnerURL(ctx context.Context) (string, error) {
 	var made staff.OwnerLink
-	err = s.db.Write(ctx, func(tx *db.Tx) error {
+	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {
 		made, err = staff.CreateOwnerLink(tx, s.keys, "", "serve", staff.Trace{})
 		return err
 	})
