@@ -112,34 +112,46 @@ func formFields(law, arrivalOn string) (fields []string) {
 }
 
 // registerKeys returns the sort keys of the entries that follow the former page: all open forms, which are not in the register yet, and
-// closed ones. It reads at most Limit + 1 closed ones: one more than a page, so that the caller sees whether there is a next page. Of these
-// it then leaves out those that were opened again.
+// closed ones, up to one more than a page, so that the caller sees whether there is a next page.
 func registerKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
-	all, err := listOpenKeys(view, propertyID, r)
+	open, err := listOpenKeys(view, propertyID, r)
 	if err != nil {
 		return nil, err
 	}
-	var open []string
-	for _, k := range all {
-		open = append(open, k.id)
-	}
-	closed, err := view.RegisterEntry.Query().Where(entregister.PropertyID(propertyID), entregister.ArrivalOnGTE(r.First), entregister.ArrivalOnLTE(r.Last),
-		entregister.Or(entregister.ArrivalOnGT(r.AfterOn), entregister.And(entregister.ArrivalOn(r.AfterOn), entregister.IDGT(r.AfterID)))).
-		Order(entregister.ByArrivalOn(), entregister.ByID()).Limit(r.Limit + 1).All(view.Context())
+	closed, err := listClosedKeys(view, propertyID, r, open)
 	if err != nil {
-		return nil, fmt.Errorf("list the guest register: %w", err)
+		return nil, err
 	}
 	last := registerKey{on: r.AfterOn, id: r.AfterID}
-	all = slices.DeleteFunc(all, func(k registerKey) bool { return k.compare(last) <= 0 })
-	for _, row := range closed {
-		k := registerKey{on: row.ArrivalOn, id: row.ID, closed: row}
-		if slices.Contains(open, row.GuestID) {
-			continue // the form was opened again, because the PMS changed the stay
-		}
-		all = append(all, k)
-	}
+	all := append(slices.DeleteFunc(open, func(k registerKey) bool { return k.compare(last) <= 0 }), closed...)
 	slices.SortFunc(all, registerKey.compare)
 	return all, nil
+}
+
+// listClosedKeys returns the keys of the next closed forms, in order, up to one more than the limit. It omits those that are open again,
+// because the PMS changed the stay.
+func listClosedKeys(view *db.Tx, propertyID string, r RegisterRange, open []registerKey) (out []registerKey, err error) {
+	isOpen := map[string]bool{}
+	for _, k := range open {
+		isOpen[k.id] = true
+	}
+	for {
+		rows, err := view.RegisterEntry.Query().Where(entregister.PropertyID(propertyID), entregister.ArrivalOnGTE(r.First), entregister.ArrivalOnLTE(r.Last),
+			entregister.Or(entregister.ArrivalOnGT(r.AfterOn), entregister.And(entregister.ArrivalOn(r.AfterOn), entregister.IDGT(r.AfterID)))).
+			Order(entregister.ByArrivalOn(), entregister.ByID()).Limit(r.Limit + 1).All(view.Context())
+		if err != nil {
+			return nil, fmt.Errorf("list the guest register: %w", err)
+		}
+		for _, row := range rows {
+			if !isOpen[row.GuestID] {
+				out = append(out, registerKey{on: row.ArrivalOn, id: row.ID, closed: row})
+			}
+		}
+		if len(out) > r.Limit || len(rows) <= r.Limit {
+			return out[:min(len(out), r.Limit+1)], nil
+		}
+		r.AfterOn, r.AfterID = rows[r.Limit].ArrivalOn, rows[r.Limit].ID
+	}
 }
 
 // listOpenKeys returns the keys of the forms that are not closed, in a range of arrival days.

@@ -311,21 +311,46 @@ func TestRegisterPages(t *testing.T) {
 		h.push("D", "processed", reservation.To, "2026-11-22T11:00:00Z")
 		h.clock.Set(morning.AddDate(0, 0, 2).Add(12 * time.Hour))
 		h.sweepForms()
-		var numbers []string
-		r := guest.RegisterRange{First: everyDay, Last: "9998-12-31", Limit: 2}
-		for range 3 {
-			h.write(func(tx *db.Tx) error {
-				page, err := guest.ReadRegister(tx, h.keys, hotel, r, "Ada", "inspection")
-				for _, e := range page.Entries {
-					numbers = append(numbers, e.Number+" "+e.State)
-				}
-				r.AfterOn, r.AfterID = page.NextOn, page.NextID
-				return err
-			})
+		want := []string{"N-A inHouse", "N-B departed", "N-C inHouse", "N-D departed", "N-E inHouse"}
+		if got := h.pages(2); !slices.Equal(got, want) {
+			t.Errorf("the pages have %q", got)
 		}
-		slices.Sort(numbers)
-		if want := []string{"N-A inHouse", "N-B departed", "N-C inHouse", "N-D departed", "N-E inHouse"}; !slices.Equal(numbers, want) || r.AfterID != "" {
-			t.Errorf("the pages have %q, and then %q", numbers, r.AfterID)
+	})
+}
+
+// pages reads the whole register in pages of a size.
+func (h *fixture) pages(size int) (numbers []string) {
+	r := guest.RegisterRange{First: everyDay, Last: "9998-12-31", Limit: size}
+	for more := true; more; more = r.AfterID != "" {
+		h.write(func(tx *db.Tx) error {
+			page, err := guest.ReadRegister(tx, h.keys, hotel, r, "Ada", "inspection")
+			for _, e := range page.Entries {
+				numbers = append(numbers, e.Number+" "+e.State)
+			}
+			r.AfterOn, r.AfterID = page.NextOn, page.NextID
+			return err
+		})
+	}
+	slices.Sort(numbers)
+	return numbers
+}
+
+// Closed forms that were opened again are in no page twice, and do not shorten the list.
+func TestRegisterPagesWithFormsOpenedAgain(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		for _, pmsID := range []string{"A", "B", "C", "D", "E"} {
+			h.stayUnder("AT", pmsID, access.Started)
+		}
+		h.clock.Set(morning.AddDate(0, 0, 10))
+		h.sweepForms()
+		for _, pmsID := range []string{"B", "C", "D"} {
+			h.push(pmsID, "started", reservation.To, "2026-12-05T11:00:00Z")
+		}
+		want := []string{"N-A departed", "N-B inHouse", "N-C inHouse", "N-D inHouse", "N-E departed"}
+		for size := 1; size <= 5; size++ {
+			if got := h.pages(size); !slices.Equal(got, want) {
+				t.Errorf("pages of %d have %q", size, got)
+			}
 		}
 	})
 }
