@@ -2,6 +2,7 @@ package checkin_test
 
 import (
 	"compress/gzip"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -134,10 +135,20 @@ func TestHealthOfAnAnswer(t *testing.T) {
 		"500":                          {&pms.CallError{Cause: pms.CauseStatus, Status: 500}, true},
 		"no answer in time":            {&pms.CallError{Cause: pms.CauseTimeout}, true},
 		"answer that ends in the body": {&pms.CallError{Cause: pms.CauseNetwork, Status: 200}, true},
-		"not called":                   {&pms.CallError{Cause: pms.CauseOpen}, false},
 	} {
-		if got := checkin.HealthOf(c.failure); got.Failed() != c.fails {
-			t.Errorf("%s: %+v", name, got)
+		if got, known := checkin.HealthOf(c.failure); got.Failed() != c.fails || !known {
+			t.Errorf("%s: %+v, known %v", name, got, known)
+		}
+	}
+	for name, failure := range map[string]error{
+		"a breaker that is open": &pms.CallError{Cause: pms.CauseOpen},
+		"too many calls":         &pms.CallError{Cause: pms.CauseBusy},
+		"canceled":               &pms.CallError{Cause: pms.CauseCanceled},
+		"no endpoint":            checkin.ErrNotRegistered,
+		"a defect":               errors.New("boom"),
+	} {
+		if got, known := checkin.HealthOf(failure); known {
+			t.Errorf("%s: %+v counts as a call", name, got)
 		}
 	}
 }

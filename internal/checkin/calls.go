@@ -138,27 +138,34 @@ func (r *record) storeOutcome(a Attempt, now time.Time, failure error, sealed []
 	r.stay.Refusal = refusalOf(now, state, failure, sealed)
 }
 
-// writeCall is like write, for the result of a call to the endpoint action. It also records whether the endpoint works, by healthOf, unless
-// the endpoint is not registered or the call was canceled. failure is the error of the call, or nil.
+// writeCall is like write, for the result of a call to the endpoint action. It also records whether the endpoint works, if healthOf knows
+// it. failure is the error of the call, or nil.
 func (s *Service) writeCall(ctx context.Context, k Key, action string, failure error, change func(r *record, now time.Time)) (View, error) {
 	return s.writeTx(ctx, k, func(tx *db.Tx, r *record) error {
 		change(r, tx.Now())
-		if errors.Is(failure, ErrNotRegistered) || fault.Has(failure, fault.CanceledReason) {
+		health, known := healthOf(failure)
+		if !known {
 			return nil
 		}
-		return partner.RecordCall(tx, k.PropertyID, r.reservation.IntegrationID, action, healthOf(failure))
+		return partner.RecordCall(tx, k.PropertyID, r.reservation.IntegrationID, action, health)
 	})
 }
 
-// healthOf returns the failure of an endpoint for [partner.RecordCall], or zero, which counts as a success: the endpoint works, the call
-// was not made, or failure is no fault. An error about one guest is no failure of the endpoint: the sweep asks about that guest again and
-// again, and the tablets would close for all others.
-func healthOf(failure error) partner.Failure {
-	f, ok := fault.Of(failure)
-	if failure == nil || !ok || f.Meta[MetaNotCalled] != "" || isAboutOneGuest(f, statusOf(failure)) {
-		return partner.Failure{}
+// healthOf returns the failure of an endpoint for [partner.RecordCall], or zero for a success. known is false if the error of a call says
+// nothing about the endpoint: it is not registered, or the call was not made or canceled. An error about one guest is a success of the
+// endpoint: the sweep asks about that guest again and again, and the tablets would close for all others.
+func healthOf(failure error) (health partner.Failure, known bool) {
+	if failure == nil {
+		return partner.Failure{}, true
 	}
-	return partner.FailureOf(failure, f.Message, "")
+	f, ok := fault.Of(failure)
+	switch {
+	case !ok, errors.Is(failure, ErrNotRegistered), f.Reason == fault.CanceledReason, f.Meta[MetaNotCalled] != "":
+		return partner.Failure{}, false
+	case isAboutOneGuest(f, statusOf(failure)):
+		return partner.Failure{}, true
+	}
+	return partner.FailureOf(failure, f.Message, ""), true
 }
 
 // isAboutOneGuest reports whether the PMS refuses only this guest: with a status 4xx except 401 and 403, or with a status 2xx whose body is
