@@ -102,7 +102,7 @@ func examineEnrolment(err error) Finding {
 }
 
 // storedIdentity reads the identity of a bridge that does not run from its store directory. It creates no files in a directory without a
-// store. If a store has lost its key file, it creates a new one, with which the identity cannot be read.
+// store.
 func storedIdentity(dir string) (id identity, err error) {
 	if err := checkStored(dir); err != nil {
 		return id, err

@@ -104,6 +104,12 @@ func TestStoreRefusesAnotherKeyAndAReadableOne(t *testing.T) {
 	if err := os.Remove(key); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := openStore(dir); err == nil || !strings.Contains(err.Error(), "missing") {
+		t.Errorf("a store without its key: %v", err)
+	}
+	if err := os.WriteFile(key, make([]byte, keyLen), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	s = tempStore(t, dir)
 	if _, err := s.identity(); err == nil || errors.Is(err, errNotEnrolled) {
 		t.Errorf("identity under another key: %v", err)
