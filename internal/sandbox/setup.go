@@ -87,7 +87,10 @@ func (w *World) setUp(ctx context.Context, c Config) error {
 	return w.openPlay()
 }
 
-// createProperty creates the property and a staff token of its owner, which ends after 24 hours.
+// mostTokenMinutes is the longest life of a token: a playground may run for weeks.
+const mostTokenMinutes = 366 * 24 * 60
+
+// createProperty creates the property and a staff token of its owner.
 func (w *World) createProperty(ctx context.Context, _ Config) error {
 	name, zone := demoProperty, demoZone
 	p, err := adminv1.NewPropertyServiceClient(w.admin).CreateProperty(ctx, &adminv1.CreatePropertyRequest{
@@ -97,7 +100,7 @@ func (w *World) createProperty(ctx context.Context, _ Config) error {
 		return err
 	}
 	w.PropertyID = p.GetData().GetId()
-	t, err := adminv1.NewTokenServiceClient(w.admin).CreateStaffToken(ctx, &adminv1.CreateStaffTokenRequest{PropertyId: w.PropertyID, Name: "demo", Role: "owner", TtlMinutes: 24 * 60})
+	t, err := adminv1.NewTokenServiceClient(w.admin).CreateStaffToken(ctx, &adminv1.CreateStaffTokenRequest{PropertyId: w.PropertyID, Name: "demo", Role: "owner", TtlMinutes: mostTokenMinutes})
 	if err != nil {
 		return err
 	}

@@ -72,11 +72,11 @@ type previewer struct {
 	counts   mail.Counts
 }
 
-// count adds the booker of a reservation to the counts: an invitation now, later, or no address. A booker who was invited does not count.
-// The booker of a group counts once, but each of its reservations without an address counts.
+// count adds the booker of a reservation to the counts: an invitation now, later, or no address. A booker who was invited, or whose data
+// were erased, does not count. The booker of a group counts once, but each of its reservations without an address counts.
 func (p *previewer) count(stay *ent.Reservation) error {
 	address, err := bookerAddress(p.view, p.Reservations, stay)
-	if err != nil || p.invited[stay.ID] {
+	if err != nil || p.invited[stay.ID] || stay.ErasedAt != nil {
 		return err
 	}
 	if !mail.Reaches(address) {
