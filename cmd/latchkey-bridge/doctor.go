@@ -147,8 +147,8 @@ const weakBattery = 20 // percentage at or below which a battery should be chang
 func examineLock(l agent.LockHealth) agent.Finding {
 	f := agent.Finding{What: "lock " + lockTitle(l), OK: true, Detail: l.Model + ", online"}
 	switch {
-	case unreachable[l.OfflineCause] != "" && !l.Online:
-		f.OK, f.Detail, f.Advice = false, l.Model+", unknown: "+unreachable[l.OfflineCause], "see the line of the driver"
+	case causeTexts[l.OfflineCause] != "" && !l.Online:
+		f.OK, f.Detail, f.Advice = false, l.Model+", unknown: "+causeTexts[l.OfflineCause], "see the line of the driver"
 	case !l.Online && l.LastSeen.IsZero():
 		f.OK, f.Detail, f.Advice = false, l.Model+", never seen", "press a key at the lock; if the bridge still does not see it, pair it again"
 	case !l.Online:

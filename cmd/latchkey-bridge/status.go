@@ -107,8 +107,8 @@ func describeConnection(c *agent.ConnectionHealth) string {
 	return c.Detail + ", since " + formatLocalTime(c.Since)
 }
 
-// unreachable maps the cause of a lost connection of the driver to text: why no lock can be reached.
-var unreachable = map[string]string{
+// causeTexts maps the cause of a lost connection of the driver to text: why no lock can be reached.
+var causeTexts = map[string]string{
 	slot.BrokerUnreachable: "no connection to the MQTT broker",
 	slot.GatewayOffline:    "Zigbee2MQTT does not run",
 }
@@ -128,8 +128,8 @@ func lockRow(l agent.LockHealth) []string {
 	switch {
 	case l.Online:
 		state = "online, " + l.Bolt
-	case unreachable[l.OfflineCause] != "":
-		state = "unknown, " + unreachable[l.OfflineCause]
+	case causeTexts[l.OfflineCause] != "":
+		state = "unknown, " + causeTexts[l.OfflineCause]
 	case l.LastSeen.IsZero():
 		state = "offline, never seen"
 	}

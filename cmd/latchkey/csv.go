@@ -93,7 +93,8 @@ func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	return records, wrong, nil
 }
 
-// read does the work of readFile for an open file. It stops at the first line that is not valid CSV.
+// read does the work of readFile for an open file. It stops at the first line that is not valid CSV, which it adds to wrong. err is for the
+// file as a whole.
 func (sh sheet) read(from goio.Reader) (records []record, wrong *faults, err error) {
 	raw, err := goio.ReadAll(goio.LimitReader(from, mostCSV+1))
 	switch {

@@ -95,8 +95,8 @@ Example, first on the server's machine, then on another:
   latchkey property list`)
 }
 
-// valued are the connection flags with a value.
-var valued = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca", "--answers-in"}
+// valuedFlags are the connection flags with a value.
+var valuedFlags = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca", "--answers-in"}
 
 // flagsLast moves connection flags that the user typed before the command to the end of the command line, or before "--", where kong
 // accepts them. If another flag is before the command, it changes nothing.
@@ -105,9 +105,9 @@ func flagsLast(args []string) []string {
 	for i < len(args) {
 		name, _, joined := strings.Cut(args[i], "=")
 		switch {
-		case name == "--plaintext" || name == "--json" || joined && slices.Contains(valued, name) || len(name) > 2 && strings.HasPrefix(name, "-p") && !strings.HasPrefix(name, "--"):
+		case name == "--plaintext" || name == "--json" || joined && slices.Contains(valuedFlags, name) || len(name) > 2 && strings.HasPrefix(name, "-p") && !strings.HasPrefix(name, "--"):
 			i++
-		case slices.Contains(valued, name):
+		case slices.Contains(valuedFlags, name):
 			i += 2
 		default:
 			if i == 0 || strings.HasPrefix(args[i], "-") {

@@ -16,12 +16,12 @@ import (
 type tlsProblem string
 
 const (
-	serverWantsTLS  tlsProblem = "the server uses TLS"
-	serverHasNoTLS  tlsProblem = "the server does not use TLS"
-	untrusted       tlsProblem = "the certificate is not trusted"
-	otherName       tlsProblem = "the certificate is for other names"
-	outOfDate       tlsProblem = "the certificate has expired or is not valid yet"
-	otherwiseFailed tlsProblem = ""
+	serverWantsTLS tlsProblem = "the server uses TLS"
+	serverHasNoTLS tlsProblem = "the server does not use TLS"
+	untrusted      tlsProblem = "the certificate is not trusted"
+	otherName      tlsProblem = "the certificate is for other names"
+	outOfDate      tlsProblem = "the certificate has expired or is not valid yet"
+	notTLS         tlsProblem = ""
 )
 
 // tlsProblemOf derives from the text of a connection error why TLS failed. If the text leaves open whether the server uses TLS, it calls
@@ -39,7 +39,7 @@ func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	case (strings.Contains(text, "error reading server preface") || strings.Contains(text, "connection reset")) && serverSpeaksTLS():
 		return serverWantsTLS
 	}
-	return otherwiseFailed
+	return notTLS
 }
 
 // explainTLSFailure returns err, the error of a session. If the server on another machine was not reached because of TLS, it returns an

@@ -233,7 +233,7 @@ func (f Facts) currentCode(d Door) (SlotCode, bool) {
 
 // likeliestCode returns the code that most likely opens a door: a desired code, else one that is not proven to be removed, first on a lock
 // that cannot be reached, else a removed one. found is false if the reservation never had a code there.
-func (f Facts) likeliestCode(doorID string) (worst SlotCode, found bool) {
+func (f Facts) likeliestCode(doorID string) (likeliest SlotCode, found bool) {
 	rank := func(h SlotCode) int {
 		switch {
 		case h.Present:
@@ -246,11 +246,11 @@ func (f Facts) likeliestCode(doorID string) (worst SlotCode, found bool) {
 		return -1
 	}
 	for _, h := range f.allCodes() {
-		if h.currentDoorID() == doorID && (!found || rank(h) > rank(worst)) {
-			worst, found = h, true
+		if h.currentDoorID() == doorID && (!found || rank(h) > rank(likeliest)) {
+			likeliest, found = h, true
 		}
 	}
-	return worst, found
+	return likeliest, found
 }
 
 // doorReason returns why a desired code does not open the door yet, or opens it only under a condition, or "".

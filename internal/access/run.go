@@ -65,7 +65,8 @@ func Apply(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	return run.reconcile()
 }
 
-// Show returns the plan of a reservation without storing anything.
+// Show returns the present plan of a reservation, and stores nothing. It does not say what Apply would do: the codes are the stored
+// ones, and an open grant keeps its stored window, even if the reservation now allows another one.
 func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	plan, _, err := ShowPlace(tx, keys, s, r)
 	return plan, err

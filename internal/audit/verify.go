@@ -83,7 +83,8 @@ func Verify(view *db.Tx, keys *keyring.Ring, propertyID string, from int64, limi
 	return r.checkEnd(view, propertyID, h)
 }
 
-// check returns what is wrong with an entry that must have the number expected and follow an entry with the hash previous, or "".
+// check verifies one entry. It returns Missing if its number is not expected, Changed if it does not follow the hash previous or if its
+// content does not match its own keyed hash, and "" if it is right.
 func check(keys *keyring.Ring, e Entry, expected int64, previous []byte) Problem {
 	switch {
 	case e.Seq != expected:

@@ -123,7 +123,7 @@ func arrive(ctx context.Context, w *sandbox.World, id string) (*sandbox.Visitor,
 	if err != nil {
 		return nil, err
 	}
-	return v, v.Name(ctx, "Ada", "Lovelace")
+	return v, v.AnswerName(ctx, "Ada", "Lovelace")
 }
 
 // Booking is a reservation for two nights, from today on. Room and Bed are ids at the PMS; Bed is empty for a private room.

@@ -77,7 +77,7 @@ func (b Drain) measure(ctx context.Context, p *serverPair, o *owner) (*Result, e
 	if err := m.awaitAll(ctx, 0); err != nil {
 		return nil, fmt.Errorf("before the drain: %w", err)
 	}
-	go k.watchReadiness(riding)
+	go k.awaitUnreadyFirst(riding)
 	sending, enough := context.WithCancel(ctx)
 	defer enough()
 	k.all.Go(func() { k.sendSteadily(sending, time.Second/time.Duration(b.Unlocks)) })
@@ -257,9 +257,9 @@ func (m *movingBridges) awaitAll(ctx context.Context, server int) error {
 	}
 }
 
-// watchReadiness waits until the first server is not ready and a load balancer would have noticed. It then sets skipFirst, so that the
+// awaitUnreadyFirst waits until the first server is not ready and a load balancer would have noticed. It then sets skipFirst, so that the
 // first server gets no more commands. A failed watch counts as not ready. If ctx ends, it sets skipFirst at once.
-func (k *unlockLoad) watchReadiness(ctx context.Context) {
+func (k *unlockLoad) awaitUnreadyFirst(ctx context.Context) {
 	watching, enough := context.WithCancel(ctx)
 	defer enough()
 	s, err := healthv1.NewHealthClient(k.pair.front[0]).Watch(watching, &healthv1.HealthCheckRequest{})

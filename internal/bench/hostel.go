@@ -113,7 +113,7 @@ func (b Hostel) fill(ctx context.Context, p *part, door string) ([]*sandbox.Visi
 		if err != nil {
 			return nil, err
 		}
-		if err := v.Name(ctx, "Ada", booking.Family); err != nil {
+		if err := v.AnswerName(ctx, "Ada", booking.Family); err != nil {
 			return nil, err
 		}
 		if i >= b.Arrivals {

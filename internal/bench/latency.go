@@ -19,8 +19,8 @@ type Latency struct {
 	Rounds  int
 }
 
-// watchedDoor is the address of the measured lock. In the sandbox it is the name of the door.
-const watchedDoor = "Room 101"
+// watchedAddress is the address of the measured lock. In the sandbox it is the name of the door.
+const watchedAddress = "Room 101"
 
 // Run measures the time from sending the PATCH with state "started" until the virtual lock, which answers at once, has the code. The
 // baseline is the necessary work: a durable commit on each side and a round trip on a stream between them.
@@ -85,7 +85,7 @@ type latencyWorld struct {
 	count   int
 }
 
-// newLatencyWorld starts a sandbox in dir, and reports the changes of the lock of watchedDoor.
+// newLatencyWorld starts a sandbox in dir, and reports the changes of the lock of watchedAddress.
 func newLatencyWorld(ctx context.Context, dir string) (_ *latencyWorld, err error) {
 	p := &latencyWorld{changes: make(chan lockChange, 16)}
 	o, log, err := serverOptions(dir)
@@ -213,7 +213,7 @@ type watchedDriver struct {
 func (d watchedDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	all, err := d.Driver.Locks(ctx)
 	for i, l := range all {
-		if l.Address() == watchedDoor {
+		if l.Address() == watchedAddress {
 			all[i] = watchedLock{l, d.changes}
 		}
 	}

@@ -184,8 +184,8 @@ func (s *session) awaitHello() (*lockv1.Hello, cause) {
 }
 
 // openSession opens the session in the database and queues Welcome for the bridge. It returns a cause if that fails or the bridge is
-// refused. Its caller has registered the session before, so that no notification is missed between the read of the database and the
-// registration.
+// refused. Its caller has registered the session before, so that it gets the notification of each change after the read of the
+// database.
 func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1.Hello) cause {
 	n := s.node
 	opened, err := n.openSession(s.stream.Context(), who, keyHash, hello)

@@ -130,7 +130,7 @@ func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSl
 	d, err := w.Desired(context.WithoutCancel(s.stream.Context()), s.node.cfg.Keys)
 	var sealed []byte
 	if err == nil && d.Intent == slot.Present {
-		sealed, err = s.sealPIN(pinseal.Place{LockID: address, Slot: int(w.Number), Generation: w.Generation}, string(d.PIN))
+		sealed, err = s.sealPIN(pinseal.Place{Address: address, Slot: int(w.Number), Generation: w.Generation}, string(d.PIN))
 	}
 	if err != nil {
 		s.node.counters.unreadableCodes.Inc()

@@ -155,7 +155,9 @@ func (s *Service) AskAgain(ctx context.Context, a actor.Actor) (View, error) {
 	return s.inTurn(ctx, k, a, func() (View, error) { return s.askAgain(ctx, k, a) })
 }
 
-// askAgain is AskAgain without the limits of inTurn. by is the zero value if staff ask: then it makes no new press.
+// askAgain does the work of AskAgain for any caller: it neither refuses companions nor waits for its turn, see inTurn. by is the guest, or
+// the zero value if staff ask. If the PMS refused checkIn, it calls checkIn under a new key only for a guest; for staff it only asks
+// (getCheckInStatus). Both repeat a checkIn call whose effect is not known. ctx must not end when the caller leaves.
 func (s *Service) askAgain(ctx context.Context, k Key, by actor.Actor) (View, error) {
 	v, err := s.Read(ctx, k)
 	switch {

@@ -20,9 +20,9 @@ type Config struct {
 	// EvictSilent makes room for a new connection that would be refused: it closes the oldest connection whose client has sent nothing.
 	// That is one of the same address if the address is at its limit, otherwise one of any address.
 	EvictSilent bool
-	// Refused is called for each new connection that is refused, or that evicts an older one. from is the address of the new one. It may be
+	// Exceeded is called for each new connection that is refused, or that evicts an older one. from is the address of the new one. It may be
 	// nil.
-	Refused func(from netip.Addr)
+	Exceeded func(from netip.Addr)
 }
 
 // New returns a listener that accepts connections within the limits and closes others at once, without an error from Accept. Connections
@@ -100,8 +100,8 @@ func (l *listener) admit(c net.Conn) net.Conn {
 	if evicted != nil {
 		_ = evicted.Conn.Close()
 	}
-	if (evicted != nil || !ok) && l.cfg.Refused != nil {
-		l.cfg.Refused(from)
+	if (evicted != nil || !ok) && l.cfg.Exceeded != nil {
+		l.cfg.Exceeded(from)
 	}
 	if !ok {
 		return nil

@@ -26,7 +26,7 @@ func open(t *testing.T, cfg Config) *door {
 		t.Fatal(err)
 	}
 	d := &door{t: t, addr: l.Addr().String(), refused: make(chan netip.Addr, 1000)}
-	cfg.Refused = func(from netip.Addr) { d.refused <- from }
+	cfg.Exceeded = func(from netip.Addr) { d.refused <- from }
 	limited := New(l, cfg)
 	done := make(chan struct{})
 	go func() {

@@ -38,10 +38,10 @@ const findUnread = `SELECT property_id, reservation_id, guest_id, sender, MIN(id
 
 // ListUnread returns the messages of all properties that were sent up to a time, and were neither read nor announced by a mail: one result
 // for each conversation and sender, at most limit, the oldest first. after is the last result of the previous page, or zero.
-func ListUnread(view *db.Tx, before time.Time, after UnreadMessages, limit int) ([]UnreadMessages, error) {
+func ListUnread(view *db.Tx, until time.Time, after UnreadMessages, limit int) ([]UnreadMessages, error) {
 	out, err := db.ReadList(view, func(u *UnreadMessages) []any {
 		return []any{&u.PropertyID, &u.ReservationID, &u.GuestID, &u.Sender, &u.First, &u.Number}
-	}, findUnread, before, after.First, limit)
+	}, findUnread, until, after.First, limit)
 	if err != nil {
 		return nil, fmt.Errorf("find unread messages: %w", err)
 	}

@@ -142,10 +142,10 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.
 
 // End ends the valid tokens that match which, or all of the installation without which, and returns the number of changed tokens. If after
 // is 0, it revokes them; otherwise they expire after that time, and those that expire earlier do not change.
-func End(tx *db.Tx, after time.Duration, which ...predicate.Token) (int, error) {
+func End(tx *db.Tx, overlap time.Duration, which ...predicate.Token) (int, error) {
 	update := tx.Token.Update().Where(which...).Where(isValid(tx.Now()))
-	if after > 0 {
-		at := tx.Now().Add(after)
+	if overlap > 0 {
+		at := tx.Now().Add(overlap)
 		update = update.Where(token.Or(token.ExpiresAtIsNil(), token.ExpiresAtGT(at))).SetExpiresAt(at)
 	} else {
 		update = update.SetRevokedAt(tx.Now())

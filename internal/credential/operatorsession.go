@@ -42,7 +42,7 @@ func OpenSession(tx *db.Tx, keys *keyring.Ring, operatorToken, device string) (*
 }
 
 // AuthenticateSession returns the operator whose valid session has the secret, or [Refused]. A session is valid only as long as its
-// operator token. AuthenticateSession does not extend it: see [NeedsUsed].
+// operator token. AuthenticateSession does not extend it: see [UseIsOld].
 func AuthenticateSession(view *db.Tx, keys *keyring.Ring, secret string) (actor.Actor, error) {
 	if !keyring.IsToken(secret, kinds[Session].draw) {
 		return actor.Actor{}, Refused()
@@ -60,9 +60,9 @@ func AuthenticateSession(view *db.Tx, keys *keyring.Ring, secret string) (actor.
 	return a, nil
 }
 
-// NeedsUsed reports whether the stored time of last use of an operator's session is so old that the call must store a new one. a must come
+// UseIsOld reports whether the stored time of last use of an operator's session is so old that the call must store a new one. a must come
 // from [AuthenticateSession]: for a call with a token the result is always true.
-func NeedsUsed(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
+func UseIsOld(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
 // MarkUsed stores that the operator's session of a call was used now. If valid, it ends sessionIdle from now, but not after [SessionEnd].
 func MarkUsed(tx *db.Tx, a actor.Actor) error {
@@ -72,7 +72,8 @@ func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	return nil
 }
 
-// LoadSession returns the session of a call, and the operator token that it was opened with. The session is nil for a call with the token itself.
+// LoadSession returns the session of a call, and the operator token that it was opened with. The session is nil for a call with the token
+// itself.
 func LoadSession(view *db.Tx, a actor.Actor) (opened, with *ent.Token, err error) {
 	rows, err := view.Token.Query().Where(token.IDIn(a.TokenID, a.ID), token.KindIn(string(Session), string(Operator)), token.PropertyIDIsNil()).All(view.Context())
 	if err != nil {

@@ -148,11 +148,11 @@ func (c Config) withDefaults() Config {
 }
 
 // Redact returns a database URL without its passwords, for logs. For a URL that it cannot parse it returns a fixed text.
-func Redact(openRaw string) string {
-	if strings.HasPrefix(openRaw, "sqlite:") {
-		return openRaw
+func Redact(rawURL string) string {
+	if strings.HasPrefix(rawURL, "sqlite:") {
+		return rawURL
 	}
-	u, err := url.Parse(openRaw)
+	u, err := url.Parse(rawURL)
 	if err != nil {
 		return "(unreadable URL)"
 	}

@@ -282,10 +282,13 @@ func isRead(query string) bool {
 	return false
 }
 
-// verb returns the first word of a statement. Only a space ends the word, so a statement must not have a line break after it.
+// verb returns the first word of a statement.
 func verb(query string) string {
-	word, _, _ := strings.Cut(strings.TrimLeft(query, " \t\n("), " ")
-	return word
+	query = strings.TrimLeft(query, " \t\n(")
+	if end := strings.IndexAny(query, " \t\n"); end >= 0 {
+		return query[:end]
+	}
+	return query
 }
 
 // conn returns ent's connection that sends statements to q. name is the dialect.

@@ -184,10 +184,10 @@ func inPositionIndex(s *entsql.Selector) { s.Where(entsql.ExprP("position > 0"))
 
 // Failure is a failed delivery to a subscriber of the events of one subject.
 type Failure struct {
-	Subject string
-	After   int64 // After is the position before the first of these events
-	RetryAt time.Time
-	Err     error
+	Subject       string
+	AfterPosition int64 // AfterPosition is the position before the first of these events
+	RetryAt       time.Time
+	Err           error
 }
 
 // reason returns why the delivery failed, without text that may contain personal data.
@@ -206,7 +206,7 @@ func Move(tx *db.Tx, c *Cursor, position int64) error {
 
 // HoldBack stores a separate cursor for a subject whose delivery failed, so that the main cursor can pass the subject's events.
 func HoldBack(tx *db.Tx, main *Cursor, f Failure) error {
-	return execExactly(tx, 1, "hold back a subject", insertHeldBack, main.Subscriber, f.Subject, f.After, f.RetryAt, f.reason(), main.WebhookID, tx.Now())
+	return execExactly(tx, 1, "hold back a subject", insertHeldBack, main.Subscriber, f.Subject, f.AfterPosition, f.RetryAt, f.reason(), main.WebhookID, tx.Now())
 }
 
 // Postpone records that the retry of a failing subject failed again, and when to retry it next. It returns ErrMoved if another dispatcher

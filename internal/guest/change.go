@@ -158,7 +158,7 @@ func deleteGuest(tx *db.Tx, m Member) error {
 	if err := RevokeLinks(tx, m.Row.PropertyID, m.Row.ReservationID, m.Row.ID, false); err != nil {
 		return err
 	}
-	if err := endSessionsOfGuest(tx, m.Row.PropertyID, m.Row.ID); err != nil {
+	if err := endSessionsOfCompanion(tx, m.Row.PropertyID, m.Row.ID); err != nil {
 		return err
 	}
 	return deleteGuests(tx, m.Row.PropertyID, m.Row)
@@ -183,7 +183,7 @@ func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, addr
 		return err
 	}
 	if address == "" || !strings.EqualFold(m.invitedTo, address) {
-		if err := endSessionsOfGuest(tx, a.PropertyID, guestID); err != nil {
+		if err := endSessionsOfCompanion(tx, a.PropertyID, guestID); err != nil {
 			return err
 		}
 	}

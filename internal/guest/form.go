@@ -92,7 +92,7 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 		return nil, err
 	}
 	if !slices.Contains(rule.Steps, step) {
-		return nil, unknownStep(form)
+		return nil, noSuchStep(form)
 	}
 	m, err := p.applyAnswers(tx, form, step, answers)
 	if err != nil {
@@ -107,8 +107,8 @@ func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step
 	return p, recordCompletion(tx, keys, a)
 }
 
-// unknownStep returns the error of a step that no form has. The error lists the steps of this form.
-func unknownStep(form Form) error {
+// noSuchStep returns the error of a step that no form has. The error lists the steps of this form.
+func noSuchStep(form Form) error {
 	var steps []string
 	for _, ask := range form.Asks {
 		if name := string(ask.Step); !slices.Contains(steps, name) {
@@ -124,7 +124,9 @@ var lockedTexts = map[AnsweredBy]string{
 	ByMailLink: "was answered with the link of the mail: open that link to change it, or ask staff",
 }
 
-// applyAnswers returns a copy of the form's guest with the answers of a step, or an error that names all wrong fields. It stores nothing.
+// applyAnswers returns a copy of the form's guest with the sent answers of a step, and without answers of any step that the form does not
+// ask any more. It returns an error that names all wrong fields, or errOwnAnswers or errMailedAnswers, without fields, if an answer would
+// be lost that the session must not change. A required field that was not sent is not wrong. It stores nothing.
 func (p *Party) applyAnswers(tx *db.Tx, form Form, step rule.Step, answers map[string]string) (Member, error) {
 	m := form.Member
 	m.Answers, m.by, m.own, m.mailed = maps.Clone(m.Answers), maps.Clone(m.by), maps.Clone(m.own), maps.Clone(m.mailed)

@@ -111,8 +111,9 @@ func formFields(law, arrivalOn string) (fields []string) {
 	return fields
 }
 
-// registerKeys returns the sort keys of the entries that follow the former page: all open forms, which are not in the register yet, and
-// closed ones, up to one more than a page, so that the caller sees whether there is a next page.
+// registerKeys returns the sort keys of the entries of r that follow the former page, in the order of the register: those of all open
+// forms, which are not in the register yet, and of at most Limit + 1 closed ones. More than Limit keys mean that there is a next page; the
+// caller cuts the list. A closed entry whose form was opened again is left out, because the open form replaces it.
 func registerKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
 	open, err := listOpenKeys(view, propertyID, r)
 	if err != nil {

@@ -75,10 +75,10 @@ func (m Member) answeredBy(f rule.Field) AnsweredBy {
 
 // age is what is known about the age of a guest.
 type age struct {
-	minor      bool // under 18 on the day of arrival, as far as known
-	ownBirth   bool // the guest gave the birth date on a link of their own
-	child      bool // the party counts the guest as a child
-	ownAccount bool // the guest answered, or decided what to share, on a link of their own
+	minor    bool // under 18 on the day of arrival, as far as known
+	ownBirth bool // the guest gave the birth date on a link of their own
+	child    bool // the party counts the guest as a child
+	hasActed bool // the guest answered, or decided what to share, on a link of their own
 }
 
 // isWard reports whether an adult decides for a guest. The main guest cannot turn a companion who acts for themselves into a minor:
@@ -90,12 +90,12 @@ type age struct {
 //	is a minor, and has not acted on a link         yes
 //	is a minor, has acted, and counts as a child    yes
 //	is a minor by another's word only, has acted    no
-func (a age) isWard() bool { return a.minor && (a.ownBirth || a.child || !a.ownAccount) }
+func (a age) isWard() bool { return a.minor && (a.ownBirth || a.child || !a.hasActed) }
 
 // isWardOfMainGuest reports whether a guest is a minor for whom the main guest decides, see [age.isWard]. It does not check that the main
 // guest is an adult.
 func (p *Party) isWardOfMainGuest(m Member) bool {
-	return age{minor: p.IsMinor(m), ownBirth: m.own[rule.BirthDate], child: m.Row.Child, ownAccount: m.hasActed()}.isWard()
+	return age{minor: p.IsMinor(m), ownBirth: m.own[rule.BirthDate], child: m.Row.Child, hasActed: m.hasActed()}.isWard()
 }
 
 // hasActed reports whether a companion answered, or decided what to share, on a link of their own.

@@ -52,9 +52,9 @@ func TestWhoMayChangeAnAnswer(t *testing.T) {
 func TestWhoIsAWard(t *testing.T) {
 	for bits := range 16 {
 		is := func(i int) bool { return bits&(1<<i) != 0 }
-		a := age{minor: is(0), ownBirth: is(1), child: is(2), ownAccount: is(3)}
+		a := age{minor: is(0), ownBirth: is(1), child: is(2), hasActed: is(3)}
 		want := a.minor
-		if a.ownAccount && !a.ownBirth && !a.child {
+		if a.hasActed && !a.ownBirth && !a.child {
 			want = false // a minor by another's word only
 		}
 		if a.isWard() != want {

@@ -142,8 +142,8 @@ func EndSessions(tx *db.Tx, propertyID, reservationID, sessionID string) error {
 	return endSessions(tx, propertyID, which...)
 }
 
-// endSessionsOfGuest ends all sessions of a companion. An empty guestID would end those of all main guests of the property.
-func endSessionsOfGuest(tx *db.Tx, propertyID, guestID string) error {
+// endSessionsOfCompanion ends all sessions of a companion. An empty guestID would end those of all main guests of the property.
+func endSessionsOfCompanion(tx *db.Tx, propertyID, guestID string) error {
 	return endSessions(tx, propertyID, guestsession.GuestID(guestID))
 }
 

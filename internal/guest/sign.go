@@ -184,7 +184,8 @@ func Sign(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, shown, drawn st
 	return p, p.save(tx, keys, a, m)
 }
 
-// DrawnSignature returns the valid signature of a guest as an SVG image, and when it was drawn, or the error fault.NotSigned.
+// DrawnSignature returns the valid signature of a guest as an SVG image, and when it was drawn, or the error fault.NotSigned. An
+// unknown guest is errGuestNotFound.
 func (p *Party) DrawnSignature(guestID string) (svg string, at time.Time, err error) {
 	i := slices.IndexFunc(p.Members, func(m Member) bool { return m.Row.ID == guestID })
 	if i < 0 {

@@ -265,9 +265,9 @@ func limitCapabilities(c slot.Capabilities) slot.Capabilities {
 }
 
 // limitPrefixes drops reported forbidden prefixes that are too long, and those after the first maxPrefixes.
-func limitPrefixes(rules []string) []string {
+func limitPrefixes(prefixes []string) []string {
 	var out []string
-	for _, r := range rules {
+	for _, r := range prefixes {
 		if len(out) < maxPrefixes && len(r) <= maxPrefixLength {
 			out = append(out, r)
 		}

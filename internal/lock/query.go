@@ -68,7 +68,7 @@ func countFreeSlots(tx *db.Tx, propertyID string, locks []*ent.Lock) (map[string
 			LockID string `json:"lock_id"`
 			Number int    `json:"number"`
 		}
-		err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.LockIDIn(chunk...), entslot.Or(MayHoldCode(), entslot.Foreign(true))).
+		err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.LockIDIn(chunk...), entslot.Or(HasGrant(), entslot.Foreign(true))).
 			Select(entslot.FieldLockID, entslot.FieldNumber).Scan(tx.Context(), &taken)
 		if err != nil {
 			return nil, fmt.Errorf("count the free slots of locks: %w", err)
@@ -89,7 +89,7 @@ const maxListed = 100
 // them, or nil if there are none. It prevents the deletion of the property. abandoned are the ids of locks that the
 // operator gives up; they are not listed.
 func RefuseWithCodes(tx *db.Tx, propertyID string, abandoned []string) error {
-	ids, err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), MayHoldCode()).Unique(true).Select(entslot.FieldLockID).Strings(tx.Context())
+	ids, err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), HasGrant()).Unique(true).Select(entslot.FieldLockID).Strings(tx.Context())
 	if err != nil {
 		return fmt.Errorf("find the locks with codes: %w", err)
 	}

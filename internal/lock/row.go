@@ -15,8 +15,8 @@ import (
 // until another grant gets the slot.
 func hasNoGrant(s *ent.Slot) bool { return !s.Present && s.Evidence == string(slot.Removed) }
 
-// MayHoldCode matches the slots where a code of Latchkey is desired, or may still be on the lock.
-func MayHoldCode() predicate.Slot {
+// HasGrant matches the slots where a code of Latchkey is desired, or may still be on the lock.
+func HasGrant() predicate.Slot {
 	return entslot.Or(entslot.Present(true), entslot.EvidenceNEQ(string(slot.Removed)))
 }
 
@@ -29,10 +29,10 @@ type slotUse struct {
 
 // chooseSlot returns the number and the row id of the slot for a new code: the lowest number up to total that was
 // never used, which has no row, else the free slot that has been empty longest. It returns 0 if there is none.
-func chooseSlot(longestEmptyFirst []slotUse, total int) (number int, id string) {
+func chooseSlot(leastRecentFirst []slotUse, total int) (number int, id string) {
 	used := make([]bool, total+1)
 	var found slotUse
-	for _, s := range longestEmptyFirst {
+	for _, s := range leastRecentFirst {
 		if s.number < 1 || s.number > total {
 			continue
 		}

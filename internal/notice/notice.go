@@ -234,8 +234,8 @@ func ListSince(view *db.Tx, propertyID string, kinds []string, since time.Time, 
 }
 
 // LatestID returns the id of the newest notice of a property that was created at a time or before it, or "" if there is none.
-func LatestID(view *db.Tx, propertyID string, before time.Time) (string, error) {
-	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtLTE(before)).Order(notice.ByID(sql.OrderDesc())).Limit(1).IDs(view.Context())
+func LatestID(view *db.Tx, propertyID string, until time.Time) (string, error) {
+	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.CreatedAtLTE(until)).Order(notice.ByID(sql.OrderDesc())).Limit(1).IDs(view.Context())
 	if err != nil {
 		return "", fmt.Errorf("find the newest notice: %w", err)
 	}

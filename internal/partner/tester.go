@@ -10,13 +10,13 @@ import (
 
 // Probed is the result of a test call of a partner's endpoint or webhook.
 type Probed struct {
-	OK         bool // OK means that the endpoint answered correctly
-	Status     int  // Status is the HTTP status; 0: no answer
-	Latency    time.Duration
-	Violations []Failure       // Violations describe what is wrong with the answer, without text from the partner
-	Reason     string          // Reason is the reason in the partner's error answer, which may be the correct answer to a test
-	Message    string          // Message is the message in the partner's error answer; for a webhook, why the delivery failed
-	Problem    message.Message // Problem is, for a webhook, why the delivery failed, as a text in every language
+	OK       bool // OK means that the endpoint answered correctly
+	Status   int  // Status is the HTTP status; 0: no answer
+	Latency  time.Duration
+	Failures []Failure       // Failures describe what is wrong with the answer, without text from the partner
+	Reason   string          // Reason is the reason in the partner's error answer, which may be the correct answer to a test
+	Message  string          // Message is the message in the partner's error answer; for a webhook, why the delivery failed
+	Problem  message.Message // Problem is, for a webhook, why the delivery failed, as a text in every language
 }
 
 // Tester tests the endpoints of partners.
@@ -44,8 +44,8 @@ func (t Tester) Test(ctx context.Context, propertyID, integrationID, action stri
 		return Probed{}, err
 	}
 	failure := Failure{}
-	if !found.OK && len(found.Violations) > 0 {
-		failure = found.Violations[0]
+	if !found.OK && len(found.Failures) > 0 {
+		failure = found.Failures[0]
 	}
 	return found, t.DB.Write(ctx, func(tx *db.Tx) error { return RecordEndpointTest(tx, propertyID, integrationID, action, failure) })
 }

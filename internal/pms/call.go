@@ -226,7 +226,8 @@ func isValidKey(key string) bool {
 }
 
 // acquire waits for a free slot among the concurrent calls of the integration or webhook, and returns its state, which the caller releases.
-// The error has CauseBusy if no slot is free within the limit Wait, or if the states of all integrations are in use.
+// ctx is the caller's context, limited the same with the total time limit. The error has CauseBusy if no slot is free within the limit Wait
+// or before limited ends, or if the states of all integrations are in use. If ctx has ended, it has the cause of that.
 func (c *Client) acquire(ctx, limited context.Context, req *request) (*integrationState, *CallError) {
 	busy := &CallError{Action: req.call.action, Cause: CauseBusy, RetryAfter: c.limits.Wait}
 	state := c.states.acquire(cmp.Or(req.target.WebhookID, req.target.IntegrationID))

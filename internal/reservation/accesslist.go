@@ -17,10 +17,10 @@ import (
 // eventBatch bounds the events that one statement reads.
 const eventBatch = 1000
 
-// ListByAccess returns a page of the reservations with events about their access since q.Since, oldest event first, and the token of the
-// next page, or "" at the end. An opening of a door also counts. A reservation that has another event while a client reads the pages is
+// ListByAccessEvent returns a page of the reservations with events about their access since q.Since, oldest event first, and the token of
+// the next page, or "" at the end. An opening of a door also counts. A reservation that has another event while a client reads the pages is
 // listed again. Changes whose events were deleted are missing. A page may have fewer than q.Size entries.
-func ListByAccess(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
+func ListByAccessEvent(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	after, err := q.afterEvent(tx, s.PropertyID)
 	if err != nil {
 		return nil, "", err
@@ -108,9 +108,9 @@ func parseEventToken(token string) (int64, error) {
 	return 0, badPageToken()
 }
 
-// AccessChangedAt returns the time of the last event about the access of a reservation: new evidence for a code, an opening of a door, a
+// LastAccessEventAt returns the time of the last event about the access of a reservation: new evidence for a code, an opening of a door, a
 // new PIN, an end. It returns zero if the reservation never had access, or if its events were deleted.
-func AccessChangedAt(tx *db.Tx, propertyID, reservationID string) (last time.Time, err error) {
+func LastAccessEventAt(tx *db.Tx, propertyID, reservationID string) (last time.Time, err error) {
 	for _, query := range []string{lastOfGrants, lastOfSubject} {
 		var at time.Time
 		if _, err := tx.ReadOne(query, []any{propertyID, reservationID}, &at); err != nil {

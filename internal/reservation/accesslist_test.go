@@ -18,7 +18,7 @@ func TestReusedSlotDoesNotChangeTheEndedStay(t *testing.T) {
 		h.put(state("A", "processed"))
 		h.verify("r1", "g1")
 		changedAt := func() time.Time {
-			at, err := reservation.AccessChangedAt(h.db.View(h.ctx()), h.id, ended)
+			at, err := reservation.LastAccessEventAt(h.db.View(h.ctx()), h.id, ended)
 			h.must(err)
 			return at
 		}
@@ -30,7 +30,7 @@ func TestReusedSlotDoesNotChangeTheEndedStay(t *testing.T) {
 		if now := h.slotsAt("r1")[0]; now.ID != row.ID || now.GrantID == row.GrantID {
 			t.Fatalf("the slot is of %s, and was of %s", now.GrantID, row.GrantID)
 		}
-		rows, _, err := reservation.ListByAccess(h.db.View(h.ctx()), h.scope, reservation.Query{Size: 10, Since: since})
+		rows, _, err := reservation.ListByAccessEvent(h.db.View(h.ctx()), h.scope, reservation.Query{Size: 10, Since: since})
 		h.must(err)
 		var changed []string
 		for _, r := range rows {

@@ -37,7 +37,9 @@ func Merge(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field
 	return mergeFields(&fresh, p, h, now)
 }
 
-// mergeFields is [Merge] without the rule for erased fields.
+// mergeFields applies a patch to a stored record, without the test of [Merge] for a new stay. While held.ErasedAt is set, it neither
+// changes nor checks the fields of the booker, but it does merge CompanionIDs: pass a patch from withoutPersonal to keep them empty, or a
+// record without ErasedAt to fill all fields again.
 func mergeFields(held *Record, p Patch, h Hours, now time.Time) (Record, []fault.Field) {
 	m := &merge{patch: p, hours: h, now: now}
 	if held != nil {

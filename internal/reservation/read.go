@@ -59,7 +59,7 @@ func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reserva
 	return rows[0], nil
 }
 
-// Query selects a page of [List] or [ListByAccess]. Token is that of the page before, or empty. An empty State selects all.
+// Query selects a page of [List] or [ListByAccessEvent]. Token is that of the page before, or empty. An empty State selects all.
 type Query struct {
 	Size  int
 	Token string

@@ -190,7 +190,7 @@ func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains
 		}
 		set func(r *remains)
 	}{
-		{tx.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.GrantIDIn(grantIDs...), lock.MayHoldCode()).
+		{tx.Slot.Query().Where(entslot.PropertyID(propertyID), entslot.GrantIDIn(grantIDs...), lock.HasGrant()).
 			Select(entslot.FieldGrantID), func(r *remains) { r.codeOnLock = true }},
 		{tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.GrantIDIn(grantIDs...)).
 			Select(entkeystatus.FieldGrantID), func(r *remains) { r.smartKey = true }},
@@ -305,8 +305,8 @@ func resolveBlockNotices(tx *db.Tx, propertyID, reservationID string, present Bl
 }
 
 // EraseBooker clears the personal data of a reservation: the booker, the name index, the companions and the names of phones. It records a
-// change of the reservation, but does nothing if the data are erased already. Later changes by the PMS do not restore them. row keeps the
-// former values.
+// change of the reservation, but does nothing if the data are erased already. Later changes by the PMS do not restore them,
+// unless they describe a new stay under the same id. row keeps the former values.
 func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 	if row.ErasedAt != nil {
 		return nil

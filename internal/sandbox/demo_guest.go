@@ -58,7 +58,7 @@ func (s *demo) awaitInvitation(ctx context.Context) ([]string, error) {
 
 // linkIn returns the link to a stay in the text of a mail, or "".
 func (s *demo) linkIn(text string) string {
-	for _, l := range s.guestLinks(text) {
+	for _, l := range s.serviceLinks(text) {
 		if strings.Contains(l.URL, "/g/l/") {
 			return l.URL
 		}

@@ -225,5 +225,5 @@ func (p *play) deskAction(r *http.Request, id string) note {
 	return note{"bad", "Unknown action."}
 }
 
-// clock returns a time of day in the property's zone.
-func (p *play) clock(at time.Time) string { return at.In(p.zone).Format("15:04:05") }
+// timeOfDay returns a time of day in the property's zone.
+func (p *play) timeOfDay(at time.Time) string { return at.In(p.zone).Format("15:04:05") }

@@ -109,7 +109,7 @@ func (p *play) typePIN(rw http.ResponseWriter, r *http.Request) {
 	n := note{"bad", "Type a PIN first."}
 	if pin != "" {
 		press, err := p.w.Site.Press(address, slot.PIN(pin))
-		if n = pressNote(press, p.clock(time.Now())); err != nil {
+		if n = pressNote(press, p.timeOfDay(time.Now())); err != nil {
 			n = note{"bad", err.Error()}
 		}
 	}

@@ -42,7 +42,7 @@ func (p *play) mails(ctx context.Context) ([]mailRow, error) {
 		if !shown {
 			continue
 		}
-		row.At = p.clock(m.GetCreatedAt().AsTime())
+		row.At = p.timeOfDay(m.GetCreatedAt().AsTime())
 		if m.GetState() == "mailbox" {
 			if row.To, err = p.recipient(ctx, client, m.GetId()); err != nil {
 				return nil, err
@@ -108,7 +108,7 @@ func (p *play) listMails(rw http.ResponseWriter, r *http.Request) {
 			return
 		}
 		links := []string{}
-		for _, l := range p.w.guestLinks(m.GetText().GetText()) {
+		for _, l := range p.w.serviceLinks(m.GetText().GetText()) {
 			links = append(links, l.URL)
 		}
 		mails = append(mails, map[string]any{
@@ -154,13 +154,13 @@ func (p *play) showMail(rw http.ResponseWriter, r *http.Request) {
 	t := m.GetText()
 	v := &mailView{
 		ID: m.GetData().GetId(), Subject: cmp.Or(t.GetSubject(), "This mail has no text"), To: cmp.Or(t.GetTo(), m.GetData().GetMaskedTo()),
-		At: p.clock(m.GetData().GetCreatedAt().AsTime()), Text: t.GetText(), HTML: t.GetHtml() != "", Links: p.w.guestLinks(t.GetText()),
+		At: p.timeOfDay(m.GetData().GetCreatedAt().AsTime()), Text: t.GetText(), HTML: t.GetHtml() != "", Links: p.w.serviceLinks(t.GetText()),
 	}
 	p.render(rw, pageView{Title: v.Subject, Mail: v})
 }
 
-// guestLinks returns the links in the text of a mail that lead to pages of the service.
-func (w *World) guestLinks(text string) (out []mailLink) {
+// serviceLinks returns the links in the text of a mail that lead to pages of the service.
+func (w *World) serviceLinks(text string) (out []mailLink) {
 	for _, u := range urlPattern.FindAllString(text, -1) {
 		u = strings.TrimRight(u, ".,;")
 		if path, ok := strings.CutPrefix(u, "http://"+w.Server.HTTPAddr()+"/"); ok && !slices.ContainsFunc(out, func(l mailLink) bool { return l.URL == u }) {

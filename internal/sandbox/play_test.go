@@ -121,7 +121,7 @@ func TestPlayPageLandsACodeLate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := guest.Name(t.Context(), "Ngozi", "Okafor"); err != nil {
+	if err := guest.AnswerName(t.Context(), "Ngozi", "Okafor"); err != nil {
 		t.Fatal(err)
 	}
 	if err := guest.Prepare(t.Context()); err != nil {

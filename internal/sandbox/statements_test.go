@@ -162,7 +162,7 @@ func TestStatementsOfTheLastPress(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := v.Name(t.Context(), "Ngozi", "Okafor"); err != nil {
+	if err := v.AnswerName(t.Context(), "Ngozi", "Okafor"); err != nil {
 		t.Fatal(err)
 	}
 	if err := v.Prepare(t.Context()); err != nil {
@@ -177,8 +177,8 @@ func TestStatementsOfTheLastPress(t *testing.T) {
 	}
 }
 
-// Each page and press of a check-in runs as many statements for a large party as for one guest: also the page on which the guest confirms all
-// answers.
+// Each page and press of a check-in runs as many statements for a large party as for one guest: also the page on which the guest confirms
+// all answers.
 func TestStatementsOfACheckIn(t *testing.T) {
 	dbtest.EachURL(t, func(t *testing.T, url string) {
 		w := build(t, Config{Play: true, Server: config.Config{Database: url}})
@@ -192,7 +192,7 @@ func TestStatementsOfACheckIn(t *testing.T) {
 		run := func(number string) map[string][]string {
 			v, err := w.VisitByDoor(t.Context(), number, "Lovelace")
 			if err == nil {
-				err = v.Name(t.Context(), "Ada", "Lovelace")
+				err = v.AnswerName(t.Context(), "Ada", "Lovelace")
 			}
 			if err == nil {
 				_, err = v.Open(t.Context(), "/checkin")

@@ -89,8 +89,8 @@ func (v *Visitor) Form(ctx context.Context) error {
 	return err
 }
 
-// Name opens the form and answers the question for the guest's name. It also sets Question: see Form.
-func (v *Visitor) Name(ctx context.Context, first, last string) error {
+// AnswerName opens the form and answers the question for the guest's name. It also sets Question: see Form.
+func (v *Visitor) AnswerName(ctx context.Context, first, last string) error {
 	if err := v.Form(ctx); err != nil {
 		return err
 	}

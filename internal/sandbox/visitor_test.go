@@ -12,7 +12,7 @@ func TestVisitorChecksIn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := v.Name(ctx, "Ngozi", "Okafor"); err != nil {
+	if err := v.AnswerName(ctx, "Ngozi", "Okafor"); err != nil {
 		t.Fatal(err)
 	}
 	if err := v.Prepare(ctx); err != nil {

@@ -35,7 +35,7 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 			if keyring.IsToken(c.Bearer, keyring.PersonSession) {
 				return s.authenticateSession(ctx, c)
 			}
-			return s.authenticatePerson(ctx, c.Bearer, actor.Staff)
+			return s.authenticateToken(ctx, c.Bearer, actor.Staff)
 		},
 		string(adminv1.File_latchkey_admin_v1_property_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 			if c.UnixSocket && hasNoCredential(c) {
@@ -44,7 +44,7 @@ func (s *Server) authenticators(p *parts) map[string]chain.Authenticator {
 			if keyring.IsToken(c.Bearer, keyring.OperatorSession) {
 				return s.authenticateOperator(ctx, c)
 			}
-			return s.authenticatePerson(ctx, c.Bearer, actor.Operator)
+			return s.authenticateToken(ctx, c.Bearer, actor.Operator)
 		},
 		string(guestv1.File_latchkey_guest_v1_stay_proto.Package()): func(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 			return guest.Authenticate(s.db.View(ctx), s.keys, c.Bearer)
@@ -69,7 +69,7 @@ func hasNoCredential(c chain.Credentials) bool {
 // call is still allowed.
 func (s *Server) authenticateSession(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 	a, err := staff.Authenticate(s.db.View(ctx), s.keys, c.Bearer, c.Property)
-	if err == nil && !c.Automatic && staff.NeedsUsed(a, s.clock.Now()) {
+	if err == nil && !c.Automatic && staff.UseIsOld(a, s.clock.Now()) {
 		if err := s.db.Write(ctx, func(tx *db.Tx) error { return staff.MarkUsed(tx, a) }); err != nil {
 			s.log.WarnContext(ctx, "the last use of a session cannot be stored", "error", err)
 		}
@@ -80,7 +80,7 @@ func (s *Server) authenticateSession(ctx context.Context, c chain.Credentials) (
 // authenticateOperator returns the operator whose session token the call has, and stores the use of the session like authenticateSession.
 func (s *Server) authenticateOperator(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 	a, err := credential.AuthenticateSession(s.db.View(ctx), s.keys, c.Bearer)
-	if err == nil && !c.Automatic && credential.NeedsUsed(a, s.clock.Now()) {
+	if err == nil && !c.Automatic && credential.UseIsOld(a, s.clock.Now()) {
 		if err := s.db.Write(ctx, func(tx *db.Tx) error { return credential.MarkUsed(tx, a) }); err != nil {
 			s.log.WarnContext(ctx, "the last use of an operator's session cannot be stored", "error", err)
 		}
@@ -88,8 +88,8 @@ func (s *Server) authenticateOperator(ctx context.Context, c chain.Credentials) 
 	return a, err
 }
 
-// authenticatePerson returns the actor with a token of the given kind, staff or operator. It refuses a token of another kind.
-func (s *Server) authenticatePerson(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {
+// authenticateToken returns the actor with a token of the given kind, staff or operator. It refuses a token of another kind.
+func (s *Server) authenticateToken(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {
 	a, err := credential.Authenticate(ctx, s.db, s.keys, token)
 	if err == nil && a.Kind != kind {
 		err = credential.Refused()

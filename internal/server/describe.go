@@ -13,7 +13,7 @@ import (
 
 // describe returns the state of the installation as this node sees it. It fails while the database does not answer.
 func (s *Server) describe(ctx context.Context) (*adminv1.Installation, error) {
-	c := s.condition(ctx)
+	c := s.currentCondition(ctx)
 	out := &adminv1.Installation{
 		Version: s.version, GoVersion: runtime.Version(), State: "ready", Reasons: slices.Concat(c.unready, c.degraded),
 		BusConnected: s.bus.Connected(), Database: &adminv1.Database{Engine: "postgres"},

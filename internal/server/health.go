@@ -32,7 +32,7 @@ func (s *Server) watchHealth(ctx context.Context) error {
 	defer tick.Stop()
 	started := s.jobs.Started()
 	for {
-		now := s.condition(ctx)
+		now := s.currentCondition(ctx)
 		s.parts.setServing(now.ready())
 		s.measures.recordCondition(now)
 		select {
@@ -67,10 +67,10 @@ func (c condition) String() string {
 	return "ready"
 }
 
-// condition checks the health of the node. It is unready while it starts or stops, without job queue or database, or with a wrong clock. A
-// failing partner, bridge or bus does not make it unready. Without the bus, notifications between nodes are late, but reservations are
-// still stored and answered.
-func (s *Server) condition(ctx context.Context) (c condition) {
+// currentCondition checks the health of the node. It is unready while it starts or stops, without job queue or database, or with a wrong
+// clock. A failing partner, bridge or bus does not make it unready. Without the bus, notifications between nodes are late, but reservations
+// are still stored and answered.
+func (s *Server) currentCondition(ctx context.Context) (c condition) {
 	if !s.parts.ready.Load() {
 		c.unready = append(c.unready, "starting or stopping")
 	}
@@ -102,7 +102,7 @@ func (s *Server) condition(ctx context.Context) (c condition) {
 
 // serveReady answers GET /readyz: status 200 if the node should get calls, otherwise 503.
 func (s *Server) serveReady(w http.ResponseWriter, r *http.Request) {
-	c := s.condition(r.Context())
+	c := s.currentCondition(r.Context())
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if !c.ready() {
 		w.WriteHeader(http.StatusServiceUnavailable)

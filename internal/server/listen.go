@@ -55,7 +55,7 @@ func (s *Server) limitConnections() {
 		seldom := rate.Sometimes{Interval: time.Minute}
 		*l = connlimit.New(*l, connlimit.Config{
 			PerAddress: s.cfg.ConnectionsPerAddress, Exempt: s.cfg.TrustedProxies,
-			Refused: func(from netip.Addr) {
+			Exceeded: func(from netip.Addr) {
 				count.Inc()
 				seldom.Do(func() {
 					s.log.Warn("an address holds too many connections: new ones are refused. Name it with --trusted-proxies if it is a proxy, or raise --connections-per-address",

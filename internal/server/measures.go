@@ -171,7 +171,8 @@ type certificates struct {
 // Describe implements prometheus.Collector.
 func (c certificates) Describe(to chan<- *prometheus.Desc) { to <- c.desc }
 
-// Collect implements prometheus.Collector: it exports the expiry times. It omits a certificate that is not issued yet.
+// Collect implements prometheus.Collector: it exports the expiry times. It omits one that cannot be read, for
+// example because it is not issued yet.
 func (c certificates) Collect(to chan<- prometheus.Metric) {
 	files := map[string]string{}
 	if cert := c.s.cfg.TLS.Cert; cert != "" {

@@ -85,8 +85,8 @@ func (s *Server) overTLS(l net.Listener) net.Listener {
 	return tls.NewListener(l, config)
 }
 
-// last is how long calls may continue after the bridges are disconnected.
-const last = 5 * time.Second
+// callGrace is how long calls may continue after the bridges are disconnected.
+const callGrace = 5 * time.Second
 
 // awaitLoadBalancers continues to serve for the configured grace period while health checks answer not ready. Load balancers check about
 // every second, and until then would send calls to a closed listener. It returns early if a part of the server fails.
@@ -103,7 +103,7 @@ func (s *Server) awaitLoadBalancers(running context.Context) {
 // stop disconnects the bridges, spread over window, and lets calls finish. It first closes the listener for bridges, so that disconnected
 // bridges connect to another server. At the end it cancels open calls, because graceful stops of net/http and gRPC wait for open streams.
 func (s *Server) stop(window time.Duration) {
-	ctx, cancel := context.WithTimeout(context.Background(), window+last)
+	ctx, cancel := context.WithTimeout(context.Background(), window+callGrace)
 	defer cancel()
 	var all sync.WaitGroup
 	graceful := func(server *grpc.Server) {

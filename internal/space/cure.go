@@ -95,9 +95,9 @@ func (s *listingState) replacesGone(externalID string) bool {
 	return slices.ContainsFunc(s.mappings, func(m *ent.Mapping) bool { return slices.Contains(s.successorsOf(m.ExternalID), externalID) })
 }
 
-// suggestCures returns, by PMS id, the id of the active Latchkey space with a matching name that is not mapped to a space of this PMS. It
-// has those of the PMS's active spaces that are not mapped, and of mapped beds that the PMS has moved. An ambiguous name has none.
-func (s *listingState) suggestCures(tx *db.Tx) (map[string]string, error) {
+// suggestedSpaces returns, by PMS id, the id of the active Latchkey space with a matching name that is not mapped to a space of this PMS.
+// It has those of the PMS's active spaces that are not mapped, and of mapped beds that the PMS has moved. An ambiguous name has none.
+func (s *listingState) suggestedSpaces(tx *db.Tx) (map[string]string, error) {
 	_, active, err := loadOwn(tx, s.propertyID)
 	if err != nil {
 		return nil, err
@@ -137,7 +137,7 @@ func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cur
 				return nil, err
 			}
 			own = listing{state, nil}
-			if own.suggested, err = state.suggestCures(tx); err != nil {
+			if own.suggested, err = state.suggestedSpaces(tx); err != nil {
 				return nil, err
 			}
 			listings[row.IntegrationID] = own

@@ -17,8 +17,8 @@ import (
 // valid only for this kind, person and session. personID and sessionID are empty if the caller is not signed in, except that the personID
 // of an identityInvitation is the secret of the invitation.
 type ceremony struct {
-	kind                string
-	personID, sessionID string
+	kind               string
+	subject, sessionID string
 }
 
 // The kinds of ceremonies.
@@ -48,7 +48,7 @@ func newState(now time.Time, life time.Duration) string {
 // challengeOf returns the challenge that belongs to a state. Only this installation can compute it, so a state that a caller made up, or
 // that was made for another ceremony, person or session, has a challenge that no authenticator was shown.
 func (c ceremony) challengeOf(keys *keyring.Ring, state string) []byte {
-	return keys.MAC("ceremony", c.kind, c.personID, c.sessionID, state)
+	return keys.MAC("ceremony", c.kind, c.subject, c.sessionID, state)
 }
 
 // stateEnd returns when a state from newState ends. ok is false if the text is no state, if the state has ended, and if it ends later than

@@ -55,7 +55,7 @@ type IdentityAnswer struct {
 // began has: nothing is stored, and a person who sees what the provider gets, or the URL, cannot finish the ceremony in another browser.
 func (s *Service) flowOf(c ceremony, state string) openid.Flow {
 	derive := func(use string) string {
-		return base64.RawURLEncoding.EncodeToString(s.Keys.MAC("identity", use, c.kind, c.personID, c.sessionID, state))
+		return base64.RawURLEncoding.EncodeToString(s.Keys.MAC("identity", use, c.kind, c.subject, c.sessionID, state))
 	}
 	return openid.Flow{
 		State: derive("state"), Nonce: derive("nonce"), Verifier: derive("verifier"), RedirectURL: s.PublicURL() + IdentityPath, Fresh: c.kind == identityFresh,

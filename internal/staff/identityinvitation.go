@@ -29,7 +29,7 @@ type IdentityAcceptance struct {
 // invitationCeremony returns the ceremony with which a person accepts an invitation. The secret takes the place of the person, so that no
 // other invitation can be accepted with it.
 func invitationCeremony(secret string) ceremony {
-	return ceremony{kind: identityInvitation, personID: secret}
+	return ceremony{kind: identityInvitation, subject: secret}
 }
 
 // BeginIdentityInvitation begins a sign-in at the identity provider that accepts an invitation.

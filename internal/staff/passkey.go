@@ -289,7 +289,7 @@ func (s *Service) usePasskey(tx *db.Tx, c ceremony, a Answer) (personID string, 
 	if err != nil {
 		return "", err
 	}
-	if p == nil || c.personID != "" && c.personID != p.PersonID || c.personID == "" && len(parsed.Response.UserHandle) == 0 {
+	if p == nil || c.subject != "" && c.subject != p.PersonID || c.subject == "" && len(parsed.Response.UserHandle) == 0 {
 		return "", errPasskey
 	}
 	who, err := s.loadAccount(tx, p.PersonID)

@@ -85,7 +85,7 @@ func TestLastCallAfterOneWithoutProperty(t *testing.T) {
 		call := func(propertyID string) {
 			a, err := x.authenticate(s.Token, propertyID)
 			x.must(err)
-			if NeedsUsed(a, x.DB.View(x.Context()).Now()) {
+			if UseIsOld(a, x.DB.View(x.Context()).Now()) {
 				x.must(x.write(func(tx *db.Tx) error { return MarkUsed(tx, a) }))
 			}
 		}

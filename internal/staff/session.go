@@ -128,9 +128,9 @@ func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (ac
 	return a, nil
 }
 
-// NeedsUsed reports whether the stored time of last use, of a session or a membership, is so old that the call must store a new one. It
+// UseIsOld reports whether the stored time of last use, of a session or a membership, is so old that the call must store a new one. It
 // returns false for an actor that is not a person.
-func NeedsUsed(a actor.Actor, now time.Time) bool {
+func UseIsOld(a actor.Actor, now time.Time) bool {
 	return a.PersonID != "" && now.Sub(a.UsedAt) >= usedInterval
 }
 

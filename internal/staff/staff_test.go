@@ -110,7 +110,7 @@ func TestSessionEnds(t *testing.T) {
 		for range 24 {
 			a, err := x.authenticate(s.Token, hotel)
 			x.must(err)
-			if !NeedsUsed(a, x.DB.View(x.Context()).Now()) && !x.DB.View(x.Context()).Now().Equal(noon) {
+			if !UseIsOld(a, x.DB.View(x.Context()).Now()) && !x.DB.View(x.Context()).Now().Equal(noon) {
 				x.Error("the use of a session is not due to be stored")
 			}
 			x.must(x.write(func(tx *db.Tx) error { return MarkUsed(tx, a) }))

@@ -64,7 +64,7 @@ type Enrolment struct {
 }
 
 // BeginTOTP stores a new secret for the authenticator app of a person. It fails if an app is in use. The app becomes a second factor only
-// when [Service.PrepareTOTP] gets a code of it.
+// with a code of it: see [Service.PrepareTOTP]. Until then, a further call replaces the secret.
 func BeginTOTP(tx *db.Tx, keys *keyring.Ring, personID string) (Enrolment, error) {
 	row, err := loadPerson(tx, personID)
 	if err != nil {

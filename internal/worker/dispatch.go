@@ -302,7 +302,7 @@ func (x *Dispatcher) applyBySubject(tx *db.Tx, s Subscriber, p page) (failures [
 	wait := backoff(p.cursor.Attempts+1, x.options.MinBackoff, x.options.MaxBackoff)
 	for _, group := range groupBySubject(p.due) {
 		if err := tx.Savepoint(func() error { return s.Apply(tx, group) }); err != nil {
-			failures = append(failures, event.Failure{Subject: group[0].Subject, After: *group[0].Position - 1, RetryAt: tx.Now().Add(clock.Spread(wait, wait/10)), Err: err})
+			failures = append(failures, event.Failure{Subject: group[0].Subject, AfterPosition: *group[0].Position - 1, RetryAt: tx.Now().Add(clock.Spread(wait, wait/10)), Err: err})
 		}
 	}
 	return failures

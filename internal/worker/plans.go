@@ -26,7 +26,8 @@ func (p Plans) Sweep() Sweep {
 }
 
 // planDue plans the access of due reservations until none is due. It repeats a failed batch one reservation at a time, so that one failing
-// reservation does not block the others.
+// reservation does not block the others: it is logged and due again after planRetry, and planDue returns no error for it. An error means
+// that ctx ended, or that the due reservations could not be read or postponed.
 func (p Plans) planDue(ctx context.Context, d *db.DB) error {
 	for {
 		var due reservation.Due

@@ -82,7 +82,7 @@ func (s *Spaces) ReadNow(ctx context.Context, propertyID, integrationID string) 
 		if err != nil {
 			return Outcome{}, err
 		}
-		if out, err := f.wait(ctx); err != nil || f.urgent || !wasNotCalled(out.Failure) {
+		if out, err := f.wait(ctx); err != nil || f.urgent || !wasHeldBack(out.Failure) {
 			return out, err
 		}
 	}
@@ -199,7 +199,7 @@ func (s *Spaces) timeout() time.Duration {
 }
 
 // readOnce calls getSpaces once and stores the spaces, or the failure. urgent calls even while the circuit breaker is open. A call that was
-// not made (see wasNotCalled) or was canceled stores nothing.
+// not made (see wasHeldBack) or was canceled stores nothing.
 func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string, urgent bool) (Outcome, error) {
 	e, err := s.Directory.Endpoint(s.DB.View(ctx), propertyID, integrationID, partner.GetSpaces)
 	if err != nil {
@@ -217,7 +217,7 @@ func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string,
 	if failure != nil {
 		s.Log.Warn("getSpaces failed", "property", propertyID, "integration", integrationID, "error", err)
 	}
-	if wasNotCalled(failure) {
+	if wasHeldBack(failure) {
 		return Outcome{Failure: failure, Recorded: space.Recorded{Problem: callFailure(failure, err).Problem}}, nil
 	}
 	out, err := s.storeResult(ctx, propertyID, integrationID, listing, failure, err)
@@ -274,9 +274,9 @@ func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID stri
 	return out, err
 }
 
-// wasNotCalled reports whether no call was made, because the circuit breaker was open or too many calls to the PMS ran. It is false for a
+// wasHeldBack reports whether no call was made, because the circuit breaker was open or too many calls to the PMS ran. It is false for a
 // call that failed in another way before a request was sent.
-func wasNotCalled(f *fault.Fault) bool { return f != nil && f.Meta[checkin.MetaNotCalled] != "" }
+func wasHeldBack(f *fault.Fault) bool { return f != nil && f.Meta[checkin.MetaNotCalled] != "" }
 
 // failureForStaff returns the fault that staff see for a failed call, or nil if err is nil. Internal errors get a general message.
 func failureForStaff(err error) *fault.Fault {

@@ -178,7 +178,7 @@ func (x *drain) store(ctx context.Context, p page, e *ent.Event, sent Sent) (hel
 			return err
 		}
 		f := event.Failure{
-			Subject: e.Subject, After: *e.Position - 1, RetryAt: tx.Now().Add(clock.Spread(pause, pause/10)),
+			Subject: e.Subject, AfterPosition: *e.Position - 1, RetryAt: tx.Now().Add(clock.Spread(pause, pause/10)),
 			Err: fault.New(fault.Unavailable, fault.PartnerUnavailable, "the webhook failed"),
 		}
 		held = sent.Failure.Failed() && again

@@ -132,8 +132,8 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	if err != nil {
 		return nil, err
 	}
-	violations := make([]string, len(found.Violations))
-	for i, v := range found.Violations {
+	violations := make([]string, len(found.Failures))
+	for i, v := range found.Failures {
 		violations[i] = v.Text
 	}
 	out := &partnerv1.EndpointTest{

@@ -22,7 +22,7 @@ func TestEndpointTestReturnsThePartnersError(t *testing.T) {
 		}
 		for _, found := range []partner.Probed{
 			{OK: true, Status: 200, Reason: "noSuchReservation", Message: "Nobody has it."},
-			{Status: 200, Reason: "closed", Message: "We sleep.", Violations: []partner.Failure{{Text: "answered with an error"}}},
+			{Status: 200, Reason: "closed", Message: "We sleep.", Failures: []partner.Failure{{Text: "answered with an error"}}},
 			{OK: true, Status: 200},
 		} {
 			s.Tester = partner.Tester{DB: d, Registry: s.Registry, Call: func(context.Context, partner.Endpoint, []string) (partner.Probed, error) { return found, nil }}

@@ -79,7 +79,7 @@ func (s *Service) accessOf(tx *db.Tx, row *reservation.Row, in *property.Row) (*
 	if err != nil {
 		return nil, err
 	}
-	at, err := reservation.AccessChangedAt(tx, row.PropertyID, row.ID)
+	at, err := reservation.LastAccessEventAt(tx, row.PropertyID, row.ID)
 	out.UpdatedAt = clock.Timestamp(at)
 	return out, err
 }

@@ -170,7 +170,7 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	case since != nil:
 		q.Since = since.AsTime()
 	case accessSince != nil:
-		q.Since, list = accessSince.AsTime(), reservation.ListByAccess
+		q.Since, list = accessSince.AsTime(), reservation.ListByAccessEvent
 	}
 	rows, next, err := list(tx, readScope(a), q)
 	if err != nil {

@@ -92,10 +92,10 @@ func bridgeWithLocks(tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1
 }
 
 // bridgeMessage converts a bridge with its state: revoked, waiting (not yet enrolled), online or offline. locks is the number of its locks.
-func bridgeMessage(b *bridge.Row, locks int, now time.Time) *propertyv1.Bridge {
+func bridgeMessage(b *bridge.Row, lockCount int, now time.Time) *propertyv1.Bridge {
 	m := &propertyv1.Bridge{
 		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: convert.OptionalTime(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,
-		CertificateExpiresAt: convert.OptionalTime(b.CertificateExpiresAt), Locks: int32(locks), CreatedAt: timestamppb.New(b.CreatedAt), LinkSince: convert.OptionalTime(b.LinkAt),
+		CertificateExpiresAt: convert.OptionalTime(b.CertificateExpiresAt), Locks: int32(lockCount), CreatedAt: timestamppb.New(b.CreatedAt), LinkSince: convert.OptionalTime(b.LinkAt),
 	}
 	switch {
 	case b.RevokedAt != nil:

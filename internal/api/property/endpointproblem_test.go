@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/partner"
 )
 
-// What is wrong with an endpoint is an English sentence for the partner, and a kind with parameters and a text in the caller's language for staff.
+// What is wrong with an endpoint is an English sentence for the partner, and a kind with parameters and a text in the caller's language for
+// staff.
 func TestProblemsOfEndpoints(t *testing.T) {
 	eachTenant(t, func(a, _ *tenant) {
 		in := a.integration()
@@ -20,7 +21,7 @@ func TestProblemsOfEndpoints(t *testing.T) {
 		}
 		deps := a.w.deps
 		deps.TestEndpoint = func(context.Context, string, string, string) (partner.Probed, error) {
-			return partner.Probed{Status: 200, Violations: []partner.Failure{missing}}, nil
+			return partner.Probed{Status: 200, Failures: []partner.Failure{missing}}, nil
 		}
 		german := metadata.NewIncomingContext(a.ctx, metadata.Pairs("accept-language", "de"))
 		tested := must((&integrations{Deps: deps}).TestEndpoint(german, &propertyv1.TestEndpointRequest{Id: in, Action: partner.GetSpaces}))(t).GetData()

@@ -222,7 +222,7 @@ func (s *integrations) TestEndpoint(ctx context.Context, r *propertyv1.TestEndpo
 		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond),
 		Reason: convert.TextOrNil(found.Reason), Message: convert.TextOrNil(found.Message),
 	}
-	for _, v := range found.Violations {
+	for _, v := range found.Failures {
 		out.Violations, out.Problems = append(out.Violations, v.Text), append(out.Problems, endpointProblem(v, chain.Reader(ctx)))
 	}
 	return &propertyv1.TestEndpointResponse{Data: out}, nil

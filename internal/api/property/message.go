@@ -147,8 +147,8 @@ type conversationState struct {
 	read           bool // the receiver has read the last message
 }
 
-// isChanged reports whether the state of a conversation differs from the last sent one, and records it as sent.
-func (w *conversationStream) isChanged(c *propertyv1.Conversation) bool {
+// markIfChanged reports whether the state of a conversation differs from the last sent one, and records it as sent.
+func (w *conversationStream) markIfChanged(c *propertyv1.Conversation) bool {
 	now := conversationState{number: c.GetLast().GetNumber(), unread: c.GetUnread(), read: c.GetLast().GetReadAt() != nil}
 	former, known := w.sent[c.GetGuestId()]
 	w.sent[c.GetGuestId()] = now
@@ -228,7 +228,7 @@ func (w *conversationStream) sendUnread() error {
 // send sends a conversation, unless the client has its state.
 func (w *conversationStream) send(view *db.Tx, c conversation.Summary) error {
 	m, err := w.s.conversationMessage(view, c)
-	if err != nil || !w.isChanged(m) {
+	if err != nil || !w.markIfChanged(m) {
 		return err
 	}
 	return w.Send(&propertyv1.WatchConversationsResponse{Data: m})

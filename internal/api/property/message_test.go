@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/guest"
 )
 
-// A stream sends a conversation again only after a change: a client that reads it again and again would announce the same message each time.
+// A stream sends a conversation again only after a change: a client that reads it again and again would announce the same message each
+// time.
 func TestStreamSendsChangesOnly(t *testing.T) {
 	w := &conversationStream{sent: map[string]conversationState{}}
 	for i, c := range []struct {
@@ -33,7 +34,7 @@ func TestStreamSendsChangesOnly(t *testing.T) {
 		if c.read {
 			last.ReadAt = timestamppb.Now()
 		}
-		if got := w.isChanged(&propertyv1.Conversation{GuestId: c.guest, Unread: c.unread, Last: last}); got != c.want {
+		if got := w.markIfChanged(&propertyv1.Conversation{GuestId: c.guest, Unread: c.unread, Last: last}); got != c.want {
 			t.Errorf("%d: sent %t, want %t", i, got, c.want)
 		}
 	}

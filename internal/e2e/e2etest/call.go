@@ -240,6 +240,7 @@ func (a *API) CallRaw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome
 // rawCodec is a gRPC codec for raw bytes.
 type rawCodec struct{}
 
+// Name returns the name of the standard codec. It is sent in the content type, so that the server decodes the bytes as protobuf.
 func (rawCodec) Name() string { return "proto" }
 
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {

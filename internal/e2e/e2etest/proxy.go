@@ -253,7 +253,7 @@ func (p *Proxy) forwardRecords(l *connection, way Direction, from, to net.Conn) 
 		if _, err := io.ReadFull(from, record[len(head):]); err != nil {
 			break
 		}
-		if p.dropRecord(way) {
+		if p.countDrop(way) {
 			continue
 		}
 		p.waitDelay()
@@ -284,8 +284,8 @@ func (p *Proxy) countDueCut(l *connection, way Direction) bool {
 	return true
 }
 
-// dropRecord reports whether the next record in a direction must be dropped, and counts it.
-func (p *Proxy) dropRecord(way Direction) bool {
+// countDrop reports whether the next record in a direction must be dropped, and counts it.
+func (p *Proxy) countDrop(way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.dropping[way] {

@@ -30,7 +30,9 @@ var (
 	ErrEmpty  = errors.New("is too small for a signature: draw it larger")
 )
 
-// Parse returns the drawing of a text that a page sent, or ErrFormat, ErrSize or ErrEmpty. [Drawing.String] returns the same text.
+// Parse returns the drawing of a text that a page sent. It returns ErrSize if the text has more strokes, points or characters than
+// MaxStrokes, MaxPoints and MaxLength allow, ErrFormat for any other text that is no drawing, also for "", and ErrEmpty if the drawing is
+// less than minExtent wide and high, such as a dot. [Drawing.String] returns exactly the same text.
 func Parse(text string) (Drawing, error) {
 	if len(text) > MaxLength || strings.Count(text, ";") >= MaxStrokes || strings.Count(text, ",") > MaxPoints {
 		return nil, ErrSize

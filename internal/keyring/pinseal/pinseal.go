@@ -16,7 +16,7 @@ import (
 
 // Place identifies the slot (a numbered place for a code on a lock) that a PIN is for, and its generation.
 type Place struct {
-	LockID     string // LockID is the address of the lock at its bridge, not the service's id
+	Address    string // Address is the address of the lock at its bridge, not the service's id
 	Slot       int
 	Generation int64 // Generation is a number that grows with each change of the slot
 }
@@ -143,8 +143,8 @@ func sessionCipher(side interface {
 
 // bytes encodes the place. The encryption authenticates it together with the PIN, so that a PIN cannot be moved to another slot.
 func (p Place) bytes() []byte {
-	b := binary.AppendUvarint(nil, uint64(len(p.LockID)))
-	b = append(b, p.LockID...)
+	b := binary.AppendUvarint(nil, uint64(len(p.Address)))
+	b = append(b, p.Address...)
 	b = binary.BigEndian.AppendUint64(b, uint64(p.Slot))
 	return binary.BigEndian.AppendUint64(b, uint64(p.Generation))
 }

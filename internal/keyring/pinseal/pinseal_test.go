@@ -17,7 +17,7 @@ func TestPINOpensOnlyInItsPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := pinseal.Place{LockID: "lck_1", Slot: 3, Generation: 7}
+	at := pinseal.Place{Address: "lck_1", Slot: 3, Generation: 7}
 	sealer, err := pinseal.NewSealer(public)
 	if err != nil {
 		t.Fatal(err)
@@ -34,9 +34,9 @@ func TestPINOpensOnlyInItsPlace(t *testing.T) {
 		t.Errorf("Open = %q, %v", pin, err)
 	}
 	for name, place := range map[string]pinseal.Place{
-		"another lock":       {LockID: "lck_2", Slot: 3, Generation: 7},
-		"another slot":       {LockID: "lck_1", Slot: 4, Generation: 7},
-		"another generation": {LockID: "lck_1", Slot: 3, Generation: 8},
+		"another lock":       {Address: "lck_2", Slot: 3, Generation: 7},
+		"another slot":       {Address: "lck_1", Slot: 4, Generation: 7},
+		"another generation": {Address: "lck_1", Slot: 3, Generation: 8},
 	} {
 		if pin, err := own.Open(place, sealed); err == nil {
 			t.Errorf("%s: opened %q", name, pin)
@@ -82,7 +82,7 @@ func TestKeysOfSeveralSessionsOpen(t *testing.T) {
 		}
 	}
 	for n := range 4 {
-		at := pinseal.Place{LockID: "front", Slot: 1, Generation: int64(n)}
+		at := pinseal.Place{Address: "front", Slot: 1, Generation: int64(n)}
 		if pin, err := opener.Open(at, seal(t, sealers[n%2], at, "004711")); err != nil || pin != "004711" {
 			t.Errorf("%d: %q, %v", n, pin, err)
 		}
@@ -99,7 +99,7 @@ func BenchmarkSeal(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := s.Seal(pinseal.Place{LockID: "front", Slot: 1, Generation: 1}, "004711"); err != nil {
+		if _, err := s.Seal(pinseal.Place{Address: "front", Slot: 1, Generation: 1}, "004711"); err != nil {
 			b.Fatal(err)
 		}
 	}

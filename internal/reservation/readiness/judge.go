@@ -217,15 +217,15 @@ func (j *judgement) checkDoor(d access.PlannedDoor) {
 		add(LockJammed, Blocks)
 	}
 	j.checkLink(d, l, there, add)
-	if !there && d.PIN != slot.Failed && !hasSlot(d.PIN) && l.Free == 0 {
+	if !there && d.PIN != slot.Failed && !everHadSlot(d.PIN) && l.Free == 0 {
 		add(lock.SlotsFull, Blocks)
 	}
 	j.checkCode(d, l, there, add)
 	j.checkLock(l, add)
 }
 
-// hasSlot reports whether the evidence shows that the stay has, or had, a slot of the lock.
-func hasSlot(e slot.Evidence) bool {
+// everHadSlot reports whether the evidence shows that the stay has, or had, a slot of the lock.
+func everHadSlot(e slot.Evidence) bool {
 	switch e {
 	case access.None, slot.Planned, "":
 		return false
@@ -264,7 +264,7 @@ func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func
 		add(cmp.Or(d.Reason, access.LockRefused), Blocks)
 	case d.PIN == slot.Sent && j.Plan.Window.From.After(j.Now):
 		// A bridge that sets and removes the codes of a lock on time installs the code when the window begins.
-	case l.Online && l.BridgeOnline && hasSlot(d.PIN):
+	case l.Online && l.BridgeOnline && everHadSlot(d.PIN):
 		add(CodeNotVerified, Risks)
 	}
 }

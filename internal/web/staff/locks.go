@@ -162,9 +162,9 @@ func (r lockRow) badness() int {
 	return 3
 }
 
-// has reports whether the lock passes a filter (offline, low, noDoor, or "" for all) and its name or the name of its door contains text, in
-// any case.
-func (r lockRow) has(filter, text string) bool {
+// matches reports whether the lock passes a filter (offline, low, noDoor, or "" for all) and its name or the name of its door contains
+// text, in any case.
+func (r lockRow) matches(filter, text string) bool {
 	switch filter {
 	case "offline":
 		if !r.Offline {
@@ -233,11 +233,11 @@ func (s *site) showLocks(x *exchange) error {
 	for _, l := range locks {
 		row := newLockRow(l, s.Now())
 		for i := range tabs {
-			if row.has(tabs[i].Name, "") {
+			if row.matches(tabs[i].Name, "") {
 				tabs[i].Count++
 			}
 		}
-		if row.has(filter, text) {
+		if row.matches(filter, text) {
 			v.Rows = append(v.Rows, row)
 		}
 	}

@@ -127,7 +127,7 @@ func TestLockFilters(t *testing.T) {
 	}{
 		{"", "", true}, {"offline", "", true}, {"low", "", true}, {"noDoor", "", false}, {"low", "ÄRGER", true}, {"", "158D", true}, {"", "room", false},
 	} {
-		if got := row.has(c.filter, c.text); got != c.want {
+		if got := row.matches(c.filter, c.text); got != c.want {
 			t.Errorf("%q %q: %v", c.filter, c.text, got)
 		}
 	}

@@ -39,7 +39,8 @@ func retentionForm(s *propertyv1.CheckInSettings) settingsForm {
 // showRetention handles the page of the retention times.
 func (s *site) showRetention(x *exchange) error { return x.retentionForms("", nil) }
 
-// retentionForms renders the page of the retention times. posted is the name of the posted form, and f is why the API refused it, or nil.
+// retentionForms renders the page of the retention times. posted is the name of the posted form, and f is why the API refused it, or
+// nil. It returns f if f concerns no field of the form.
 func (x *exchange) retentionForms(posted string, f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {

@@ -36,7 +36,7 @@ func setupSteps(f setupFacts) []setupStep {
 		{Name: "rooms", URL: "/app/spaces/new", Done: f.spaces > 0},
 		{Name: "bridge", URL: "/app/bridges/new", Done: slices.ContainsFunc(f.bridges, func(b *propertyv1.Bridge) bool { return b.GetState() == "online" || b.GetState() == "offline" })},
 		{Name: "locks", URL: "/app/locks", Done: f.placed > 0 && f.spare == 0},
-		{Name: "pms", URL: "/app/settings/integrations", Done: slices.ContainsFunc(f.integrations, works)},
+		{Name: "pms", URL: "/app/settings/integrations", Done: slices.ContainsFunc(f.integrations, integrationWorks)},
 		{Name: "mapping", URL: "/app/spaces", Done: mapped},
 		{Name: "mail", URL: "/app/settings/mail", Done: f.mail.GetHost() != ""},
 		{Name: "property", URL: "/app/settings/property", Done: f.rules.GetAddress() != "", Optional: true},
@@ -46,9 +46,9 @@ func setupSteps(f setupFacts) []setupStep {
 	}
 }
 
-// works reports whether the app of an integration has registered endpoints, and none of them fails. It is false for an integration without
-// an app.
-func works(i *propertyv1.Integration) bool {
+// integrationWorks reports whether the app of an integration has registered endpoints, and none of them fails. It is false for an
+// integration without an app.
+func integrationWorks(i *propertyv1.Integration) bool {
 	fails := func(e *propertyv1.Endpoint) bool { return e.GetState() == "failing" }
 	return i.AppId != nil && len(i.GetEndpoints()) > 0 && !slices.ContainsFunc(i.GetEndpoints(), fails)
 }
