@@ -97,8 +97,9 @@ func (c *pinSet) inUse() (all []PIN) {
 	return all
 }
 
-// ensure gives every door with a lock a PIN that the lock accepts: the shared PIN if possible, else a separate one. If none is possible, it
-// marks the door as impossible.
+// ensure gives every door that takes a code a PIN that its lock accepts. A door without a separate PIN uses the shared PIN if its lock
+// accepts that, else it gets a separate one, and stays with separate ones. If no PIN is possible, ensure marks the door as impossible,
+// without an error.
 func (c *pinSet) ensure(doors []Door) error {
 	locked := slices.DeleteFunc(slices.Clone(doors), func(d Door) bool { return !d.takesCode() })
 	if c.shared == nil && len(locked) > 0 {

@@ -50,9 +50,10 @@ func NotifySilent(tx *db.Tx, k Key) error {
 	})
 }
 
-// isDue reports whether staff have to be notified of a tablet that has not called for the time after, or for offlineAfter if that is
-// longer. It returns false if after is 0 or the tablet is not enrolled. Guests check in from checkIn (HH:MM), or early minutes before it,
-// until midnight in the zone of now.
+// isDue reports whether staff have to be notified now of a silent tablet: it has not called for the time after, or for offlineAfter if that
+// is longer, and guests can check in now. They can from checkIn (HH:MM), or early minutes before it, until midnight in the zone of now;
+// without a valid checkIn at any time. The silence may have begun outside of these hours. isDue returns false if after is 0 or the tablet
+// is not enrolled.
 func isDue(row *ent.Kiosk, after time.Duration, now time.Time, checkIn string, early int) bool {
 	if after <= 0 || row.EnrolledAt == nil || row.SeenAt == nil || now.Sub(*row.SeenAt) < max(after, offlineAfter) {
 		return false

@@ -134,7 +134,7 @@ func (m *merge) booker() {
 	m.optional(Email, &m.out.Email)
 }
 
-// texts merges the names of the source and of the channel, and the channel's number.
+// texts merges the name of the booking's source, the channel manager, and the channel's number of the booking.
 func (m *merge) texts() {
 	m.optional(SourceName, &m.out.SourceName)
 	m.optional(ChannelManager, &m.out.ChannelManager)

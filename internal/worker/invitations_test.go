@@ -294,7 +294,9 @@ func TestInvitationsAreSwitchedOn(t *testing.T) {
 		p.book("3", "bea@example.com", 30*day)
 		p.book("4", "", 3*day)
 		erased := p.book("5", "", 3*day)
-		write(p.T, p.d, func(tx *db.Tx) error { return tx.Reservation.UpdateOneID(erased).SetErasedAt(tx.Now()).Exec(tx.Context()) })
+		write(p.T, p.d, func(tx *db.Tx) error {
+			return tx.Reservation.UpdateOneID(erased).SetErasedAt(tx.Now()).Exec(tx.Context())
+		})
 		p.invite()
 		p.wantMails("before the switch")
 		v := Invitations{Keys: p.keys, Jobs: p.queue, Reservations: p.stays}

@@ -37,7 +37,8 @@ type Mails struct {
 	Log  *slog.Logger
 	// Every is the interval of [Mails.Sweep]; 0 means a minute.
 	Every time.Duration
-	// GuestsReadMailbox is true in the demo, whose page shows the mailbox to everybody.
+	// GuestsReadMailbox means that guests can read the mailbox, as on the page of the demo. A mail in it then counts as delivered: also links
+	// to a kept profile are put there, and staff get no notice that mails are not sent.
 	GuestsReadMailbox bool
 	// Ended counts a mail that ended in a state; nil: it is not counted.
 	Ended func(kind mail.Kind, state mail.State)

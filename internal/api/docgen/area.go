@@ -106,7 +106,8 @@ func (a area) document() string {
 	return "/openapi/" + a.Name + ".yaml"
 }
 
-// security returns the OpenAPI security schemes of the area as YAML.
+// security returns YAML with two keys for the OpenAPI document of the area: security, the credentials that a call needs, and
+// securitySchemes, their definitions.
 func (a area) security() string {
 	switch a.Name {
 	case "partner":

@@ -60,8 +60,8 @@ func (s *CheckIns) UpdateCheckInSettings(ctx context.Context, r *propertyv1.Upda
 }
 
 // checkInChange converts a change of the stored settings. A country rule in m other than the stored one also sets the identity check and
-// the signature that its law asks for, unless m sets them. It sets who must fill in the form only if m does not, and the stored choice covers
-// fewer guests than the law.
+// the signature that its law asks for, unless m sets them. It sets who must fill in the form only if m does not, and the stored choice
+// covers fewer guests than the law.
 func checkInChange(stored *property.CheckInSettings, m *propertyv1.CheckInSettingsChange) property.CheckInChange {
 	c := property.CheckInChange{
 		Rule: m.Rule, IdentityCheck: m.IdentityCheck, Signature: m.Signature, HouseRules: m.HouseRules, StaffEmail: m.StaffEmail, DeskPhone: m.DeskPhone,
@@ -131,8 +131,9 @@ func retentionProblems(c property.CheckInChange, installation time.Duration) (wr
 	return wrong
 }
 
-// ruleProblems returns an error for each setting in c that the country rules do not allow together with the stored settings, for an unknown
-// rule or country, and for an own field that the form already has. It does not report stored settings that c does not change.
+// ruleProblems returns the errors of the settings as c leaves them: an unknown rule, a signature or a choice of who fills in the form that
+// the rule's law does not allow, an unknown country, and an own field that the form already has. A conflict of a signature or a choice with
+// the rule is an error of the former, also if c changes only the rule; if c changes neither of the two, it is not reported.
 func ruleProblems(stored *property.CheckInSettings, c property.CheckInChange) (wrong []fault.Field) {
 	name, signature, fills := valueOr(c.Rule, stored.Rule), valueOr(c.Signature, stored.Signature), rule.Who(valueOr(c.WhoFills, stored.WhoFills))
 	law, ok := rule.Find(name)

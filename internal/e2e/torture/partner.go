@@ -63,8 +63,9 @@ func (s *stay) recordAcknowledged(fields map[string]any) {
 	s.shouldHaveAccess = s.state == "started"
 }
 
-// sendChange sends changed fields of a stay as the PMS; what describes the change in the story. It records the change and returns true
-// once the service acknowledges it.
+// sendChange sends changed fields of a stay as the PMS, again and again until the service answers; what describes the change in the story.
+// If the service accepts the change, it records it and returns true. If the service refuses it, or does not answer within program.Patience,
+// it reports a violation and returns false.
 func (w *world) sendChange(s *stay, what string, fields map[string]any) bool {
 	body := s.patchBody(fields)
 	s.story.add(w.began, "%s: sends %v", what, fields)

@@ -126,8 +126,9 @@ func ofQuestion(f *fault.Fault, at int) *fault.Fault {
 // showQuestions handles the page with the questions that the property added to the check-in form.
 func (s *site) showQuestions(x *exchange) error { return x.questionsPage(nil) }
 
-// questionsPage renders the list of questions and the form of a new one. f is why the API refused a change, or nil. An f that is not about
-// that form is returned.
+// questionsPage renders the list of questions and the form of a new one. f is why the API refused a change, or nil. It shows the errors of
+// f in that form, and an outdated list as such, also after another action than an addition. Any other f is returned. After an addition, or
+// the change of a question that was removed meanwhile, the form has the posted values.
 func (x *exchange) questionsPage(f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {
