@@ -43,10 +43,14 @@ func GenerateKey() (private, public []byte, err error) {
 	return private, k.PublicKey().Bytes(), err
 }
 
-// CheckPublicKey returns an error if a bridge's public key is not usable.
+// CheckPublicKey returns an error if a bridge's public key is not usable: it has another length, or is one of the points of low order, such
+// as 32 zero bytes.
 func CheckPublicKey(public []byte) error {
 	if _, err := kem.NewPublicKey(public); err != nil {
 		return fmt.Errorf("HPKE public key: want 32 bytes of X25519, got %d", len(public))
+	}
+	if _, err := NewSealer(public); err != nil {
+		return errors.New("HPKE public key: not usable; make a new key pair")
 	}
 	return nil
 }

@@ -110,7 +110,7 @@ func TestBadInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if pinseal.CheckPublicKey(public) != nil || pinseal.CheckPublicKey(public[1:]) == nil || pinseal.CheckPublicKey(nil) == nil {
+	if pinseal.CheckPublicKey(public) != nil || pinseal.CheckPublicKey(public[1:]) == nil || pinseal.CheckPublicKey(nil) == nil || pinseal.CheckPublicKey(make([]byte, 32)) == nil {
 		t.Error("CheckPublicKey is wrong")
 	}
 	if _, err := pinseal.NewSealer(nil); err == nil {
