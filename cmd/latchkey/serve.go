@@ -79,15 +79,17 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	if err != nil {
 		return err
 	}
+	owner := ""
+	if empty && !people {
+		if owner, err = s.NewOwnerURL(ctx); err != nil {
+			return err
+		}
+	}
 	if empty {
 		fmt.Fprintf(to, "\nThere is no property yet. In another terminal:\n  %s\n", c.next())
 	}
 	switch {
-	case !people && empty:
-		owner, err := s.NewOwnerURL(ctx)
-		if err != nil {
-			return err
-		}
+	case owner != "":
 		fmt.Fprintf(to, "\nOr open this link in a browser, within 24 hours, to create the property and your account as its owner:\n  %s\n", owner)
 	case !people:
 		fmt.Fprintf(to, "\nNo person can sign in yet. The first owner of a property: %s\n", c.typed("latchkey admin owner-link PROPERTY"))
