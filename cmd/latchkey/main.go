@@ -52,11 +52,12 @@ type exit int
 // errs: as text with advice or, with --json, as one line of JSON.
 func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) (code int) {
 	defer func() {
-		thrown := recover()
-		if e, ok := thrown.(exit); ok {
+		switch e := recover().(type) {
+		case nil:
+		case exit:
 			code = int(e)
-		} else if thrown != nil {
-			panic(thrown)
+		default:
+			panic(e)
 		}
 	}()
 	// Partners and bridges choose names. Escaping keeps control characters in names from affecting the terminal.

@@ -52,8 +52,8 @@ type settingsFile struct {
 
 const mostSettings = 1 << 20 // bytes of a settings file
 
-// read reads the file of --config: a JSON object whose keys are flag names without leading dashes, at most mostSettings bytes. It fails if a name is
-// unknown or set twice. kong then asks the result for the value of each flag.
+// read reads the file of --config: a JSON object whose keys are flag names without leading dashes, at most mostSettings bytes. It fails if
+// a name is unknown or set twice. kong then asks the result for the value of each flag.
 func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 	s.name, s.values, s.lines = "the settings file", map[string]any{}, map[string]int{}
 	if named, ok := r.(interface{ Name() string }); ok {

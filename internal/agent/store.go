@@ -47,13 +47,13 @@ type store struct {
 	writes     groupCommit
 }
 
-// openStore opens the store in a directory, and creates directory, key file and store if they are missing. It refuses a store whose key file
-// is lost. It returns ErrInUse if another process has the store open.
+// openStore opens the store in a directory, and creates directory, key file and store if they are missing. It refuses a store whose key
+// file is lost. It returns ErrInUse if another process has the store open.
 func openStore(dir string) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the bridge's directory: %w", err)
 	}
-	key, err := loadOrCreateKey(filepath.Join(dir, keyFile))
+	key, err := loadOrCreateKey(dir)
 	if err != nil {
 		return nil, err
 	}
@@ -90,11 +90,13 @@ func openStore(dir string) (*store, error) {
 
 func (s *store) Close() error { return s.db.Close() }
 
-// loadOrCreateKey reads the key file, or creates it if there is no store yet. It refuses a key file that other users can read.
-func loadOrCreateKey(path string) ([]byte, error) {
+// loadOrCreateKey reads the key file of a directory, or creates it if the directory has no store yet. It refuses a key file that other
+// users can read.
+func loadOrCreateKey(dir string) ([]byte, error) {
+	path := filepath.Join(dir, keyFile)
 	st, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		if _, err := os.Stat(filepath.Join(filepath.Dir(path), storeFile)); err == nil {
+		if _, err := os.Stat(filepath.Join(dir, storeFile)); err == nil {
 			return nil, fmt.Errorf("%s, the key of the bridge's store, is missing: restore it from a backup, or remove the directory and enrol again", path)
 		}
 		return createKey(path)

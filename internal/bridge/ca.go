@@ -242,7 +242,7 @@ func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 // checkHPKEKey checks the public key with which PINs are encrypted for a bridge. The error names the request's field.
 func checkHPKEKey(key []byte) error {
 	if err := pinseal.CheckPublicKey(key); err != nil {
-		return fault.Fields(fault.Field{Path: "hpkePublicKey", Reason: fault.BadFormat, Message: "want an X25519 public key of 32 bytes"})
+		return fault.Fields(fault.Field{Path: "hpkePublicKey", Reason: fault.BadFormat, Message: "want a usable X25519 public key of 32 bytes"})
 	}
 	return nil
 }

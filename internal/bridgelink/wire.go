@@ -2,6 +2,7 @@ package bridgelink
 
 import (
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -89,17 +90,16 @@ func unmanagedSlots(m *lockv1.UnmanagedSlots) map[int]bool {
 }
 
 // parseResult converts the result of a lock operation. "ok" becomes the empty string, which the database stores and which both sides use
-// for the digest. A result of a newer bridge that is unknown here is kept, so that the digests agree; it counts as a temporary failure. A text
-// that is no word of at most 32 letters becomes the empty string.
+// for the digest. A result of a newer bridge that is unknown here is kept, so that the digests agree; it counts as a temporary failure. A
+// text other than a word of at most 32 letters becomes the empty string.
 func parseResult(s string) slot.Result {
-	if s == string(slot.OK) || len(s) > 32 || strings.ContainsFunc(s, isNoLetter) {
+	if s == string(slot.OK) || !resultWord.MatchString(s) {
 		return ""
 	}
 	return slot.Result(s)
 }
 
-// isNoLetter reports whether a rune is no ASCII letter.
-func isNoLetter(r rune) bool { return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') }
+var resultWord = regexp.MustCompile(`^[a-zA-Z]{1,32}$`)
 
 // decodeEvents converts a batch of events from a bridge. It skips an event whose sequence or generation is too large to store.
 func decodeEvents(b *lockv1.EventBatch) []lock.LockEvent {

@@ -152,8 +152,9 @@ func (s *Service) writeCall(ctx context.Context, k Key, action string, failure e
 }
 
 // healthOf returns the failure of an endpoint for [partner.RecordCall], or zero for a success. known is false if the error of a call says
-// nothing about the endpoint: it is not registered, or the call was not made or canceled. An error about one guest is a success of the
-// endpoint: the sweep asks about that guest again and again, and the tablets would close for all others.
+// nothing about the endpoint: it is not registered, the call was not made or canceled, or the error is a defect of this service. An error
+// about one guest is a success of the endpoint: the sweep asks about that guest again and again, and the tablets would close for all
+// others.
 func healthOf(failure error) (health partner.Failure, known bool) {
 	if failure == nil {
 		return partner.Failure{}, true

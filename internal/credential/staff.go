@@ -89,7 +89,8 @@ func TokenName(tx *db.Tx, propertyID, tokenID string) (string, error) {
 	return row.Name, nil
 }
 
-// CreateOperatorToken creates a token for an operator of the installation (lko_), which is shown once.
+// CreateOperatorToken creates a token (lko_) for an operator of the installation, and returns its row and its secret, of which only a hash
+// is stored. With the ttl 0 it never expires. It fails if there are too many valid operator tokens.
 func CreateOperatorToken(tx *db.Tx, keys *keyring.Ring, name string, ttl time.Duration) (*ent.Token, string, error) {
 	return Mint(tx, keys, Spec{Kind: Operator, Name: name, TTL: ttl})
 }

@@ -16,7 +16,8 @@ const (
 	logPages = 8192
 	// logMax is the length at which the writer itself runs a checkpoint, because the checkpointer does not keep up.
 	logMax = 8 * logPages
-	// logRemainder is the most pages that may be left for the last copy, for which the writer waits.
+	// logRemainder is the number of pages down to which the checkpointer copies the log by itself. It leaves the rest to the last copy, for
+	// which the writer waits. More are left if a round made no progress, because of a busy writer or a long read.
 	logRemainder = 512
 	// logCheckInterval is the shortest time between two checks of the length.
 	logCheckInterval = 20 * time.Millisecond

@@ -24,8 +24,8 @@ var errDeviceNotFound = fault.New(fault.NotFound, fault.DeviceNotFound, "no such
 // Device is a session as stored.
 type Device = ent.GuestSession
 
-// NeedsUsed reports whether a call should store a new time of use for its session: the stored one is at least usedInterval old.
-func NeedsUsed(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
+// UseIsOld reports whether a call should store a new time of use for its session: the stored one is at least usedInterval old.
+func UseIsOld(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
 // MarkUsed stores that a session is used now. On a tablet it also prolongs the session, up to longestKioskSession. It does nothing if the
 // session was deleted.

@@ -39,7 +39,7 @@ func TestSessionAtAKiosk(t *testing.T) {
 		s := *found.Session
 		use := func() {
 			a := h.signIn(s)
-			if guest.NeedsUsed(a, h.clock.Now()) {
+			if guest.UseIsOld(a, h.clock.Now()) {
 				h.write(func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
 			}
 		}
@@ -147,16 +147,16 @@ func TestLastUse(t *testing.T) {
 		id := h.book(hotel, "A", "Silva")
 		s := h.bind(h.link(id, "", "ana@example.com"))
 		h.clock.Advance(5*time.Minute - time.Second)
-		if guest.NeedsUsed(h.signIn(s), h.clock.Now()) {
+		if guest.UseIsOld(h.signIn(s), h.clock.Now()) {
 			t.Error("a fresh use is stored")
 		}
 		h.clock.Advance(time.Second)
 		a := h.signIn(s)
-		if !guest.NeedsUsed(a, h.clock.Now()) {
+		if !guest.UseIsOld(a, h.clock.Now()) {
 			t.Error("a use after five minutes is not stored")
 		}
 		h.write(func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
-		if a := h.signIn(s); guest.NeedsUsed(a, h.clock.Now()) || !a.UsedAt.Equal(h.clock.Now()) {
+		if a := h.signIn(s); guest.UseIsOld(a, h.clock.Now()) || !a.UsedAt.Equal(h.clock.Now()) {
 			t.Errorf("last used %s", a.UsedAt)
 		}
 	})

@@ -188,7 +188,8 @@ func (r *reader) addViolation(path string, reason fault.Reason, message string) 
 	}
 }
 
-// jsonValue returns the body as a JSON value, or nil after a violation.
+// jsonValue returns the body as a JSON value, without a byte order mark and without white space around it. If the body is not UTF-8 or not
+// JSON, it adds a violation and returns nil.
 func (r *reader) jsonValue(body []byte) json.RawMessage {
 	body = bytes.TrimSpace(bytes.TrimPrefix(body, []byte("\xef\xbb\xbf")))
 	switch {

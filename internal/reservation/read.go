@@ -92,8 +92,9 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 	return rows, next, nil
 }
 
-// startCursor returns the cursor after which the list begins. Stored times have microseconds, so a finer q.Since is
-// rounded up.
+// startCursor returns the cursor after which the page begins: that of q.Token, or the one before the first change at q.Since if the token
+// is empty or is before it. Stored times have microseconds, so a finer q.Since is rounded up: nothing before it is listed. It fails if the
+// token is malformed.
 func (q Query) startCursor() (cursor, error) {
 	since := cursor{at: q.Since.Add(time.Microsecond - 1).Truncate(time.Microsecond)}
 	if since.at.Year() > 9999 { // a year of five digits would sort before all others

@@ -16,7 +16,8 @@ import (
 // testPrefix begins the PMS's ids of test stays. They belong to the built-in integration, so no PMS has such a reservation.
 const testPrefix = "test-arrival-"
 
-// testLasts is the duration of a test stay. After it the code opens no door.
+// testLasts is the planned duration of a test stay. Its code ends like that of other stays: with the property's late check-out, or later if
+// staff extend the access.
 const testLasts = 24 * time.Hour
 
 // ErrNoTestStay is the error for a property without a test stay.

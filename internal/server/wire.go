@@ -208,12 +208,12 @@ func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string
 	if err != nil {
 		return partner.Probed{}, err
 	}
-	var violations []partner.Failure
+	var failures []partner.Failure
 	texts := r.Texts()
 	for i, english := range r.Problems() {
-		violations = append(violations, partner.Failure{Text: english, Problem: texts[i]})
+		failures = append(failures, partner.Failure{Text: english, Problem: texts[i]})
 	}
-	return partner.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Failures: violations, Reason: r.Reason, Message: r.PartnerMsg}, nil
+	return partner.Probed{OK: r.OK, Status: r.Status, Latency: r.Latency, Failures: failures, Reason: r.Reason, Message: r.PartnerMsg}, nil
 }
 
 // wireAPI creates the API services and registers them with gRPC, REST and Connect, except enrolment and reflection, which only gRPC has. It

@@ -14,8 +14,8 @@ import (
 )
 
 // ceremony is an exchange of several steps with a browser or the identity provider, such as a sign-in with a passkey. Its challenge is
-// valid only for this kind, person and session. personID and sessionID are empty if the caller is not signed in, except that the personID
-// of an identityInvitation is the secret of the invitation.
+// valid only for this kind, subject and session. The subject is the id of the person who is signed in, or the secret of an invitation in an
+// identityInvitation. subject and sessionID are otherwise empty.
 type ceremony struct {
 	kind               string
 	subject, sessionID string

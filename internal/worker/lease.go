@@ -17,7 +17,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Lease ensures that only one process of an installation runs a function.
+// Lease lets one process of an installation at a time run a function, and another after it. After a loss, the former function may still run
+// for a moment at the same time as the new one: it can then store nothing by its handle, but its other effects are not prevented.
 type Lease interface {
 	// Hold runs f whenever the process holds the lease, with a context that ends when the lease is lost, and with a handle of the database
 	// that stores nothing after that. After a loss it waits for the lease again. It returns when ctx ends or when f fails for another

@@ -58,10 +58,11 @@ func newestAttempt(tx *db.Tx, row *mail.Row) (*mail.Row, error) {
 	return newest, nil
 }
 
-// OrderLink orders a mail with a new link to the booker, or to a companion. It returns false if a mail with the same o.Occasion was ordered
-// before. If a guest asks for the mail, o.Occasion must be something that only the guest has and that each mail uses up. It returns an
-// error if guests mailed too many companions. A new mail replaces former ones that were not sent yet: only the newest link works. The
-// caller ends the links of mails that were sent.
+// OrderLink orders a mail with a new link to the booker, or to a companion. It returns false if such a mail with the same o.Occasion was
+// ordered before for this guest. If the caller has no session, o.Occasion must be something that only the guest has and that each mail uses
+// up; with a session it can be a time, as a limit. With a GuestID and an Occasion it returns an error if guests mailed too many links to
+// companions. It cancels mails of the same kind to this guest that wait to be sent, but not other kinds of mails with links, such as an
+// invitation. The caller ends the links of mails that were sent.
 func (m Mails) OrderLink(tx *db.Tx, o mail.LinkOrder) (bool, error) {
 	kind := mail.Link
 	if o.GuestID != "" && !o.Renews {

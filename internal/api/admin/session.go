@@ -42,7 +42,8 @@ func (s *sessions) SignInOperator(ctx context.Context, r *adminv1.SignInOperator
 	return answer, err
 }
 
-// GetOperatorSession returns the session of the call and the operator token that opened it. A call with the token itself has no session.
+// GetOperatorSession returns the session of the call and the operator token that opened it. It succeeds without a session, too: for a call
+// with the token itself the answer has only that token, and for a call on the Unix socket it is empty.
 func (s *sessions) GetOperatorSession(ctx context.Context, _ *adminv1.GetOperatorSessionRequest) (*adminv1.GetOperatorSessionResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ type Stays struct {
 
 // markUse stores the current time as the last use of a session, unless a recent use is stored.
 func (d Deps) markUse(ctx context.Context, a actor.Actor) error {
-	if !guest.NeedsUsed(a, d.DB.Clock().Now()) {
+	if !guest.UseIsOld(a, d.DB.Clock().Now()) {
 		return nil
 	}
 	return d.DB.Write(ctx, func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })

@@ -37,8 +37,8 @@ func TestPatchOf(t *testing.T) {
 		{"named and not set is cleared", full, []string{"price", "child_count", "to_date", "booker.email", "pms_meta.group_id"}, reservation.Patch{
 			reservation.PMSID: "A", reservation.Price: nil, reservation.Children: nil, reservation.ToDate: nil, reservation.Email: nil, reservation.GroupID: nil}, 0},
 		{"a whole group", full, []string{"booker"}, reservation.Patch{reservation.PMSID: "A", reservation.FirstName: nil, reservation.LastName: "L", reservation.Email: nil, reservation.Mobile: nil}, 0},
-		{"what is ours is ignored", full, []string{"id", "access", "pin", "gates_pins.pin", "created_at", "stale"}, id, 0},
-		{"no field of ours", full, []string{"colour", "pms_meta.colour", "booker.colour", "adult_count.colour", ""}, id, 5},
+		{"read-only fields are ignored", full, []string{"id", "access", "pin", "gates_pins.pin", "created_at", "stale"}, id, 0},
+		{"unknown fields", full, []string{"colour", "pms_meta.colour", "booker.colour", "adult_count.colour", ""}, id, 5},
 		{"nothing", &partnerv1.Reservation{}, nil, reservation.Patch{reservation.PMSID: nil}, 0},
 		{"a time cleared", &partnerv1.Reservation{PmsMeta: &partnerv1.PmsMeta{Id: "A"}}, []string{"pms_meta.updated_at"}, reservation.Patch{reservation.PMSID: "A", reservation.PMSUpdatedAt: nil}, 0},
 	} {

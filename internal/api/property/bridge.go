@@ -91,7 +91,7 @@ func bridgeWithLocks(tx *db.Tx, propertyID string, row *bridge.Row) (*propertyv1
 	return bridgeMessage(row, counts[row.ID], tx.Now()), nil
 }
 
-// bridgeMessage converts a bridge with its state: revoked, waiting (not yet enrolled), online or offline. locks is the number of its locks.
+// bridgeMessage converts a bridge with its state: revoked, waiting (not yet enrolled), online or offline.
 func bridgeMessage(b *bridge.Row, lockCount int, now time.Time) *propertyv1.Bridge {
 	m := &propertyv1.Bridge{
 		Id: b.ID, Name: b.Name, State: "offline", LastSeenAt: convert.OptionalTime(b.LastSeenAt), Software: b.Software, ClockOffsetMs: b.ClockOffsetMs,

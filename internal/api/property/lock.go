@@ -168,7 +168,8 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 }
 
 // checkFromDoor returns an error if the lock is no longer at the door where the caller saw it, fromDoorId. It is no error if the request
-// has no fromDoorId, or the lock is already at the requested door. now is the id of the lock's door, or "".
+// has no fromDoorId, or the lock is already at the requested door. currentDoorID is "" if
+// the lock is on no door.
 func checkFromDoor(r *propertyv1.AssignLockRequest, currentDoorID string) error {
 	if r.FromDoorId == nil || currentDoorID == r.GetFromDoorId() || currentDoorID == r.GetDoorId() {
 		return nil

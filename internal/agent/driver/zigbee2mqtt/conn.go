@@ -160,7 +160,8 @@ func connectError(answer *paho.Connack, err error) error {
 	return fmt.Errorf("the broker refuses us, reason %#x: %w", answer.ReasonCode, err)
 }
 
-// updateSubscriptions makes the subscribed topics equal to lockTopics and fixed. It runs when locks were added, removed or renamed.
+// updateSubscriptions subscribes to lockTopics, and ends all other subscriptions except fixed, to which the caller has subscribed before.
+// It runs after each connect, and when locks were added, removed or renamed.
 func (c *conn) updateSubscriptions(ctx context.Context, lockTopics, fixed []string) error {
 	var added, removed []string
 	for _, t := range lockTopics {

@@ -29,7 +29,7 @@ type Config struct {
 	URL  string // URL of the broker: mqtt://host:port, or mqtts:// with TLS
 	Base string // Base is Zigbee2MQTT's base topic; empty: zigbee2mqtt
 	User string
-	// Password requires User.
+	// Password is sent also without User, which MQTT 5 allows but not every broker accepts. Empty: none is sent.
 	Password string
 	TLS      *tls.Config // TLS is for mqtts; nil: the machine's root certificates
 	// Insecure allows mqtt:// to another machine, where PINs cross the network unencrypted.
