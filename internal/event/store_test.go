@@ -13,6 +13,6 @@ func TestStatementsFitTheSchema(t *testing.T) {
 		dbtest.PrepareAll(t, d, insertEvent, selectLastPosition, selectLeastCursor, selectCursors, insertCursor, insertHeldBack,
 			moveCursor, postponeCursor, deleteCursor, clearEvent,
 			fmt.Sprintf(assignPositions, "(1, 2), (3, 4)"), selectUnpositioned, fmt.Sprintf(deleteUnknown, " AND subscriber <> $2"),
-			deleteWebhookCursors, retryNow, fmt.Sprintf(countEvents, afterMain, maxBacklog), fmt.Sprintf(oldestEvent, afterHeldBack))
+			deleteWebhookCursors, retryNow, restartRetries, fmt.Sprintf(countEvents, afterMain, maxBacklog), fmt.Sprintf(oldestEvent, afterHeldBack))
 	})
 }

@@ -28,6 +28,15 @@ func RetryWebhookNow(tx *db.Tx, webhookID string) error {
 	return nil
 }
 
+// RestartWebhookRetries makes all retries of a webhook due, and forgets the failed attempts: each event that waits is retried as often as a
+// new one.
+func RestartWebhookRetries(tx *db.Tx, webhookID string) error {
+	if _, err := tx.ExecContext(tx.Context(), restartRetries, tx.Now(), webhookID); err != nil {
+		return fmt.Errorf("restart the retries of a webhook: %w", err)
+	}
+	return nil
+}
+
 // WebhookCursors returns the cursors of a webhook in the order of [Cursors]. A disabled webhook has none.
 func WebhookCursors(view *db.Tx, propertyID, webhookID string) ([]*Cursor, error) {
 	all, err := Cursors(view, webhookID)

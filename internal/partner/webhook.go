@@ -138,13 +138,13 @@ func (r *Registry) createWebhook(tx *db.Tx, c WebhookChange) (*WebhookRow, strin
 }
 
 // updateWebhook changes a stored webhook. If it gets a new URL or is enabled again, its recorded failures and their notices end; after a
-// new URL, waiting retries are due at once. If it is disabled, it loses its cursors.
+// new URL, waiting retries are due at once, and are counted from the first. If it is disabled, it loses its cursors.
 func updateWebhook(tx *db.Tx, was *WebhookRow, c WebhookChange) (*WebhookRow, error) {
 	update := tx.Webhook.UpdateOne(was).Where(webhook.PropertyID(was.PropertyID))
 	moved := c.URL != "" && c.URL != was.URL
 	if moved {
 		update.SetURL(c.URL)
-		if err := event.RetryWebhookNow(tx, was.ID); err != nil {
+		if err := event.RestartWebhookRetries(tx, was.ID); err != nil {
 			return nil, err
 		}
 	}
