@@ -70,7 +70,7 @@ func (h *hardware) openDriver(ctx context.Context, dir string, log *slog.Logger)
 	return h.Sim.openDriver(ctx, dir, log)
 }
 
-// openDriver opens the driver for locks behind Zigbee2MQTT.
+// openDriver opens the driver for locks behind Zigbee2MQTT. It does not wait for the broker, so it fails only for wrong flags or files.
 func (m *mqtt) openDriver(log *slog.Logger) (driver.Driver, error) {
 	c := zigbee2mqtt.Config{
 		URL: m.URL, Base: m.Base, User: m.User, Password: m.Password, Insecure: m.Insecure, Log: log, Tunings: map[string]zigbee2mqtt.Tuning{},

@@ -17,7 +17,7 @@ type apiKeyCommands struct {
 
 type apiKeyCreate struct{}
 
-// Run creates and prints the api-key of a property. It fails if the property has one.
+// Run creates and prints the api-key of a property. It fails if the property has a valid one.
 func (*apiKeyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).CreateApiKey(s, &propertyv1.CreateApiKeyRequest{})
@@ -42,7 +42,7 @@ type apiKeyRotate struct {
 	Overlap minutes `placeholder:"DURATION" help:"How long the old key stays valid, such as 1d. Left out: not at all."`
 }
 
-// Run replaces the api-key of a property and prints the new one. The old key ends at once, or after --overlap.
+// Run replaces the api-key of a property, or creates the first, and prints the new one. The old key ends at once, or after --overlap.
 func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RotateApiKey(s, &propertyv1.RotateApiKeyRequest{OverlapMinutes: int32(c.Overlap)})

@@ -41,8 +41,8 @@ func assignFile(ctx context.Context, r *remote, io *streams, file string) error 
 }
 
 // planAssignments returns the assignments to make for the records of a file, with the ids of locks and doors. known are all locks of the
-// property. It adds wrong lines to wrong, also a door that has another lock and a second line for a lock or door. It omits locks that
-// already have their door. A lock may move from another door.
+// property. It adds wrong lines to wrong, also a second line for a lock or door, and a door that has another lock, even if the file moves
+// that lock away. It omits locks that already have their door. A lock may move from another door.
 func planAssignments(records []record, known []*propertyv1.Lock, doors []candidate, wrong *faults) (plan []assignment) {
 	locks := lockCandidates(known)
 	lineOf := map[string]int{} // line number of each lock and door

@@ -115,7 +115,7 @@ func (c *checkInWaive) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 // Run records that staff have cleared a stage of a check-in that a person must decide, such as the identity check, or with --refuse refused
-// it.
+// it. It fails if the check-in has ended or does not need the stage. Before the day of arrival, a stage can only be refused.
 func (c *checkInClear) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -139,8 +139,8 @@ func (checkInAsk) Help() string {
   latchkey checkin ask Lovelace`
 }
 
-// Run makes the server ask the PMS again about a check-in at once, if the guest has begun it. If a checkIn call got no answer, the server
-// repeats that call.
+// Run makes the server ask the PMS again about a check-in at once. It asks nothing, and does not fail, if the guest has not begun the
+// check-in or the PMS has accepted it. If a checkIn call got no answer, the server repeats that call.
 func (c *checkInAsk) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -162,8 +162,8 @@ guest is not checked in, end the call; the guest's next press makes another call
   latchkey checkin end-call 4711`
 }
 
-// Run ends a checkIn call to the PMS that got no answer, so that the guest's next press makes a new call. Staff must check first that the
-// guest is not checked in at the PMS.
+// Run ends a checkIn call to the PMS that got no answer, so that the guest's next press makes a new call. It fails if there is no such
+// call. Staff must check first that the guest is not checked in at the PMS.
 func (c *checkInEndCall) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -184,7 +184,8 @@ func (checkInResend) Help() string {
   latchkey checkin resend 4711`
 }
 
-// Run mails the booker of a reservation a new link to the check-in. Earlier links end, except on devices that opened them.
+// Run mails the booker of a reservation a new link to the check-in. Earlier links end, except on devices that opened them. It fails without
+// a usable address, for a canceled stay, and seven days after a stay.
 func (c *checkInResend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -240,7 +241,7 @@ func (checkInEndDev) Help() string {
   latchkey checkin end-device 4711 ses_01JD3Q`
 }
 
-// Run ends the session of one device of a guest.
+// Run ends the session of one device of a guest, with its SmartKeys.
 func (c *checkInEndDev) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)

@@ -70,7 +70,7 @@ type codeShow struct {
 	ID string `arg:"" name:"code" help:"The code's holder or id (cod_...)."`
 }
 
-// Run prints a code and the locks that have it, without the PIN.
+// Run prints a code and the locks that have it, without the PIN. An ended code is found only by its id.
 func (c *codeShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).GetCode(s, &propertyv1.GetCodeRequest{Id: c.ID})

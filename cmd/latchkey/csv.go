@@ -20,7 +20,7 @@ const (
 
 // sheet is the format of a CSV file that a command reads.
 type sheet struct {
-	columns []string
+	columns []string // columns that a file may have
 	needed  []string // columns that must be present
 	row     string   // noun for a row, such as "space"
 	nothing string   // what an error reports as not done, such as "nothing was created"

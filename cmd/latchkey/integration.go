@@ -35,7 +35,8 @@ func (integrationConnect) Help() string {
 Give the access token to the vendor. With it and the client token, the vendor registers its endpoints and pushes reservations.`
 }
 
-// Run connects a partner app (a PMS vendor) to the property, and prints the access token for the vendor.
+// Run connects a partner app (a PMS vendor) to the property, and prints the access token for the vendor. It fails if the app is connected
+// already.
 func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if err := s.resolveApp(&c.App); err != nil {

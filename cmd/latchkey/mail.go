@@ -94,8 +94,9 @@ func (mailResend) Help() string {
   latchkey mail resend mai_01JD3Q`
 }
 
-// Run orders a mail again. The new mail has a new link and an id of its own, which Run prints. If the last mail of that kind to that guest
-// is still on its way, nothing is ordered, and Run prints the id of that mail.
+// Run orders a mail again, except an invitation of staff. The new mail has a new link and an id of its own, which Run prints. If the last
+// mail of that kind to that guest is still on its way, nothing is ordered, and Run prints the id of that mail; otherwise its link ends,
+// unless a device has opened it.
 func (c *mailResend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMailServiceClient(s.conn).ResendMail(s, &propertyv1.ResendMailRequest{Id: c.ID})
@@ -209,7 +210,7 @@ func (mailTest) Help() string {
   latchkey mail test you@example.com`
 }
 
-// Run sends a test mail. It fails if the mail server does not take it.
+// Run sends a test mail. It fails if the mail server does not take it, or if none is set.
 func (c *mailTest) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMailServiceClient(s.conn).SendTestMail(s, &propertyv1.SendTestMailRequest{To: c.To})

@@ -273,7 +273,8 @@ func (mappingUnset) Help() string {
 	return `Stays in that space lose access to the door at once.`
 }
 
-// Run removes the mapping of one space of the partner. Stays in it lose access to the door at once. With --dry-run it lists them only.
+// Run removes the mapping of one space of the partner. Guests in house there keep their doors until their stay has another space or another
+// stay takes the door; later check-ins get no door. With --dry-run it only lists the stays whose doors would change.
 func (c *mappingUnset) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if err := s.resolve(aPartnerSpace(c.ID), &c.External); err != nil {
@@ -292,8 +293,8 @@ type mappingConflicts struct {
 	All bool   `help:"Include resolved conflicts."`
 }
 
-// Run lists the open conflicts, with --all also resolved ones: where the mapping and the partner's current spaces disagree. It lists the
-// cures of each, which are fixes that the user can choose with mapping cure.
+// Run lists the open conflicts: where the mapping and the partner's current spaces disagree. It lists the cures of each, which are fixes
+// that the user can choose with mapping cure. With --all it also lists resolved conflicts, which have no cures.
 func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		all := &propertyv1.ConflictList{}

@@ -140,7 +140,8 @@ func (mappingUndo) Help() string {
   latchkey mapping undo mch_...`
 }
 
-// Run undoes a change of the mapping. It fails, and undoes nothing, if one of its spaces was changed since.
+// Run undoes a change of the mapping. It fails, and undoes nothing, if the change is undone already, one of its mappings was changed since,
+// or a former space is deleted or mapped otherwise.
 func (c *mappingUndo) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).UndoMappingChange(s, &propertyv1.UndoMappingChangeRequest{Id: c.Change, ValidateOnly: c.DryRun})
@@ -164,7 +165,8 @@ func (mappingCure) Help() string {
   latchkey mapping cure cfl_... accept`
 }
 
-// Run ends a conflict between the mapping and the partner's spaces by one of its cures, the fixes that the server proposes.
+// Run ends a conflict between the mapping and the partner's spaces by one of its cures, the fixes that the server proposes. It fails for
+// any other cure.
 func (c *mappingCure) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if c.Space != "" {

@@ -206,7 +206,7 @@ func (peopleRemove) Help() string {
   latchkey people remove bob@example.com`
 }
 
-// Run ends a person's access to this property, and removes the person from its list.
+// Run ends a person's access to this property, and removes the person from its list. Open invitations by this person end.
 func (c *peopleRemove) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aPerson, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).RemovePerson(s, &propertyv1.RemovePersonRequest{Id: c.ID})

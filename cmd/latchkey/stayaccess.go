@@ -73,7 +73,8 @@ func (reservationRevealPIN) Help() string {
   latchkey reservation reveal-pin 4711 --reason "forgot the phone in the room"`
 }
 
-// Run prints the PIN of a stay, and those of gates (shared doors) where it has another. The server records the read and the reason.
+// Run prints the PIN of a stay, and those of gates (shared doors) where it has another. The server records the read and the reason. Run
+// fails if the stay has no PIN.
 func (c *reservationRevealPIN) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -100,8 +101,8 @@ func (reservationReplacePIN) Help() string {
   latchkey reservation replace-pin 4711 --reason "showed the PIN to others"`
 }
 
-// Run gives a stay a new PIN, which it does not print: the guest gets it by mail. PINs of gates stay the same. The former PIN opens a lock
-// until that lock has the new one.
+// Run gives a stay a new PIN, which it does not print: the guest gets it by mail. Gates that share the PIN get the new one, too; gates with
+// a PIN of their own keep it. The former PIN opens a lock until that lock has the new one. Run fails if the stay has no access.
 func (c *reservationReplacePIN) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)

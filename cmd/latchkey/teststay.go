@@ -58,7 +58,7 @@ func (c *testStayStart) Run(ctx context.Context, r *remote, io *streams) error {
 
 type testStayCheckIn struct{}
 
-// Run checks the guest of the test stay in, in place of the PMS.
+// Run checks the guest of the test stay in, in place of the PMS. It fails if there is no test stay.
 func (*testStayCheckIn) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewTestStayServiceClient(s.conn).CheckInTestStay(s, &propertyv1.CheckInTestStayRequest{})
@@ -68,7 +68,7 @@ func (*testStayCheckIn) Run(ctx context.Context, r *remote, io *streams) error {
 
 type testStayEnd struct{}
 
-// Run ends the test stay. Its code is removed from the doors.
+// Run ends the test stay. Its code is removed from the doors. It fails if there is no test stay.
 func (*testStayEnd) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewTestStayServiceClient(s.conn).EndTestStay(s, &propertyv1.EndTestStayRequest{})

@@ -14,9 +14,9 @@ type DoorAccess struct {
 	Row *ent.Lock
 }
 
-// AccessibleDoors lists the doors with locks that a grant opens, in the order of the plan and without doors of inactive spaces. A grant
-// whose window has not begun has its doors already; an ended grant has none. A grant without a space keeps the doors that have its codes.
-// SmartKeys of the grant open those of the doors whose locks support them.
+// AccessibleDoors lists the doors with locks that a grant opens, in the order of the plan and without doors of inactive spaces. A grant has
+// its doors already before its window begins, and after it until the grant ends; an ended grant, or nil, has none. A grant without a space
+// keeps the doors that have its codes, ordered by id. SmartKeys of the grant open those of the doors whose locks support them.
 func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	if !isLive(g) {
 		return nil, nil
@@ -48,8 +48,8 @@ func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	return out, nil
 }
 
-// retainedDoors lists the doors, with their locks, that a grant keeps while its reservation has no space: the doors with a desired code. It
-// omits doors that another reservation took over, and doors whose lock was moved.
+// retainedDoors lists the doors, with their locks, that a grant keeps while its reservation has no space: the doors with a desired code,
+// ordered by id. It omits inactive doors, doors that another reservation took over, and doors whose lock was moved.
 func (run *stayRun) retainedDoors() ([]DoorAccess, error) {
 	if err := run.LoadCodes(); err != nil {
 		return nil, err

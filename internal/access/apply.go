@@ -134,8 +134,8 @@ func (run *Run) lockOf(h *installedSlot) (*ent.Lock, error) {
 	return lock.Get(run.Tx, run.PropertyID, h.LockID)
 }
 
-// RefreshEvidence updates the evidence of the slots with a desired code of the holder: the begin or end of a window changes it without a
-// report of a bridge.
+// RefreshEvidence updates the evidence of the holder's desired codes that have later windows, as those with weekly hours: the begin or end
+// of a window changes it without a report of a bridge. Codes with one window stay unchanged.
 func (run *Run) RefreshEvidence() error {
 	for i := range run.codes {
 		h := &run.codes[i]
@@ -155,13 +155,14 @@ func (run *Run) RefreshEvidence() error {
 	return nil
 }
 
-// IsRemoved reports whether it is proven that no lock holds a code of the holder. It is false while a code is desired.
+// IsRemoved reports whether it is proven that no lock holds a code of the holder. It is false while a code is desired, and true if the
+// holder never had one. It considers only the codes that [Run.LoadCodes] loaded.
 func (run *Run) IsRemoved() bool {
 	return !slices.ContainsFunc(run.codes, func(h installedSlot) bool { return h.Present || h.Evidence != slot.Removed })
 }
 
 // MissesDoor reports whether the lock on a door of the holder has no usable code of the holder: none is desired there, a foreign code is in
-// the slot, or the lock does not support codes.
+// the slot, or the lock does not support codes. A code that the lock refused for another reason counts as usable.
 func (run *Run) MissesDoor() bool {
 	return slices.ContainsFunc(run.doors, func(d Door) bool {
 		return d.takesCode() && !slices.ContainsFunc(run.codes, func(h installedSlot) bool {

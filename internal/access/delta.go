@@ -36,10 +36,10 @@ type Report struct {
 type Delta struct {
 	Report
 	Opened   bool     // Opened means that access began, or began again
-	Moved    bool     // Moved means that a reservation with access got another space
+	Moved    bool     // Moved means that a reservation with access got another space, or lost its space
 	Redated  bool     // Redated means that a reservation with access got another time window
 	Redrawn  bool     // Redrawn means that a PIN was replaced because a lock refused it as a duplicate
-	Released bool     // Released means that the last lock confirmed that it holds no code
+	Released bool     // Released means that it is proven now, and was not before, that no lock holds a code
 	HadCode  bool     // HadCode means that a lock had a desired code before
 	NewPINs  []PIN    // NewPINs are the generated PINs
 	Added    []string // Added are the ids of the doors that get a code
@@ -92,7 +92,8 @@ func codeBySlot(codes []SlotCode, slotID string) SlotCode {
 // changesSlots reports whether the run changed the desired state of a slot.
 func (d Delta) changesSlots() bool { return len(d.Added)+len(d.Updated)+len(d.Removed) > 0 }
 
-// changesGrant reports whether a grant that was open before the run changed its space, its window or its PIN.
+// changesGrant reports whether the space or the window of a grant that was open before the run changed, or a PIN was replaced because a
+// lock refused it. A PIN that is replaced on request does not count.
 func (d Delta) changesGrant() bool { return d.Moved || d.Redated || d.Redrawn }
 
 // hasShortPIN reports whether the run generated a PIN with fewer digits than pin.Shortest.

@@ -13,7 +13,7 @@ import (
 type Status string
 
 const (
-	StatusNone     Status = "none"     // the reservation has no access, or none of its doors has a lock
+	StatusNone     Status = "none"     // the reservation never had access, or has access but no door with a lock
 	StatusIssued   Status = "issued"   // every door opens, or its first code is being installed
 	StatusPartial  Status = "partial"  // some doors do not open
 	StatusUpdating Status = "updating" // a lock has not confirmed a change yet, or a former code may open a door
@@ -53,7 +53,7 @@ var Reasons = []string{
 // Plan describes the access of a reservation: for each door whether it opens, and why not.
 type Plan struct {
 	Status  Status
-	Window  *Window
+	Window  *Window // Window is nil unless the reservation has access, now or later
 	Doors   []PlannedDoor
 	Reasons []string
 }
@@ -66,8 +66,8 @@ type PlannedDoor struct {
 	PIN            slot.Evidence
 	SmartKey       slot.Evidence
 	Reason         string
-	Left           bool      // Left means that the reservation has no right to the door, but has or had a code or SmartKey there
-	MayBeInstalled bool      // see [SlotCode]
+	Left           bool      // Left means that this is no present door of the reservation, which has or had a code or SmartKey there
+	MayBeInstalled bool      // see [SlotCode]; also false if the bridge has received a first code, but not written it yet
 	ConfirmedAt    time.Time // ConfirmedAt is when the lock confirmed that it holds the PIN, or zero
 	former         bool      // former means that a code from before the last change may open the door
 	stuck          bool      // stuck means that a former code stays, because the lock is unreachable or jammed, or refused the new code
@@ -76,7 +76,8 @@ type PlannedDoor struct {
 	changing bool
 }
 
-// isShut reports whether the door does not open for the guest until a person acts.
+// isShut reports whether the guest's present code does not open the door until a person acts. It ignores SmartKeys, and that a lock is
+// offline or has not got the code yet. A former code counts only at a lock that no bridge can drive.
 func (d PlannedDoor) isShut() bool {
 	switch d.PIN {
 	case None, slot.Failed:
@@ -97,7 +98,7 @@ type Facts struct {
 	Doubt     string // Doubt is why the reservation may mean another space
 	Unplaced  string // Unplaced is why the reservation has no space, or that the space is inactive
 	Doors     []Door
-	Codes     []SlotCode         // Codes are the codes of the grant after the steps of [Reconcile]
+	Codes     []SlotCode         // Codes are the codes of the grant: in [Apply] after the steps of [Reconcile], in [Show] as stored
 	Older     []SlotCode         // Older are the codes of earlier grants of the reservation
 	GrantedAt time.Time          // GrantedAt is when the grant was created
 	OwnPIN    map[string]bool    // OwnPIN are the doors with a separate PIN
@@ -165,7 +166,8 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 	return out
 }
 
-// describeClosed fills in out, the plan for a door that the guest has no right to open now, or that is inactive or has no lock.
+// describeClosed fills in out, the plan for a door that the guest has no right to open now, or that is inactive or has no lock. Before the
+// check-in the PIN of an active door with a lock counts as planned.
 func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	h, has := f.likeliestCode(d.ID)
 	planned := !has && out.Reason == "" && f.Right.Reason == NotCheckedIn
@@ -286,7 +288,7 @@ func refusalReason(result string) string {
 }
 
 // formerDoors lists, ordered by id, the doors that the guest may no longer open, but that codes or SmartKeys of the reservation possibly
-// still open. For an ended reservation it includes doors whose codes are removed.
+// still open. For a reservation without access it includes doors whose codes are removed.
 func (f Facts) formerDoors() []PlannedDoor {
 	var ids []string
 	for _, h := range f.allCodes() {

@@ -157,7 +157,8 @@ func serves(g gateRow, p space.Place) bool {
 }
 
 // filterPlannedDoors returns the doors that a plan mentions: those with a lock. If neither the room or bed nor its dorm has a lock, the
-// room or bed is mentioned without one. Gates are omitted if no other door takes a code, unless gatesAlone is set.
+// room or bed, which must be the first of doors, is mentioned without one. Gates are omitted if no other door takes a code, unless
+// gatesAlone is set.
 func filterPlannedDoors(doors []Door, gatesAlone bool) []Door {
 	locked, opens := false, gatesAlone
 	for _, d := range doors {

@@ -30,8 +30,9 @@ type Reconciler struct {
 }
 
 // ApplyEvidence handles the slot changes in a report of a bridge. It compares each grant (the access of one stay) that has a changed slot
-// with its locks again, and gives freed slots to grants that wait for one. It calls reconcileCode for a slot of a staff, one-time or backup
-// code. It records an event for each code that became verified.
+// with its locks again, and gives freed slots to grants that wait for one. For a staff, one-time or backup code it calls reconcileCode:
+// with its first change in the report, and with each further one that is a refusal or a use. It records an event for each code that became
+// verified.
 func ApplyEvidence(rec Reconciler, changed []lock.EvidenceChange, reconcileCode func(c lock.EvidenceChange) error) error {
 	seen, freed := map[string]bool{}, map[string]int{}
 	for _, c := range changed {

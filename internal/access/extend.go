@@ -6,7 +6,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// maxExtension is how long staff may extend the access of a stay beyond its planned end.
+// maxExtension is how long staff may extend the access beyond the planned end of the stay, which does not include the late check-out.
 const maxExtension = 24 * time.Hour
 
 // End returns when the access of a stay ends: at its planned end with the property's late check-out, or at the end of an extension, if that

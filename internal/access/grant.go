@@ -52,7 +52,8 @@ func (run *stayRun) newGrant() {
 	})
 }
 
-// ensureStayPINs generates a PIN for every door that needs one, replaces PINs that a lock refused, and stores the grant with the PIN.
+// ensureStayPINs generates a PIN for every door that needs one, replaces PINs that a lock refused as duplicates, and stores the grant with
+// its shared PIN.
 func (run *stayRun) ensureStayPINs() error {
 	if run.isNew() {
 		run.pins = run.newPINSet()

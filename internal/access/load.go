@@ -74,7 +74,8 @@ func (run *stayRun) startFrom(g *ent.Grant) {
 	run.setGrant(g)
 }
 
-// loadPlace loads the space that is stored in the grant, if there is one, with its dorm.
+// loadPlace loads the space that is stored in the grant, if there is one, with its dorm. It does not set run.unplaced: such a run does not
+// know why there is no space, or that the space is inactive.
 func (run *stayRun) loadPlace() (err error) {
 	if run.grant.SpaceID != "" {
 		run.place, _, err = resolvePlace(run.Tx, space.Request{PropertyID: run.PropertyID, OwnID: run.grant.SpaceID})
@@ -149,7 +150,8 @@ func (run *stayRun) loadFacts() (Facts, error) {
 	return facts, run.LoadCodes()
 }
 
-// setDoors sets the doors that the holder may open, and copies their locks, because the cache shares them.
+// setDoors sets the doors that the holder may open. It replaces all locks of the run by copies of those in found, because the cache shares
+// them.
 func (run *Run) setDoors(doors []Door, found []installedLock) {
 	run.doors, run.locks = doors, make(map[string]installedLock, len(found))
 	for _, f := range found {
@@ -160,7 +162,7 @@ func (run *Run) setDoors(doors []Door, found []installedLock) {
 }
 
 // SetDoors sets the doors that the holder may open: the doors that the locks are on. Each lock must be on a door. The locks count as
-// without a bridge.
+// without a bridge, and the doors as active, also those of inactive spaces.
 func (run *Run) SetDoors(locks []*ent.Lock) {
 	doors, found := make([]Door, len(locks)), make([]installedLock, len(locks))
 	for i, l := range locks {
@@ -231,8 +233,8 @@ func (run *Run) loadLocks(ids []string) error {
 	return nil
 }
 
-// markTakenOver marks the codes of the holder on private doors that another reservation now has. Such a code is removed at once, even if
-// the holder's new door does not open yet.
+// markTakenOver marks the codes on private doors that the holder is leaving and that another reservation takes over, see [takesOver]. Such
+// a code is removed at once, even if the holder's new door does not open yet.
 func (run *Run) markTakenOver() error {
 	var leaving []string
 	for _, h := range run.codes {
@@ -311,7 +313,8 @@ func (run *stayRun) codesOfOlderGrants() ([]installedSlot, error) {
 	return run.codesOf(rows)
 }
 
-// sharesSpace reports whether another reservation has the same private space at the same time.
+// sharesSpace reports whether another reservation has access to the same private space in a window that overlaps. It is false if this
+// reservation has no access.
 func (run *stayRun) sharesSpace() (bool, error) {
 	if !isLive(run.grant) || !isPrivate(run.place.Space) {
 		return false, nil

@@ -20,8 +20,9 @@ type Opening struct {
 	PhoneID  string // PhoneID is the phone whose SmartKey was used; empty: a code was typed
 }
 
-// ListOpenings returns up to limit attempts to open a door with the codes or phones of a stay, newest first. Each opened the door or was
-// refused. It returns only events with ids below before: math.MaxInt64 for the first page, then the EventID of the last entry.
+// ListOpenings returns up to limit attempts to open a door with the codes or phones of a stay. Each opened the door or was refused. The
+// last recorded is first: a bridge that was offline records old ones late. It returns only events with ids below before: math.MaxInt64 for
+// the first page, then the EventID of the last entry.
 func ListOpenings(view *db.Tx, propertyID, reservationID string, before int64, limit int) ([]Opening, error) {
 	list, err := db.ReadList(view, func(o *struct {
 		Opening

@@ -161,7 +161,7 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 }
 
 // clearResolvedNotices clears the reservation's notices of a late code and of all reasons except the current ones, so that they can be sent
-// again.
+// again. In a run from a stored grant with a space, the notice SpacesDisagree stays.
 func (run *stayRun) clearResolvedNotices(current []notice.Kind) error {
 	keys := []string{notice.CodeLate.Key(run.grant.ID)}
 	for _, kind := range reasonNotices {

@@ -12,7 +12,7 @@ import (
 type Kind string
 
 const (
-	Room Kind = "room"
+	Room Kind = "room" // also a dorm
 	Bed  Kind = "bed"
 	Gate Kind = "gate" // a door that several spaces share, such as the front door
 )
@@ -25,7 +25,7 @@ type Door struct {
 	ID, Name string
 	Parent   string // Parent is the name of the dorm of a bed, or ""
 	Kind     Kind
-	Inactive bool // Inactive means that the door's space is inactive
+	Inactive bool // Inactive means that the door's space is inactive; in a plan also the dorm of a bed counts
 	Lock     *Lock
 }
 
@@ -145,8 +145,9 @@ type Task struct {
 // not changes, so it may run at any time and any number of times.
 //
 // A room move adds the new codes before it removes the old ones: the old doors, with their gates, open until every
-// new door except gates is proven to open, or until another reservation takes over the old door. A reservation whose
-// new space is not mapped keeps its doors until there is a mapping. A move to a space without a lock does not wait.
+// new door except gates is proven to open, or until another reservation takes over the old door. A reservation
+// without a space, for example if its new space is not mapped, keeps its doors until it has one. A move to a space
+// without a lock does not wait.
 func Reconcile(t Task) []Step {
 	var steps []Step
 	kept := map[string]bool{}

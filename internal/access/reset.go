@@ -150,8 +150,8 @@ func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (fail
 	return failed, err
 }
 
-// resetPIN retires the PINs of all doors except the separate PINs of gates. The next reconciliation generates new ones. It returns false,
-// and retires none, if the room or bed has no PIN.
+// resetPIN retires the PINs of all doors except the separate PINs of gates. The next reconciliation generates new ones; a door for which
+// none is possible then loses its code. It returns false, and retires none, if the room or bed has no PIN.
 func (run *stayRun) resetPIN() (bool, error) {
 	own := run.mainDoor()
 	if run.pins.pinAt(own) == nil || own == "" {

@@ -12,7 +12,7 @@ import (
 // Holder is the owner of codes on locks: the grant of a reservation, or a staff, one-time or backup code.
 type Holder struct {
 	ID, PropertyID string
-	SpaceID        string    // SpaceID is set for a reservation
+	SpaceID        string    // SpaceID is the present space of a reservation; empty if it has none, and for a code
 	PlacedAt       time.Time // PlacedAt is when the reservation got its space; zero for a code, over which every reservation has priority
 	Unplaced       bool      // Unplaced means that the reservation has no space; it keeps its doors until it has one
 	OneTimeID      string    // OneTimeID is the id of a one-time code; else empty
@@ -49,7 +49,7 @@ type stayRun struct {
 	reservationID string
 	place         space.Place
 	fromPMS       bool         // fromPMS means that place is from the reservation, not from the stored grant
-	unplaced      string       // unplaced is why there is no space, or that the space is inactive
+	unplaced      string       // unplaced is why there is no space, or that the space is inactive; "" if fromPMS is false
 	grant         *ent.Grant   // grant is nil if the reservation never had access
 	olderGrants   []*ent.Grant // olderGrants are the other grants of the reservation that are open or whose codes may still be on a lock
 	report        Report

@@ -100,8 +100,8 @@ func (f Facts) keyOpen(d Door) slot.Evidence {
 }
 
 // keyClosed returns the evidence for SmartKeys at a door that the guest has no right to open now: Removing or Removed after an access,
-// Planned before it, else None. had means that a code of the reservation is or was on the door, planned means that the door will open after
-// the check-in.
+// Planned before it, else None, as at a lock without SmartKeys. had means that a code of the reservation is or was on the door, planned
+// means that the door will open after the check-in.
 func (f Facts) keyClosed(d Door, had, planned bool) slot.Evidence {
 	tokens := f.tokensAt(d)
 	left := RemainingKeyEvidence(tokens)

@@ -44,13 +44,13 @@ type Stay struct {
 // Rules are the property's settings on which access depends.
 type Rules struct {
 	Zone       *time.Location
-	EarlyIn    time.Duration // EarlyIn is how long before the booked arrival codes open
+	EarlyIn    time.Duration // EarlyIn is how long before the booked arrival codes open after a check-in on an earlier day
 	LateOut    time.Duration // LateOut is how long after the booked departure codes open
 	PINLength  int           // PINLength is the number of digits; 0: see pinLength
 	GatesAlone bool          // GatesAlone means that gates open even if the room has no lock
 }
 
-// Window is the time in which a code opens a door.
+// Window is the time in which a code opens a door. A zero To means no end.
 type Window struct {
 	From, To time.Time
 }
@@ -59,7 +59,7 @@ func (w Window) Same(o Window) bool { return w.From.Equal(o.From) && w.To.Equal(
 
 // Right is what the state and dates of a reservation allow, independent of doors.
 type Right struct {
-	Open   bool
+	Open   bool // Open is true also if HeldBack is
 	Window Window
 	// Later are the windows after Window, for a code with weekly hours.
 	Later slot.Windows

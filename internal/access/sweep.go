@@ -71,7 +71,8 @@ func (rec Reconciler) Isolate(kind, id, propertyID string, do func() error) (don
 	return false, nil
 }
 
-// deleteExpiredPINs deletes the PINs of ended reservations that were kept in case of an extension.
+// deleteExpiredPINs deletes the PINs of up to limit reservations that were kept in case of an extension: pinRetention has passed since
+// their access ended, and no lock holds their codes.
 func (rec Reconciler) deleteExpiredPINs(limit int) error {
 	kept := func(s *sql.Selector) {
 		s.Where(sql.In(s.C(entgrant.FieldID), sql.Select(entpin.FieldGrantID).From(sql.Table(entpin.Table))))

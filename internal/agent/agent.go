@@ -25,9 +25,9 @@ import (
 type Config struct {
 	Dir      string        // Dir is the directory of the store; only one bridge can use it
 	Driver   driver.Driver // Driver is closed by Bridge.Close; after an error of New or Open the caller closes it
-	Log      *slog.Logger
-	Clock    clock.Clock // Clock is the machine's clock if nil
-	Software string      // Software is the name and version that the server shows, at most 128 bytes
+	Log      *slog.Logger  // Log must not be nil
+	Clock    clock.Clock   // Clock is the machine's clock if nil
+	Software string        // Software is the name and version that the server shows, at most 128 bytes
 	// Retry is the longest wait between two attempts to reach the server, unless the server refused the bridge or asked for a longer one.
 	// 0 means the default, which spreads the reconnects of many bridges.
 	Retry time.Duration
@@ -84,7 +84,7 @@ func New(ctx context.Context, cfg Config) (*Bridge, error) {
 }
 
 // Open opens the store of an enrolled bridge, without its locks, and stores the settings of cfg. Run loads the locks when the driver knows
-// them. It fails if no bridge is enrolled in the directory, or with [ErrInUse] if one runs.
+// them. It fails if no bridge is enrolled in the directory, in which it then leaves an empty store, or with [ErrInUse] if one runs.
 func Open(cfg Config) (*Bridge, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System
@@ -319,8 +319,9 @@ func (b *Bridge) newEntry(e driver.Event) journalEntry {
 const maxSkewCreep = 10 * time.Millisecond
 
 // measureSkew updates the difference between this clock and the server's, for the bridge and its doorkeeper. theirs is the server's time in
-// a message; zero is ignored. The delay of a message makes this clock look fast, so the smallest difference counts. It can rise slowly,
-// because clocks drift. For the answer to Hello, sinceHello is the time since Hello, which bounds the delay; otherwise it is 0.
+// a message; zero is ignored. The answer to Hello replaces the difference: sinceHello is the time since Hello, which bounds the delay. For
+// other messages sinceHello is 0. Their delay makes this clock look fast, so the smallest difference counts. It can rise slowly, because
+// clocks drift.
 func (b *Bridge) measureSkew(theirs time.Time, sinceHello time.Duration) {
 	if theirs.IsZero() {
 		return

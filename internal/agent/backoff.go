@@ -7,7 +7,7 @@ import (
 )
 
 const (
-	freeTries       = 4 // failures in a row before the delay grows
+	freeTries       = 4 // failures in a row without a delay
 	backoffMin      = time.Minute
 	backoffMaxWrite = 30 * time.Minute // longest delay of a write, short because a guest may be waiting at the door
 	backoffMaxRead  = 6 * time.Hour    // longest delay of a read, the interval at which working slots are read too
@@ -25,8 +25,8 @@ type operation struct {
 }
 
 // recordResult counts failures of op and returns the shortest wait before its retry; 0, as for the first freeTries failures, leaves it to
-// slot.Step. A write counts as failed if it is NotConfirmed. A failed read counts only if settled is true: the slot already holds its code,
-// so the read is a check that can wait. Any other result resets the count.
+// slot.Step. A write counts as failed if it is NotConfirmed. A failed read, except one with the result Busy, counts if settled is true: the
+// slot already holds its code, so the read is a check that can wait. Any other result resets the count.
 func (r backoff) recordResult(op slot.Op, result slot.Result, settled bool) time.Duration {
 	k, most := operation{op.Slot, op.Generation, op.Kind == slot.OpRead}, backoffMaxWrite
 	failed := result == slot.NotConfirmed

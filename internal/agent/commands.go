@@ -43,8 +43,9 @@ type commandRunner struct {
 	wait    sync.WaitGroup
 }
 
-// start executes a command in the background and puts its result into the outbox. If maxRunningCommands are running, it refuses the command
-// (outcomeExpired) instead of queueing it. A command that is already running is ignored.
+// start executes a command in the background and puts its result into the outbox; of a command that was started before, the stored result.
+// If maxRunningCommands are running, it refuses the command (outcomeExpired) instead of queueing it, and stores nothing. A command that is
+// already running is ignored.
 func (r *commandRunner) start(ctx context.Context, c command) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

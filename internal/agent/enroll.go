@@ -109,7 +109,8 @@ func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error)
 	return id.BridgeID, id.ConnectAddress, leaf.NotAfter, nil
 }
 
-// exchangeJoinCode sends an enrolment request to the server and returns the answer. Its errors are texts for the person at the bridge.
+// exchangeJoinCode sends an enrolment request to the server, over TLS with the machine's root certificates or, with Plaintext, unencrypted
+// to loopback only, and returns the answer without checking it. Its errors are texts for the person at the bridge.
 func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
 	creds := credentials.NewTLS(nil)
 	if e.Plaintext {
@@ -159,7 +160,8 @@ func newCertificateRequest() (*ecdsa.PrivateKey, []byte, error) {
 }
 
 // verifyEnrolment checks the server's answer: its CA must have the fingerprint in the join code, and must have signed the certificate for
-// public, the bridge's key.
+// public, the bridge's key. The bridge's id, the address and the server's name are required. Issuer keys of SmartKeys may be missing, but
+// must be valid.
 func verifyEnrolment(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecdsa.PublicKey) error {
 	if sum := sha256.Sum256(a.GetCaCertificate()); !bytes.Equal(sum[:], fingerprint[:]) {
 		return errors.New("the server's CA does not match the join code: someone may be intercepting the connection. Nothing was stored")

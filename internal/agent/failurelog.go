@@ -19,7 +19,7 @@ type failureLog struct {
 }
 
 // onResult logs the result of an operation on the lock if it is news: a refusal, the first failure, another kind of failure, or the
-// first success after failures. It only counts repeats.
+// first success after failures. It only counts repeats. A refusal is logged each time, and neither counts nor ends the failures.
 func (t *failureLog) onResult(log *slog.Logger, op slot.Op, r slot.Result, now time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -31,7 +31,8 @@ type Health struct {
 	Service    string    `json:"service"` // Service is the host:port of the server
 	Software   string    `json:"software"`
 	Started    time.Time `json:"started"`
-	// Epoch and Since belong to the current session with the server. Without a session, Epoch is 0 and Trouble is the reason.
+	// Epoch and Since belong to the current session with the server. Without a session, Epoch is 0 and Trouble is the reason; it is empty
+	// until the first attempt has ended.
 	Epoch            uint64        `json:"epoch"`
 	Since            time.Time     `json:"since,omitzero"`
 	Trouble          string        `json:"trouble,omitempty"`
@@ -39,7 +40,8 @@ type Health struct {
 	ClockOffset      time.Duration `json:"clockOffset"`  // ClockOffset is this clock minus the server's in nanoseconds; 0 if unknown
 	CertificateUntil time.Time     `json:"certificateUntil"`
 	EventsWaiting    int           `json:"eventsWaiting"` // EventsWaiting counts the events that the server has not stored, at most maxWaiting
-	// Connection is the driver's connection to another program; nil if it needs none. Ready is false until the driver knows its locks.
+	// Connection is the driver's connection to another program; nil if it needs none. Ready is false, and Locks is empty, until the driver
+	// knows its locks.
 	Connection *ConnectionHealth `json:"connection,omitempty"`
 	Ready      bool              `json:"ready"`
 	Locks      []LockHealth      `json:"locks"`
@@ -57,7 +59,7 @@ type LockHealth struct {
 	BatteryPercent *uint32        `json:"batteryPercent,omitempty"`
 	ClockOffset    *time.Duration `json:"clockOffset,omitempty"`
 	// Codes, EmptySlots and Changing count the slots that the server uses: those that hold its code, by evidence; those known to be empty;
-	// and those that do not match the desired state yet, by evidence.
+	// and those that do not match the desired state yet, by evidence. Results counts these slots by the last result that they have.
 	Codes      map[slot.Evidence]int `json:"codes,omitempty"`
 	EmptySlots int                   `json:"emptySlots"`
 	Changing   map[slot.Evidence]int `json:"changing,omitempty"`
@@ -151,7 +153,8 @@ func (b *Bridge) serveHealth(ctx context.Context) {
 	}
 }
 
-// answerHealth sends the bridge's health as JSON to each connection, until the listener is closed.
+// answerHealth sends the bridge's health as JSON to one connection after the other. It ends with the error of the first failed Accept, such
+// as that the listener was closed.
 func (b *Bridge) answerHealth(lis net.Listener) error {
 	defer func() { _ = lis.Close() }()
 	for {

@@ -96,8 +96,8 @@ func (s *store) entriesAfter(after uint64, limit int) (out []journalEntry, err e
 }
 
 // deleteAcknowledged deletes the events up to the sequence number upTo, which the server has stored. If upTo is above all numbers of this
-// store, the store was restored from a backup. Then the remaining events get new numbers above upTo, because the server ignores numbers
-// that it has seen.
+// store, the store was restored from a backup. Then no event is deleted, and all get new numbers above upTo, because the server ignores
+// numbers that it has seen.
 func (s *store) deleteAcknowledged(upTo uint64) error {
 	return s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(journalBucket)
@@ -145,7 +145,8 @@ type commandRecord struct {
 }
 
 // beginCommand stores durably that a command starts, before it is executed. first is false if the id was stored before; then rec is the
-// stored record, and the command must not be executed again. It returns errTooManyCommands if maxCommandRecords are stored.
+// stored record, and the command must not be executed again. For a new id, it deletes expired records, and returns errTooManyCommands if
+// maxCommandRecords remain.
 func (s *store) beginCommand(id string, now time.Time) (rec commandRecord, first bool, err error) {
 	err = s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(actsBucket)
@@ -177,7 +178,8 @@ func putCommand(b *bbolt.Bucket, rec commandRecord) error {
 	return b.Put([]byte(rec.ID), raw)
 }
 
-// deleteOldCommands deletes expired command records. It returns errTooManyCommands if too many remain, so that the next command is refused.
+// deleteOldCommands deletes command records that are expired, unreadable, or far in the future because the clock was set back. It returns
+// errTooManyCommands if too many remain, so that the next command is refused.
 func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
 	var old [][]byte
 	n := 0

@@ -66,7 +66,8 @@ func (g *keypadGuard) recordWrongPIN(at time.Time) {
 	}
 }
 
-// run counts wrong PINs and checks the lock's own lockout daily, until ctx ends or the store fails.
+// run counts wrong PINs, if the keypad can be paused, and checks the lock's own lockout daily, if it can be set. It ends with nil when ctx
+// ends, or with an error when the store fails.
 func (g *keypadGuard) run(ctx context.Context) error {
 	due := time.NewTimer(never)
 	defer due.Stop()
@@ -155,7 +156,8 @@ func (g *keypadGuard) onWrongPIN(ctx context.Context, at time.Time) error {
 }
 
 // pauseKeypad pauses the keypad until a time, and journals that. If the lock fails, it retries a few times with the remaining time, and
-// then only logs the failure. It does nothing if less than minPause remains. It stores the pause as soon as one call may have taken effect.
+// then only logs the failure. It ends silently if less than minPause remains, or if the lock answers Unsupported. It stores the pause as
+// soon as one call may have taken effect. Only a failure of the store is an error.
 func (g *keypadGuard) pauseKeypad(ctx context.Context, until time.Time) error {
 	b := g.worker.bridge
 	var a driver.Answer

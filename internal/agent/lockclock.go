@@ -75,8 +75,9 @@ func shiftWindows(l slot.Lock, by time.Duration) slot.Lock {
 	return l
 }
 
-// windowInLockTime converts a validity window to the time of a lock whose clock is ahead by offset. It rounds inwards to multiples of step,
-// in which the lock stores times. It does not change a window if offset is at most clockSlack. A zero time means no limit and stays zero.
+// windowInLockTime converts a validity window to the time of a lock whose clock is ahead by offset. It shortens the window by clockSlack at
+// both ends and rounds inwards to multiples of step, in which the lock stores times. It neither changes nor rounds a window if offset is at
+// most clockSlack in either direction. A zero time means no limit and stays zero.
 func windowInLockTime(from, to time.Time, offset, step time.Duration) (time.Time, time.Time) {
 	if offset.Abs() <= clockSlack {
 		return from, to

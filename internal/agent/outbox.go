@@ -46,7 +46,8 @@ func (t generations) advance(generation uint64, at time.Time) generations {
 	return t
 }
 
-// activeAt returns the generation that was current at a time. A lock may report an opening after its slot has changed.
+// activeAt returns the generation that was current at a time; for all times before the current generation, this is the previous one. A lock
+// may report an opening after its slot has changed.
 func (t generations) activeAt(at time.Time) uint64 {
 	if at.Before(t.since) {
 		return t.previous
@@ -145,7 +146,8 @@ func (o *outbox) isManagedLocked(address string, number uint32) bool {
 	return false
 }
 
-// setForeign records whether an unmanaged slot, which the server does not use, holds a code. A change is reported to the server.
+// setForeign records whether an unmanaged slot, which the server does not use, holds a code. The first observation and each change are
+// reported to the server.
 func (o *outbox) setForeign(address string, number uint32, occupied bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -29,8 +29,8 @@ const (
 	maxDrainWait  = time.Minute
 )
 
-// session is one stream to the server. Only its run loop sends messages and uses the fields. A receiver goroutine passes received messages
-// to the loop.
+// session is one stream to the server. Only its run loop sends messages and changes the fields. A receiver goroutine passes received
+// messages to the loop.
 type session struct {
 	bridge     *Bridge
 	conn       *grpc.ClientConn
@@ -111,9 +111,9 @@ func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.Connect
 	}
 }
 
-// onWelcome processes the first message, which must be Welcome, and returns the interval of heartbeats. It deletes the events that the
-// server has stored, queues the results of earlier commands, and makes the workers check their locks. took is the time from Hello to this
-// message. An error ends the session.
+// onWelcome processes the first message, which must be Welcome, and returns the interval of heartbeats, within limits of the bridge. It
+// deletes the events that the server has stored, queues the results of earlier commands, and makes the workers check their locks. took is
+// the time from Hello to this message. An error ends the session; Goodbye and Drain give the same errors as in handle.
 func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, took time.Duration) (heartbeat time.Duration, err error) {
 	if g := first.GetGoodbye(); g != nil {
 		return 0, goodbyeError(g)

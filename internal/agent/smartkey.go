@@ -22,7 +22,7 @@ const (
 const smartKeys = "smartkey"
 
 // newDoorkeeper creates the verifier of SmartKeys from the stored issuer keys and status list. Before any are stored, it uses those of the
-// enrolment.
+// enrolment. Its doors are the locks that can be opened remotely.
 func (b *Bridge) newDoorkeeper() (*doorkeeper.Verifier, error) {
 	held, err := b.store.readKeyState()
 	if err != nil {
@@ -87,7 +87,7 @@ func (r *commandRunner) admit(c *command, rec *commandRecord) bool {
 }
 
 // answerSmartKey processes a message about SmartKeys: new issuer keys, a new status list, new door rules, or a request for a greeting. It
-// returns the message to send back, or nil.
+// returns the message to send back; nil after door rules. Issuer keys or a list that it refuses are no error: the message says why.
 func (s *session) answerSmartKey(m *lockv1.ConnectResponse) (*lockv1.ConnectRequest, error) {
 	d := s.bridge.doorkeeper
 	var state doorkeeper.State

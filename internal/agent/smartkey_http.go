@@ -78,6 +78,7 @@ type localServer struct {
 }
 
 // withLimits passes requests on to next if their origin is allowed and neither the rate limit nor the limit of concurrent calls is reached.
+// Otherwise it answers 403 or 429. Preflight requests count as calls.
 func (d *localServer) withLimits(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
@@ -192,8 +193,8 @@ func writeCBOR(w http.ResponseWriter, raw []byte) {
 }
 
 // acceptPresentation verifies a presentation that a phone sent directly, and executes its operation. It journals an opening or, within
-// limits, the refusal of a key, but not a failure of the lock. Its context must not be cancelled when the phone disconnects, because a
-// started operation must finish.
+// limits, the refusal of a key, but no successful check, no failure of the lock and no malformed presentation. Its context must not be
+// cancelled when the phone disconnects, because a started operation must finish.
 func (b *Bridge) acceptPresentation(ctx context.Context, raw []byte) smartkey.Answer {
 	p, err := smartkey.DecodePresentation(raw)
 	if err != nil {

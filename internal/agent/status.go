@@ -66,7 +66,8 @@ func (b *Bridge) readStatus(ctx context.Context, l driver.Lock) {
 }
 
 // onStatus reacts to a lock's status now after the status was: it passes on the offset of the lock's clock, makes the worker read slots
-// when the lock is back online, and journals a battery that became low. The caller holds the worker's statusMu.
+// when the lock is back online, and journals a battery that became low. The first status, with a zero was, only has its offset passed on.
+// The caller holds the worker's statusMu.
 func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	o := b.workers[l.Address()]
 	if now.ClockOffset != nil && l.Capabilities().Schedule == slot.ScheduleWindow {
@@ -111,7 +112,8 @@ func isBatteryLow(s driver.Status) bool {
 	return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery
 }
 
-// mustReport reports whether the status now differs so much from the previous status was that the server must get it.
+// mustReport reports whether the status now differs so much from the previous status was that the server must get it. A change of only the
+// RSSI or a time does not count, but LastSeenAt does after lastSeenStep.
 func mustReport(was, now driver.Status) bool {
 	if now.LastSeenAt.Sub(was.LastSeenAt) > lastSeenStep {
 		return true

@@ -90,8 +90,8 @@ func openStore(dir string) (*store, error) {
 
 func (s *store) Close() error { return s.db.Close() }
 
-// loadOrCreateKey reads the key file of a directory, or creates it if the directory has no store yet. It refuses a key file that other
-// users can read.
+// loadOrCreateKey reads the key file of a directory, or creates it if the directory has no store yet. It refuses a key file of another
+// length, or one to which other users have any access.
 func loadOrCreateKey(dir string) ([]byte, error) {
 	path := filepath.Join(dir, keyFile)
 	st, err := os.Stat(path)

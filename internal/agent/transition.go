@@ -50,7 +50,8 @@ func (w *lockWorker) applyEvents(t *transition, events []slot.Event) {
 }
 
 // quickRead starts the read that t requests, if any, before t is stored. This is safe, because a read changes nothing at the lock. If the
-// lock answers within quickReadWait, t gets the result, and one write stores both. A later result arrives in w.results.
+// lock answers within quickReadWait, t gets the result, and one write stores both. It continues with the reads that follow from results. A
+// later result arrives in w.results.
 func (w *lockWorker) quickRead(ctx context.Context, t *transition) {
 	if t.start == nil || t.start.Kind != slot.OpRead {
 		return

@@ -111,7 +111,8 @@ func wireCommandResult(rec commandRecord) *lockv1.ActReport {
 	}
 }
 
-// decodeCommand decodes an unlock command. Its deadline is the earlier of the server's deadline and the bridge's own limit.
+// decodeCommand decodes a command of the server. Its deadline is the earliest of the bridge's own limit maxDeadline and the server's two
+// deadlines, each of which may be missing: the duration DeadlineMs, and the time Deadline on the server's clock.
 func (b *Bridge) decodeCommand(a *lockv1.Act) command {
 	now := time.Now()
 	out := command{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline), presentation: a.GetSmartkeyPresentation()}

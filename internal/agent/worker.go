@@ -219,8 +219,9 @@ func (w *lockWorker) save(before, after slot.Lock, entries []journalEntry) error
 	return w.bridge.store.writeLock(w.lock.Address(), after, changedSlots(before, after), offset, entries...)
 }
 
-// runCall makes one call to the lock and always sends its result. The result is Busy, without a call, if the radio is not free in time, or
-// if the one-time code to set was used at another lock in the meantime. offset is the lock's clock minus the bridge's.
+// runCall makes the call of op to the lock, and that of checkDuplicate, and always sends the result. The result is Busy, without a call, if
+// the radio is not free in time, or if the one-time code to set was used at another lock in the meantime. offset is the lock's clock minus
+// the bridge's.
 func (w *lockWorker) runCall(ctx context.Context, op slot.Op, once string, offset time.Duration) {
 	ctx, cancel := context.WithDeadline(ctx, op.ExpiresAt)
 	defer cancel()

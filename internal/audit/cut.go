@@ -13,7 +13,7 @@ import (
 // DeleteOld deletes the entries older than a time, at most most, from the start of one chain: that of the property with the oldest entry.
 // It skips a chain whose first entry is not old, because a clock was ahead when it was written. The head keeps the hash of the last deleted
 // entry, so that the rest still verifies; it becomes damaged if the deleted ones do not verify. DeleteOld returns the number of deleted
-// entries; 0 means that none can be deleted.
+// entries; only 0 means that no chain has more to delete. An old entry that cannot be decoded makes it fail, also for the other chains.
 func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, error) {
 	for skipped := []string{}; ; {
 		oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before), auditentry.PropertyIDNotIn(skipped...)).
@@ -31,7 +31,8 @@ func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, 
 	}
 }
 
-// deleteOldOf deletes from the start of the chain of one property, up to the first entry that is not older than before.
+// deleteOldOf deletes at most most entries from the start of the chain of one property, up to the first that is not older than before, and
+// returns their number.
 func deleteOldOf(tx *db.Tx, keys *keyring.Ring, propertyID string, before time.Time, most int) (int, error) {
 	h, err := loadHead(tx, keys, propertyID)
 	if err != nil {

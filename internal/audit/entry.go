@@ -26,7 +26,8 @@ const (
 	Failed  Outcome = "failed"  // an error of the service
 )
 
-// Record describes a call. It has no personal data and no secret: subjects are ids of the service.
+// Record describes a call. Its subjects are ids of the service. It has no secret, and no personal data except the client's address and what
+// the reason contains.
 type Record struct {
 	PropertyID string
 	Actor      string // kind and id of the caller
@@ -143,7 +144,8 @@ func List(view *db.Tx, propertyID string, f Filter, before int64, limit int) ([]
 }
 
 // listSingly reads the entries of q one by one, after reading them together failed with the error failure. Entries that cannot be decoded
-// are listed with Damaged set.
+// are listed with Damaged set. It leaves out an entry that was deleted meanwhile, and returns failure if the numbers cannot be read either
+// or the context ends.
 func listSingly(view *db.Tx, propertyID string, q *ent.AuditEntryQuery, failure error) (entries []Entry, err error) {
 	var numbers []int64
 	if view.Context().Err() != nil || q.Select(auditentry.FieldSeq).Scan(view.Context(), &numbers) != nil {

@@ -14,9 +14,9 @@ import (
 type Problem string
 
 const (
-	Changed  Problem = "changed"  // an entry was changed or moved
+	Changed  Problem = "changed"  // an entry was changed or moved, or cannot be decoded
 	Missing  Problem = "missing"  // an entry was deleted
-	HeadLost Problem = "headLost" // the record of the last entry was changed or deleted
+	HeadLost Problem = "headLost" // the record of the last entry was changed or deleted, or there are entries outside of the chain
 )
 
 // Report is the result of verifying a part of a chain.
@@ -32,7 +32,7 @@ type Report struct {
 const verifyBatch = 500
 
 // Verify verifies at most limit entries of a property, from the entry with the number from on; 0 begins with the first one. It stops at the
-// first problem.
+// first problem. If the head is damaged, it verifies none and reports HeadLost.
 func Verify(view *db.Tx, keys *keyring.Ring, propertyID string, from int64, limit int) (Report, error) {
 	h, err := loadHead(view, keys, propertyID)
 	if err != nil {
@@ -96,7 +96,7 @@ func check(keys *keyring.Ring, e Entry, expected int64, previous []byte) Problem
 }
 
 // checkEnd reports entries that do not belong to the chain, after the head or before the first entry, as HeadLost. Only a change of the
-// database by another program adds such entries.
+// database by another program adds such entries. For a chain without entries it sets First to 0.
 func (r Report) checkEnd(view *db.Tx, propertyID string, h head) (Report, error) {
 	rows, err := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID), auditentry.Or(auditentry.SeqGT(h.seq), auditentry.SeqLTE(h.cut))).
 		Order(auditentry.BySeq()).Limit(1).All(view.Context())

@@ -113,7 +113,8 @@ func (s *bareServer) newTicket(n int) (ticket, error) {
 	}, err
 }
 
-// Connect serves the stream of one simulated bridge: it welcomes the bridge and answers heartbeats. It passes reports to sendUnlock.
+// Connect serves the stream of one simulated bridge: it welcomes the bridge and answers heartbeats. It passes reports to sendUnlock. It
+// returns nil when the bridge ends the stream.
 func (s *bareServer) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, lockv1.ConnectResponse]) error {
 	first, err := st.Recv()
 	if err != nil {

@@ -41,8 +41,8 @@ type loadResult struct {
 	took      []float64 // duration of each call in milliseconds
 }
 
-// run sends changes from all clients for the duration span, and returns what it measured. If a call fails, it ends early and returns the
-// error. It also fails if no call ended within span.
+// run sends changes from all clients for the duration span, and returns what it measured. If a call fails or ctx ends, it ends early and
+// returns the error. It also fails if no call was made within span.
 func (d *changeLoad) run(ctx context.Context, span time.Duration) (loadResult, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

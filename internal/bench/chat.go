@@ -113,8 +113,8 @@ func newFrontDesk(address, token string) (*frontDesk, error) {
 
 func (d *frontDesk) close() error { return d.conn.Close() }
 
-// serve answers messages until ctx ends, and then returns nil. It opens its stream again after each cutStreams, to test that no message is
-// lost.
+// serve answers messages until ctx ends, and then returns nil. A broken stream or a failed answer ends it earlier with an error. It opens
+// its stream again after each cutStreams, to test that no message is lost.
 func (d *frontDesk) serve(ctx context.Context) error {
 	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+d.token)
 	for ctx.Err() == nil {

@@ -235,7 +235,7 @@ type backgroundStays struct {
 }
 
 // start changes other stays in the background until ctx ends, one change at each interval: a booking, check-in, new dates or check-out. The
-// first failed change is stored in failed.
+// first failed change is stored in failed; a failed change ends those at its place.
 func (b *backgroundStays) start(ctx context.Context, f *convergeWorld, every time.Duration) {
 	others := spacesOfPMS[1:]
 	for i, place := range others {

@@ -235,7 +235,7 @@ func (l watchedLock) report(a driver.Answer, code bool) driver.Answer {
 	return a
 }
 
-// Set sets a code at the wrapped lock, and reports that the lock got one.
+// Set sets a code at the wrapped lock, and reports that the lock got one, also if the slot had one before.
 func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	return l.report(l.Lock.Set(ctx, s), true)
 }

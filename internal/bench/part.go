@@ -148,7 +148,7 @@ func (*process) Settle(None, *None) error {
 	return nil
 }
 
-// Profile writes a CPU profile to the file at path. A call with "" ends the profile.
+// Profile writes a CPU profile to the file at path. A call with "" ends the profile, and fails if there is none.
 func (p *process) Profile(path string, _ *None) (err error) {
 	if path == "" {
 		pprof.StopCPUProfile()

@@ -83,8 +83,8 @@ type restartableServer struct {
 	dir    string
 	part   *part
 	at     Addresses
-	bridge atomic.Pointer[string]
-	front  atomic.Pointer[grpc.ClientConn]
+	bridge atomic.Pointer[string]          // present address for bridges
+	front  atomic.Pointer[grpc.ClientConn] // client of the present server's API
 }
 
 // start starts the server, also again after kill, and publishes its new addresses.

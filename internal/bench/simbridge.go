@@ -57,7 +57,7 @@ type simBridge struct {
 	conn   *grpc.ClientConn
 	stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
 	stop   context.CancelFunc
-	ended  chan struct{}
+	ended  chan struct{} // closed when the stream has ended
 
 	mu    sync.Mutex // mutex for sending
 	epoch uint64
@@ -219,7 +219,7 @@ func (h *simFleet) connectAll(ctx context.Context, tickets []ticket) error {
 	return err
 }
 
-// close ends the heartbeats and disconnects all bridges.
+// close ends the heartbeats and disconnects all bridges. After an error, some can remain connected.
 func (h *simFleet) close() (err error) {
 	h.stop()
 	h.beats.Wait()
@@ -229,8 +229,8 @@ func (h *simFleet) close() (err error) {
 // maxParallel is the number of concurrent calls during set-up.
 const maxParallel = 32
 
-// inParallel calls do with each number below times, up to maxParallel calls at the same time, and waits for them. The first error cancels
-// the context of the others, starts no more calls, and is returned.
+// inParallel calls do with each number below times, up to maxParallel calls at the same time, and waits for them. The first error, or the
+// end of ctx, cancels the context of the others, starts no more calls, and is returned.
 func inParallel(ctx context.Context, times int, do func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -26,7 +26,8 @@ const changesPerSecond = 200
 var livePattern = regexp.MustCompile(`Live (\d+)-(\d+)`)
 
 // follow opens the page of the day and loads it again after each announcement of a change, as the page's script does. Meanwhile the PMS
-// changes the names of today's arrivals. follow returns when the page shows the last change, or 5 s after the last announcement.
+// changes the names of today's arrivals. follow returns when the page shows the last change, or 5 s after the last announcement. If no
+// announcement follows the last change, missed and late are 0.
 func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -83,8 +84,8 @@ func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, er
 	}
 }
 
-// missedOn counts the stays on a page that are not shown with their last change. last has the number of the last change by stay. A page
-// without any changed stay misses all.
+// missedOn counts the stays on a page that are not shown with their last change. last has the number of the last change by stay. It ignores
+// a stay that the page does not show, but a page without any changed stay misses all.
 func missedOn(page string, last map[int]int) float64 {
 	found := livePattern.FindAllStringSubmatch(page, -1)
 	if len(found) == 0 {
@@ -118,7 +119,8 @@ func (b StaffPages) change(ctx context.Context, w *staffWorld) (map[int]int, err
 	return last, err
 }
 
-// changePart sends the part of change that belongs to one of several connections. part is the connection's number, from 0.
+// changePart sends the part of change that belongs to one of several connections. part is the connection's number, from 0. It returns the
+// number of changes by stay.
 func (b StaffPages) changePart(ctx context.Context, w *staffWorld, part int) (map[int]int, error) {
 	last := map[int]int{}
 	arrivals := (b.Rooms + staffNights - 1) / staffNights

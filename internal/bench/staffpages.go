@@ -162,9 +162,9 @@ func (w *staffWorld) chooseRows(ctx context.Context, rows string) error {
 	return err
 }
 
-// pages opens every page of the dashboard once and returns them with their sizes. It leaves out public pages, the stream /app/live, and
-// pages that redirect. It adds the guest register of the last days. If a path needs an id, it uses the first link on the parent page, and
-// leaves the page out if there is none.
+// pages opens every page of the dashboard that a GET route serves once and returns them with their sizes. It leaves out public pages, the
+// stream /app/live, and pages that redirect. It adds the guest register of the last days. If a path needs an id, it uses the first link on
+// the parent page, and leaves the page out if there is none.
 func (w *staffWorld) pages(ctx context.Context) (pages []*staffPage, err error) {
 	for _, r := range staff.Routes() {
 		pattern, ok := strings.CutPrefix(r.Pattern, "GET ")

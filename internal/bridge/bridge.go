@@ -80,7 +80,7 @@ func List(tx *db.Tx, propertyID string) ([]*ent.Bridge, error) {
 // Count has the number of enrolled bridges of a property, and how many of them are online.
 type Count struct{ All, Online int }
 
-// CountByProperty counts the enrolled bridges of the properties, without revoked ones. Properties without bridges have no entry.
+// CountByProperty counts the enrolled bridges of the properties, without revoked ones. Properties without such bridges have no entry.
 func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, error) {
 	rows, err := view.Bridge.Query().Where(entbridge.PropertyIDIn(propertyIDs...), entbridge.EpochGT(0), entbridge.RevokedAtIsNil()).All(view.Context())
 	if err != nil {
@@ -147,7 +147,7 @@ func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost OnLinkLost,
 // node may have crashed. It is three heartbeats of 15 s plus 15 s for the write.
 const MaxSilence = time.Minute
 
-// Link are the columns of a bridge's row from which follows whether it is online.
+// Link are the columns of a bridge's row from which follows whether it is online. LinkAt is when the session began or ended.
 type Link struct {
 	Online                        bool
 	OfflineReason                 string

@@ -23,13 +23,15 @@ type Hello struct {
 	Keys     InstalledKeys
 }
 
-// ErrSuperseded is returned for every write of a session whose epoch is no longer the bridge's current epoch. The write had no effect.
+// ErrSuperseded is the error of a write in a session whose epoch is no longer the bridge's current epoch. The write had no effect.
+// [EndSession] and [MarkOnline] return false instead.
 var ErrSuperseded = errors.New("another session of this bridge has begun, or the bridge was revoked")
 
 // AdvanceEpoch authenticates a bridge by its certificate at the start of a session, gives it the next epoch, and marks it online. It
 // notifies staff if two machines use the bridge's identity. who and shown are the identity and the key hash in the certificate. A bridge
 // that uses its new key loses the old one. AdvanceEpoch returns the bridge's row before and after. After the commit, writes of older
-// sessions of the bridge fail with ErrSuperseded. AdvanceEpoch itself returns it if another session or a revocation comes first.
+// sessions of the bridge fail with ErrSuperseded. AdvanceEpoch refuses a bridge that is revoked, not enrolled or shows another key as
+// unauthenticated. It returns ErrSuperseded itself only if the row changes meanwhile.
 func AdvanceEpoch(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.Bridge, err error) {
 	ctx := tx.Context()
 	br, err := authenticate(tx, who, shown)

@@ -46,8 +46,8 @@ func UpdateHealth(tx *db.Tx, br *ent.Bridge, move health.Move, reason string) er
 	return event.Append(tx, e)
 }
 
-// CheckHealth checks up to limit bridges of all properties with a recent disconnection, and notifies staff of bridges that are offline for
-// long. It reads bridges by id after the cursor, and returns the next cursor, which is empty at the end.
+// CheckHealth checks up to limit bridges of all properties that are disconnected or were until recently, and notifies staff of bridges that
+// are offline for long. It reads bridges by id after the cursor, and returns the next cursor, which is empty at the end.
 func CheckHealth(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Bridge.Query().Where(entbridge.UnreachedAtNotNil(), entbridge.RevokedAtIsNil(), entbridge.IDGT(after)).
 		Order(entbridge.ByID()).Limit(limit).All(tx.Context())

@@ -43,7 +43,8 @@ func RecordHeartbeat(tx *db.Tx, node string, ids []string, now time.Time) (silen
 }
 
 // MarkOnline marks a bridge online that was marked offline for its silence, with a heartbeat at the time now of the database. It returns
-// false if the bridge is online already or has a newer session.
+// false if the bridge is online already or has a newer session. The caller makes sure that the session of was has not ended: MarkOnline
+// does not check why the bridge is offline.
 func MarkOnline(tx *db.Tx, was *ent.Bridge, now time.Time) (bool, error) {
 	n, err := tx.Bridge.Update().
 		Where(entbridge.ID(was.ID), entbridge.PropertyID(was.PropertyID), entbridge.Epoch(was.Epoch), entbridge.Online(false)).
@@ -89,8 +90,8 @@ func MarkDrained(tx *db.Tx, limit int) ([]string, error) {
 	})
 }
 
-// markEach saves an update for each bridge, and returns the ids of the bridges whose row it changed. An update changes no row if a new
-// session has begun.
+// markEach saves an update for each bridge, and returns the ids of the bridges whose row it changed, for which it also calls [NotifyLink].
+// An update changes no row if a new session has begun.
 func markEach(tx *db.Tx, bridges []*ent.Bridge, update func(*ent.Bridge) *ent.BridgeUpdate) (ids []string, err error) {
 	for _, br := range bridges {
 		n, err := update(br).Save(tx.Context())

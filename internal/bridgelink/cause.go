@@ -48,7 +48,8 @@ func (c cause) offlineReason() bridge.OfflineReason {
 	return bridge.Disconnected
 }
 
-// grpcStatus returns the gRPC status with which the stream ends; nil (OK) if the connection to the bridge has ended already.
+// grpcStatus returns the gRPC status with which the stream ends; nil (OK) if the connection to the bridge has ended already. The default is
+// Unavailable.
 func (c cause) grpcStatus() error {
 	switch c {
 	case disconnected:
@@ -64,7 +65,7 @@ func (c cause) grpcStatus() error {
 }
 
 // causeOf returns the cause with which a domain error ends the session. It returns false for an error that concerns a single invalid
-// message, after which the session continues.
+// message, after which the session continues. Every error but those and ErrSuperseded is storeFailed.
 func causeOf(err error) (cause, bool) {
 	if errors.Is(err, bridge.ErrSuperseded) {
 		return superseded, true

@@ -21,7 +21,7 @@ var errLeaving = errors.New("the bridge was asked to move to another node")
 
 // dispatchCommands claims the waiting unlock commands and queues them for sending. It stores each claim before the command is sent, so that
 // a crash never leads to a second send. It refuses commands that are late, too many or not claimed, and ends as expired those whose
-// SmartKey message is missing or not needed. It returns a cause if the session must end.
+// SmartKey message is missing or not needed. It skips a command whose caller has given up. It returns a cause if the session must end.
 func (s *session) dispatchCommands() cause {
 	for _, c := range s.mailbox.takeCommands() {
 		if s.outbox.isFull() || len(s.pending) >= maxCommands {
@@ -64,7 +64,7 @@ func (s *session) dispatchCommands() cause {
 }
 
 // claim reserves an unlock command for this session, so that no other session sends it too. A command with c.claimed was reserved when it
-// was stored; if that was for another session of the bridge, claim returns ErrBridgeOffline.
+// was stored; if that was for another session of the bridge, claim returns ErrBridgeOffline. Other errors are those of [lock.ClaimCommand].
 func (s *session) claim(c *command) (claimed lock.UnlockCommand, err error) {
 	if c.claimed != nil {
 		if c.claimed.Epoch != s.open.Epoch {
@@ -86,7 +86,8 @@ func (s *session) refuse(c *command, err error, reason string) {
 }
 
 // onCommandResult stores the bridge's report about an unlock command, with the result of its SmartKey if it has one, and passes it to the
-// caller, if the caller still waits. An unknown outcome is stored as CommandUnknown. It returns a cause if the session must end.
+// caller, if the caller still waits. An unknown outcome is stored as CommandUnknown, and the caller gets that, too, if the report cannot be
+// stored. It returns a cause if the session must end.
 func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 	outcome := enumOr(r.Outcome, lock.CommandUnknown, lock.CommandDone, lock.CommandFailed, lock.CommandExpired)
 	c := s.pending[r.Id]

@@ -23,10 +23,10 @@ const ProtocolVersion = 1
 
 // Limits of one session and of one node's queues.
 const (
-	maxOutbox   = 64  // messages to the bridge that are not being sent yet
-	maxCommands = 32  // commands that wait to be claimed, and as many that wait for their result
-	maxBatch    = 256 // events in one message
-	maxRechecks = 256
+	maxOutbox   = 64      // messages to the bridge that are not being sent yet
+	maxCommands = 32      // commands that wait to be claimed, and as many that wait for their result
+	maxBatch    = 256     // events in one message
+	maxRechecks = 256     // bridges that wait for a recheck, see Node.rechecks
 	maxMessage  = 1 << 20 // bytes of one message
 )
 
@@ -74,7 +74,7 @@ type timings struct {
 	silence       time.Duration // a session that receives no message for this long ends
 	stall         time.Duration // a session whose send does not complete for this long ends
 	takeover      time.Duration // longest wait until an older session of the same bridge has ended
-	retry         time.Duration // wait before a retry after a database error, and longest wait until Goodbye is sent
+	retry         time.Duration // wait after a database error; longest wait until Goodbye is sent; longest reconnect delay in Drain
 	slotSweep     time.Duration // interval of the comparison of desired and reported slots
 	resultGrace   time.Duration // how long to wait for a command's result after its deadline
 	move          time.Duration // how long a command waits for a bridge that moves to another node
@@ -95,7 +95,8 @@ var defaultTimings = timings{
 	outage: 10 * time.Second, outageGrace: 30 * time.Second, busResync: 10 * time.Second, secondResync: 2 * time.Second,
 }
 
-// withDefaults returns the configuration with default values in place of zero fields.
+// withDefaults returns the configuration with default values in place of zero fields, except Metrics. If timings is set, Intervals have no
+// effect.
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -129,7 +130,7 @@ type counters struct {
 	lostWakes       prometheus.Counter
 }
 
-// newCounters creates the metrics of a node and registers them with r.
+// newCounters creates the metrics of a node and registers them with r, unless r is nil.
 func newCounters(r prometheus.Registerer) *counters {
 	count := func(name, help string, labels ...string) *prometheus.CounterVec {
 		v := prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "latchkey", Subsystem: "bridge", Name: name, Help: help}, labels)

@@ -24,8 +24,8 @@ const (
 )
 
 // Greet asks a bridge for a greeting, the message that a phone needs to use a SmartKey. node is the bridge's node according to its row, or
-// "" if the bridge is offline. If the bridge moves to another node meanwhile, Greet asks again there. It fails if the bridge is offline,
-// has no SmartKeys, or does not answer within greetingTimeout, and if too many requests wait.
+// "" if it has none. If the bridge moves to another node meanwhile, Greet asks again there. It fails if the bridge is offline, has no
+// SmartKeys or no SmartKey data yet, or does not answer within greetingTimeout, and if too many requests wait.
 func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, greetingTimeout+time.Second)
 	defer cancel()
@@ -99,7 +99,8 @@ func greetingOf(a nodeResponse, err error) ([]byte, error) {
 	return nil, lock.ErrBridgeOffline
 }
 
-// greetingRequest is one caller that waits for a greeting of a bridge.
+// greetingRequest is one caller that waits for a greeting of a bridge. reply must have a free buffer, because the queue sends the result
+// while it holds its lock.
 type greetingRequest struct {
 	id       string
 	deadline time.Time

@@ -18,8 +18,8 @@ type command struct {
 	taken    atomic.Bool         // set once: by the session that sends the command, or by the caller that gives up
 	// presentation is the phone's SmartKey message. It is never stored.
 	presentation []byte
-	expired      atomic.Bool // the command was not sent because its deadline passed
-	reply        func(lock.Outcome, error)
+	expired      atomic.Bool               // the command is not sent: its deadline passed, or its SmartKey message does not fit
+	reply        func(lock.Outcome, error) // called at most once, by the session; must not block
 }
 
 // mailbox holds the bounded work that other goroutines queue for a session.
@@ -27,7 +27,7 @@ type mailbox struct {
 	wake chan struct{}
 
 	mu       sync.Mutex
-	dirty    map[string]struct{} // ids of locks whose desired slots changed
+	dirty    map[string]struct{} // marks of markDirty: ids of locks whose desired slots changed, and bridge.KeysChanged
 	commands []*command
 	newest   map[string]int64 // newest generation of each lock in the database, for the comparison with what was sent; nil: no comparison is due
 	cause    cause            // why the session must end; empty: it continues
@@ -234,7 +234,7 @@ func (b *mailbox) isOlder(epoch int64) bool {
 	return b.epoch < epoch
 }
 
-// openEpoch returns the epoch of an open session; 0 before the session is open and after it has ended.
+// openEpoch returns the epoch of an open session; 0 before the session is open and once its end is requested.
 func (b *mailbox) openEpoch() int64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()

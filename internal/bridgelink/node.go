@@ -113,8 +113,8 @@ func (n *Node) endOlder(s *session) {
 	n.endOlderHere(s.open.BridgeID, epoch)
 }
 
-// endOlderHere ends the bridge's sessions on this node that have a lower epoch, and waits a bounded time for their end. Their late writes
-// have no effect, because the database checks the epoch.
+// endOlderHere ends the bridge's sessions on this node that have a lower epoch, and waits a bounded time for their end. It ends them one
+// after the other, and none after that time. Late writes of all of them have no effect, because the database checks the epoch.
 func (n *Node) endOlderHere(bridgeID string, epoch int64) {
 	timer := time.NewTimer(n.cfg.timings.takeover)
 	defer timer.Stop()
@@ -209,8 +209,8 @@ func (n *Node) Run(ctx context.Context) error {
 	}
 }
 
-// recordSeen stores which bridges have sent a message recently, in one transaction. It also ends the sessions of deleted bridges, in case
-// the notification of the deletion was lost.
+// recordSeen stores which bridges have sent a message within timings.silence, in one transaction. It also ends the sessions of deleted
+// bridges, in case the notification of the deletion was lost.
 func (n *Node) recordSeen(ctx context.Context) {
 	epochs := map[string]int64{}
 	for id, s := range n.openSessions() {
@@ -278,7 +278,7 @@ var errOutageDuringSweep = errors.New("the database was silent during the sweep;
 // uptime records since when the database has answered this node without an outage. Run queries the database every two seconds.
 type uptime struct {
 	lastAnswer time.Time
-	since      time.Time // end of the last database outage
+	since      time.Time // end of the last database outage, or the first answer
 }
 
 // recordAnswer records that the database answered. A gap between two answers longer than outage counts as an outage.
@@ -290,7 +290,7 @@ func (a *uptime) recordAnswer(now time.Time, outage time.Duration) {
 }
 
 // isSteady reports whether the database has answered for at least grace since its last outage. An outage is a time longer than outage
-// without an answer.
+// without an answer; the time before the first answer counts as one.
 func (a *uptime) isSteady(now time.Time, outage, grace time.Duration) bool {
 	return now.Sub(a.lastAnswer) <= outage && now.Sub(a.since) >= grace
 }

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// Subjects of the message bus between nodes. A message carries only ids; the receiver reads the database.
+// Subjects of the message bus between nodes. A wake-up carries only ids; the receiver reads the database. Requests are nodeRequests.
 const (
 	wakeSubject = "latchkey.bridge.wake" // payload of wakeSubject: name of the sending node, a blank, and a key of bridge.Changed
 	nodeSubject = "latchkey.node."       // prefix of a subject; the name of the receiving node follows
@@ -112,7 +112,8 @@ func (n *Node) subscribe() (stop func(), err error) {
 	return func() { stopCalls(); stopWake() }, nil
 }
 
-// handleRequest executes a nodeRequest of another node and returns the nodeResponse, both as JSON.
+// handleRequest executes a nodeRequest of another node and returns the nodeResponse, both as JSON. ctx has no deadline: it ends when the
+// bus is closed.
 func (n *Node) handleRequest(ctx context.Context, m bus.Message) ([]byte, error) {
 	var r nodeRequest
 	if err := json.Unmarshal(m.Payload, &r); err != nil {
@@ -130,9 +131,9 @@ func (n *Node) handleRequest(ctx context.Context, m bus.Message) ([]byte, error)
 	return nil, errors.New("unknown request")
 }
 
-// deliverCommand gives an unlock command to the bridge's session on this node and waits for the result. If ctx ends first, it responds
-// refused; unsent is then true if the session had not taken the command. claimed is the command if it was already reserved for that
-// session, otherwise nil.
+// deliverCommand gives an unlock command to the bridge's session on this node and waits for the result. Without an open session, after the
+// deadline, or if the session refuses the command, it responds why, with unsent. If ctx ends first, it responds refused; unsent is then
+// true if the session had not taken the command. claimed is the command if it was already reserved for that session, otherwise nil.
 func (n *Node) deliverCommand(ctx context.Context, r nodeRequest, claimed *lock.UnlockCommand) nodeResponse {
 	s := n.awaitSession(ctx, r.BridgeID)
 	switch {

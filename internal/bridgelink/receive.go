@@ -10,7 +10,7 @@ import (
 )
 
 // handle processes a message from the bridge, and returns a cause if the session must end. It ignores messages with the epoch of another
-// session, with a malformed address or id, or of an unknown kind.
+// session, with a malformed address or id, or of an unknown kind. A second Hello and a failed stream end the session.
 func (s *session) handle(r received) cause {
 	if r.err != nil {
 		return disconnected
@@ -55,7 +55,8 @@ func (s *session) handle(r received) cause {
 	return ""
 }
 
-// hasValidAddressOrID reports whether the lock address or id in a message is well-formed. It returns true for a message without one.
+// hasValidAddressOrID reports whether the lock address or id in a message is well-formed. It returns true for a message without one, and
+// for events, whose addresses it does not check.
 func hasValidAddressOrID(m *lockv1.ConnectRequest) bool {
 	switch k := m.Kind.(type) {
 	case *lockv1.ConnectRequest_SlotReport:
@@ -79,8 +80,9 @@ func (s *session) notifyEvidence(tx *db.Tx, changes []lock.EvidenceChange, err e
 	return s.node.cfg.OnEvidence(tx, changes)
 }
 
-// write stores what a bridge has sent, and returns a cause if the session must end; what names the message in the log. After a failed
-// write the bridge reconnects, and the digest in its Hello shows what is missing. An invalid message fails without ending the session.
+// write stores what a bridge has sent, and returns a cause if the session must end; what names the message in the log. After a failed write
+// the bridge reconnects, and the digest in its Hello shows what is missing. An invalid message is only counted and logged: write stores
+// nothing then and returns no cause.
 func (s *session) write(what string, fn func(tx *db.Tx) error) cause {
 	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), fn)
 	if err == nil {

@@ -17,9 +17,9 @@ const resyncSubject = "latchkey.bridge.resync"
 
 // resyncer holds the signals that start a resync, which compares the sessions with the database.
 type resyncer struct {
-	connected chan struct{} // signal: the bus is connected again
-	requested chan struct{} // signal: another node was disconnected from the bus
-	repeat    <-chan time.Time
+	connected chan struct{}    // signal: the bus is connected again
+	requested chan struct{}    // signal: another node was disconnected from the bus
+	repeat    <-chan time.Time // signal: the second resync after a reconnect is due; nil: none is
 }
 
 func newResyncer() resyncer {
@@ -105,7 +105,8 @@ func (b *mailbox) takeNewest() map[string]int64 {
 	return newest
 }
 
-// markBehind marks those locks dirty that, according to the last resync, have a newer generation than was sent.
+// markBehind marks those locks dirty that, according to the last resync, have a newer generation than was sent. It skips locks that the
+// bridge has not reported in this session.
 func (s *session) markBehind() {
 	for id, generation := range s.mailbox.takeNewest() {
 		if c, ok := s.cursors[id]; ok && generation > c.generation {

@@ -65,7 +65,8 @@ func isUndelivered(a nodeResponse, err error) bool {
 }
 
 // awaitNode waits until a bridge that was asked to leave its node is connected again, and returns the new node. a is the response of the
-// former node. It returns "" if the bridge is offline or does not reconnect in time, and after an error of the database.
+// former node. It returns "" if the bridge does not reconnect in time. It does not wait, and returns "", if the bridge is offline without
+// moving, if a is not leaving and the bridge is still at the former node, and after an error of the database.
 func (n *Node) awaitNode(ctx context.Context, o lock.UnlockCommand, a nodeResponse) string {
 	ctx, cancel := context.WithTimeout(ctx, n.cfg.timings.move)
 	defer cancel()

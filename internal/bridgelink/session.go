@@ -307,8 +307,8 @@ func (s *session) nextDue() time.Time {
 	return at
 }
 
-// sweep queues all slots of the locks for which the bridge has not reported the latest desired slots, in case a notification or a message
-// was lost. A database error is only logged.
+// sweep makes the session send again all slots of the locks for which the bridge has not reported the latest desired slots, in case a
+// notification or a message was lost. A database error is only logged.
 func (s *session) sweep() {
 	ids := make([]string, 0, len(s.cursors))
 	for id := range s.cursors {
@@ -332,7 +332,7 @@ func (s *session) enqueue(m *lockv1.ConnectResponse) {
 	s.outbox.push(outgoing{message: m})
 }
 
-// enqueueDrain queues the request to disconnect and to connect again after a random part of d.
+// enqueueDrain queues the request to disconnect and to connect again after a random time between half of d and d.
 func (s *session) enqueueDrain(d time.Duration) {
 	after := uint32(clock.Jitter(d) / time.Millisecond)
 	s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Drain{Drain: &lockv1.Drain{ReconnectAfterMs: after}}})

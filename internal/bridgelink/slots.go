@@ -98,7 +98,8 @@ func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.Desired
 }
 
 // enqueueLock queues the message with the slots of a lock, moves the lock's cursor and starts the sender. If all is true, the message is a
-// snapshot that replaces all slots on the bridge; otherwise it has the changes, and is left out if there are none.
+// snapshot; otherwise it has the changes, and is left out if there are none. The cursor also passes a slot that cannot be encrypted: the
+// next snapshot tries it again.
 func (s *session) enqueueLock(id string, all bool, desired []lock.DesiredSlot) {
 	c := s.cursors[id]
 	slots := make([]*lockv1.DesiredSlot, 0, len(desired))
@@ -119,7 +120,7 @@ func (s *session) enqueueLock(id string, all bool, desired []lock.DesiredSlot) {
 	runtime.Gosched() // encryption is slow; the sender runs first
 }
 
-// snapshot returns the message that replaces all slots of a lock on the bridge.
+// snapshot returns the message with all slots of a lock that the bridge has to know. The bridge does not touch a slot that is not in it.
 func snapshot(address string, slots []*lockv1.DesiredSlot) *lockv1.ConnectResponse {
 	return &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockSnapshot{LockSnapshot: &lockv1.LockSnapshot{Address: address, Slots: slots}}}
 }

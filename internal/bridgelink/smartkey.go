@@ -31,13 +31,14 @@ type keyState struct {
 	supported           bool
 	version, listNumber uint64               // versions that the bridge has when it has received all that was sent
 	reported            bridge.InstalledKeys // versions in the bridge's last report
-	published           bridge.InstalledKeys // published versions when they were last sent to the bridge
-	lastUnpublished     bridge.InstalledKeys // last reported versions that were higher than any published version
-	reportedDigest      []byte               // digest of the status list in the bridge's Hello
+	published           bridge.InstalledKeys // published versions when sendKeys last read them
+	lastUnpublished     bridge.InstalledKeys // last report of unpublished versions that replaceUnpublishedList has handled
+	reportedDigest      []byte               // digest of the status list in the bridge's Hello; nil after a later report
 	publishedDigest     [sha256.Size]byte    // digest of the newest published status list
 }
 
-// keysInHello returns which issuer keys and status list the bridge has, according to its Hello.
+// keysInHello returns which issuer keys and status list the bridge has, according to its Hello; bridge.NoSmartKeys as the version if it
+// does not support SmartKeys.
 func keysInHello(h *lockv1.Hello) bridge.InstalledKeys {
 	if !slices.Contains(h.Capabilities, smartKeys) {
 		return bridge.InstalledKeys{Version: bridge.NoSmartKeys}
@@ -134,7 +135,7 @@ func (s *session) replaceUnpublishedList() bool {
 }
 
 // onSmartKeyState records the versions of issuer keys and status list that the bridge reports. Key rotation waits for this report, and
-// access plans show it.
+// access plans show it. If the bridge refused data as those of another issuer, its versions are stored as zero.
 func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	s.keys.version, s.keys.listNumber = r.KeySetVersion, r.ListNumber
 	why := enumOr[smartkey.Reason](r.Refused, "", smartkey.NotNewer, smartkey.UnknownIssuer, smartkey.BadSignature, smartkey.WrongProperty,

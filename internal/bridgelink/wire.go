@@ -57,8 +57,8 @@ func enumOr[T ~string](s string, fallback T, words ...T) T {
 	return fallback
 }
 
-// observations converts a slot report to observations. It skips those with an unknown kind of evidence or a number out of range, and all
-// after the first 4*maxBatch.
+// observations converts a slot report to observations. It skips those with an unknown kind of evidence, or with a slot or window number out
+// of range, and all after the first 4*maxBatch.
 func observations(r *lockv1.SlotReport) []lock.Observation {
 	out := make([]lock.Observation, 0, len(r.Slots))
 	for _, o := range r.Slots {

@@ -231,8 +231,8 @@ func (b *Bus) Subscribe(subject string, f func(Message)) (stop func(), err error
 }
 
 // Respond answers each request on the subject with f, up to maxResponding concurrently, until the returned stop is called. Further requests
-// get a [RemoteError] at once. f's ctx ends when the bus is closed, and Close waits for f. f's error reaches the requester as a RemoteError,
-// so it must not contain secrets.
+// get a [RemoteError] at once. f's ctx ends when the bus is closed, and Close waits for f. f's error reaches the requester as a
+// RemoteError, so it must not contain secrets.
 func (b *Bus) Respond(subject string, f func(ctx context.Context, m Message) ([]byte, error)) (stop func(), err error) {
 	slots := make(chan struct{}, maxResponding)
 	return b.subscribe(subject, func(m *nats.Msg) {

@@ -59,7 +59,7 @@ func isAfter(a schema.StatusAnswer, t time.Time) bool {
 
 // outcomeOf returns the state of an attempt after a checkIn call that returned err. Without a definite answer (none, one that cannot be
 // read, or a status 408, 409, 425, 429 or 5xx) the attempt stays AttemptCalling, because its effect is not known: the call is repeated
-// under the same key.
+// under the same key. ErrNotRegistered gives AttemptAtDesk, and every other status AttemptRefused.
 func outcomeOf(err error) AttemptState {
 	switch {
 	case err == nil:

@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/guest/rule"
 )
 
-// disclosure returns the body of a checkIn call, and which data of which guests it discloses, for the ledger that guests read. Callers use
-// it only after the guest pressed "check in now" at the property.
+// disclosure returns the body of a checkIn call, and which data of which guests it discloses, for the ledger that guests read. Guests who
+// disclose nothing are in neither. Callers use it only after the guest pressed "check in now" at the property.
 func (r *record) disclosure() (Disclosure, []guest.Disclosed) {
 	d := Disclosure{ReservationID: r.reservation.PmsID}
 	var disclosed []guest.Disclosed

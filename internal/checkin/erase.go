@@ -16,8 +16,8 @@ import (
 const CanceledRetention = 30 * 24 * time.Hour
 
 // EraseCanceled deletes the data of guests of stays that were canceled before a time: the guests with their answers, what the check-in
-// stored, and the mails. It keeps a stay whose official forms are not in the guest register yet, and a mail that is about another room too.
-// It covers at most limit stays and limit mails, and returns the larger number.
+// stored, and the mails from before that time. It keeps a stay whose official forms are not in the guest register yet, and a mail that is
+// about another room too. It covers at most limit stays and limit mails, and returns the larger number.
 func EraseCanceled(tx *db.Tx, before time.Time, limit int) (int, error) {
 	found, err := findCanceledStays(tx, before, limit)
 	if err != nil {

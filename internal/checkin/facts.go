@@ -118,7 +118,7 @@ type Attempt struct {
 	State  AttemptState
 	Calls  int       // Calls is the number of calls that were begun under Key
 	At     time.Time // At is when the latest call was begun
-	Failed bool      // Failed means that the latest call ended without a usable answer; false while it runs
+	Failed bool      // Failed means that the latest call has ended and was not accepted; false while it runs
 	// AcceptedAt is when the PMS accepted, or zero.
 	AcceptedAt time.Time
 }

@@ -99,8 +99,8 @@ func (r *record) facts(now time.Time) Facts {
 }
 
 // clearances returns those of the stored decisions of staff that count for an arrival on a day in a zone. A stage that was cleared on an
-// earlier day is open again: the PMS moved the stay afterwards, and the law wants the stage at the arrival. Refusals, waived amounts and
-// what the PMS cleared by starting the stay always count.
+// earlier day is open again: the PMS moved the stay afterwards, and the law wants the stage at the arrival. Refusals that no later
+// clearance took back, waived amounts and what the PMS cleared by starting the stay always count.
 func clearances(stored []schema.ClearedStage, arrivalOn string, zone *time.Location) (out []Clearance) {
 	for _, c := range stored {
 		cleared := Clearance{Stage: Stage(c.Stage), Refused: c.Refused != "", Stored: c}

@@ -108,7 +108,7 @@ func (f Facts) nextDuringCall() Step {
 }
 
 // retryDelay returns the wait between the latest checkIn call and its retry under the same key: firstRetry, doubled by each call up to
-// maxRetry, or rareRetry once the guest began askOften ago.
+// maxRetry, or rareRetry if that call came more than askOften after the guest began.
 func (f Facts) retryDelay() time.Duration {
 	if f.Attempt.At.After(f.BeganAt.Add(askOften)) {
 		return rareRetry
@@ -162,7 +162,8 @@ func (f Facts) nextBeforeCall() Step {
 	return s
 }
 
-// guestStage returns the first stage that the guest or staff still have to finish, without regard to the PMS's answer.
+// guestStage returns the first stage that the guest or staff still have to finish, without regard to the PMS's answer; Ready if there is
+// none. A stage that staff refused counts as finished.
 func (f Facts) guestStage() Stage {
 	switch {
 	case len(f.Party.MissingGuestIDs) > 0:
@@ -218,7 +219,7 @@ func (f Facts) waives(owing money.Amount) bool {
 }
 
 // stops returns what stops the check-in before checkIn may be called, in order of importance. Steps that the guest still has to take are
-// not among them.
+// not among them. While the PMS fails, neither its former answer nor money owed counts.
 func (f Facts) stops() []Stop {
 	var out []Stop
 	switch a := f.Answer; {

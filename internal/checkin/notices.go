@@ -26,8 +26,9 @@ var stopNotices = map[StopReason]notice.Kind{
 // mailInterval is the time in which staff get at most one mail about a kind of stop of a stay, even if the stop comes and goes.
 const mailInterval = time.Hour
 
-// notify adds notices and events about new stops, mails the notices to staff, at most one of a kind in mailInterval, and resolves the
-// notices of stops that are over. open has the kinds of notices that are open now.
+// notify adds notices and events about new stops, mails the notices to staff, at most one of a kind in mailInterval, renews those that are
+// open already, and resolves the notices of stops that are over. Two stay open: that of an unanswered call while it is repeated, and that
+// of repeated searches until the departure. open has the kinds of notices that are open now.
 func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (err error) {
 	want := r.neededNotices(step)
 	for _, kind := range open {
@@ -82,7 +83,7 @@ func (r *record) neededNotices(step Step) map[notice.Kind]message.Params {
 	return want
 }
 
-// openNotices returns the kinds of the notices about the check-in that are not resolved.
+// openNotices returns the kinds of the notices about the check-in that are not resolved, except requests for help.
 func (r *record) openNotices(tx *db.Tx) (open []notice.Kind, err error) {
 	keys := []string{r.noticeKey(notice.CheckInLate), r.noticeKey(notice.CheckInRepeated)}
 	for _, kind := range stopNotices {
@@ -113,7 +114,7 @@ func reasonOf(kind notice.Kind) StopReason {
 	return ""
 }
 
-// isRecent reports whether a notice of the same kind about the same stay was added within an interval.
+// isRecent reports whether a notice of the same kind about the same stay was added within an interval, even if it is resolved by now.
 func isRecent(tx *db.Tx, n notice.Notice, interval time.Duration) (bool, error) {
 	recent, err := tx.Notice.Query().Where(entnotice.PropertyID(n.PropertyID), entnotice.Subject(n.Subject), entnotice.Kind(string(n.Kind)),
 		entnotice.CreatedAtGT(tx.Now().Add(-interval))).Exist(tx.Context())

@@ -98,8 +98,9 @@ func mainGuest(a actor.Actor) (Key, error) {
 	return Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID}, nil
 }
 
-// Start records that the guest is at the property, and asks the PMS, whose failure is a stop and no error. It records nothing if the
-// check-in has begun or cannot begin now. It returns an error for a companion, and after too many presses: see inTurn.
+// Start records that the guest is at the property, and asks the PMS, whose failure is a stop and no error. If the check-in has begun
+// already, it only asks. If the PMS may not be asked now, it does nothing. It returns an error for a companion, and after too many presses:
+// see inTurn.
 func (s *Service) Start(ctx context.Context, a actor.Actor) (View, error) {
 	k, err := mainGuest(a)
 	if err != nil {
@@ -246,7 +247,7 @@ func (r *record) claim(now time.Time, session string) {
 }
 
 // claimRetry begins another call under the key of an attempt whose effect is not known, if the retry is due, and sets r.claimed. If a
-// person pressed, it does not wait until the retry is due.
+// person pressed, it waits only for a call that still runs, and not until the retry is due.
 func (r *record) claimRetry(now time.Time, pressed bool) {
 	f := r.facts(now)
 	step := Next(f)

@@ -114,8 +114,8 @@ func (s *Service) WaiveOwing(tx *db.Tx, k Key, by, seen string) (View, error) {
 }
 
 // AskAgainAsStaff asks the PMS at once whether the guest may check in (getCheckInStatus). If the effect of a checkIn call is not known, it
-// repeats that call under its key instead. It never makes a new checkIn call. It asks nothing if the guest has not begun the check-in, or
-// the PMS has accepted it.
+// repeats that call under its key instead. It never makes a new checkIn call. It asks nothing if the PMS may not be asked now, for example
+// before the guest begins or after the PMS has accepted.
 func (s *Service) AskAgainAsStaff(ctx context.Context, k Key) (View, error) {
 	return s.askAgain(context.WithoutCancel(ctx), k, actor.Actor{})
 }

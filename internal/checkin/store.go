@@ -36,7 +36,7 @@ func (s *Service) writeTx(ctx context.Context, k Key, change func(tx *db.Tx, r *
 }
 
 // applyChange changes a check-in in the caller's transaction, evaluates it again, and stores both with the events, notices and mails that
-// follow. If change returns an error, it returns that and stores no change.
+// follow, and with the body of a checkIn call that change has claimed. If change returns an error, it returns that and stores no change.
 func (s *Service) applyChange(tx *db.Tx, k Key, change func(tx *db.Tx, r *record) error) (View, error) {
 	r, err := s.loadForChange(tx, k)
 	if err != nil {
@@ -262,8 +262,8 @@ func save(tx *db.Tx, row *ent.Stay, stored ent.Stay) error {
 }
 
 // Due lists check-ins of all properties that must be evaluated without the guest: the PMS has changed the reservation (changed), or the
-// next question or call is due (due). Each list has at most limit check-ins. In due the integrations take turns, so that one with many
-// check-ins does not fill the list.
+// next question or call, or the evaluation at the departure, is due (due). Each list has at most limit check-ins. In due the integrations
+// take turns, so that one with many check-ins does not fill the list.
 func Due(view *db.Tx, limit int) (changed, due []Key, err error) {
 	if changed, err = listKeys(view, selectChanged, limit); err != nil {
 		return nil, nil, fmt.Errorf("find check-ins whose reservation changed: %w", err)

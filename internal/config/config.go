@@ -176,7 +176,8 @@ func (c Config) KeyPath() string {
 // SocketPath returns the path of the operators' Unix socket.
 func (c Config) SocketPath() string { return filepath.Join(c.DataDir, "operator.sock") }
 
-// Validate returns all errors of the configuration, joined. It opens no file and no connection.
+// Validate returns all errors that it finds in the configuration, joined. It opens no file and no connection, and does not check settings
+// that other packages parse, such as the URL of the database.
 func (c Config) Validate() error {
 	var wrong []error
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }

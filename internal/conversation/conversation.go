@@ -78,8 +78,8 @@ const (
 )
 
 // Send stores a message, without spaces around its text, and marks all earlier messages that the sender's side received as read. It ignores
-// m.Number and m.SentAt: the result has those that are stored. It refuses an empty text, and messages beyond the limits: see checkBounds.
-// The caller checks the length of the text.
+// m.Number, m.SentAt and m.ReadAt: the result has the number and time that are stored. It refuses an empty text, and messages beyond the
+// limits: see checkBounds. The caller checks the length of the text.
 func Send(tx *db.Tx, keys *keyring.Ring, m Message) (Message, error) {
 	if m.Text = strings.TrimSpace(m.Text); m.Text == "" {
 		return Message{}, fault.Fields(fault.Field{Path: "text", Reason: fault.Required, Message: "write a text"})

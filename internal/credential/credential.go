@@ -71,7 +71,7 @@ type Spec struct {
 	AppID         string
 	ParentID      string // of a session: the operator token that opened it
 	Role          string
-	TTL           time.Duration // zero: it never expires
+	TTL           time.Duration // zero or negative: it never expires
 }
 
 // sameOwner selects all tokens of the same kind and owner: an app, integration, property or parent token. The number of these tokens is
@@ -140,8 +140,8 @@ func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.
 	return Mint(tx, keys, s)
 }
 
-// End ends the valid tokens that match which, or all of the installation without which, and returns the number of changed tokens. If after
-// is 0, it revokes them; otherwise they expire after that time, and those that expire earlier do not change.
+// End ends the valid tokens that match which, or all of the installation without which, and returns the number of changed tokens. If
+// overlap is 0, it revokes them; otherwise they expire after that time, and those that expire earlier do not change.
 func End(tx *db.Tx, overlap time.Duration, which ...predicate.Token) (int, error) {
 	update := tx.Token.Update().Where(which...).Where(isValid(tx.Now()))
 	if overlap > 0 {

@@ -92,7 +92,7 @@ func LoadSession(view *db.Tx, a actor.Actor) (opened, with *ent.Token, err error
 // SessionEnd returns when a session ends at the latest, however often it is used.
 func SessionEnd(opened *ent.Token) time.Time { return opened.CreatedAt.Add(sessionLife) }
 
-// EndSession ends the session of a call, or returns a fault if the call was made with a token.
+// EndSession ends the session of a call, or returns a fault if the call was made with a token or the session has ended already.
 func EndSession(tx *db.Tx, a actor.Actor) error {
 	n, err := End(tx, 0, session(a))
 	if err == nil && n == 0 {

@@ -63,7 +63,8 @@ func newChanges() *changes {
 	return &changes{rows: map[string]uint64{}, known: map[any]cachedValue{}, changed: make(chan struct{}, 1)}
 }
 
-// watch registers hooks on a new connection of the writer, so that c counts each row that the connection changes and notices each rollback.
+// watch registers hooks on a new connection of the writer, so that c counts each row that the connection changes, notices each rollback,
+// and wakes the checkpointer. It also clears the cache.
 func (c *changes) watch(conn *sqlite3.SQLiteConn) {
 	c.invalidate()
 	conn.RegisterUpdateHook(func(_ int, _ string, table string, _ int64) {

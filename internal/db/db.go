@@ -79,7 +79,7 @@ type engine interface {
 // ErrClosed is returned by Write after Close.
 var ErrClosed = fault.New(fault.Unavailable, fault.UnavailableReason, "the server is shutting down; try again on another").Retry(time.Second)
 
-// errBusy is returned by Write if QueueSize callers already wait, and on PostgreSQL also if no connection is free before WriteTimeout.
+// errBusy is returned by Write if QueueSize callers already wait, and on PostgreSQL also if too many changes run until WriteTimeout.
 var errBusy = fault.New(fault.Unavailable, fault.UnavailableReason, "too many changes are waiting to be stored; try again shortly").Retry(time.Second)
 
 // errNested is returned by a Write inside a Write, which would deadlock.
@@ -125,6 +125,7 @@ func Missing(url string) bool {
 	return errors.Is(err, os.ErrNotExist)
 }
 
+// withDefaults returns c with the defaults in place of fields that are zero or negative.
 func (c Config) withDefaults() Config {
 	if c.WriteTimeout <= 0 {
 		c.WriteTimeout = 10 * time.Second
@@ -220,7 +221,8 @@ func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 // Fenced returns a second handle of the database, whose Write first runs check in the transaction. If check fails, Write stores nothing and
-// returns its error. It protects work that only the holder of a lease may do: if this process hangs, another one takes over the lease.
+// returns its error. If d is fenced itself, check replaces its check. It protects work that only the holder of a lease may do: if this
+// process hangs, another one takes over the lease.
 func (d *DB) Fenced(check func(tx *Tx) error) *DB {
 	fenced := *d
 	fenced.fence = check

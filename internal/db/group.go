@@ -160,8 +160,9 @@ func (g *group) loop() {
 	}
 }
 
-// commitBatch runs first and the queued tickets in one transaction, and sends each caller its outcome. If the commit fails, it runs each
-// in a transaction of its own. It does nothing if the caller of first is gone.
+// commitBatch runs first and the queued tickets in one transaction, and sends each caller its outcome. If one of several changes fails
+// after it has written, it runs all again with savepoints; if the commit fails, each in a transaction of its own. It does nothing if the
+// caller of first is gone.
 func (g *group) commitBatch(first *ticket) {
 	if !first.state.CompareAndSwap(waiting, started) {
 		return

@@ -128,7 +128,7 @@ func (p *postgres) jobPools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
 
 // write runs fn in a serializable transaction, so that a closure behaves as on SQLite, where changes run one after the other. It retries
 // conflicts with other changes, at most retryMax attempts within the timeout, and then returns the fault of conflict. It retries a violated
-// constraint up to retryUnique times. If too many changes wait, or no connection gets free in time, it returns errBusy. If ctx ends, it
+// constraint up to retryUnique times. If too many changes wait, or none of p.slots gets free in time, it returns errBusy. If ctx ends, it
 // makes no further attempt.
 func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
 	if err := p.enter(); err != nil {
@@ -241,7 +241,7 @@ func isConstraintRace(err error) bool {
 	return errors.As(err, &e) && (e.Code == "23505" || e.Code == "23503")
 }
 
-// enter counts a change that begins or waits. It returns an error if the database is closed or too many changes wait.
+// enter counts a change that begins or waits. It returns ErrClosed if the database is closed, and errBusy if too many changes wait.
 func (p *postgres) enter() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -262,7 +262,7 @@ func (p *postgres) leave() {
 	p.active.Done()
 }
 
-// close refuses new changes, waits for the running ones, and closes all connections.
+// close refuses new changes, waits for those that run or wait, and closes all connections.
 func (p *postgres) close() error {
 	p.mu.Lock()
 	p.closed = true

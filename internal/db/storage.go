@@ -34,7 +34,8 @@ func unavailable(retry time.Duration, message string) *fault.Fault {
 	return fault.New(fault.Unavailable, fault.UnavailableReason, message).Retry(retry)
 }
 
-// isCommitUnknown reports whether err is the loss of the connection during a commit, after which it is unknown whether the change is stored.
+// isCommitUnknown reports whether err is the loss of the connection during a commit, after which it is unknown whether the change is
+// stored.
 func isCommitUnknown(err error) bool {
 	f, ok := fault.Of(err)
 	return ok && isOneOf(f, errUnknown)

@@ -67,7 +67,7 @@ func (t *Tx) Now() time.Time { return t.now }
 func (t *Tx) Err() error { return t.conn.usable() }
 
 // Savepoint runs f in a savepoint and returns its error: if f fails, its changes and notifications are undone and the rest of the
-// transaction remains. After a conflict with another transaction, all of it is retried. Savepoints do not nest.
+// transaction remains. After a conflict with another transaction, all of it is retried. f must not call Savepoint: nothing checks that.
 func (t *Tx) Savepoint(f func() error) (err error) {
 	if err := t.Err(); err != nil {
 		return err
@@ -303,11 +303,13 @@ type storageConn struct {
 	utc bool
 }
 
+// ExecContext runs a statement with prepared arguments, and converts its error: see storageConn.
 func (c storageConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
 	res, err := c.ExecQuerier.ExecContext(ctx, query, c.prepare(query, args)...)
 	return res, Explain(err)
 }
 
+// QueryContext runs a query with prepared arguments, and converts its error: see storageConn.
 func (c storageConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
 	rows, err := c.ExecQuerier.QueryContext(ctx, query, c.prepare(query, args)...)
 	return rows, Explain(err)

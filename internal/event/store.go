@@ -87,7 +87,8 @@ func Unpositioned(view *db.Tx, limit int) (events []PendingEvent, last int64, er
 }
 
 // AssignPositions gives the events, in their order, the positions after last; both come from [Unpositioned]. There must be an event. It
-// reads only these events, so that it conflicts with no transaction that appends events.
+// returns ErrMoved if one of them is gone or has a position by now. It reads only these events, so that it conflicts with no transaction
+// that appends events.
 func AssignPositions(tx *db.Tx, events []PendingEvent, last int64) error {
 	var values strings.Builder
 	for i, e := range events {

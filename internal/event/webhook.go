@@ -57,7 +57,8 @@ type Backlog struct {
 	RetryAt  *time.Time // RetryAt is the next retry
 }
 
-// WebhookBacklog counts the events of some kinds that a webhook has not received. Without kinds, events of every kind count.
+// WebhookBacklog counts the events of some kinds that a webhook has not received. Without kinds, events of every kind count. Events without
+// a position do not count yet, and HeldBack counts subjects whatever their kinds.
 func WebhookBacklog(view *db.Tx, propertyID, webhookID string, kinds []string) (Backlog, error) {
 	cursors, err := WebhookCursors(view, propertyID, webhookID)
 	if err != nil || len(cursors) == 0 {

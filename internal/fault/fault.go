@@ -63,8 +63,8 @@ type Fault struct {
 	cause      error
 }
 
-// New makes a fault. args are formatted into message as by fmt.Sprintf. The message reaches the caller: it must describe what was wrong and
-// what to do, and must not contain secrets or personal data.
+// New makes a fault. args are formatted into message as by fmt.Sprintf; without args, message stays unchanged. The message reaches the
+// caller: it must describe what was wrong and what to do, and must not contain secrets or personal data.
 func New(kind Kind, reason Reason, message string, args ...any) *Fault {
 	if len(args) > 0 {
 		message = fmt.Sprintf(message, args...)

@@ -25,9 +25,9 @@ func newCounter(keys *keyring.Ring, l throttle.Limit, what ...string) throttle.C
 	return throttle.Counter{Limit: l, ID: hex.EncodeToString(keys.MAC("attempts", what...))}
 }
 
-// countersOf returns the stored counters of failed searches that slow this search: those of its source (the kiosk, or the client's
-// network), of the property and of the searched booking. numbers are the booking's numbers. [Search.refund] relies on the order: the source
-// comes first, then what the source gets back.
+// countersOf returns the stored counters of failed searches that slow this search: those of its source (the kiosk, or the client's network
+// and its site), of the property and of the searched booking. numbers are the booking's numbers. [Search.refund] relies on the order: the
+// source comes first, then what the source gets back.
 func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]throttle.Counter, error) {
 	source, origin := q.KioskID, "kiosk"
 	if q.KioskID == "" {
@@ -108,7 +108,7 @@ func loadCounters(tx *db.Tx, propertyID string, counters []throttle.Counter) err
 }
 
 // recordFailure counts a failed search. The count is in the database, so a restart of the server does not clear it. Staff get a notice when
-// a counter begins to delay searches, once in each of its periods.
+// a counter begins to delay searches, once in each of its periods, and again if it begins again after a refund.
 func (q Search) recordFailure(tx *db.Tx, counters []throttle.Counter) error {
 	slows := false
 	for i, c := range counters {

@@ -58,8 +58,8 @@ func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, err
 }
 
 // MayAccess reports whether a session may see and change the stay. A session of two facts (booking number and name) may do so until the PMS
-// has checked the guest in. Afterwards it may do so only if the guest checked in with it, or if it is on the phone that took the stay from
-// the session of the check-in: a person who knows the two facts is not yet the guest.
+// has checked the guest in. Afterwards it may do so only if it was the last to press check-in, or if it is on the phone that took the stay
+// from that session: a person who knows the two facts is not yet the guest.
 func (p *Party) MayAccess(a actor.Actor) bool {
 	state := access.State(p.Reservation.State)
 	return a.Origin == OriginMail || state != access.Started && state != access.Processed || isPressedBy(a, p.Stay)
@@ -87,8 +87,8 @@ func (p *Party) maxParty() int {
 }
 
 // SetParty stores how many people stay, as the main guest says, and adds or removes companions. Companions with answers or a link are kept
-// even if they are too many. A session of two facts (booking number and name) gets an error above [Party.maxParty]; otherwise the caller
-// checks the numbers. After the stay it returns errStayEnded.
+// even if they are too many. It refuses a companion's session. A session of two facts (booking number and name) gets an error above
+// [Party.maxParty]; otherwise the caller checks the numbers. After the stay it returns errStayEnded.
 func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int) error {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {
@@ -107,9 +107,9 @@ func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int
 }
 
 // RemoveCompanion deletes a companion with all answers, ends the companion's links and sessions, and erases the addresses and texts of the
-// mails to the companion. The size of the party becomes smaller by one. It needs a session of a mailed link. After the stay it returns
-// errStayEnded. After the check-in it returns errAnswered for a companion who has acted on a link of their own (see hasActed): that guest
-// could be in the room.
+// mails to the companion. The size of the party becomes smaller by one. It needs the main guest's session of a mailed link. After the stay
+// it returns errStayEnded. After the check-in it returns errAnswered for a companion who has acted on a link of their own (see hasActed):
+// that guest could be in the room.
 func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -134,7 +134,8 @@ func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID strin
 }
 
 // loadCompanion loads the party and one companion for a change by the main guest. It needs a session of a mailed link: a companion's link
-// leads to the PIN, so a booking number and a name are not enough. It returns errStayEnded after the stay.
+// leads to the PIN, so a booking number and a name are not enough. It returns errGuestNotFound for the main guest, and errStayEnded after
+// the stay.
 func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) (*Party, Member, error) {
 	if a.Origin != OriginMail {
 		return nil, Member{}, errMailOnly
@@ -153,7 +154,8 @@ func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string)
 	return p, m, err
 }
 
-// deleteGuest deletes a guest and ends the guest's links and sessions, with the SmartKeys of these.
+// deleteGuest deletes a companion and ends the companion's links and sessions, with the SmartKeys of these. It is not for the main guest,
+// whose links and sessions have no guest id.
 func deleteGuest(tx *db.Tx, m Member) error {
 	if err := RevokeLinks(tx, m.Row.PropertyID, m.Row.ReservationID, m.Row.ID, false); err != nil {
 		return err
@@ -166,8 +168,8 @@ func deleteGuest(tx *db.Tx, m Member) error {
 
 // InviteCompanion stores the address to which the caller mails a companion's link. address is "" if the main guest passes the link on: see
 // [CreateCompanionLink]. The companion's former link ends. The devices that opened it lose access, unless the address is the same. If the
-// companion has answered or decided what to share on that link, any other address is refused. A minor can be invited only if the main guest
-// is an adult whose date of birth is known.
+// companion has answered or decided what to share on that link, any other address is refused, also "". It needs the main guest's session of
+// a mailed link, and refuses after the stay. A minor can be invited only if the main guest is an adult whose date of birth is known.
 func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, address string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {

@@ -84,8 +84,8 @@ type SharingChoice struct {
 
 // SetSharing stores what the PMS may get of guests; there must be at least one choice, and the caller checks the names of the groups. If
 // the first choice is the main guest's, keep decides whether the property keeps a profile: the main guest's answers, for the next stay.
-// Only a session from a mail to the booker changes that, because it has proved that the booker's address is the guest's, and only for a
-// stay with [Party.UsesProfile]. Without keep, the profile is deleted only if this stay kept it. If one choice is refused, none is stored.
+// Only a session of a mailed link changes that, and only for a stay with [Party.UsesProfile]. Without keep, the profile is deleted only if
+// this stay kept it. If one choice is refused, none is stored.
 func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices ...SharingChoice) error {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
@@ -119,6 +119,7 @@ func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices
 }
 
 // storeSharing stores the choices of guests, with one statement for all guests who share the same groups. of has the guest of each choice.
+// It also stores who decided and, for a session of two facts, the session: such a decision covers only the answers of that session.
 func (p *Party) storeSharing(tx *db.Tx, a actor.Actor, of []Member, choices []SharingChoice) error {
 	session := a.ID
 	if a.Origin == OriginMail {

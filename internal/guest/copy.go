@@ -56,8 +56,8 @@ func (p *Party) SessionGuests(view *db.Tx) (map[string]string, error) {
 	return out, nil
 }
 
-// AsGuest returns a caller with the rights of the main guest, or of a companion, or errGuestNotFound. Staff use it to make the copy that
-// the guest would get.
+// AsGuest returns a caller with the rights of the main guest, if guestID is empty, or of a companion. For any other id, also that of the
+// main guest, it returns errGuestNotFound. Staff use it to make the copy that the guest would get.
 func AsGuest(p *Party, guestID string) (actor.Actor, error) {
 	if guestID != "" && !p.hasCompanion(guestID) {
 		return actor.Actor{}, errGuestNotFound
@@ -66,7 +66,7 @@ func AsGuest(p *Party, guestID string) (actor.Actor, error) {
 	return actor.Actor{Kind: actor.Guest, ID: "staff", PropertyID: r.PropertyID, ReservationID: r.ID, GuestID: guestID, Origin: OriginMail}, nil
 }
 
-// RegisteredForm returns the official form of a guest that is in the guest register, or nil.
+// RegisteredForm returns the official form of a guest that is in the guest register, without Fields, or nil.
 func RegisteredForm(view *db.Tx, keys *keyring.Ring, g *Row) (*Entry, error) {
 	row, err := view.RegisterEntry.Query().Where(entregister.PropertyID(g.PropertyID), entregister.GuestID(g.ID)).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -80,7 +80,8 @@ func RegisteredForm(view *db.Tx, keys *keyring.Ring, g *Row) (*Entry, error) {
 }
 
 // KeptProfile returns the profile (the main guest's answers that the property keeps for the next stay), and when it was last saved or
-// offered. It returns nil if there is none or the stay uses none.
+// offered. It returns nil if there is none or the stay uses none. Of the profile of the booker's present address and that of this stay, it
+// returns the latest.
 func (p *Party) KeptProfile(view *db.Tx, keys *keyring.Ring) (rule.Answers, time.Time, error) {
 	if uses, err := p.UsesProfile(view); err != nil || !uses {
 		return nil, time.Time{}, err

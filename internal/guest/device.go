@@ -27,8 +27,8 @@ type Device = ent.GuestSession
 // UseIsOld reports whether a call should store a new time of use for its session: the stored one is at least usedInterval old.
 func UseIsOld(a actor.Actor, now time.Time) bool { return now.Sub(a.UsedAt) >= usedInterval }
 
-// MarkUsed stores that a session is used now. On a tablet it also prolongs the session, up to longestKioskSession. It does nothing if the
-// session was deleted.
+// MarkUsed stores that a session is used now. On a tablet the session then ends kioskSession from now, and longestKioskSession after its
+// beginning at the latest. It does nothing if the session was deleted.
 func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	row, err := tx.GuestSession.Query().Where(guestsession.PropertyID(a.PropertyID), guestsession.ID(a.ID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

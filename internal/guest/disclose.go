@@ -39,7 +39,7 @@ func (p *Party) SharingOf(m Member) Sharing {
 }
 
 // Disclose returns the answers that the PMS may get, and the groups with at least one such answer. All other answers stay here, also those
-// that only the law asks.
+// that only the law asks, and [rule.None].
 func (s Sharing) Disclose() (out rule.Answers, groups []rule.Group) {
 	given, out := s.Answers.WithoutNone(), rule.Answers{}
 	for _, group := range s.Groups() {

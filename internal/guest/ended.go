@@ -11,7 +11,7 @@ type Ending string
 
 const (
 	EndedByCancelation Ending = "canceled"    // the PMS canceled the stay
-	EndedByRevocation  Ending = "accessEnded" // another device of the guest, the main guest or staff ended it, or the booker's address changed
+	EndedByRevocation  Ending = "accessEnded" // a guest or staff ended it, an address changed, or it was the oldest beyond maxSessions
 )
 
 var errNotEnded = fault.New(fault.NotFound, fault.StayNotFound, "the token is unknown or expired, or its session has not ended")

@@ -58,7 +58,7 @@ func Erase(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) (done bool, err error
 }
 
 // finishErasure records that an erasure is done. law and keptUntil name the country rule that keeps official forms, and until when; empty
-// and nil: none.
+// and nil: none. It stores row.KeepProfile, and forgets the mail that confirmed the request, because that is erased.
 func finishErasure(tx *db.Tx, row *ErasureRow, law string, keptUntil *time.Time) error {
 	err := tx.Erasure.Update().Where(enterasure.PropertyID(row.PropertyID), enterasure.ID(row.ID)).
 		SetFinishedAt(tx.Now()).SetMailID("").SetKeepProfile(row.KeepProfile).SetLaw(law).SetNillableKeptUntil(keptUntil).Exec(tx.Context())
@@ -80,7 +80,7 @@ func (p *Party) eraseParty(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) error
 }
 
 // eraseAll ends all links and sessions, and erases what is stored about a party and its booker, and the profile for the next stay unless
-// keepProfile is set. Of the reservation it leaves the dates, the rooms and the PMS's ids.
+// keepProfile is set. Of the reservation it leaves the dates, the rooms and the PMS's ids, except those of companions.
 func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring, keepProfile bool) error {
 	if !keepProfile {
 		if err := p.deleteProfile(tx, keys); err != nil {
@@ -100,7 +100,8 @@ func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring, keepProfile bool) error 
 	return reservation.Service{Keys: keys}.EraseBooker(tx, p.Reservation)
 }
 
-// eraseCompanion erases what is stored about one companion. The party keeps its size: a guest without data takes the companion's place.
+// eraseCompanion erases what is stored about one companion. The party keeps its size: [LoadParty] adds a guest without data in the
+// companion's place.
 func (p *Party) eraseCompanion(tx *db.Tx, guestID string) error {
 	propertyID := p.Reservation.PropertyID
 	for _, m := range p.Members {

@@ -166,8 +166,8 @@ func ErasureOfMail(view *db.Tx, keys *keyring.Ring, propertyID, reservationID, m
 }
 
 // RequestErasure requests the erasure of a session's data: those of a companion, or from the main guest those of the whole party. If a
-// request is pending, it changes nothing and returns that one. keepProfile excludes the answers that the property keeps for the main
-// guest's next stay.
+// request is pending, it changes nothing and returns that one. A session of two facts (booking number and name) gets errMailLinkOnly.
+// keepProfile, which a companion's session cannot set, excludes the answers that the property keeps for the main guest's next stay.
 func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keepProfile bool) (Erasure, error) {
 	guestID, err := erasureScope(a)
 	if err != nil {
@@ -179,7 +179,7 @@ func RequestErasure(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keepProfile bo
 }
 
 // RequestErasureFor requests the erasure of the data of a companion, or of a whole party if guestID is empty. by names the member of staff.
-// If a request is pending, it changes nothing and returns that one.
+// With a whole party it includes the kept profile, if the stay uses one. If a request is pending, it changes nothing and returns that one.
 func RequestErasureFor(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID, guestID, by string) (Erasure, error) {
 	return requestErasure(tx, keys, ErasureRow{PropertyID: propertyID, ReservationID: reservationID, GuestID: guestID, RequestedBy: by})
 }
@@ -223,7 +223,8 @@ func (p *Party) hasCompanion(guestID string) bool {
 	return false
 }
 
-// WithdrawErasure deletes the pending request of a session's guest, or returns errNotPending.
+// WithdrawErasure deletes the pending request for a session's guest, also one that staff made, or returns errNotPending. A session of two
+// facts (booking number and name) gets errMailLinkOnly.
 func WithdrawErasure(tx *db.Tx, a actor.Actor) error {
 	guestID, err := erasureScope(a)
 	if err != nil {

@@ -77,8 +77,9 @@ var problemReasons = map[rule.Problem]fault.Reason{
 
 // SaveStep stores the answers of one step of a form, and returns the party with them. Fields that are not in answers keep theirs. An empty
 // answer removes the stored one, unless the session must not read it. If an answer is wrong, or empty but required, it stores none, and the
-// error names every wrong field. It removes answers to questions that are no longer asked. A new mail address of a companion can end links
-// and sessions: see endCompanionAddress. After the stay it returns errStayEnded, because the official form is complete.
+// error names every wrong field. It removes answers to questions that are no longer asked, and fails if the session must not change one of
+// these. A new mail address of a companion can end links and sessions: see endCompanionAddress. After the stay it returns errStayEnded,
+// because the official form is complete.
 func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step rule.Step, answers map[string]string) (*Party, error) {
 	p, err := loadTrustedParty(tx, keys, a)
 	if err != nil {
@@ -162,7 +163,8 @@ func (p *Party) applyAnswers(tx *db.Tx, form Form, step rule.Step, answers map[s
 	return m, nil
 }
 
-// setAnswer sets one answer of m, a copy of the form's guest, and how it was given. It returns what is wrong with the answer, or nil.
+// setAnswer sets one answer of m, a copy of the form's guest, and how it was given. It returns what is wrong with the answer, or nil. An
+// empty answer to a field that the session must not read changes nothing, nor does the same answer to a locked one.
 func (f Form) setAnswer(m Member, field rule.Field, answer string, days rule.Days) *fault.Field {
 	value, problem := rule.Clean(field, answer, days)
 	if problem != "" {
@@ -189,7 +191,8 @@ func (f Form) setAnswer(m Member, field rule.Field, answer string, days rule.Day
 	return nil
 }
 
-// checkLockedAnswers returns an error if m, a copy of the form's guest with other answers, lost an answer that the session must not change.
+// checkLockedAnswers returns errOwnAnswers or errMailedAnswers, by who gave it, if m, a copy of the form's guest with other answers, lost
+// an answer that the session must not change.
 func (f Form) checkLockedAnswers(m Member) error {
 	for field := range f.Member.Answers {
 		if m.Answers[field] != "" {

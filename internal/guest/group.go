@@ -209,7 +209,7 @@ func (p *Party) CountGroup(view *db.Tx, a actor.Actor) (int, error) {
 }
 
 // ListGroup returns how far the check-in of each room of a session's group is, at most maxGroupRooms, and whether there are more rooms. It
-// refuses a session that [mayReadGroup] refuses.
+// refuses a session that [mayReadGroup] refuses: a companion's with ErrMainGuestOnly, others with errMailLinkOnly.
 func ListGroup(view *db.Tx, keys *keyring.Ring, a actor.Actor) (rooms []GroupRoom, more bool, err error) {
 	switch {
 	case a.GuestID != "":

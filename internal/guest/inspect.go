@@ -32,7 +32,7 @@ type Entry struct {
 	ID, Law, Number, Role  string
 	ArrivalOn, DepartureOn string   // YYYY-MM-DD in the property's zone
 	State                  string   // InHouse or Departed
-	Fields                 []string // that the law puts on a form, in its order
+	Fields                 []string // that the law puts on a form, in its order; only ReadRegister sets them
 	Answers                rule.Answers
 	SignedAt               time.Time // SignedAt is when the guest signed on a screen, or zero
 	SVG                    string    // SVG is the signature as an image, or empty
@@ -95,7 +95,8 @@ func ReadRegister(tx *db.Tx, keys *keyring.Ring, propertyID string, r RegisterRa
 	})
 }
 
-// formFields returns the fields that a country rule puts on an official form on a day of arrival, YYYY-MM-DD.
+// formFields returns the fields that a country rule puts on an official form on a day of arrival, YYYY-MM-DD. It returns nil for an unknown
+// rule.
 func formFields(law, arrivalOn string) (fields []string) {
 	found, ok := rule.Find(law)
 	if !ok {
@@ -155,7 +156,7 @@ func listClosedKeys(view *db.Tx, propertyID string, r RegisterRange, open []regi
 	}
 }
 
-// listOpenKeys returns the keys of the forms that are not closed, in a range of arrival days.
+// listOpenKeys returns the keys of the forms that are not closed, from First to Last, of all pages and in no order.
 func listOpenKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKey, error) {
 	prop, err := property.Get(view, propertyID)
 	if err != nil {

@@ -63,7 +63,7 @@ func RecordDisclosures(tx *db.Tx, reserved *ent.Reservation, why, call string, a
 
 // LedgerPage selects a page of the disclosures that a guest reads.
 type LedgerPage struct {
-	Size  int
+	Size  int    // at least 1
 	Token string // the token that came with the page before, or empty
 }
 

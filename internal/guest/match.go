@@ -69,7 +69,8 @@ func (q Search) reload(tx *db.Tx, matched *ent.Reservation) (*ent.Reservation, e
 }
 
 // matches returns the stays whose booker or guest has the searched family name, or a part of it. It leaves out those that only a
-// placeholder number finds: see isPlaceholder. work is how many persons were decrypted and compared for that.
+// placeholder number finds: see isPlaceholder. work is how many persons were decrypted and compared, with the decoys: a multiple of
+// workUnit.
 func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) (out []match, work int, err error) {
 	ctx := tx.Context()
 	guests, err := q.guestsOf(tx, rows)

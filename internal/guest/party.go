@@ -200,9 +200,9 @@ func (p *Party) Visible(a actor.Actor) []Member {
 	return slices.DeleteFunc(slices.Clone(p.Members), func(m Member) bool { return m.Row.ID != a.GuestID })
 }
 
-// Correspondent returns the guest whose conversation with the property a session reads: a companion's own, or the main guest's. Others may
-// know the booking number and the name. So a session that these opened gets errMailLinkOnly, unless it checked the guest in and the stay
-// has not ended.
+// Correspondent returns the guest whose conversation with the property a session reads: a companion's own, or the main guest's. In a party
+// without stored guests it returns errGuestNotFound. Others may know the booking number and the name. So a session that these opened gets
+// errMailLinkOnly, unless it checked the guest in and the stay has not ended.
 func (p *Party) Correspondent(a actor.Actor) (guestID string, err error) {
 	switch {
 	case a.GuestID != "":

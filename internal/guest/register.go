@@ -74,7 +74,7 @@ func (p *Party) keptLaw() string {
 type officialForm struct {
 	guest      Member
 	law        *rule.Rule
-	asks       []rule.Ask // asks has all fields that the law asks of the guest
+	asks       []rule.Ask // asks has all fields that the law asks of the guest, and always the names
 	answers    rule.Answers
 	eraseAt    time.Time
 	inRegister bool

@@ -93,7 +93,7 @@ type age struct {
 func (a age) isWard() bool { return a.minor && (a.ownBirth || a.child || !a.hasActed) }
 
 // isWardOfMainGuest reports whether a guest is a minor for whom the main guest decides, see [age.isWard]. It does not check that the main
-// guest is an adult.
+// guest is an adult, nor that the guest is a companion.
 func (p *Party) isWardOfMainGuest(m Member) bool {
 	return age{minor: p.IsMinor(m), ownBirth: m.own[rule.BirthDate], child: m.Row.Child, hasActed: m.hasActed()}.isWard()
 }

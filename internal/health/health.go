@@ -49,9 +49,9 @@ func (l Link) Lost(now time.Time) (Link, Notification) {
 	return l, Down
 }
 
-// Restored records a reconnection and returns the new state, with the notification to send. The reconnection is
-// notified at once if the disconnection was. So a short interruption causes one pair of notifications, and a flapping
-// connection causes no more until it is stable.
+// Restored records a reconnection and returns the new state, with the notification to send. The reconnection is notified at once if the
+// disconnection was. If [Link.Check] notified the disconnection later, it also notifies the reconnection. So a short interruption causes
+// one pair of notifications, and a flapping connection causes no more until it is stable.
 func (l Link) Restored(now time.Time) (Link, Notification) {
 	if l.LostAt.IsZero() || !l.RestoredAt.IsZero() {
 		return l, NoChange

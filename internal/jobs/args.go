@@ -11,8 +11,8 @@ var (
 	_ Repeatable = DeliverEvents{}
 )
 
-// ReadSpaces calls getSpaces of an integration and stores the listed spaces. One immediate and one later job per integration wait at a
-// time.
+// ReadSpaces calls getSpaces of an integration and stores the listed spaces. Of the jobs of an integration with the same Later and First,
+// one waits at a time.
 type ReadSpaces struct {
 	PropertyID    string `json:"propertyId"`
 	IntegrationID string `json:"integrationId"`

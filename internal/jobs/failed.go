@@ -55,8 +55,8 @@ type Failed struct {
 	GivenUp          bool // GivenUp means that the job is not retried
 	Attempts         int
 	FailedAt         *time.Time // FailedAt is when the last attempt began
-	RetryAt          time.Time
-	Error            string // Error is the error of the last attempt, without e-mail addresses
+	RetryAt          time.Time  // RetryAt is when it runs again; without a meaning if GivenUp
+	Error            string     // Error is the error of the last attempt, without e-mail addresses
 }
 
 // address matches e-mail addresses, which an error may quote from the answer of a mail server.

@@ -134,8 +134,9 @@ func (q *Queue) Started() <-chan struct{} { return q.started }
 // markStarted closes the channel of Started, at the first call only.
 func (q *Queue) markStarted() { q.once.Do(func() { close(q.started) }) }
 
-// Run runs jobs until ctx ends, and returns after the running jobs have ended. An interrupted job runs again later. If the database is not
-// reachable at the start, Run waits for it. It returns an error if starts fail for a minute although the database is reachable.
+// Run runs jobs until ctx ends, and returns after the running jobs have ended, or with an error if they do not: see stopClient. An
+// interrupted job runs again later. If the database is not reachable at the start, Run waits for it. It returns an error if starts fail for
+// a minute although the database is reachable.
 func (q *Queue) Run(ctx context.Context, workers *river.Workers) error {
 	settings := &river.Config{
 		Workers: workers, Queues: map[string]river.QueueConfig{river.QueueDefault: {MaxWorkers: maxConcurrent}, webhooksQueue: {MaxWorkers: MaxDeliveries}},

@@ -62,7 +62,7 @@ func macOfChallenge(keys *keyring.Ring, kioskID string, body []byte) []byte {
 	return keys.MAC("kioskChallenge", kioskID, string(body))[:challengeMAC]
 }
 
-// verifyChallenge returns when a challenge of a kiosk was created, and false if it is forged or expired.
+// verifyChallenge returns when a challenge of a kiosk was created, and false if it is forged, expired, or more than maxSkew in the future.
 func verifyChallenge(keys *keyring.Ring, kioskID, challenge string, now time.Time) (time.Time, bool) {
 	raw, err := base64.RawURLEncoding.DecodeString(challenge)
 	if err != nil || len(raw) != challengeTime+challengeMAC || !hmac.Equal(raw[challengeTime:], macOfChallenge(keys, kioskID, raw[:challengeTime])) {

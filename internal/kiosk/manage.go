@@ -142,7 +142,8 @@ func Delete(tx *db.Tx, propertyID, kioskID string) error {
 }
 
 // Enrol exchanges a code for the tablet's token and ends the code. publicKey is the tablet's key, P-256, as SubjectPublicKeyInfo in DER.
-// For a code that is unknown, used or expired it returns errCode. row is the kiosk before the enrolment.
+// For a code that is unknown, used or expired it returns errCode, and for another kind of key the fault of the field publicKey. row is the
+// kiosk before the enrolment.
 func Enrol(tx *db.Tx, keys *keyring.Ring, code string, publicKey []byte) (token string, row *ent.Kiosk, err error) {
 	if _, err := parseKey(publicKey); err != nil {
 		return "", nil, fault.Fields(fault.Field{Path: "publicKey", Reason: fault.BadFormat, Message: "must be a P-256 key as SubjectPublicKeyInfo in DER"})

@@ -23,11 +23,11 @@ type DesiredCode struct {
 	DoorID       string
 	StaySpaceID  string // StaySpaceID is the space of the stay
 	PIN          string
-	PINID        string // PINID identifies the PIN; package access compares PINs by it
-	NotBefore    time.Time
-	NotAfter     time.Time
-	LaterWindows []slot.Window
-	OneTimeID    string // OneTimeID is the id of a one-time code; empty for other codes
+	PINID        string        // PINID identifies the PIN; package access compares PINs by it
+	NotBefore    time.Time     // NotBefore is the start of the first window
+	NotAfter     time.Time     // NotAfter is the end of the first window; zero: no end
+	LaterWindows []slot.Window // LaterWindows follow the first, each with a start and an end
+	OneTimeID    string        // OneTimeID is the id of a one-time code; empty for other codes
 }
 
 var ErrSlotsFull = fault.New(fault.Precondition, SlotsFull, "the lock has no free slot; remove a code or wait until a removed one is known to be gone")
@@ -120,7 +120,8 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 }
 
 // storeDesired inserts or updates the row of a slot with a desired code and its generation, and notifies the bridge. It seals the PIN for
-// this slot and generation, and records the slot's former grant. It returns errSlotMoved if the slot changed meanwhile.
+// this slot and generation, and records the slot's former grant. If the bridge is online, the code counts as sent at once. It returns
+// errSlotMoved if the slot changed meanwhile.
 func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p DesiredCode) (*ent.Slot, error) {
 	ctx := tx.Context()
 	next, ok := slot.Assign(serverSlotOf(s, lk), p.GrantID, slot.Desired{

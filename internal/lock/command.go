@@ -182,7 +182,7 @@ var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the comm
 
 // FinishCommand stores the outcome of a claimed command: done, failed, expired, or else unknown. If an unlock is done, it records that the
 // door was opened. A late report replaces unknown. For other states FinishCommand changes nothing and returns the stored outcome. at is the
-// bridge's time; a zero or future time becomes now.
+// bridge's time; a zero or future time becomes now, and one before the command was stored becomes the time of that.
 func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
 	c, _, door, err := commandOnBridge(tx, bridgeID, actID)
 	if err != nil {

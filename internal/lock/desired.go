@@ -74,9 +74,9 @@ func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 	}, s.enrolmentID)
 }
 
-// MarkSent records that codes are about to be sent to a bridge: afterwards only the lock can prove that a code is gone.
-// It returns the slots to send. It omits a slot that has changed since it was loaded, because that change notifies the
-// bridge again. It returns bridge.ErrSuperseded if the session is not current.
+// MarkSent records that codes are about to be sent to a bridge: afterwards only the lock can prove that a code is gone. It returns the
+// slots to send. It returns slots without NeedsMarkSent unchecked. Of the others it omits a slot that has changed since it was loaded,
+// because that change notifies the bridge again. It returns bridge.ErrSuperseded if the session is not current.
 func MarkSent(tx *db.Tx, s *Session, desired []DesiredSlot) ([]DesiredSlot, error) {
 	if _, err := bridge.InSession(tx, s.BridgeID, s.Epoch); err != nil {
 		return nil, err
@@ -141,8 +141,7 @@ func LatestGenerations(tx *db.Tx, bridgeIDs []string) (map[string]map[string]int
 	return newest, nil
 }
 
-// UnreportedLocks returns the ids of those given locks that have a slot whose latest generation the bridge has not
-// reported.
+// UnreportedLocks returns, in no order, the ids of those given locks that have a slot whose latest generation the bridge has not reported.
 func UnreportedLocks(tx *db.Tx, s *Session, lockIDs []string) ([]string, error) {
 	rows, err := slotsOfLocks(tx, s.PropertyID, lockIDs)
 	if err != nil {

@@ -59,8 +59,9 @@ func doorAt(tx *db.Tx, lk doorOf, at time.Time) (string, error) {
 }
 
 // setEventDoor sets the door of the event e: the door that the lock was on at the time. If that door is not known, or the bridge's clock is
-// not reliable, it is the door of the typed code; see [eventDoor]. h is the bridge's report of the event. typed is nil if no code was typed
-// or the code is not known.
+// not reliable, it is the door of the typed code; see [eventDoor]. Without either, the event has no door. The door of a code whose desired
+// state has changed since is not used, because that door may be a later one. h is the bridge's report of the event. typed is nil if no code
+// was typed or the code is not known.
 func setEventDoor(tx *db.Tx, e *event.Event, lk doorOf, typed *typedCode, h LockEvent, at time.Time) error {
 	ofLock, err := doorAt(tx, lk, at)
 	if err != nil {

@@ -16,8 +16,8 @@ const (
 	SlotsFull     = "slotsFull"
 )
 
-// offlineReason returns why a lock is offline: the lock has no bridge, the bridge is offline, or the bridge does not
-// reach the lock. It returns "" if the lock is online.
+// offlineReason returns why a lock is offline: the lock has no bridge, the bridge is revoked or offline, or the bridge does not reach the
+// lock. It returns "" if the lock is online.
 func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
 	switch {
 	case br == nil:

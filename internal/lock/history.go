@@ -125,7 +125,7 @@ func History(view *db.Tx, propertyID, lockID string, since time.Time) (map[Sampl
 	return all, nil
 }
 
-// LastEvents returns up to limit of the latest events of a lock, newest first, without changes of the evidence of
+// LastEvents returns up to limit of the latest events of a lock, newest first, also internal ones, without changes of the evidence of
 // codes.
 func LastEvents(view *db.Tx, propertyID, lockID string, limit int) ([]*ent.Event, error) {
 	var all []*ent.Event

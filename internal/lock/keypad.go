@@ -52,7 +52,7 @@ func KeypadPausedUntil(s Status, now time.Time) *time.Time {
 // MaxKeypadPause bounds how long a bridge pauses a keypad.
 const MaxKeypadPause = 5 * time.Minute
 
-// recordKeypadPause stores that a bridge paused a keypad after wrong PINs. It notifies staff once an hour for each
+// recordKeypadPause stores, as an internal event, that a bridge paused a keypad after wrong PINs. It notifies staff once an hour for each
 // lock; the notice has the latest pause.
 func recordKeypadPause(tx *db.Tx, lk *ent.Lock, h LockEvent) error {
 	at := h.TrustedTime(tx.Now())

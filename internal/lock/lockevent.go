@@ -20,7 +20,7 @@ type LockEvent struct {
 	Address      string
 	Kind         string // Kind is opened, denied, batteryLow and so on, as bridges report it
 	Slot         int    // Slot is 0 if the slot is not known, or holds no Latchkey code
-	Generation   int64
+	Generation   int64  // Generation is that of the code in the slot; 0 if it is not known
 	Reason       string
 	OccurredAt   time.Time
 	ClockQuality string    // ClockQuality is the state of the bridge's clock: synchronized, drifting or untrusted

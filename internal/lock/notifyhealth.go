@@ -149,7 +149,7 @@ func CheckLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 }
 
 // checkLockLink notifies changes of one lock's connection that have lasted long enough. A lock that is disconnected only because its bridge
-// is offline gets no notice of its own.
+// is offline gets no notice of its own, and one with an offline cause gets that of its bridge: see notifyOfflineCause.
 func checkLockLink(tx *db.Tx, lk *ent.Lock) error {
 	reason := string(bridge.Disconnected)
 	if !lk.Status.Online {

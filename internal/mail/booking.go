@@ -142,8 +142,8 @@ func (d *Decision) decideAgainAt(at time.Time) {
 	}
 }
 
-// mayBeInvited reports whether an invitation to the booker may list the room, also before the invitation of the room itself is due. It does
-// not check the address.
+// mayBeInvited reports whether an invitation to the booker may list the room, also before the invitation of the room itself is due. It
+// checks neither the address nor Erased: an erased booker has no address.
 func (r Room) mayBeInvited(when Schedule, now time.Time) bool {
 	return !when.Off && r.State == confirmed && r.To.After(now) && r.InvitedAt.IsZero()
 }

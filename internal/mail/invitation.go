@@ -15,7 +15,7 @@ type Stay struct {
 
 // Schedule is how many days before the arrival a property's guests get their mails.
 type Schedule struct {
-	InviteDays, RemindDays int
+	InviteDays, RemindDays int // with RemindDays 0 no reminder is sent
 	Zone                   *time.Location
 	Off                    bool // staff have not switched the invitations on
 }

@@ -177,8 +177,9 @@ func (c *Connection) Envelope(to string) *SendError {
 // enhancedCode matches the enhanced status of a final answer (RFC 3463). The status 5.0.0 says no more than the answer's own code.
 var enhancedCode = regexp.MustCompile(`^5\.\d{1,3}\.\d{1,3}\b`)
 
-// recipientFailure returns what an answer to the recipient means. A final answer about something other than the address, such as "relaying
-// denied", is caused by the property's settings. It must not count as a bounce of the guest's address.
+// recipientFailure returns what an answer to the recipient means. A temporary answer and a lost connection are FailedRecipient too:
+// sendError allows a retry. A final answer about something other than the address, such as "relaying denied", is caused by the property's
+// settings. It must not count as a bounce of the guest's address.
 func recipientFailure(err error) Failure {
 	var refused *textproto.Error
 	if !errors.As(err, &refused) || refused.Code < 500 {

@@ -160,8 +160,8 @@ func (i *issuer) currentKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	return key, signer, err
 }
 
-// signKeySet signs and stores the next version of the key set. signer is the current key of the previous version. keys
-// has the new current key first.
+// signKeySet signs and stores the next version of the key set. signer is the current key of the previous version, or of this one if it is
+// the first. keys has the new current key first.
 func (i *issuer) signKeySet(signer *ecdsa.PrivateKey, keys ...smartkey.IssuerKey) (err error) {
 	version, now := i.row.KeySetVersion+1, i.tx.Now()
 	raw, err := smartkey.SignKeySet(signer, smartkey.KeySetSpec{Property: i.row.ID, Version: uint64(version), IssuedAt: now, Keys: keys})

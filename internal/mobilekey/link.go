@@ -46,8 +46,9 @@ type LinkSpec struct {
 	Lifetime                  time.Duration // 0: a day
 }
 
-// CreateLink creates a link with which one phone enrols for a reservation. A new link for a guest's session replaces the session's former
-// unused link. It returns a fault if the reservation has maxOpenLinks unused links, or does not exist.
+// CreateLink creates a link with which one phone enrols for a reservation, and the property's issuer if there is none. A new link for a
+// guest's session replaces the session's former unused link. It returns a fault if the reservation does not exist, or has maxOpenLinks
+// unused links that have not expired. It does not check whether the stay has access.
 func CreateLink(tx *db.Tx, keys *keyring.Ring, spec LinkSpec) (Link, error) {
 	ctx := tx.Context()
 	if err := requireReservation(tx, spec.PropertyID, spec.ReservationID); err != nil {
@@ -116,8 +117,8 @@ type LinkInfo struct {
 	Expires                  time.Time
 }
 
-// DescribeLink returns what a phone needs to know about a link before it enrols, with the challenge to sign. It does
-// not use up the link.
+// DescribeLink returns what a phone needs to know about a link before it enrols, with the challenge to sign within
+// challengeLife. It does not use up the link. It returns a fault if the link does not exist, has expired or was used.
 func DescribeLink(view *db.Tx, keys *keyring.Ring, secret string) (LinkInfo, error) {
 	l, err := findLink(view, keys, secret)
 	if err != nil {

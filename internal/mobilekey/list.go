@@ -31,7 +31,8 @@ const (
 	listInterval = time.Hour
 	// listsPerMaxAge is how many lists the server issues within the maximum age of the strictest door.
 	listsPerMaxAge = 4
-	// spareIndexes is how many indexes a list has after the last issued one: bridges refuse an index beyond the end of their list.
+	// A list has more than minSpareIndexes indexes after the last issued one, because bridges refuse an index beyond the end of their
+	// list. It grows in steps of spareIndexes.
 	spareIndexes    = 1024
 	minSpareIndexes = 256
 	// statusRetention is how long an index stays reserved after its last token has expired.
@@ -136,8 +137,8 @@ func isSubset(some, of []string) bool {
 	return !slices.ContainsFunc(some, func(s string) bool { return !slices.Contains(of, s) })
 }
 
-// publishList signs and stores the next status list if its content has changed, it is due, or forced is set. It reports whether it did. It
-// does not notify the bridges.
+// publishList signs and stores the next status list if its content or the current key has changed, the last list is at least
+// renewInterval old, or forced is set. It reports whether it did. It does not notify the bridges.
 func (i *issuer) publishList(forced bool) (bool, error) {
 	spec, digest, err := i.nextListContent()
 	if err != nil {
@@ -299,8 +300,9 @@ func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err 
 	return !bytes.Equal(digest, i.row.ListDigest), nil, err
 }
 
-// CheckNoSmartKeysInUse returns a fault, with the time to try again, while a token of the property may still open a door. The deletion of a
-// property calls it, because afterwards the server cannot revoke the token.
+// CheckNoSmartKeysInUse returns a fault, with the time to try again, until statusRetention after the end of the property's last token. A
+// revoked token counts too, because a bridge may not know the revocation yet. The deletion of a property calls it, because afterwards the
+// server cannot revoke the token.
 func CheckNoSmartKeysInUse(tx *db.Tx, propertyID string) error {
 	last, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(propertyID), entkeystatus.EndsAtGTE(tx.Now().Add(-statusRetention))).
 		Order(entkeystatus.ByEndsAt(entsql.OrderDesc())).First(tx.Context())
@@ -315,7 +317,8 @@ func CheckNoSmartKeysInUse(tx *db.Tx, propertyID string) error {
 		"SmartKeys of phones may still open doors of the property; end the stays, and try again after %s", until).Put("until", until)
 }
 
-// Sweep deletes up to most status indexes whose tokens have expired, of all properties, and as many expired links.
+// Sweep deletes up to most status indexes whose tokens expired more than statusRetention ago, of all properties, and up to most links that
+// expired more than linkLifetime ago.
 func Sweep(tx *db.Tx, most int) error {
 	ids, err := tx.KeyStatus.Query().Where(entkeystatus.EndsAtLT(tx.Now().Add(-statusRetention))).Limit(most).IDs(tx.Context())
 	if err != nil {

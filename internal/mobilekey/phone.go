@@ -48,8 +48,9 @@ type KeyDoor struct {
 }
 
 // Enrol adds a phone to the reservation of a link and marks the link as used. possession is the phone's signed answer to the link's
-// challenge. name is what the guest calls the phone. The Key is nil if the stay has no access now, or no door that opens with a SmartKey;
-// [Renew] may return it later. It returns a fault if the reservation has maxPhones phones, revoked ones included.
+// challenge. name is what the guest calls the phone. The Key is nil if the stay has no access now, is over, begins more than a day from
+// now, or has no door that opens with a SmartKey; unless the stay is over, [Renew] may return it later. It returns a fault if the link or
+// the answer is not valid, or if the reservation has maxPhones phones, revoked ones included.
 func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name string) (*ent.Phone, *Key, error) {
 	ctx := tx.Context()
 	l, err := findLink(tx, keys, secret)
@@ -121,8 +122,8 @@ func Label(view *db.Tx, keys *keyring.Ring, p *Row) (string, error) {
 // labelPurpose returns the associated data of the encrypted name of a phone.
 func labelPurpose(phoneID string) string { return "phoneName/" + phoneID }
 
-// NewRenewalChallenge returns the challenge that an enrolled phone must sign to get its next token from [Renew], and the phone's property,
-// which the phone signs with it.
+// NewRenewalChallenge returns the challenge that an enrolled phone must sign within challengeLife to get its next token from [Renew], and
+// the phone's property, which the phone signs with it. It does not check whether the phone may renew.
 func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (propertyID string, challenge []byte, err error) {
 	p, err := Get(view, phoneID)
 	if err != nil {
@@ -141,7 +142,7 @@ func Get(tx *db.Tx, phoneID string) (*ent.Phone, error) {
 }
 
 // Renew issues the next token of a phone. possession is the phone's signed answer to the challenge of [NewRenewalChallenge]. It returns a
-// fault if the phone was revoked, its stay has no access, or it has answered this or a later challenge already.
+// fault if the phone was revoked, or has answered this or a later challenge already, and the faults of mintToken.
 func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*Key, error) {
 	p, err := Get(tx, phoneID)
 	if err != nil {
@@ -164,7 +165,8 @@ func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*K
 	return mintToken(tx, keys, p, key)
 }
 
-// noAccessReason returns the fault for a phone whose stay has no access: the stay is over, or the guest is not checked in yet.
+// noAccessReason returns the fault for a phone whose stay has no grant: StayEnded if the stay was checked out, canceled or removed, or its
+// end has passed, otherwise NotCheckedIn, also for a checked-in stay that has no grant for another reason.
 func noAccessReason(tx *db.Tx, p *ent.Phone) error {
 	stay, err := tx.Reservation.Query().Where(entreservation.PropertyID(p.PropertyID), entreservation.ID(p.ReservationID)).Only(tx.Context())
 	switch {

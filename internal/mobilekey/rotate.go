@@ -112,7 +112,7 @@ func (i *issuer) changeSigner(change func() error) error {
 // BridgeKeys is a bridge that must confirm a new key before the rotation continues.
 type BridgeKeys struct {
 	Seen    *time.Time // Seen is the last contact with the bridge; nil if there was none
-	Version *int64     // Version is the confirmed version of the key set; nil if it is not reported, -1 if the bridge does not support SmartKeys
+	Version *int64     // Version is the confirmed version of the key set; nil if it is not reported, -1 without SmartKeys
 }
 
 // KeyConfirmed reports whether a key that was announced with a version of the key set may sign: every bridge of the property has confirmed
@@ -146,7 +146,7 @@ func (i *issuer) bridgeKeys() ([]BridgeKeys, error) {
 	return out, nil
 }
 
-// step is the next step of a rotation.
+// step is the next step of a rotation. stepBegin generates and announces a new key.
 type step int
 
 const (
@@ -156,7 +156,8 @@ const (
 	stepDrop // the old key is removed
 )
 
-// nextStep returns the step of a rotation that is due now, or stepWait. stepBegin is due some time before the only key expires.
+// nextStep returns the step of a rotation that is due now, or stepWait. stepBegin is due renewKeysBefore the end of the only key, stepUse
+// once [KeyConfirmed] is true for the new key, and stepDrop keyOverlap after stepUse.
 func (i *issuer) nextStep() (step, error) {
 	held, now := i.set.Keys(), i.tx.Now()
 	if len(held) == 1 {

@@ -19,8 +19,9 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// mintToken issues a token, bound to the phone's key, for the doors to which the phone's stay has access, and stores its status index. It
-// returns a fault if the stay has no access, begins more than a day from now, or has no door that opens with a SmartKey.
+// mintToken issues a token, bound to the phone's key, and stores its status index. The token is for the doors to which the phone's stay has
+// access and that SmartKeys can open, at most smartkey.MaxDoors. It returns a fault if the stay has no access, begins more than a day from
+// now, or has no such door.
 func mintToken(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (*Key, error) {
 	ctx := tx.Context()
 	g, err := tx.Grant.Query().Where(entgrant.PropertyID(p.PropertyID), entgrant.OpenKey(p.ReservationID)).Only(ctx)
@@ -100,7 +101,7 @@ func doorIDs(doors []KeyDoor) []smartkey.Door {
 	return out
 }
 
-// audience returns the audience of a token: the bridge if one bridge drives all doors, otherwise the site.
+// audience returns the audience of a token: the bridge if one bridge drives all doors, otherwise the site. doors must not be empty.
 func audience(propertyID string, doors []KeyDoor) string {
 	for _, d := range doors {
 		if d.BridgeID != doors[0].BridgeID {
@@ -110,8 +111,8 @@ func audience(propertyID string, doors []KeyDoor) string {
 	return doors[0].BridgeID
 }
 
-// indexForNextToken returns the status index for a phone's next token: that of its present token, or a new one, which it stores, if the
-// doors or the access of the stay have changed.
+// indexForNextToken returns the status index for a phone's next token: that of its last token, even an expired one, or a new one, which it
+// stores. The index is new if the phone has none, if its index is revoked, or if the doors or the access of the stay have changed.
 func (i *issuer) indexForNextToken(p *ent.Phone, g *ent.Grant, lockIDs []string) (*ent.KeyStatus, error) {
 	ctx := i.tx.Context()
 	held, err := i.tx.KeyStatus.Query().Where(entkeystatus.PropertyID(p.PropertyID), entkeystatus.PhoneID(p.ID), entkeystatus.GrantID(g.ID),
@@ -158,8 +159,9 @@ func (i *issuer) nextFreeIndex() (int64, error) {
 	return 0, fault.New(fault.Exhausted, fault.UnavailableReason, "every index of the status list is in use; indexes of expired tokens become free within a day").Retry(time.Hour)
 }
 
-// recordToken stores that the next token of a phone uses an index, until when, and the evidence that it inherits. If the index is beyond
-// the end of the published list, it publishes a longer one and notifies the bridges.
+// recordToken stores that the next token of a phone uses an index, until when, and the evidence that it inherits. It marks the stay's grant
+// as one with a phone, and notifies the streams that show the stay. If the status list is due, as when the index is beyond its end, it
+// publishes the next list and notifies the bridges.
 func (i *issuer) recordToken(p *ent.Phone, s *ent.KeyStatus, until time.Time) error {
 	ctx := i.tx.Context()
 	if err := i.tx.Phone.UpdateOne(p).SetTokenExpiresAt(until).Exec(ctx); err != nil {

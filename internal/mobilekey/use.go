@@ -74,8 +74,8 @@ func findByKey(view *db.Tx, propertyID, keyID string) (*ent.Phone, error) {
 	return p, nil
 }
 
-// RecordOpenings records at which locks tokens were verified and which doors they opened, from a bridge's reports that
-// [AttributeToPhones] completed.
+// RecordOpenings records which doors phones opened, and so at which locks their tokens were verified, from a bridge's reports that
+// [AttributeToPhones] completed. It ignores other reports, such as refusals, and those about locks that were removed since.
 func RecordOpenings(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEvent) error {
 	for _, h := range batch {
 		phoneID, ours := strings.CutPrefix(h.Actor, lock.PhoneActorPrefix)

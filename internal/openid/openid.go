@@ -117,7 +117,8 @@ type Answer struct {
 }
 
 // Redeem checks the state and the issuer of an answer, exchanges its code for an ID token, verifies the token, and returns the person. f is
-// the flow of the sign-in. Its error is [ErrRefused] or [ErrUnavailable] with the cause.
+// the flow of the sign-in. It does not check that a flow with Fresh led to a new sign-in: the caller compares AuthenticatedAt. Its error is
+// [ErrRefused] or [ErrUnavailable] with the cause.
 func (p *Provider) Redeem(ctx context.Context, f Flow, a Answer) (Identity, error) {
 	if subtle.ConstantTimeCompare([]byte(a.State), []byte(f.State)) != 1 {
 		return Identity{}, fmt.Errorf("%w: another state", ErrRefused)

@@ -26,7 +26,7 @@ func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, strin
 }
 
 // RotateAPIKey creates an api-key, also the first one, and returns its row and the key, which is shown once. The previous ones end after
-// the overlap; 0: immediately.
+// the overlap; 0: immediately. It fails while too many of them have not ended.
 func (r *Registry) RotateAPIKey(tx *db.Tx, propertyID string, overlap time.Duration) (*ent.Token, string, error) {
 	own, err := CreateOwnIntegration(tx, propertyID)
 	if err != nil {

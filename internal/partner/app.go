@@ -107,7 +107,7 @@ func (r *Registry) CreateClientToken(tx *db.Tx, appID, name string) (*ent.Token,
 }
 
 // RotateClientToken creates a client token and returns its row and the token, which is shown once. The other tokens of the app end after
-// the overlap; 0: immediately.
+// the overlap; 0: immediately. It fails while too many of them have not ended.
 func (r *Registry) RotateClientToken(tx *db.Tx, appID string, overlap time.Duration) (*ent.Token, string, error) {
 	if err := requireApp(tx, appID); err != nil {
 		return nil, "", err

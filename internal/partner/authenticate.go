@@ -16,7 +16,7 @@ import (
 type Credentials struct {
 	ClientToken string // ClientToken belongs to the partner's app and is used with AccessToken
 	AccessToken string // AccessToken belongs to the app at one property
-	Bearer      string // Bearer is an access token in the Authorization header, which needs no ClientToken
+	Bearer      string // Bearer is an access token in the Authorization header. It needs no ClientToken, and must equal a sent AccessToken
 	APIKey      string // APIKey belongs to a property's own scripts, and is sent alone
 }
 

@@ -11,7 +11,7 @@ import (
 const (
 	// cacheDuration is how long a process may still accept a credential that another process has revoked.
 	cacheDuration = time.Second
-	// maxCallers bounds the cache. An integration uses few credentials.
+	// maxCallers bounds the cache, which is emptied when it is full. An integration uses few credentials.
 	maxCallers = 10_000
 )
 

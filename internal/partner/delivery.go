@@ -177,8 +177,8 @@ func disabledReason(w *WebhookRow, o Delivery, now time.Time) string {
 }
 
 // notifyFailedDelivery notifies staff, once per episode of failures (see episodeGap), that a webhook was disabled, that an event was given
-// up, or that deliveries failed three times in a row, which is also an event for partners. The first failure of an episode resolves the
-// notices of earlier ones. reason is why the webhook was disabled, or "".
+// up, or that deliveries failed three times in a row, which is also an event for partners. The first failure of an episode only resolves
+// the notices of earlier ones, unless it gives an event up or disables the webhook. reason is why the webhook was disabled, or "".
 func notifyFailedDelivery(tx *db.Tx, w *WebhookRow, o Delivery, reason string) error {
 	kind := notice.Kind("")
 	switch {

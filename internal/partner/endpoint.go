@@ -39,7 +39,7 @@ type Endpoint struct {
 	Action        string
 	URL           string
 	Method        string // Method is GET or POST
-	Token         string // Token is sent with each call; it is empty if it was not loaded
+	Token         string // Token is sent with each call; it is empty if there is none or it was not loaded
 	TokenIn       string
 	Health        Health
 }

@@ -20,12 +20,13 @@ const failuresToNotify = 3
 // same time share the row of their PMS's endpoint, and their changes would conflict.
 const successPrecision = 10 * time.Second
 
-// episodeGap is the time without failures after which the next failure starts a new episode. An endpoint that
-// alternates between failures and successes stays in one episode, and staff are notified once per episode.
+// episodeGap is the time without failures after which the next failure starts a new episode, if a call succeeded in
+// between. An endpoint that alternates between failures and successes more often stays in one episode, and staff are
+// notified once per episode.
 const episodeGap = time.Hour
 
 // RecordEndpointTest stores the result of a call that the partner requested as a test. A success counts like any other. A failed test is
-// stored as the last error, but does not count as a failure.
+// stored as the last error, but does not count as a failure. It ignores an endpoint that was removed.
 func RecordEndpointTest(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
 	if !failure.Failed() {
 		return RecordCall(tx, propertyID, integrationID, action, Failure{})
@@ -45,7 +46,8 @@ func RecordEndpointTest(tx *db.Tx, propertyID, integrationID, action string, fai
 
 // RecordCall stores the result of a call to an endpoint: why it failed, or the zero value for a success, which resets the count of
 // failures. The third consecutive failure notifies staff and the partner's webhooks, once per episode of failures (see episodeGap). A
-// success leaves the notice open; the first failure of the next episode resolves it. It ignores an endpoint that was removed.
+// success leaves the notice open, except the first call since the endpoint was registered or changed; the first failure of the next episode
+// resolves it. It ignores an endpoint that was removed.
 func RecordCall(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if fault.Has(err, fault.EndpointNotFound) {

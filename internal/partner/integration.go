@@ -116,7 +116,7 @@ func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *str
 }
 
 // RotateAccessToken creates an access token and returns the integration and the token, which is shown once. The other tokens of the
-// integration end after the overlap; 0: immediately.
+// integration end after the overlap; 0: immediately. It fails while too many of them have not ended, and for the built-in integration.
 func (r *Registry) RotateAccessToken(tx *db.Tx, propertyID, integrationID string, overlap time.Duration) (*ent.Integration, string, error) {
 	row, err := appIntegration(tx, propertyID, integrationID)
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// Registry stores apps, integrations, their credentials and endpoints, and authenticates callers. All changes of
-// credentials go through it, because it caches authenticated callers: a change in this process takes effect
-// immediately, one in another process within a second. It is safe for concurrent use.
+// Registry stores apps, integrations, their credentials and endpoints, and authenticates callers. It caches authenticated
+// callers, so changes of credentials go through it or call [Registry.NotifyCredentialsChanged]. A change in this process
+// takes effect immediately, one in another process within a second. It is safe for concurrent use.
 type Registry struct {
 	db    *db.DB
 	keys  *keyring.Ring

@@ -14,8 +14,8 @@ const secretBytes = 32
 // secretPrefix is the prefix of symmetric secrets in Standard Webhooks.
 const secretPrefix = "whsec_"
 
-// SigningSecrets returns the secrets that sign calls to the partner (whsec_...), newest first: two after a rotation,
-// none before the first endpoint is registered.
+// SigningSecrets returns the secrets that sign calls to the partner (whsec_...), newest first: two after a rotation that kept the previous
+// one, none before the first endpoint is registered or the first rotation.
 func (r *Registry) SigningSecrets(tx *db.Tx, propertyID, integrationID string) ([]string, error) {
 	row, err := Integration(tx, propertyID, integrationID)
 	if err != nil {

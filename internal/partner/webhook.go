@@ -70,8 +70,8 @@ func (r *Registry) RegisterWebhook(tx *db.Tx, c WebhookChange, checkURL func(str
 	return row, "", err
 }
 
-// Static returns the errors in the fields of a change that can be found without the stored webhooks. An API calls it
-// before a transaction.
+// Static returns the errors in the fields of a change that can be found without the stored webhooks, or none if checkURL
+// could not decide. An API calls it before a transaction.
 func (c WebhookChange) Static(checkURL func(string) error) []fault.Field {
 	f, _ := fault.Of(c.check(nil, -1, checkURL))
 	if f == nil {
@@ -80,8 +80,8 @@ func (c WebhookChange) Static(checkURL func(string) error) []fault.Field {
 	return f.Fields
 }
 
-// check returns an error with all invalid fields of a change. all are the stored webhooks of the integration, at is
-// the index of the one to change, or -1 for a new one.
+// check returns a fault with all invalid fields of a change, or another error if checkURL could not decide. all are the
+// stored webhooks of the integration, at is the index of the one to change, or -1 for a new one.
 func (c WebhookChange) check(all []*WebhookRow, at int, checkURL func(string) error) error {
 	var wrong []fault.Field
 	add := func(path string, reason fault.Reason, text string) {
@@ -137,8 +137,9 @@ func (r *Registry) createWebhook(tx *db.Tx, c WebhookChange) (*WebhookRow, strin
 	return row, secret, err
 }
 
-// updateWebhook changes a stored webhook. If it gets a new URL or is enabled again, its recorded failures and their notices end; after a
-// new URL, waiting retries are due at once, and are counted from the first. If it is disabled, it loses its cursors.
+// updateWebhook changes a stored webhook. If it gets a new URL or is enabled again, its recorded health is cleared and its notices end;
+// after a new URL, waiting retries are due at once, and are counted from the first. If it is disabled, it loses its cursors, and with them
+// the events that it has not received yet.
 func updateWebhook(tx *db.Tx, was *WebhookRow, c WebhookChange) (*WebhookRow, error) {
 	update := tx.Webhook.UpdateOne(was).Where(webhook.PropertyID(was.PropertyID))
 	moved := c.URL != "" && c.URL != was.URL

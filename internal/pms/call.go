@@ -110,8 +110,9 @@ func (c *Client) execute(ctx context.Context, t Target, what call) (*answer, err
 	return c.executeWithRetries(ctx, limited, state, req)
 }
 
-// executeWithRetries makes the attempts of a prepared call. After a failure it stops early if the breaker is not closed, or if no time is
-// left for another attempt. ctx is the caller's context, limited the same with the total time limit. The error is a *CallError.
+// executeWithRetries makes the attempts of a prepared call. After a failure it stops early if mayRetry forbids another attempt, the breaker
+// is not closed, or no time is left. ctx is the caller's context, limited the same with the total time limit. The error is the *CallError
+// of the last attempt, also if a context ended in the wait after it.
 func (c *Client) executeWithRetries(ctx, limited context.Context, state *integrationState, req *request) (*answer, error) {
 	var last *CallError
 	a, err := failsafe.With[*answer](c.retries).WithContext(limited).Get(func() (*answer, error) {
@@ -135,8 +136,9 @@ func (c *Client) executeWithRetries(ctx, limited context.Context, state *integra
 	return nil, last
 }
 
-// mayRetry reports whether the call may be retried after an error. It allows the retry of a checkIn only if nothing was sent, or after 429,
-// 502, 503 or 504: after other errors the partner may have started it, and not every partner checks the idempotency key.
+// mayRetry reports whether the call may be retried after an error: see isTransient. It allows the retry of a checkIn only if nothing was
+// sent, or after 429, 502, 503 or 504: after other errors the partner may have started it, and not every partner checks the idempotency
+// key.
 func (r *request) mayRetry(e *CallError) bool {
 	if r.call.action != CheckIn {
 		return e.isTransient()

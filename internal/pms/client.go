@@ -38,9 +38,9 @@ type Target struct {
 	IntegrationID  string
 	Action         string
 	URL            string
-	Method         string // Method is GET or POST; empty means POST for checkIn, else GET
-	Token          string // Token is empty if none is sent
-	TokenIn        string
+	Method         string   // Method is GET or POST; empty means POST for checkIn and webhooks, else GET
+	Token          string   // Token is empty if none is sent
+	TokenIn        string   // TokenIn is TokenInQuery or TokenInHeader
 	SigningSecrets []string // SigningSecrets are one, or two during a rotation; each is "whsec_" and base64 of 24 to 64 bytes
 	WebhookID      string   // WebhookID is set for a webhook, which has limits and a circuit breaker of its own
 	Urgent         bool     // Urgent makes getSpaces ignore an open circuit breaker
@@ -178,8 +178,8 @@ func (c *Client) CheckInStatus(ctx context.Context, t Target, reservationID stri
 }
 
 // CheckIn asks the partner to check a guest in, even if the breaker is open. Any 2xx answer without an error in its body is a success.
-// After an error without an answer, the partner may have checked the guest in. The key is 1 to 128 letters, digits, "-" or "_". Every
-// retry, in this call or later, must use the same key.
+// After an error without an answer, with a status of 5xx, or with an answer that could not be read, the partner may have checked the guest
+// in, unless nothing was sent. The key is 1 to 128 letters, digits, "-" or "_". Every retry, in this call or later, must use the same key.
 func (c *Client) CheckIn(ctx context.Context, t Target, idempotencyKey string, body checkin.Disclosure) error {
 	_, err := c.execute(ctx, t, call{
 		action: CheckIn, key: idempotencyKey, disclosure: &body,

@@ -68,7 +68,8 @@ func DecodeSpaces(body []byte) ([]*pmsv1.Space, []fault.Field) {
 	return spaces, nil
 }
 
-// readSpace reads one space of a list. path is its place in the answer, for violations. It returns nil if the entry is not an object.
+// readSpace reads one space of a list. path is its place in the answer, for violations. It returns nil if the entry is not an object. A
+// member with a violation is empty or false.
 func (r *reader) readSpace(path string, raw json.RawMessage) *pmsv1.Space {
 	m := r.readObject(path, raw)
 	if m == nil {
@@ -203,7 +204,7 @@ func (r *reader) jsonValue(body []byte) json.RawMessage {
 	return nil
 }
 
-// readList returns the entries of a JSON list, or nil after a violation.
+// readList returns the entries of a JSON list, at most maxSpaces, or nil after a violation. For a nil raw it adds no violation.
 func (r *reader) readList(raw json.RawMessage) []json.RawMessage {
 	if raw == nil {
 		return nil

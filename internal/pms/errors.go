@@ -39,8 +39,8 @@ const (
 const metaCause = "cause"
 
 // CallError is the error of every call of [Client]. It unwraps to a *fault.Fault with the reason checkin.PartnerError if the partner
-// answered, and checkin.PartnerUnavailable if not. A canceled call has the reason CanceledReason, and CauseSetting InternalError. The texts
-// never contain the token, the query or text from the partner.
+// answered, and checkin.PartnerUnavailable if not, or if the answer broke off. A canceled call has the reason CanceledReason, and
+// CauseSetting InternalError. The texts of both never contain the token, the query or text from the partner.
 type CallError struct {
 	Action     string
 	Cause      Cause

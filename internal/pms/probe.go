@@ -22,12 +22,12 @@ type Report struct {
 	Action     string
 	OK         bool            // OK means that the endpoint can be called and fulfils the contract
 	Status     int             // Status is the HTTP status; 0 if there was no answer
-	Latency    time.Duration   // Latency is the duration of the whole call
+	Latency    time.Duration   // Latency is the duration of the attempt, or of the whole call if it failed
 	Cause      Cause           // Cause is why the call failed; empty if it succeeded
 	Message    string          // Message says what is wrong, without text from the PMS; empty if nothing is
 	Problem    message.Message // Problem is Message as a text in every language; zero if nothing went wrong
 	Spaces     int             // Spaces is the number of spaces in a getSpaces answer
-	Violations []fault.Field   // Violations of the contract have paths in the PMS's answer
+	Violations []fault.Field   // Violations of the contract have paths in the PMS's answer, those for CauseAddress the path "url"
 	Reason     string          // Reason is the reason in the PMS's error, for staff
 	// PartnerMsg is the message in the PMS's error, for staff.
 	PartnerMsg string

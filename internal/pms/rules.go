@@ -221,8 +221,8 @@ func (r *Rules) destinationProblem(host string) string {
 	return ""
 }
 
-// hostProblem returns what is wrong with the spelling of a host, or "". It accepts only one spelling of an IP address, so that another
-// spelling is not taken for a name.
+// hostProblem returns what is wrong with the spelling of a host in lower case, or "". It accepts an IPv4 address only as four decimal
+// numbers, so that another spelling is not taken for a name.
 func hostProblem(host string) string {
 	if strings.ContainsAny(host, ":%") {
 		if addr, err := netip.ParseAddr(host); err != nil || addr.Zone() != "" || addr.Is4In6() {
@@ -247,7 +247,7 @@ func hostProblem(host string) string {
 	return ""
 }
 
-// isValidLabel reports whether a text can be one label of a host name.
+// isValidLabel reports whether a text, in lower case, can be one label of a host name.
 func isValidLabel(label string) bool {
 	if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
 		return false

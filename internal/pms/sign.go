@@ -122,8 +122,9 @@ func newSigners(secrets []string) ([]*standardwebhooks.Webhook, error) {
 }
 
 // Verify is for the receiver of a call. It checks that the call was signed with one of the secrets, for this method and target, and
-// recently. It returns ErrUnsigned, ErrStale or ErrSignature if not. body is the request's body as received. The string is the call's id,
-// which the partner stores for [Tolerance] to refuse a replay.
+// recently. It returns ErrUnsigned, ErrStale or ErrSignature if not, and another error if there is no secret or one is malformed. body is
+// the request's body as received. The string is the call's id, the same in each retry. A partner that stores it for twice [Tolerance] can
+// answer a retry or a replay without a second effect.
 func Verify(secrets []string, r *http.Request, body []byte, now time.Time) (string, error) {
 	signers, err := newSigners(secrets)
 	if err != nil {

@@ -28,7 +28,7 @@ type LocalTexts = schema.LocalTexts
 // OwnField is a question of the property.
 type OwnField = schema.OwnField
 
-// CheckInChange is a change of the rules of self check-in. A nil field changes nothing.
+// CheckInChange is a change of the rules of self check-in. A nil field changes nothing; a map or list replaces the stored one.
 type CheckInChange struct {
 	Rule, IdentityCheck, Signature, HouseRules, StaffEmail, DeskPhone, Language, Accent, Address, Directions, WhoFills *string
 	InviteDays, RemindDays, KioskOfflineMinutes, KeepStayDays, MessageDays                                             *int
@@ -64,7 +64,7 @@ func (c CheckInChange) Problems() []fault.Field {
 	return wrong
 }
 
-// ownFieldProblems returns every invalid name, label and language of the property's own questions.
+// ownFieldProblems returns the errors of the property's own questions: repeated names, in any case, blank labels and unknown languages.
 func ownFieldProblems(fields []OwnField) (wrong []fault.Field) {
 	named := map[string]bool{}
 	for i, f := range fields {

@@ -21,23 +21,24 @@ import (
 const (
 	OwingBlock     = "block"
 	OwingAllow     = "allow"
-	OwingThreshold = "threshold"
+	OwingThreshold = "threshold" // blocks only above Settings.OwingThresholdMinor
 )
 
-// Settings are the settings of a property. Nil keeps a setting, or its default when the property is created.
+// Settings are the settings of a property. Nil keeps a setting. When the property is created, nil means the default; Name and TimeZone have
+// none.
 type Settings struct {
 	Name                *string
 	TimeZone            *string // IANA name
 	CheckInTime         *string // HH:MM in the time zone
-	CheckOutTime        *string
-	EarlyInMinutes      *int
-	LateOutMinutes      *int
-	PINLength           *int  // digits; 0: 8 where nothing slows guessing at a lock, else 6
-	GatesAlone          *bool // guests can open gates although their room has no lock
-	BackupCodes         *bool
-	AccessStepUp        *bool // staff prove again who they are before they open doors, or change or show access
+	CheckOutTime        *string // HH:MM in the time zone
+	EarlyInMinutes      *int    // how long before the booked arrival codes open after a check-in on an earlier day
+	LateOutMinutes      *int    // how long after the booked departure codes open
+	PINLength           *int    // digits; 0: 8 where nothing slows guessing at a lock, else 6
+	GatesAlone          *bool   // guests can open gates although their room has no lock
+	BackupCodes         *bool   // locks with enough slots hold backup codes
+	AccessStepUp        *bool   // staff prove again who they are before they open doors, or change or show access
 	OwingPolicy         *string
-	OwingThresholdMinor *int64 // in minor units of the currency that is owed
+	OwingThresholdMinor *int64 // with OwingThreshold: the largest amount that does not block, in minor units of the currency that is owed
 }
 
 // maxThreshold is the maximum owing threshold, in minor units.

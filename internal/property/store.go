@@ -6,8 +6,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Retention is how long a property keeps data, in days. If KeepStayDays is 0, the installation's period counts; if
-// MessageDays is 0, messages are kept as long as the reservation.
+// Retention is how long a property keeps data, in days. If KeepStayDays is 0 or longer than the installation's period, that period counts;
+// if MessageDays is 0, messages are kept as long as the reservation.
 type Retention struct {
 	PropertyID                string
 	KeepStayDays, MessageDays int

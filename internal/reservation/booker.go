@@ -80,7 +80,7 @@ func (b Booker) words() []string {
 // maxWords bounds the words of a booker's name that are indexed, and the words of a search.
 const maxWords = 8
 
-// indexPrefixes returns the prefixes of at most maxWords words of the names, under which a booker is indexed: see [indexPrefix].
+// indexPrefixes returns the first maxWords different prefixes of words of the names, under which a booker is indexed: see [indexPrefix].
 func (b Booker) indexPrefixes() []string {
 	var out []string
 	for _, w := range b.words() {

@@ -61,7 +61,8 @@ func (m *merge) failDateOrder() {
 
 // instantOrDay merges the start or the end of the stay. The PMS sends it as an instant, or as a day to which the
 // property's hour is added. heldAt and heldDay are the stored values. If both fields are sent and agree, the instant
-// counts. So a client can read a reservation and send both fields back unchanged.
+// counts and the day is dropped. So a client can read a reservation and send both fields back unchanged. It adds an
+// error if neither is sent and none is stored, or if the patch only clears the stored form.
 func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)

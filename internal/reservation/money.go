@@ -90,8 +90,8 @@ func toMinorUnits(literal string, places int) (int64, bool) {
 	return n, err == nil
 }
 
-// Decimal formats minor units of a currency as a decimal number without zeros at its end: 150 of EUR is "1.5". With an empty currency the
-// number has defaultDecimals.
+// Decimal formats minor units of a currency as a decimal number without zeros at its end: 150 of EUR is "1.5". With an empty currency,
+// minor has defaultDecimals decimals.
 func Decimal(minor int64, currency string) string {
 	places := defaultDecimals
 	if currency != "" {

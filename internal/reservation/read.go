@@ -134,7 +134,8 @@ func PlacesOf(tx *db.Tx, rows []*ent.Reservation) ([]space.Place, error) {
 	return places, nil
 }
 
-// Plan returns the access plan of a reservation without storing anything.
+// Plan returns the present access plan of a reservation, and stores nothing. It describes the stored codes and window, and not what a new
+// plan would change: see [access.Show].
 func (svc Service) Plan(tx *db.Tx, row *ent.Reservation, property *ent.Property) (access.Plan, error) {
 	plan, _, err := svc.PlanPlace(tx, row, property)
 	return plan, err

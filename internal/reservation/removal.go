@@ -120,7 +120,7 @@ func (svc Service) keepOf(tx *db.Tx, propertyID string) (time.Duration, error) {
 
 // Remove deletes those reservations of a property whose retention period is over, and leaves a tombstone for each. It skips the others.
 // blocked counts by reason the reservations that cannot be removed yet. A blocked reservation whose access has ended already loses its
-// personal data. Staff are notified if it stays blocked.
+// personal data, except what the guests entered while their forms are open. Staff are notified if it stays blocked and they must act.
 func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed int, blocked map[Block]int, err error) {
 	rows, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(ids...)).All(tx.Context())
 	if err != nil {

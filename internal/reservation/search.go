@@ -45,7 +45,7 @@ const (
 )
 
 // Search returns a page of the matching reservations of a property, latest arrival first, and the token of the next page, or "" at the end.
-// A page with fewer than Size results is not always the last.
+// A page with fewer than Size results is not always the last. A malformed day or token, and an unknown space, are faults.
 func (svc Service) Search(view *db.Tx, propertyID string, s Search) (found []Found, next string, err error) {
 	where, text, err := svc.conditions(view, propertyID, s)
 	if err != nil || where == nil {

@@ -235,7 +235,7 @@ func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error
 // update stores a changed record, appends it to the list of changes, and makes the check of a near arrival due. held is the record before
 // the change, r the record after it. It encrypts and indexes the booker only if the booker changed. Depending on the change, it also ends
 // an extension of access, ends links at the booker's former address, reopens official forms and resolves notices that the removal is
-// blocked.
+// blocked. For a new stay with the id of an erased one, r without ErasedAt, it clears the stored ErasedAt.
 func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
 	before, sealed, rebooked := row, row.Booker, !r.Booker.equal(held.Booker)
 	if rebooked {

@@ -19,7 +19,7 @@ import (
 type Tab string
 
 const (
-	Arrivals   Tab = "arrivals"   // stays that begin on the day
+	Arrivals   Tab = "arrivals"   // stays that begin on the day and are confirmed or started: see Arriving
 	InHouse    Tab = "inHouse"    // stays that include the day; today: guests who are checked in
 	Departures Tab = "departures" // stays that end on the day, of guests who have checked in; an early check-out counts on its own day
 )

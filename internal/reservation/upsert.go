@@ -108,7 +108,8 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 // Started is the topic of notifications that the PMS started a stay. The key is the id of the reservation.
 const Started db.Topic = "reservation.started"
 
-// fieldErrors returns one error with all wrong fields, each field once, or nil if there are none.
+// fieldErrors returns one error with the fields in wrong, and those in more that wrong does not explain already, or nil if there are none.
+// The error has the reason DatesNotValid if all fields have it.
 func fieldErrors(wrong, more []fault.Field) error {
 	for _, f := range more {
 		if !slices.ContainsFunc(wrong, func(w fault.Field) bool { return w.Path == f.Path || isSameMistake(w, f) }) {

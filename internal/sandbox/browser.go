@@ -207,7 +207,8 @@ func (b *browser) field(prefix string) string {
 	return ""
 }
 
-// choose presses the button with the value do and sends its form, with answers by the id of their field.
+// choose presses the button with the value do and sends its form, with answers by the id of their field. It does not check that the form
+// has these fields.
 func (b *browser) choose(ctx context.Context, do string, answers map[string]string) error {
 	for _, f := range b.forms() {
 		if !slices.Contains(f.does, do) {

@@ -128,8 +128,8 @@ func (s *demo) checkMapping(ctx context.Context) ([]string, error) {
 	return joinInLines(pairs, 4), nil
 }
 
-// newBooking returns the fields of a reservation for some nights from today, for one adult. number is its booking number, last the family
-// name; more has further fields, which override these.
+// newBooking returns the fields of a reservation for some nights from today in the time zone of this process, for one adult. number is its
+// booking number, last the family name; more has further fields, which override these.
 func newBooking(number, last string, nights int, more map[string]any) map[string]any {
 	now := time.Now()
 	b := map[string]any{

@@ -159,8 +159,8 @@ func (s *demo) stopAtKiosk(ctx context.Context) ([]string, error) {
 	return []string{"found by booking number and family name", "the kiosk reads: an open amount of " + owed + " EUR"}, nil
 }
 
-// advance presses the next step's button on the tablet until the page with this path is open. It waits while the service asks the PMS, and
-// gives up after 20 presses or awaitTimeout.
+// advance presses the next step's button on the tablet until the page with this path is open, at most 21 times. It waits while the service
+// asks the PMS, and fails after awaitTimeout.
 func (s *demo) advance(ctx context.Context, page string) error {
 	pressed := []string{}
 	return s.Await(ctx, "the kiosk shows "+page, func(ctx context.Context) (bool, error) {

@@ -83,7 +83,7 @@ func (p *PMS) SetConduct(id string, c Conduct) {
 	}
 }
 
-// SetCheckInConduct is SetConduct for checkIn only: getCheckInStatus is still answered normally.
+// SetCheckInConduct is SetConduct for checkIn only, where it takes precedence: getCheckInStatus is still answered as SetConduct says.
 func (p *PMS) SetCheckInConduct(id string, c Conduct) { p.SetConduct(checkInOnly+id, c) }
 
 // checkInOnly is the prefix of those ids in desk.conducts whose conduct applies to checkIn only.
@@ -145,7 +145,7 @@ func (p *PMS) answerByConduct(w http.ResponseWriter, r *http.Request, c Conduct)
 
 var reservationNotFound = errorBody("reservationNotFound", "no such reservation")
 
-// serveCheckInStatus answers getCheckInStatus.
+// serveCheckInStatus answers getCheckInStatus, as the reservation's conduct demands.
 func (p *PMS) serveCheckInStatus(w http.ResponseWriter, r *http.Request, _ []byte) {
 	c, fields, known := p.conductOf(r.URL.Query().Get("reservationId"))
 	if p.answerByConduct(w, r, c) {
@@ -169,8 +169,9 @@ func statusOf(fields map[string]any) map[string]any {
 	return out
 }
 
-// serveCheckIn checks a guest in. It refuses if the reservation is neither confirmed nor started, the stay is not paid, or the room is not
-// ready. Like a real PMS, it pushes the changed reservation after its answer. A repeated Idempotency-Key has no second effect.
+// serveCheckIn checks a guest in, unless the reservation's conduct demands another answer. It refuses if the reservation is neither
+// confirmed nor started, the stay is not paid, or the room is not ready. Like a real PMS, it pushes the changed reservation after its
+// answer, except with NoUpdate. A repeated Idempotency-Key has no second effect.
 func (p *PMS) serveCheckIn(w http.ResponseWriter, r *http.Request, body []byte) {
 	var asked struct {
 		ReservationID string         `json:"reservationId"`

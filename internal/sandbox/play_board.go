@@ -58,7 +58,8 @@ func (p *play) showBoard(rw http.ResponseWriter, r *http.Request) {
 	p.render(rw, pageView{Title: demoProperty + ": a place to play", Board: b})
 }
 
-// rank returns the position of a reservation on the page by its state: confirmed first, then started, then those that have ended.
+// rank returns the position of a reservation on the page by its state: confirmed and unknown states first, then started, then those that
+// have ended.
 func rank(b Booking) int {
 	return max(0, slices.Index([]string{"confirmed", "started", "processed", "canceled"}, b.Text("state")))
 }

@@ -29,7 +29,7 @@ var mailKinds = map[string]string{
 
 const mailsShown = 50
 
-// mails returns the latest mails for the page, newest first: those in the mailbox and those that wait or failed.
+// mails returns the latest mails of the property for the page, newest first, without canceled ones. It reads the latest mailsShown.
 func (p *play) mails(ctx context.Context) ([]mailRow, error) {
 	client := propertyv1.NewMailServiceClient(p.w.public)
 	found, err := client.ListMails(p.w.Staff(ctx), &propertyv1.ListMailsRequest{PageSize: mailsShown})
@@ -86,7 +86,7 @@ func (p *play) recipient(ctx context.Context, client propertyv1.MailServiceClien
 	return to, nil
 }
 
-// MailboxURL returns the address that lists the mails of the mailbox as JSON, or "" if the World has no play page.
+// MailboxURL returns the address that lists the mails as JSON (see listMails), or "" if the World has no play page.
 func (w *World) MailboxURL() string {
 	if w.play == nil {
 		return ""
@@ -94,7 +94,8 @@ func (w *World) MailboxURL() string {
 	return w.PlayURL() + "mail"
 }
 
-// listMails handles GET /mail: the mails that the page shows as JSON, newest first, for programs that play a guest.
+// listMails handles GET /mail: the mails that the page shows as JSON, newest first, also those that wait or failed, for programs that play
+// a guest.
 func (p *play) listMails(rw http.ResponseWriter, r *http.Request) {
 	rows, err := p.mails(r.Context())
 	if err != nil {

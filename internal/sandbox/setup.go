@@ -223,7 +223,7 @@ func (w *World) mapSpaces(ctx context.Context, _ Config) error {
 const awaitTimeout = 30 * time.Second
 
 // Await polls holds until it returns true, for at most awaitTimeout. Errors of holds count as false; the timeout error contains the last
-// one. what completes its text, "waiting until ...". Await also fails if a part of the World does.
+// one. what completes its text, "waiting until ...". Await also fails if a part of the World does, and takes that error from Failures.
 func (w *World) Await(ctx context.Context, what string, holds func(context.Context) (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, awaitTimeout)
 	defer cancel()

@@ -59,9 +59,9 @@ type World struct {
 
 // Config configures a World.
 type Config struct {
-	Server  config.Config // Server configures the server; Build also allows calls to this sandbox's PMS
-	Options server.Options
-	Dir     string // Dir is the directory for the bridge's data
+	Server  config.Config  // Server configures the server; Build also allows calls to this sandbox's PMS
+	Options server.Options // Build sets GuestsReadMailbox, and with Play a short SweepsEvery if it is 0
+	Dir     string         // Dir is the directory for the bridge's data
 	// Latency of every lock.
 	Latency time.Duration
 	// WithoutStorage keeps the state of the locks in memory only, which is faster than a file.

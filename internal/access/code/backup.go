@@ -80,7 +80,7 @@ func BackupProperties(tx *db.Tx) (keep, drop []string, err error) {
 }
 
 // EnsureBackups creates up to limit missing backup codes of a property and returns their number. If it returns limit, more may be missing.
-// It stops without an error when the property has maxCodes codes.
+// It stops without an error when the property has maxCodes codes. It does not check the property's setting.
 func EnsureBackups(rec access.Reconciler, propertyID string, limit int) (int, error) {
 	ctx := rec.Tx.Context()
 	locks, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.DoorIDNotNil()).Order(entlock.ByID()).All(ctx)

@@ -38,14 +38,14 @@ type Terms struct {
 	NotBefore time.Time
 	NotAfter  time.Time // NotAfter is zero if the code has no end
 	Used      bool      // Used means that the code has opened a door
-	End       string    // End is why a person ended the code; empty if none did
+	End       string    // End is why the code was ended by [End]; empty if it was not, also after its use or its time
 }
 
 // Status is the result of [Evaluate].
 type Status struct {
 	Right access.Right // Right has the windows; with weekly hours the first may be over
 	End   string       // End is why the code has ended
-	Next  time.Time    // Next is when to evaluate the code again; zero if time changes nothing
+	Next  time.Time    // Next is when to evaluate the code again; zero: never. The begin of an only window needs none
 }
 
 // Bridges get weekly hours ahead of time as windows, because they must work without the server: all windows that

@@ -23,7 +23,8 @@ func newRun(rec access.Reconciler, c *ent.Code, rules access.Rules) *access.Run 
 	return run
 }
 
-// retryAfter is the wait before a retry to set a code on a lock that is full or accepts none of its PINs.
+// retryAfter is the wait before a retry to set a code on a lock that is full or accepts none of its PINs, and to reconcile a code after a
+// failure.
 const retryAfter = time.Minute
 
 // Reconcile changes the slots of the locks to match a code, and returns the code's new row. It generates missing PINs, ends a code whose
@@ -109,8 +110,8 @@ func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
 	return c, nil
 }
 
-// locksOf loads the locks on which a code belongs: those on its doors, or the lock of a backup code. AllRooms adds all rooms and beds, but
-// no gates.
+// locksOf loads the locks on which a code belongs: those on its doors, or the lock of a backup code. AllRooms adds all rooms, dorms and
+// beds, but no gates. It includes locks of inactive spaces.
 func locksOf(tx *db.Tx, c *ent.Code) ([]*ent.Lock, error) {
 	q := tx.Lock.Query().Where(entlock.PropertyID(c.PropertyID), entlock.DoorIDNotNil())
 	switch {

@@ -35,7 +35,7 @@ const (
 )
 
 // Create creates a code with its PINs, records an event, and sets the code on the locks of its doors. A full lock is no error. It returns a
-// fault if n is invalid or the property has maxCodes codes.
+// fault if n is invalid (see validate) or the property has maxCodes codes that have not ended.
 func Create(rec access.Reconciler, propertyID string, n Spec) (*ent.Code, error) {
 	if n.NotBefore.IsZero() {
 		n.NotBefore = rec.Tx.Now()
@@ -78,7 +78,8 @@ func Create(rec access.Reconciler, propertyID string, n Spec) (*ent.Code, error)
 	return Reconcile(rec, c)
 }
 
-// validate returns a fault with the invalid fields of a code to create, or a not-found fault for an unknown door.
+// validate returns a fault with the invalid fields of a code to create, or a not-found fault for an unknown door. It does not check the
+// kind, the holder and the lock.
 func validate(tx *db.Tx, propertyID string, n Spec) error {
 	wrong := checkHours(n.Hours)
 	add := func(path string, r fault.Reason, message string) {

@@ -23,7 +23,8 @@ type Use struct {
 	Reason string // Reason is why the lock refused the code; it may be empty
 }
 
-// Uses returns the latest uses, at most limit, of staff, one-time and backup codes at a door, newest first.
+// Uses returns the latest uses, at most limit, of staff, one-time and backup codes at a door, newest first. Of the latest limit uses it
+// omits those of deleted codes.
 func Uses(view *db.Tx, propertyID, doorID string, limit int) ([]Use, error) {
 	events, err := lock.EventsAtDoor(view, propertyID, doorID, limit,
 		entevent.KindIn(string(event.DoorOpened), string(event.DoorDenied)), entevent.GrantIDHasPrefix(id.Code+"_"))

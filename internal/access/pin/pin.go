@@ -36,6 +36,7 @@ type Pattern interface {
 	String() string
 }
 
+// ErrImpossible means that no PIN was found that the rules of a lock allow and that is not weak.
 var ErrImpossible = errors.New("no PIN satisfies the rules of the locks")
 
 // ErrTaken means that every generated PIN is in use: the property has too many active codes of this length.
@@ -64,8 +65,8 @@ type Generator struct {
 }
 
 // Generate returns a random PIN of the desired length, or of the nearest length that the rules allow, that is not weak and for which taken
-// returns false. If no PIN satisfies all locks, it satisfies as many as possible, the first locks first; if all such PINs are taken, it
-// satisfies the first lock. The error is ErrImpossible or ErrTaken if it finds none within its limits.
+// returns false. If no PIN satisfies all locks, it satisfies as many as possible, the first locks first. If all PINs that satisfy all locks
+// are taken, it satisfies only the first lock. The error is ErrImpossible or ErrTaken if it finds none within its limits.
 func (d *Generator) Generate(length int, locks []Rules, taken func(string) (bool, error)) (string, error) {
 	all := anyPIN()
 	for _, r := range locks {
@@ -225,13 +226,14 @@ func intersect(a, b string) string {
 // length returns the length of a PIN that the locks allow and that is closest to wanted.
 func (c combined) length(wanted int) int { return min(max(wanted, c.min), c.max) }
 
-// allows reports whether a PIN is not weak and satisfies the rules of all locks.
+// allows reports whether a PIN is not weak, and permits it. It counts the effort.
 func (d *Generator) allows(c combined, p string) bool {
 	d.effort += c.size * (len(p) + 1)
 	return !Weak(p) && c.permits(p)
 }
 
-// permits reports whether a PIN satisfies the rules of all locks.
+// permits reports whether a PIN has no forbidden prefix and matches no forbidden pattern of the locks. It does not check length and
+// alphabet.
 func (c combined) permits(p string) bool {
 	return !slices.ContainsFunc(c.prefixes, func(f string) bool { return strings.HasPrefix(p, f) }) &&
 		!slices.ContainsFunc(c.patterns, func(f Pattern) bool { return f.Matches(p) })

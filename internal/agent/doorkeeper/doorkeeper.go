@@ -44,7 +44,8 @@ type Verifier struct {
 	nonces smartkey.Nonces
 }
 
-// New creates a verifier from what the bridge has stored. It fails if the stored issuer keys are not valid for the property.
+// New creates a verifier from what the bridge has stored. It fails if the stored issuer keys are not valid for the property. It ignores a
+// stored status list that none of these keys signed.
 func New(cfg Config) (*Verifier, error) {
 	k := &Verifier{cfg: cfg, started: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock, anchor: cfg.Stored.Anchor}}
 	k.trust = smartkey.Trust{Bridge: cfg.Bridge, Site: cfg.Site, Doors: map[smartkey.Door]smartkey.DoorRule{}}
@@ -127,7 +128,8 @@ func (k *Verifier) adopt(next smartkey.Trust) {
 }
 
 // UpdateKeySets applies and stores signed issuer key sets from the server, oldest first. The first set ever is accepted; each later one
-// must be signed by its predecessor. State.Refused is the reason of the last refused one; it is empty if only storing failed.
+// must be signed by its predecessor. A refused one does not stop the others. State.Refused is the reason of the last refused one; it is
+// empty if only storing failed.
 func (k *Verifier) UpdateKeySets(sets [][]byte) State {
 	k.mu.Lock()
 	defer k.mu.Unlock()

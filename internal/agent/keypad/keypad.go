@@ -1,8 +1,8 @@
 // Package keypad decides when wrong PINs pause a keypad. It has no side effects.
 //
-// Each wrong PIN increases a count by one, and every three minutes the count decreases by one. From ten on, every third wrong PIN pauses
-// the keypad, for longer the higher the count. So a guest who arrives has three attempts between two pauses, and a keypad is paused for at
-// most five minutes after the last wrong PIN.
+// Each wrong PIN increases a count by one, and every three minutes the count decreases by one. A wrong PIN that brings the count to 10, 13,
+// 16, 19 or 22 pauses the keypad, for longer the higher the count. So a guest who arrives soon after a pause has three attempts before the
+// next one, and a keypad is paused for at most five minutes after the last wrong PIN.
 package keypad
 
 import "time"
@@ -11,7 +11,7 @@ import "time"
 const (
 	Longest           = 5 * time.Minute // longest pause
 	threshold         = 10              // from this count on, wrong PINs pause the keypad
-	wrongPINsPerPause = 3               // wrong PINs between two pauses
+	wrongPINsPerPause = 3               // wrong PINs from one pause to the next, if the count does not decrease
 	decayInterval     = 3 * time.Minute // time in which the count decreases by one
 )
 

@@ -18,7 +18,7 @@ type apps struct {
 	Deps
 }
 
-// CreateApp creates an app (a PMS vendor) and its first client token. Only this answer has the token.
+// CreateApp creates an app (a PMS vendor) and its first client token. Only this answer has the token. It fails if an app has the name.
 func (s *apps) CreateApp(ctx context.Context, r *adminv1.CreateAppRequest) (*adminv1.CreateAppResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -35,6 +35,7 @@ func (s *apps) CreateApp(ctx context.Context, r *adminv1.CreateAppRequest) (*adm
 	})
 }
 
+// ListApps lists the apps by name, each with the number of properties that have connected it.
 func (s *apps) ListApps(ctx context.Context, _ *adminv1.ListAppsRequest) (*adminv1.ListAppsResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -66,7 +67,7 @@ func (s *apps) ListClientTokens(ctx context.Context, r *adminv1.ListClientTokens
 	return &adminv1.ListClientTokensResponse{Data: tokenList(rows)}, nil
 }
 
-// CreateClientToken creates a further client token of an app. The other tokens stay valid.
+// CreateClientToken creates a further client token of an app. The other tokens stay valid; with too many of them it fails.
 func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTokenRequest) (*adminv1.CreateClientTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

@@ -26,6 +26,7 @@ type properties struct {
 	Deps
 }
 
+// CreateProperty creates a property. The settings must have a name and a time zone; an error names all missing and invalid settings.
 func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreatePropertyRequest) (*adminv1.CreatePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -47,6 +48,7 @@ func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreateProper
 	})
 }
 
+// ListProperties lists one page of the properties of the installation: see listProperties.
 func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListPropertiesRequest) (*adminv1.ListPropertiesResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -62,7 +64,8 @@ func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListProperti
 	return &adminv1.ListPropertiesResponse{Data: list}, nil
 }
 
-// listProperties returns one page of properties with at most size rows, and the token of the next page, or "". Size 0 means 200 rows.
+// listProperties returns one page of properties, oldest first, with at most size rows, and the token of the next page, or "". Size 0 means
+// 200 rows.
 func listProperties(view *db.Tx, size int, token string) ([]*property.Row, string, error) {
 	if token != "" && !id.Valid(id.Property, token) {
 		return nil, "", fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
@@ -170,8 +173,9 @@ type owners struct {
 	Deps
 }
 
-// CreateOwnerLink creates a single-use link with which a person becomes owner of a property. Earlier such links of the property end.
-// Without a property id, the link also creates the property.
+// CreateOwnerLink creates a single-use link with which a person becomes owner of a property. Earlier such links of the property end, and
+// the link ends with the operator token of the call. Without a property id, the link also creates the property, and ends earlier links
+// without one.
 func (s *owners) CreateOwnerLink(ctx context.Context, r *adminv1.CreateOwnerLinkRequest) (*adminv1.CreateOwnerLinkResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

@@ -21,7 +21,8 @@ type sessions struct {
 }
 
 // SignInOperator exchanges an operator token for a session of a browser. A first transaction counts the attempt as failed for the client's
-// network, and refuses it after too many; so a refused attempt stays counted. A success takes the count back.
+// network, so that a wrong token stays counted. After too many failures it refuses each attempt for a while, without counting it. A success
+// takes back only its own count.
 func (s *sessions) SignInOperator(ctx context.Context, r *adminv1.SignInOperatorRequest) (*adminv1.SignInOperatorResponse, error) {
 	network := ""
 	if call := chain.From(ctx); call != nil && call.Client.IsValid() {

@@ -79,7 +79,7 @@ func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTok
 }
 
 // createStaffToken creates a staff token and returns it with its secret. A request with the name actor.SessionName gets a token for one
-// command of the operator, for at most an hour.
+// command of the operator; it must have ttlMinutes of at most an hour.
 func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest) (*credential.Row, string, error) {
 	if r.GetName() == actor.SessionName {
 		who, _ := actor.From(tx.Context())
@@ -103,6 +103,7 @@ func (s *tokens) ListStaffTokens(ctx context.Context, r *adminv1.ListStaffTokens
 	return &adminv1.ListStaffTokensResponse{Data: tokenList(rows)}, nil
 }
 
+// RevokeStaffToken revokes a staff token of a property. It is no error if the token has ended already.
 func (s *tokens) RevokeStaffToken(ctx context.Context, r *adminv1.RevokeStaffTokenRequest) (*adminv1.RevokeStaffTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

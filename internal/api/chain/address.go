@@ -12,7 +12,8 @@ import (
 )
 
 // clientAddr returns the address of the client: that of the connection or, if a trusted proxy made it, the rightmost address in
-// X-Forwarded-For that is not a trusted proxy. The client can forge entries further left. It is the zero Addr for a Unix socket.
+// X-Forwarded-For that is not a trusted proxy. The client can forge entries further left. If there is no such address, or an entry is
+// malformed, it is the last trusted proxy before. It is the zero Addr for a Unix socket or an unknown peer.
 func clientAddr(ctx context.Context, forwarded []string, trusted []netip.Prefix) netip.Addr {
 	p, ok := peer.FromContext(ctx)
 	if !ok || p.Addr == nil {

@@ -80,7 +80,8 @@ func (c *Chain) recordCall(ctx context.Context, call *Call, err error) error {
 	return err
 }
 
-// outcomeOf returns the outcome that the audit log records for the error of a call, or for nil.
+// outcomeOf returns the outcome that the audit log records for the error of a call: Done for nil, Failed if the server could not do the
+// call or a concurrent change was first, otherwise Refused.
 func outcomeOf(err error) audit.Outcome {
 	if err == nil {
 		return audit.Done
@@ -157,7 +158,7 @@ func idField(m protoreflect.Message) protoreflect.FieldDescriptor {
 // maxSubjectDepth is how deep subjectsOf searches nested messages of a request.
 const maxSubjectDepth = 3
 
-// appendIDs appends the ids in the fields of a message, and of the messages nested at most depth levels deep.
+// appendIDs appends the ids in the fields of a message, and of the messages nested at most depth levels deep. It skips maps.
 func appendIDs(ids []string, m protoreflect.Message, depth int) []string {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {

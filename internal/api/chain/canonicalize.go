@@ -70,8 +70,8 @@ func canonicalSpelling(values []string, value string) string {
 	return value
 }
 
-// enumFieldsOf returns the enum fields of a message type, or nil if it has none at any depth. open lists the enclosing types, so that
-// recursive types end the search.
+// enumFieldsOf returns the enum fields of a message type, or nil if it has none at any depth. open lists the enclosing types. The search
+// leaves out fields of these types, so that it ends for recursive types, and caches the result without them.
 func enumFieldsOf(md protoreflect.MessageDescriptor, open []protoreflect.FullName) *enumFields {
 	if v, ok := enumFieldsCache.Load(md); ok {
 		return v.(*enumFields)

@@ -81,7 +81,8 @@ func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	}
 }
 
-// registerService adds the methods of a service. Their access rules come from proto options.
+// registerService adds the methods of a service. Their access rules come from proto options; a public service has none. It fails for a
+// method without a valid rule or without an authenticator, and for an audited stream. The methods before that one stay added.
 func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
 	if c.public[desc.ServiceName] {
 		c.registerPublic(desc)
@@ -173,7 +174,8 @@ func (c *Chain) registerPublic(desc *grpc.ServiceDesc) {
 }
 
 // excludeFromValidation excludes two kinds of fields from the validation of a whole request: the field called name ("" for none), which the
-// handler validates, and the entries of lists of messages, which are validated one at a time. It fails if there is no such field.
+// handler validates, and the entries of lists of messages, which are validated one at a time. It fails if there is no such field. Entries
+// are excluded by their type, so a field of the same type elsewhere in the request is not validated.
 func (m *method) excludeFromValidation(name string, input protoreflect.MessageDescriptor) error {
 	var left protoreflect.FullName
 	if name != "" {

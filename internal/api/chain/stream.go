@@ -66,14 +66,15 @@ func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss *stream, 
 	return err
 }
 
-// recheckInterval is the longest time for which a stream continues after its credential has ended. The interval for people and guests is
-// shorter, because a property can dismiss a person, and a guest can end the session of a lost device.
+// recheckInterval is the longest time for which a stream continues after its credential has ended, unless the database fails. The interval
+// for people and guests is shorter, because a property can dismiss a person, and a guest can end the session of a lost device.
 const (
 	recheckInterval       = 20 * time.Second
 	recheckPersonInterval = 4 * time.Second
 )
 
-// recheck ends a stream with end once its credential was revoked or has expired. It runs until ctx ends; without a credential, it returns.
+// recheck ends a stream with end once recheckCaller refuses the caller, such as after its credential was revoked or has expired. It runs
+// until ctx ends. For a method without credentials it returns at once.
 func (c *Chain) recheck(ctx context.Context, call *Call, end context.CancelCauseFunc) {
 	if call.method.public || call.method.access.GetAnonymous() {
 		return

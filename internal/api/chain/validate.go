@@ -19,8 +19,9 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// validate corrects the case of fixed values in a request, and returns all violations as one fault; if lists are too long, only those. It
-// leaves out the field that the handler validates itself. It does nothing for a public method.
+// validate corrects the case of fixed values in a request, and returns all violations, also those that the JSON reader reported, as one
+// fault; if lists are too long, only those. It leaves out what is below the field that the handler validates itself. It does nothing for a
+// public method.
 func (c *Chain) validate(call *Call, msg proto.Message) error {
 	if call.method.public {
 		return nil

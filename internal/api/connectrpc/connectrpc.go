@@ -72,6 +72,8 @@ func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	}
 }
 
+// ServeHTTP serves one call. It admits the call from its headers before it reads the body, and answers a refused call at once. The chain
+// counts and logs the call, unless its HTTP method or content type is wrong, or its body cannot be read.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	call := h.endpoints[r.URL.Path]
 	req := r.WithContext(incomingContext(chain.FromHTTP(r.Context(), r), r.Header))

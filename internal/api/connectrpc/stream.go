@@ -184,6 +184,7 @@ func (w *serverStream) SendMsg(v any) error {
 }
 
 // RecvMsg decodes the next message into v. It fails with the errors in the message's JSON, whereas those of a unary call go to a report.
+// Unknown names in JSON are no error, also in strict packages. After the last message, it returns io.EOF.
 func (w *serverStream) RecvMsg(v any) error {
 	l, err := w.receive()
 	switch {

@@ -39,8 +39,8 @@ type export struct {
 const exportPage = 200
 
 // Export returns the copy of the data that a property holds of a guest. a is the guest's session, or for staff the actor that guest.AsGuest
-// returned. It fails if the session is not allowed to export. The copy of a companion (an accompanying guest) leaves out what belongs to
-// the main guest.
+// returned. It refuses a session without the mailed link. The copy of a companion (an accompanying guest) leaves out what belongs to the
+// main guest.
 func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*guestv1.DataExport, error) {
 	if err := guest.MayExport(a); err != nil {
 		return nil, err
@@ -114,7 +114,8 @@ func amountOf(minor *int64, currency string) string {
 	return amount
 }
 
-// addGuests adds the guests with the answers, official forms and signatures that the session sees.
+// addGuests adds the guests whom the session sees, with the answers that it sees. It adds the official form, signature and mail address
+// only of guests for whom the session acts.
 func (x *export) addGuests() error {
 	for _, m := range x.p.Visible(x.a) {
 		seen, err := x.p.VisibleAnswers(x.a, m)
@@ -221,7 +222,8 @@ func (x *export) addDevices() error {
 	return err
 }
 
-// addPhones adds the phones with a SmartKey that the guest enrolled. A phone that staff gave a link counts as the main guest's.
+// addPhones adds the phones with a SmartKey that the guest enrolled, and remembers them for addOpenings, which must run later. A phone that
+// staff gave a link counts as the main guest's.
 func (x *export) addPhones() error {
 	guests, err := x.p.SessionGuests(x.view)
 	if err != nil {

@@ -107,7 +107,7 @@ func (a area) document() string {
 }
 
 // security returns YAML with two keys for the OpenAPI document of the area: security, the credentials that a call needs, and
-// securitySchemes, their definitions.
+// securitySchemes, their definitions. The text begins with a newline and ends without one.
 func (a area) security() string {
 	switch a.Name {
 	case "partner":

@@ -39,7 +39,8 @@ func (d *document) example(s *schema) string {
 	return text.String()
 }
 
-// writeSample writes an example value of a schema as JSON. name is the name of the field that holds the value, and deep its nesting.
+// writeSample writes an example value of a schema as JSON. name is the name of the field that holds the value, and deep its nesting: from
+// maxExampleDepth on, a list is empty, unless sampleValues has the name.
 func (d *document) writeSample(out *bytes.Buffer, name string, s schema, deep int) error {
 	if to := s.refName(); to != "" {
 		if target := d.Components.Schemas[to]; target != nil {
@@ -95,7 +96,8 @@ func (d *document) writeSampleObject(out *bytes.Buffer, s schema, deep int) erro
 	return nil
 }
 
-// sampleValue returns an example of a value that is not an object or list. It is chosen by the field's name, or else by the schema's type.
+// sampleValue returns the entry of sampleValues for a field's name, which can be a list. For any other name it returns an example by the
+// schema's type, which must not be a list; of an object it returns an empty one.
 func sampleValue(name string, s schema) any {
 	if v, ok := sampleValues[name]; ok {
 		return v

@@ -22,7 +22,8 @@ import (
 )
 
 // refine completes the generated OpenAPI document with what the generator does not know: security schemes, nested query parameters, the
-// Idempotency-Key header, the error format, callbacks, and which fields are required or nullable.
+// Idempotency-Key header, the error format, and which fields are required or nullable. Only the document of the partner area gets callbacks
+// and nullable fields; only the others get the required fields of messages.
 func refine(a area, openapi []byte) (*yaml.Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(openapi, &doc); err != nil {
@@ -109,8 +110,8 @@ description: A key of the caller's own, up to 255 characters. The same call unde
 schema: {type: string, maxLength: 255}
 `
 
-// refineOperation adds the error answer and the Idempotency-Key header to an operation, and completes its query parameters. pkg is the
-// proto package.
+// refineOperation adds the error answer to an operation and, if it changes data, the Idempotency-Key header. It completes the query
+// parameters, writes nested ones with brackets, and removes updateMask. pkg is the proto package.
 func refineOperation(pkg string, op *yaml.Node) error {
 	answer, key := &yaml.Node{}, &yaml.Node{}
 	if err := errors.Join(yaml.Unmarshal([]byte(errorResponseYAML), answer), yaml.Unmarshal([]byte(idempotencyKeyYAML), key)); err != nil {
@@ -146,7 +147,8 @@ func refineOperation(pkg string, op *yaml.Node) error {
 	return nil
 }
 
-// markNullable marks the optional fields of a message and its nested messages as nullable, because sending null clears a field.
+// markNullable marks the optional fields of a message and its nested messages as nullable, because sending null clears a field. It does not
+// mark optional messages, and does not enter lists and messages of other proto files.
 func markNullable(schemas *yaml.Node, m protoreflect.MessageDescriptor) {
 	properties := child(child(schemas, string(m.Name())), "properties")
 	for i := range m.Fields().Len() {
@@ -180,7 +182,8 @@ func mutates(m protoreflect.MethodDescriptor) bool {
 	return access.GetMutates()
 }
 
-// isRequired reports whether a query parameter is required, which a rule on its minimum length shows.
+// isRequired reports whether a query parameter is required, which a rule on its minimum length shows. It is false for a list, and for a
+// nested parameter.
 func isRequired(m protoreflect.MethodDescriptor, name string) bool {
 	if m == nil {
 		return false
@@ -193,7 +196,8 @@ func isRequired(m protoreflect.MethodDescriptor, name string) bool {
 	return rules.GetString().GetMinLen() > 0
 }
 
-// allowedValues returns the values that a query parameter may have, or nil if any value is allowed.
+// allowedValues returns the values that a query parameter may have, or nil if any value is allowed, or if the parameter is unknown or a
+// list.
 func allowedValues(m protoreflect.MethodDescriptor, name string) *yaml.Node {
 	if m == nil {
 		return nil

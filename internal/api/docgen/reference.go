@@ -224,7 +224,8 @@ func firstSentence(s string) string {
 }
 
 // groupOperations returns one group of operations for each service, in the order of the document's tags. In a group they are sorted by path
-// and HTTP method. Callbacks (calls to the partner) are a group too. It also sets Verb, Path and Sample of each operation.
+// and HTTP method. Callbacks (calls to the partner) are a group too. An operation without a tag of the document is in no group. It also
+// sets Verb, Path and Sample of each operation.
 func (d *document) groupOperations() []*group {
 	byTag := map[string]*group{}
 	var groups []*group

@@ -72,7 +72,7 @@ func setRequired(schema *yaml.Node, m protoreflect.MessageDescriptor, required f
 // isAlwaysAnswered reports whether every answer has a field, because the encoder writes it even with its default value.
 func isAlwaysAnswered(fd protoreflect.FieldDescriptor) bool { return !fd.HasPresence() }
 
-// mustBeSent reports whether a request without a field is refused.
+// mustBeSent reports whether a rule in the proto refuses a request without a field. A handler can refuse it, too.
 func mustBeSent(fd protoreflect.FieldDescriptor) bool {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	if rules.GetRequired() {

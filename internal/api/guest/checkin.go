@@ -36,9 +36,9 @@ func (s *CheckIns) GetCheckIn(ctx context.Context, _ *guestv1.GetCheckInRequest)
 	return &guestv1.GetCheckInResponse{Data: m}, err
 }
 
-// StartCheckIn records that the guest begins the check-in and, if the request has one, the language. It asks the PMS for the amount owed
-// and the room; a failure of the PMS is a stop in the answer, not an error. It refuses a companion (an accompanying guest) after it has
-// stored their language.
+// StartCheckIn records that the guest begins the check-in, unless it has begun or cannot begin now, and, if the request has one, the
+// language. It asks the PMS for the amount owed and the room; a failure of the PMS is a stop in the answer, not an error. It refuses too
+// frequent calls, and a companion (an accompanying guest), after it has stored the language.
 func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequest) (*guestv1.StartCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) {
 		if language := r.GetLanguage(); language != "" {
@@ -53,7 +53,8 @@ func (s *CheckIns) StartCheckIn(ctx context.Context, r *guestv1.StartCheckInRequ
 }
 
 // AskAgain asks the PMS for the amount owed and the room now, before the next planned time. It can also call the PMS's checkIn endpoint: it
-// repeats a call without an answer, and makes a new one after a refusal. It refuses a companion (an accompanying guest).
+// repeats a call without an answer, and makes a new one after a refusal. If the PMS may not be asked now, it asks nothing. It refuses a
+// companion (an accompanying guest) and too frequent calls.
 func (s *CheckIns) AskAgain(ctx context.Context, _ *guestv1.AskAgainRequest) (*guestv1.AskAgainResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.AskAgain(ctx, a) })
 	return &guestv1.AskAgainResponse{Data: m}, err
@@ -67,7 +68,8 @@ func (s *CheckIns) ConfirmDetails(ctx context.Context, _ *guestv1.ConfirmDetails
 }
 
 // CompleteCheckIn asks the PMS for the amount owed and the room once more, and then calls its checkIn endpoint. If an earlier call had no
-// answer, it only repeats that one. It changes nothing if something else holds the check-in back. It refuses a companion.
+// answer, it only repeats that one. It changes nothing if something else holds the check-in back. It can wait some time for the PMS to
+// start the stay. It refuses a companion and too frequent calls.
 func (s *CheckIns) CompleteCheckIn(ctx context.Context, _ *guestv1.CompleteCheckInRequest) (*guestv1.CompleteCheckInResponse, error) {
 	m, err := s.answer(ctx, func(a actor.Actor) (checkin.View, error) { return s.Service.Complete(ctx, a) })
 	return &guestv1.CompleteCheckInResponse{Data: m}, err

@@ -64,8 +64,8 @@ func (s *Forms) ListForms(ctx context.Context, _ *guestv1.ListFormsRequest) (*gu
 	return out, nil
 }
 
-// SaveStep stores the answers of one step of a guest's form, or none if one is wrong, and the language of the page. After the stay it
-// fails.
+// SaveStep stores the answers of one step of a guest's form, or none if one is wrong, and the language of the page. It removes answers to
+// questions that are no longer asked: see [guest.SaveStep]. After the stay it fails.
 func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*guestv1.SaveStepResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -206,6 +206,7 @@ var errInvitedJustNow = fault.New(fault.Exhausted, fault.TooManyAttempts, "this 
 
 // InviteCompanion mails a companion (an accompanying guest) the link to their form, and fails for a second mail in the same minute. If the
 // request has no address, the answer has the link. The former link ends and, unless the address is the same, the sessions that it opened.
+// It needs the main guest's session of a mailed link, and refuses another address once the companion has answered on the former link.
 func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest) (*guestv1.InviteCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.InviteCompanionResponse, error) {
 		if r.GetEmail() == "" {

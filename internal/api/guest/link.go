@@ -26,7 +26,7 @@ type Links struct {
 }
 
 // GetLink describes a link without using it up, because mail scanners open links. The answer has the stay's id only if the link is used up
-// and one of the sessions in the request is for the same guest.
+// and one of the sessions in the request is for the same guest. A link to a kept profile, or of a canceled stay, has a shorter answer.
 func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv1.GetLinkResponse, error) {
 	view := s.DB.View(ctx)
 	l, err := guest.LookUpLink(view, s.Keys, r.GetLink())

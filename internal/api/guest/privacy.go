@@ -18,7 +18,8 @@ type Privacy struct {
 	Deps
 }
 
-// GetErasure returns the progress of the erasure of the caller's data, or what a request for it would erase.
+// GetErasure returns the progress of the pending erasure of the caller's data, or what a request for it would erase. It needs a session
+// with the mailed link.
 func (s *Privacy) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest) (*guestv1.GetErasureResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -35,7 +36,8 @@ func (s *Privacy) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest) 
 	return &guestv1.GetErasureResponse{Data: convert.Erasure(e, e.Receipt(s.Keys))}, nil
 }
 
-// RequestErasure requests the erasure of the caller's data. A repeated request changes nothing.
+// RequestErasure requests the erasure of the caller's data, for the main guest those of the whole party. It needs a session with the mailed
+// link. While a request is pending, another one changes nothing.
 func (s *Privacy) RequestErasure(ctx context.Context, r *guestv1.RequestErasureRequest) (*guestv1.RequestErasureResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RequestErasureResponse, error) {
 		e, err := guest.RequestErasure(tx, s.Keys, a, r.GetKeepProfile())
@@ -53,8 +55,8 @@ func (s *Privacy) WithdrawErasure(ctx context.Context, _ *guestv1.WithdrawErasur
 	})
 }
 
-// GetProfile returns the caller's answers that the property keeps for the next stay, if there are any. The caller has a session of a stay,
-// or of the link to these answers.
+// GetProfile returns the caller's answers that the property keeps for the next stay, if there are any. The caller has a session of the link
+// to these answers, or the main guest's session of a stay, with the mailed link; it refuses any other session.
 func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) (*guestv1.GetProfileResponse, error) {
 	if a, ok := callerOfProfile(ctx); ok {
 		kept, err := s.openedProfile(s.DB.View(ctx), a)
@@ -85,7 +87,8 @@ func (s *Privacy) DeleteProfile(ctx context.Context, _ *guestv1.DeleteProfileReq
 	})
 }
 
-// ExportData returns a copy of the caller's data; for a session of the link to a kept profile, only that profile.
+// ExportData returns a copy of the caller's data; for a session of the link to a kept profile, only that profile. It refuses a session of a
+// stay without the mailed link.
 func (s *Privacy) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest) (*guestv1.ExportDataResponse, error) {
 	if a, ok := callerOfProfile(ctx); ok {
 		out, err := s.exportProfile(ctx, a)

@@ -52,7 +52,7 @@ func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentReq
 }
 
 // Enrol uses up the enrolment link and stores the phone's key in one transaction. The answer has the phone's first SmartKey token, unless
-// the stay has no access to a door yet.
+// the stay gives no access to a door with a SmartKey now, such as before it begins or after its end.
 func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv1.EnrolResponse, error) {
 	answer := &guestv1.EnrolResponse{}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -107,7 +107,7 @@ func keyMessage(k *mobilekey.Key) *guestv1.SmartKey {
 }
 
 // Greet returns a bridge's greeting, the first message of the exchange in which a phone presents its SmartKey. The phone's token must give
-// access to a lock of the bridge. It fails if the bridge is offline.
+// access to a lock of the bridge, but it may be revoked: Present refuses such a token. It fails if the bridge is offline.
 func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv1.GreetResponse, error) {
 	view := s.DB.View(ctx)
 	bearer, err := mobilekey.Identify(view, r.GetToken())
@@ -180,7 +180,8 @@ func invalidSmartKey(err error) error {
 	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for this reason", smartkey.ReasonOf(err)).With(err)
 }
 
-// presentResponse converts the outcome of the unlock command o to the answer of Present.
+// presentResponse converts the outcome of the unlock command o to the answer of Present. If the lock failed, the reason is OK, because the
+// key was accepted, and only the result says that the door did not open.
 func presentResponse(o lock.UnlockCommand, done lock.Outcome) *guestv1.PresentResponse {
 	reason, keyRefused := strings.CutPrefix(done.Result, lock.RefusedKeyPrefix)
 	switch {

@@ -37,8 +37,8 @@ func (d Deps) markUse(ctx context.Context, a actor.Actor) error {
 	return d.DB.Write(ctx, func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
 }
 
-// loadOrCreateParty returns the stay of a session with its guests. It creates missing guests. It also stores the last use of the session:
-// see markUse.
+// loadOrCreateParty returns the stay of a session with its guests. It creates missing guests, unless the data of the party were erased. It
+// also stores the last use of the session: see markUse.
 func (d Deps) loadOrCreateParty(ctx context.Context, a actor.Actor) (*guest.Party, error) {
 	if err := d.markUse(ctx, a); err != nil {
 		return nil, err
@@ -270,7 +270,7 @@ func sharedGroups(p *guest.Party, a actor.Actor) []*guestv1.SharedGroup {
 }
 
 // RevealPin returns the PINs of the stay, and records that the guest read them. It leaves out gates (shared doors) with the same PIN as the
-// room. It refuses a session that cannot see the PIN.
+// room. It refuses a session that cannot see the PIN, and fails if no door has a code.
 func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*guestv1.RevealPinResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -295,7 +295,7 @@ func (s *Stays) RevealPin(ctx context.Context, _ *guestv1.RevealPinRequest) (*gu
 }
 
 // ListGroup returns the progress of the check-in of each room of the caller's group (rooms that were booked together), at most 100. It
-// refuses companions (accompanying guests).
+// refuses companions (accompanying guests), and sessions without the mailed link.
 func (s *Stays) ListGroup(ctx context.Context, _ *guestv1.ListGroupRequest) (*guestv1.ListGroupResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

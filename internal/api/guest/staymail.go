@@ -13,7 +13,8 @@ import (
 )
 
 // addMails adds to out the masked address for mails, whether the page must ask for one, and whether the mails with PINs and links were
-// delivered.
+// delivered. Only the main guest of a started stay gets the state of the mail with the PINs. If the property sends no mail, MaskedEmail is
+// empty.
 func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	outlet, err := s.mailOutlet(view, a.PropertyID)
 	if err != nil {

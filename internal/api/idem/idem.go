@@ -60,8 +60,8 @@ type claim struct {
 type claimKey struct{}
 
 // Unary is the [chain.Interceptor] for the Idempotency-Key: it answers a repeated call with the stored answer, and runs the handler for any
-// other call, also after a failed one. It fails while the first call with the key runs, and if the key was used for another request. It
-// runs after authentication and validation.
+// other call, also after a failed one. It fails while the first call with the key runs, and if the key was used for another request. Only
+// a handler that uses [Write] stores its answer. It runs after authentication and validation.
 func (a *Answers) Unary(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 	c, answer, err := a.newClaim(ctx, call, req, info.FullMethod)
 	if err != nil || c == nil {

@@ -22,8 +22,8 @@ const maxDepth = 64
 const maxTrackedFields = 256
 
 // Decode reads a JSON object into a message and records in r what it finds. Unknown names are recorded and skipped. A value of a wrong type
-// is recorded, and its field stays unset. The first of two equal names counts. If the input is not a JSON object, Report.Fault is set. An
-// empty body is an empty object.
+// is recorded, and its field stays unset. The first of two equal names counts. If the input is not one valid JSON object, Report.Fault is
+// set, and msg may be filled in part. An empty body is an empty object.
 func Decode(raw []byte, msg protoreflect.Message, r *Report) {
 	raw = bytes.TrimPrefix(raw, []byte("\ufeff"))
 	r.raw = raw

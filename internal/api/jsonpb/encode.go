@@ -87,6 +87,7 @@ func appendWithProtojson(b []byte, msg protoreflect.Message) ([]byte, error) {
 	return append(b, text...), err
 }
 
+// appendList appends a list as a JSON array. f describes its entries.
 func appendList(b []byte, f *field, list protoreflect.List) ([]byte, error) {
 	var err error
 	b = append(b, '[')

@@ -8,7 +8,8 @@ import (
 )
 
 // FillMasks fills the field masks of a request, because protobuf does not record which fields the JSON body contained. update_mask gets the
-// sent fields of the resource. update_masks gets one mask for each list entry. Masks that the caller sent stay.
+// sent fields of the resource. update_masks gets one mask for each list entry. A mask with paths that the caller sent stays; an empty one
+// counts as not sent.
 func (r *Report) FillMasks(msg protoreflect.Message) {
 	for _, fd := range maskFields(msg) {
 		of := maskedField(msg.Descriptor().Fields(), fd)

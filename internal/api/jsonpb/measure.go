@@ -43,7 +43,7 @@ func TooMany(path string, limit int) fault.Field {
 
 // Size is the result of Measure for an encoded protobuf message.
 type Size struct {
-	// Entries is the number of entries in all lists and maps.
+	// Entries is the number of entries in all lists and maps that Measure has reached.
 	Entries int
 	// Oversized lists the lists and maps with more than twice their maximum number of entries. Smaller excesses are left to validation,
 	// which can name the batch item.
@@ -75,13 +75,14 @@ type measurer struct {
 	depth int
 }
 
-// pathStep is one step of a path: a field, and the entry's index if the field is a list.
+// pathStep is one step of a path: a field, and the entry's index if the field is a list or map.
 type pathStep struct {
 	field *field
 	index int
 }
 
-// measureMessage adds the entries of an encoded message, and of the messages in it, to the result. p is the plan of the message's type.
+// measureMessage adds the entries of an encoded message, and of the messages in it, to the result. It adds nothing for a message with
+// invalid protobuf. p is the plan of the message's type.
 func (m *measurer) measureMessage(raw []byte, p *plan) {
 	var counts [maxLists]int
 	var seen, multiple [maxTrackedFields / 64]uint64 // bit sets of the message fields that occur, and of those that occur more than once
@@ -189,7 +190,8 @@ func readField(raw []byte, p *plan) (f *field, kind protowire.Type, value []byte
 	return p.byNumber(number), kind, value, tag + n
 }
 
-// countEntries counts the list entries in one occurrence of a list field: one, or several for a packed list of numbers.
+// countEntries counts the entries in one occurrence of a list or map field: one, several for a packed list of numbers, or 0 for a text or
+// message with a wire type that decoding ignores.
 func countEntries(f *field, kind protowire.Type, value []byte) int {
 	packed := kind == protowire.BytesType
 	switch f.value.Kind() {

@@ -58,7 +58,7 @@ const maxNumber = 256
 type field struct {
 	fd         protoreflect.FieldDescriptor
 	form       form // JSON representation of a single value, a list entry or a map value
-	index      int  // position in the descriptor, used to detect duplicate names
+	index      int  // position in the descriptor, used to detect duplicate names below maxTrackedFields
 	json       string
 	key        string // quoted JSON name followed by a colon
 	proto      string
@@ -66,7 +66,7 @@ type field struct {
 	value      protoreflect.FieldDescriptor // the field itself, or the value field of a map
 	list       int                          // position among the lists and maps of the message, counted from 1; 0 for other fields
 	limit      int                          // maximum number of entries of a list or map
-	nestedPlan func() *plan                 // plan of the field's messages if these contain lists; otherwise nil
+	nestedPlan func() *plan                 // plan of the field's messages if these contain lists or maps; otherwise nil
 }
 
 var plans sync.Map // cache: maps a protoreflect.MessageDescriptor to its *plan

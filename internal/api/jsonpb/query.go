@@ -17,8 +17,8 @@ const maxParameters = 256
 
 // Query reads a query string into the fields of a message. Nested fields are written filter[type] or filter.type. List values are separated
 // by commas, or the name is repeated. Unknown names and values of a wrong type are recorded in r. For an invalid query string, or more than
-// maxParameters names, it sets Report.Fault and reads nothing. Top-level fields for which skip returns true belong to the path or the body
-// and count as unknown in the query.
+// maxParameters names, it sets Report.Fault and reads nothing. Top-level fields for which skip, if it is not nil, returns true belong to
+// the path or the body and count as unknown in the query.
 func Query(query string, msg protoreflect.Message, skip func(protoreflect.FieldDescriptor) bool, r *Report) {
 	if query == "" {
 		return
@@ -40,7 +40,8 @@ func Query(query string, msg protoreflect.Message, skip func(protoreflect.FieldD
 	}
 }
 
-// supportedParameters lists the query parameters of a request, for an error message.
+// supportedParameters returns a clause for an error message that lists the query parameters of a request, with the fields of its direct
+// messages but not deeper ones.
 func supportedParameters(md protoreflect.MessageDescriptor, skip func(protoreflect.FieldDescriptor) bool) string {
 	var names []string
 	for _, f := range planOf(md).ordered {
@@ -62,8 +63,8 @@ func supportedParameters(md protoreflect.MessageDescriptor, skip func(protorefle
 	return "this route supports " + strings.Join(names, ", ")
 }
 
-// splitName splits a parameter name such as "filter[type]" or "filter.type" into its steps. It returns false if the brackets do not match
-// or are too many.
+// splitName splits a parameter name such as "filter[type]" or "filter.type" into its steps. In a name with brackets, a dot separates
+// nothing, and empty brackets are ignored. It returns false if the brackets do not match or are too many.
 func splitName(name string) ([]string, bool) {
 	if !strings.Contains(name, "[") {
 		return strings.Split(name, "."), true
@@ -125,8 +126,9 @@ func (q *parameter) store(msg protoreflect.Message) bool {
 	return false
 }
 
-// assign sets a field from the query values. path is the field's JSON path. It returns false only if a query cannot set a field of this
-// type. It records an invalid value, or several for a field that is no list, as an error.
+// assign sets a field from the query values. path is the field's JSON path. An empty value counts as not sent, unless the field is a
+// string. It returns false only if a query cannot set a field of this type. It records an invalid value, or several for a field that is no
+// list, as an error.
 func (q *parameter) assign(msg protoreflect.Message, f *field, path string) bool {
 	if f.form == formMessage || f.form >= formStruct && f.form != formWrapper {
 		return false

@@ -25,7 +25,7 @@ type Report struct {
 	// Field is the request field that the JSON body is read into; "" if the body is the whole request. Error paths are relative to this
 	// field.
 	Field string
-	// Fault is set if the input could not be read at all.
+	// Fault is set if the body is not one JSON object, or the query string is invalid. The message can then be filled in part.
 	Fault *fault.Fault
 
 	errors        []fault.Field
@@ -52,8 +52,8 @@ type unknownField struct {
 }
 
 // Mask returns the fields that the body contains, as field mask paths in proto spelling ("pms_meta.space_id") and in the order sent. The
-// path "" means the whole body, "reservations[2]" an entry of a top-level list. A field that is sent as null is in the mask but unset in
-// the message.
+// path "" means the whole body, "reservations[2]" an entry of a top-level list. A message counts by the fields in it, so an empty object
+// adds none. A field that is sent as null is in the mask but unset in the message.
 func (r *Report) Mask(path string) []string {
 	if r == nil {
 		return nil
@@ -140,8 +140,8 @@ func Within(path, prefix string) bool {
 	return ok && (prefix == "" || rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Sent returns the entry of a top-level list at a path such as "reservations[2]" as the caller sent it, with invalid UTF-8 replaced. It
-// returns false if there is no such entry, as in a protobuf call.
+// Sent returns the entry of a top-level list at a path such as "reservations[2]" as the caller sent it, except for what [lenientStruct]
+// changes. It returns false if there is no such entry, as in a protobuf call.
 func (r *Report) Sent(path string) (*structpb.Struct, bool) {
 	if r == nil {
 		return nil, false

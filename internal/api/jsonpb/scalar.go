@@ -119,7 +119,8 @@ func WithoutLines(fd protoreflect.FieldDescriptor, s string) string {
 	return strings.NewReplacer("\r\n", " ", "\n", " ").Replace(s)
 }
 
-// parseFloat parses a JSON number for a float or double field. The problem is empty if the type can represent the number.
+// parseFloat parses a JSON number for a float or double field. The problem is empty if the number is within the range of the type. It
+// rounds digits that the type cannot hold.
 func parseFloat(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {
 	bits := 64
 	if kind == protoreflect.FloatKind {
@@ -166,7 +167,8 @@ func is64Bit(kind protoreflect.Kind) bool {
 	return false
 }
 
-// parseInteger parses an integer for a field of the given kind. The problem is empty if the integer is in the range of the kind.
+// parseInteger parses an integer for a field of the given kind, also one such as 1.0 or 12e1. The problem is empty if the integer is in the
+// range of the kind.
 func parseInteger(kind protoreflect.Kind, raw []byte) (protoreflect.Value, problem) {
 	digits, ok := normalizeInteger(string(raw))
 	if !ok {

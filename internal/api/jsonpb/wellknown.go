@@ -81,7 +81,8 @@ func setDuration(m protoreflect.Message, text string) problem {
 	return problem{}
 }
 
-// setFieldMask parses field names separated by commas into m, a google.protobuf.FieldMask. The problem is empty if the text is valid.
+// setFieldMask parses field names in JSON spelling, such as adultCount, separated by commas, and adds their proto names to m, a
+// google.protobuf.FieldMask. The problem is empty if the text is valid.
 func setFieldMask(m protoreflect.Message, text string) problem {
 	quoted, err := jsontext.AppendQuote(nil, text)
 	if strings.Count(text, ",") >= defaultEntries {
@@ -156,7 +157,7 @@ func (d *reader) countValue() bool {
 	return d.values <= maxValues
 }
 
-// readValue reads any JSON value as google.protobuf.Value.
+// readValue reads any JSON value as google.protobuf.Value. It records an invalid text or number, and returns "" or null in its place.
 func (d *reader) readValue() (*structpb.Value, error) {
 	switch d.dec.PeekKind() {
 	case '{':
@@ -188,8 +189,9 @@ func (d *reader) readValue() (*structpb.Value, error) {
 	}
 }
 
-// readObject reads a JSON object as google.protobuf.Struct. Beyond maxValues values in the body, it skips the members; countValue records
-// the error.
+// readObject reads a JSON object as google.protobuf.Struct. An object at the depth maxDepth is recorded as an error and read as empty. Of
+// two equal names, which are an error, it keeps the last value. Beyond maxValues values in the body, it skips the members; countValue
+// records the error.
 func (d *reader) readObject() (*structpb.Struct, error) {
 	out := &structpb.Struct{Fields: map[string]*structpb.Value{}}
 	if d.dec.StackDepth() >= maxDepth {
@@ -256,8 +258,9 @@ func (d *reader) readArray() (*structpb.ListValue, error) {
 	return out, err
 }
 
-// lenientStruct reads a possibly invalid JSON value, so that an error can show it to its sender. It reads at most maxValues values. It
-// wraps a value that is not an object as {"value": ...}. For broken JSON it returns an empty object.
+// lenientStruct reads a possibly invalid JSON value, so that an error can show it to its sender. It replaces invalid UTF-8, reads at most
+// maxValues values, and reads unprintable text as "", a number out of range as null, and what is nested too deep as empty. It wraps a value
+// that is not an object as {"value": ...}. For broken JSON it returns an empty object.
 func lenientStruct(raw []byte) *structpb.Struct {
 	d := readers.Get().(*reader)
 	defer d.release()

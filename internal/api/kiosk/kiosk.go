@@ -61,7 +61,8 @@ func (s *Kiosks) EnrolKiosk(ctx context.Context, r *kioskv1.EnrolKioskRequest) (
 	return &kioskv1.EnrolKioskResponse{Data: out}, nil
 }
 
-// GetKiosk returns what the tablet's start page shows, with a challenge for FindStay, and records that the tablet called.
+// GetKiosk returns what the tablet's start page shows, with a challenge for FindStay, and records that the tablet called, unless a recent
+// call is recorded.
 func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kioskv1.GetKioskResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {
@@ -100,8 +101,8 @@ func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kio
 }
 
 // FindStay finds the stay of a guest at the tablet by its number and the guest's family name, and opens a session, or returns choices if
-// several stays match. The tablet signs a challenge of GetKiosk, which works once, so that a copied token alone is of no use. After too
-// many failed searches, it refuses for some time.
+// several stays match. The tablet signs a challenge of GetKiosk, which works once, also for a search that finds nothing, so that a copied
+// token alone is of no use. After too many failed searches, it refuses for some time.
 func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kioskv1.FindStayResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {
@@ -138,7 +139,7 @@ func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kio
 	return &kioskv1.FindStayResponse{Data: convert.FoundStay(found)}, nil
 }
 
-// RequestHelp notifies staff that a guest at the tablet needs help, at most once a minute.
+// RequestHelp notifies staff that a guest at the tablet needs help, at most once per tablet and minute of the clock.
 func (s *Kiosks) RequestHelp(ctx context.Context, _ *kioskv1.RequestHelpRequest) (*kioskv1.RequestHelpResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// reservationMessage converts a reservation to its message for partners. Times have the property's UTC offset.
+// reservationMessage converts a reservation to its message for partners, without the data that the parameter extend adds. Times have the
+// property's UTC offset.
 func reservationMessage(r *reservation.Row, b reservation.Booker, timeZone string) (*partnerv1.Reservation, error) {
 	zone, err := clock.Zone(timeZone)
 	if err != nil {
@@ -44,7 +45,7 @@ func reservationMessage(r *reservation.Row, b reservation.Booker, timeZone strin
 }
 
 // lateMessage returns the answer to a patch for a reservation that the server deleted after its retention period. It contains only the ids
-// from the patch, and that the stay is over.
+// of the property and of the reservation at the PMS, is marked as stale, and says that the stay is over.
 func lateMessage(p reservation.Patch, propertyID string) *partnerv1.Reservation {
 	pmsID, _ := p[reservation.PMSID].(string)
 	stale := true
@@ -67,7 +68,8 @@ func storedMessage(s reservation.Stored) (*partnerv1.Reservation, error) {
 	return out, err
 }
 
-// planMessage converts the access plan of a reservation. Times have the property's UTC offset.
+// planMessage converts the access plan of a reservation, without the time of its last change: see accessOf. Times have the property's UTC
+// offset.
 func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partnerv1.AccessPlan, error) {
 	out := &partnerv1.AccessPlan{Status: string(p.Status)}
 	if slices.Contains(p.Reasons, space.SpaceUnknown) || slices.Contains(p.Reasons, space.SpaceNotMapped) {

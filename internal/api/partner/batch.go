@@ -103,7 +103,7 @@ func batchMessage(ctx context.Context, items []item, report *jsonpb.Report) (*pa
 	return &partnerv1.BatchUpsertReservationsResponse{Data: out}, nil
 }
 
-// requestData returns a batch item as the caller sent it. For gRPC, it returns the equivalent JSON.
+// requestData returns a batch item as the caller sent it. For gRPC, it returns the equivalent JSON without invalid timestamps.
 func requestData(it item, report *jsonpb.Report) (*structpb.Struct, error) {
 	if sent, ok := report.Sent(it.path); ok {
 		return sent, nil
@@ -113,7 +113,7 @@ func requestData(it item, report *jsonpb.Report) (*structpb.Struct, error) {
 	return jsonpb.Struct(sent)
 }
 
-// removeInvalidTimes clears invalid timestamps, which JSON cannot represent.
+// removeInvalidTimes clears fields with an invalid timestamp, which JSON cannot represent, at any depth except in maps.
 func removeInvalidTimes(m protoreflect.Message) {
 	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		switch {

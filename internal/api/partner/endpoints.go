@@ -19,7 +19,8 @@ import (
 )
 
 // UpsertEndpoint registers the partner's URL for one action. Fields that the request omits keep their stored value. The first registration
-// of an integration answers with the signing secret. After each call for getSpaces, also a repeated registration, the server soon calls it.
+// of an integration answers with the signing secret. After each registration of getSpaces, also one that changes nothing, the server soon
+// calls it.
 func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpointRequest) (*partnerv1.UpsertEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 }
 
 // enqueueFirstReading enqueues the first call of a registered getSpaces endpoint. If the signing secret is new, the call waits some
-// seconds, so that the partner can store the secret.
+// seconds, so that the partner can store the secret. It does nothing if the Service has no function for it.
 func (s *Service) enqueueFirstReading(tx *db.Tx, a actor.Actor, newSecret bool) error {
 	read := s.ReadSpaces
 	if newSecret {
@@ -106,7 +107,8 @@ func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsR
 	return &partnerv1.ListEndpointsResponse{Data: list}, nil
 }
 
-// DeleteEndpoint removes the caller's endpoint for one action and returns it. The spaces that the partner listed stay stored.
+// DeleteEndpoint removes the caller's endpoint for one action and returns it with its token. The spaces that the partner listed stay
+// stored.
 func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpointRequest) (*partnerv1.DeleteEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -122,7 +124,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpo
 }
 
 // TestEndpoint calls the caller's endpoint for one action once, outside of any transaction. It returns the result, also a failure, and
-// stores it in the endpoint's health.
+// stores it in the endpoint's health. An error means that the endpoint is unknown, or that no call was made or its result was not stored.
 func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointRequest) (*partnerv1.TestEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -143,7 +145,7 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	return &partnerv1.TestEndpointResponse{Data: out}, nil
 }
 
-// RenderEndpoint is the idem.Renderer of UpsertEndpoint: it adds the endpoint's token to a repeated answer, unless the endpoint was
+// RenderEndpoint is the idem.Renderer of UpsertEndpoint: it adds the endpoint's current token to a repeated answer, unless the endpoint was
 // deleted. It does not repeat the signing secret.
 func (s *Service) RenderEndpoint(ctx context.Context, answer proto.Message) error {
 	out, ok := answer.(*partnerv1.UpsertEndpointResponse)

@@ -23,7 +23,8 @@ func (s *Service) ExplainReservation(ctx context.Context, req *partnerv1.Explain
 	return &partnerv1.ExplainReservationResponse{Data: convert.Explanation(e, chain.Reader(ctx))}, nil
 }
 
-// FindExplanation is ExplainReservation for a reservation id of the PMS. It fails if several integrations have the id.
+// FindExplanation is ExplainReservation for a reservation id of the PMS. It fails if several integrations have the id and the request names
+// none.
 func (s *Service) FindExplanation(ctx context.Context, req *partnerv1.FindExplanationRequest) (*partnerv1.FindExplanationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

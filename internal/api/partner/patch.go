@@ -106,8 +106,9 @@ func pmsUpdatedAt(r *partnerv1.Reservation) any {
 	return t.AsTime()
 }
 
-// patchOf returns a patch with the fields in the mask, and an error for each unknown path in the mask. It ignores read-only fields. If the
-// mask is empty, the patch has all fields that are set. The patch always contains the PMS's reservation id.
+// patchOf returns a patch with the fields in the mask, and an error for each unknown path in the mask. A path such as booker means all
+// fields of that message, and a field that r does not set is cleared. It ignores read-only fields. If the mask is empty, the patch has all
+// fields that are set. The patch always contains the PMS's reservation id, nil if r has none.
 func patchOf(r *partnerv1.Reservation, mask *fieldmaskpb.FieldMask) (reservation.Patch, []fault.Field) {
 	p := reservation.Patch{}
 	var wrong []fault.Field

@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// reservationsIn returns the reservations in the answer of a call that changes reservations, or nil for another answer.
+// reservationsIn returns the reservations in the answer of a call that changes reservations, or nil for another answer. An entry can be
+// nil.
 func reservationsIn(answer proto.Message) []*partnerv1.Reservation {
 	switch m := answer.(type) {
 	case *partnerv1.UpsertReservationResponse:

@@ -106,7 +106,8 @@ func (s *Service) GetReservation(ctx context.Context, req *partnerv1.GetReservat
 	return &partnerv1.GetReservationResponse{Data: out}, err
 }
 
-// FindReservation is GetReservation for a reservation id of the PMS. It fails if several integrations have the id.
+// FindReservation is GetReservation for a reservation id of the PMS. It fails if several integrations have the id and the request names
+// none.
 func (s *Service) FindReservation(ctx context.Context, req *partnerv1.FindReservationRequest) (*partnerv1.FindReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -126,7 +127,8 @@ func (s *Service) FindReservation(ctx context.Context, req *partnerv1.FindReserv
 }
 
 // findScope returns where the caller can search for a PMS's reservation id: a scope, and the ids of the integrations to search if the scope
-// names none. Naming the integration of another partner gives the same answer as naming an unknown reservation id.
+// names none. Naming the integration of another partner gives the same answer as naming an unknown reservation id. The integration that a
+// property's own script names is not checked.
 func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (reservation.Scope, []string, error) {
 	scope := readScope(a)
 	if scope.IntegrationID != "" {
@@ -150,8 +152,9 @@ func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (res
 // maxExtendedPage is the page size limit for pages with access plans, because computing a plan is slow.
 const maxExtendedPage = 50
 
-// ListReservations pages through the caller's reservations, ordered by the last change of the reservation or, with accessUpdatedSince, of
-// its access. extend can only be "access"; a page is then limited to maxExtendedPage. A page can be short although there is a next one.
+// ListReservations pages through the reservations that the caller is allowed to read, ordered by the last change of the reservation or,
+// with accessUpdatedSince, of its access. extend can only be "access"; a page is then limited to maxExtendedPage. A page can be short
+// although there is a next one.
 func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReservationsRequest) (*partnerv1.ListReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -29,15 +29,16 @@ type Service struct {
 	Registry *partner.Registry
 	// KeepStays is the retention period of reservations after their end.
 	KeepStays time.Duration
-	// CheckURL returns an error if a URL is not allowed as an endpoint.
+	// CheckURL returns an error if a URL is not allowed for an endpoint or a webhook.
 	CheckURL func(url string) error
 	// Tester calls an endpoint once to test it.
 	Tester partner.Tester
 	// TestDelivery sends a message to a webhook once. An error means that the call was canceled.
 	TestDelivery func(ctx context.Context, w *partner.WebhookRow, secrets []string, body []byte) (partner.Probed, error)
-	// ReadSpaces enqueues a call of an integration's getSpaces endpoint.
+	// ReadSpaces enqueues a call of an integration's getSpaces endpoint; nil enqueues none.
 	ReadSpaces func(tx *db.Tx, propertyID, integrationID string) error
-	// FirstSpaces enqueues the first call of an integration's getSpaces endpoint. A delay lets the partner store its signing secret first.
+	// FirstSpaces enqueues the first call of an integration's getSpaces endpoint; nil enqueues none. A delay lets the partner store its
+	// signing secret first.
 	FirstSpaces func(tx *db.Tx, propertyID, integrationID string) error
 }
 

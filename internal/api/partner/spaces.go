@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// ListSpaces lists a page of the property's rooms and beds, with the ids that the caller's PMS uses for them.
+// ListSpaces lists a page of the property's rooms, dorms and beds, also inactive ones, with the ids that the caller's PMS uses for them.
 func (s *Service) ListSpaces(ctx context.Context, req *partnerv1.ListSpacesRequest) (*partnerv1.ListSpacesResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -23,8 +23,8 @@ import (
 // defaultOverlap is how long a webhook's messages are also signed with the previous secret, unless the request sets overlapMinutes.
 const defaultOverlap = 24 * time.Hour
 
-// UpsertWebhook registers a webhook of the caller, or changes the one with the id or, without an id, the URL of the request. Only the
-// answer to a registration has the signing secret.
+// UpsertWebhook registers a webhook of the caller, or changes the one with the id or, without an id, the URL of the request. Fields that
+// the request omits keep their value. Only the answer to a registration has the signing secret.
 func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhookRequest) (*partnerv1.UpsertWebhookResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -27,7 +27,8 @@ type auditLog struct {
 // verifyLimit is how many audit log entries one call verifies.
 const verifyLimit = 20_000
 
-// ListEntries returns one page of the audit log, the latest entry first. An entry that cannot be decoded has only its number and Damaged.
+// ListEntries returns one page of the audit log, the latest entry first. The page token is the number of the last entry of the former page.
+// An entry that cannot be decoded has only its number and Damaged.
 func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesRequest) (*propertyv1.ListEntriesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -67,7 +67,7 @@ func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequ
 }
 
 // RevokeBridge ends a bridge's credential, join code and session, and recomputes the access of all stays. Codes stay on its locks, because
-// no bridge can remove them. It is no error if the bridge is revoked already.
+// no bridge can remove them. If the bridge is revoked already, it only recomputes the access.
 func (s *bridges) RevokeBridge(ctx context.Context, r *propertyv1.RevokeBridgeRequest) (*propertyv1.RevokeBridgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeBridgeResponse, error) {
 		row, err := bridge.Revoke(tx, propertyID, r.GetId(), lock.MarkLinksLost)

@@ -80,7 +80,7 @@ func (s *CheckIns) ClearStage(ctx context.Context, r *propertyv1.ClearStageReque
 }
 
 // WaiveOwing lets a guest check in although an amount is owed. It needs a reason. It fails if the amount is no longer the one in the
-// request.
+// request, or none stops the check-in.
 func (s *CheckIns) WaiveOwing(ctx context.Context, r *propertyv1.WaiveOwingRequest) (*propertyv1.WaiveOwingResponse, error) {
 	if err := RequireName("reason", r.GetReason()); err != nil {
 		return nil, err
@@ -121,7 +121,7 @@ func (s *CheckIns) AskAgain(ctx context.Context, r *propertyv1.AskAgainRequest) 
 }
 
 // EndCall ends a checkIn call to the PMS that had no answer, after a member of staff saw in the PMS that the guest is not checked in. The
-// guest can then try again. It fails if there is no such call.
+// guest can then try again. It fails if there is no such call, or it still runs.
 func (s *CheckIns) EndCall(ctx context.Context, r *propertyv1.EndCallRequest) (*propertyv1.EndCallResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.EndCallResponse, error) {
@@ -178,7 +178,7 @@ func (s *CheckIns) whyNoAddress(ctx context.Context, row *reservation.Row) error
 }
 
 // message converts a check-in for staff, with the details of each stop (a reason that holds it back) and the names of the staff who cleared
-// a stage.
+// a stage. The owing amount is that of the PMS's last answer, or else that of the reservation.
 func (s *CheckIns) message(ctx context.Context, view *db.Tx, v checkin.View) (*propertyv1.StaffCheckIn, error) {
 	m := &propertyv1.StaffCheckIn{
 		Stage: string(v.Stage), BeganBy: v.Row.BeganBy, BeganAt: convert.OptionalTime(v.Row.BeganAt), NextAskAt: clock.Timestamp(v.NextAsk()),

@@ -62,7 +62,8 @@ func (s *CheckIns) readGuests(ctx context.Context, reservationID string) (v chec
 	return v, err
 }
 
-// GetSignature returns the signature that a guest drew on a screen, and records that a member of staff read it.
+// GetSignature returns the signature that a guest drew on a screen, and records that a member of staff read it. It fails if the guest has
+// no valid one.
 func (s *CheckIns) GetSignature(ctx context.Context, r *propertyv1.GetSignatureRequest) (*propertyv1.GetSignatureResponse, error) {
 	v, err := s.readGuests(ctx, r.GetReservationId())
 	if err != nil {
@@ -75,7 +76,7 @@ func (s *CheckIns) GetSignature(ctx context.Context, r *propertyv1.GetSignatureR
 	return &propertyv1.GetSignatureResponse{Data: &propertyv1.Signature{Svg: svg, SignedAt: clock.Timestamp(at)}}, nil
 }
 
-// ListDevices lists the devices with an active session for a reservation.
+// ListDevices lists the devices with an active session for a reservation. The latest used are first: see [guest.ListDevices].
 func (s *CheckIns) ListDevices(ctx context.Context, r *propertyv1.ListDevicesRequest) (*propertyv1.ListDevicesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

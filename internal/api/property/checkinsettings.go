@@ -116,7 +116,8 @@ func (s *CheckIns) serverRetention() *propertyv1.ServerRetention {
 	}
 }
 
-// retentionProblems returns an error for each changed period that is longer than the installation's; 0: the installation has no limit.
+// retentionProblems returns an error for each changed period that is longer than the installation's. If installation is 0 or below a day,
+// there is no limit.
 func retentionProblems(c property.CheckInChange, installation time.Duration) (wrong []fault.Field) {
 	most := int(installation / (24 * time.Hour))
 	for _, f := range []struct {

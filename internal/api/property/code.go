@@ -180,7 +180,8 @@ func (s *codes) renderCodePINs(ctx context.Context, answer proto.Message) error 
 
 var _ idem.Renderer = (&codes{}).renderCodePINs
 
-// RevokeCode ends a code and removes it from its locks. It does nothing if the code has ended.
+// RevokeCode ends a code and orders its removal from its locks. A lock that cannot be reached has it until then. It does nothing if the
+// code has ended.
 func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest) (*propertyv1.RevokeCodeResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeCodeResponse, error) {

@@ -29,7 +29,8 @@ type Days struct {
 	CheckIns *checkin.Service
 }
 
-// ListDay returns one page of the arrivals, the guests in house or the departures of a day, with the counts of all three lists.
+// ListDay returns one page of the arrivals, the guests in house or the departures of a day, with the counts of all three lists. The
+// defaults are today and the arrivals.
 func (s *Days) ListDay(ctx context.Context, r *propertyv1.ListDayRequest) (answer *propertyv1.ListDayResponse, err error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -74,8 +75,8 @@ func (s *Days) CountArrivals(ctx context.Context, r *propertyv1.CountArrivalsReq
 	return &propertyv1.CountArrivalsResponse{Data: out}, nil
 }
 
-// listDay returns the page of the list that q selects, with the counts of all three lists and, for arrivals, how many need staff. If needy
-// is true, it leaves out arrivals that do not need staff; it has no effect on the other lists.
+// listDay returns the page of the list that q selects, with the counts of all three lists and, for arrivals, how many of the checked ones
+// need staff: see findNeedingStaff. If needy is true, it lists only the arrivals found to need staff; it has no effect on the other lists.
 func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, needy bool) (*propertyv1.DayList, error) {
 	svc := reservation.Service{Keys: s.Keys}
 	row, err := property.Get(view, propertyID)

@@ -50,8 +50,8 @@ func (s *integrations) ListApps(ctx context.Context, _ *propertyv1.ListAppsReque
 	return &propertyv1.ListAppsResponse{Data: list}, nil
 }
 
-// ConnectApp connects a partner app to the property, and fails if it is connected already. Without scopes in the request, the integration
-// gets all but the right to read guests. The answer has the access token, which is shown once.
+// ConnectApp connects a partner app to the property, and fails if it is connected already. Without a name, it gets the app's. Without
+// scopes in the request, the integration gets all but the right to read guests. The answer has the access token, which is shown once.
 func (s *integrations) ConnectApp(ctx context.Context, r *propertyv1.ConnectAppRequest) (*propertyv1.ConnectAppResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ConnectAppResponse, error) {
 		if err := CheckOptionalName("name", r.GetName()); err != nil {
@@ -113,7 +113,8 @@ func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.Upda
 	})
 }
 
-// RotateAccessToken creates a new access token for an integration. The previous ones expire after the overlap, or at once without one.
+// RotateAccessToken creates a new access token for an integration. It fails for the built-in integration. The previous ones expire after
+// the overlap, or at once without one.
 func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.RotateAccessTokenRequest) (*propertyv1.RotateAccessTokenResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateAccessTokenResponse, error) {
 		row, secret, err := s.Partners.RotateAccessToken(tx, propertyID, r.GetId(), convert.Minutes(r.GetOverlapMinutes()))

@@ -168,8 +168,7 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 }
 
 // checkFromDoor returns an error if the lock is no longer at the door where the caller saw it, fromDoorId. It is no error if the request
-// has no fromDoorId, or the lock is already at the requested door. currentDoorID is "" if
-// the lock is on no door.
+// has no fromDoorId, or the lock is already at the requested door. currentDoorID is "" if the lock is on no door.
 func checkFromDoor(r *propertyv1.AssignLockRequest, currentDoorID string) error {
 	if r.FromDoorId == nil || currentDoorID == r.GetFromDoorId() || currentDoorID == r.GetDoorId() {
 		return nil
@@ -217,7 +216,8 @@ func timedOut(order lock.UnlockCommand, o lock.Outcome) bool {
 	return o.State == lock.CommandUnknown && o.Result == "" && !o.At.IsZero() && !o.At.Before(order.Deadline)
 }
 
-// renderAct is the idem.Renderer of UnlockLock: it updates a repeated answer with the current outcome of the unlock command.
+// renderAct is the idem.Renderer of UnlockLock: it updates a repeated answer with the current outcome of the unlock command. A command
+// without a report remains unknown, which is no error here, unlike in UnlockLock.
 func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -28,8 +28,8 @@ type Mails struct {
 	// TakeBounce marks the mail that a bounce (a report of a failed delivery) names as failed, notifies staff, and returns the mail. It
 	// returns nil if the property has no such mail, or it cannot bounce. A repeated report changes nothing and returns the mail.
 	TakeBounce func(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error)
-	// Resend orders a mail of the same kind again and returns its id. If the newest such mail to the same guest is still on its way, it
-	// orders none and returns that mail's id.
+	// Resend orders a mail of the same kind again and returns its id, or "" if a mail to staff has no address any more. If the newest such
+	// mail to the same guest is still on its way, it orders none and returns that mail's id.
 	Resend func(tx *db.Tx, propertyID, mailID string) (string, error)
 }
 
@@ -157,7 +157,8 @@ func (s *mails) GetMailSettings(ctx context.Context, _ *propertyv1.GetMailSettin
 }
 
 // UpdateMailSettings changes the settings that the request has. If there is a mail server then, it resolves the notice that mails are not
-// sent. It refuses an outdated etag; without one it overwrites.
+// sent. A stored password must be sent again if host, port, security or user change. It refuses an outdated etag; without one it
+// overwrites.
 func (s *mails) UpdateMailSettings(ctx context.Context, r *propertyv1.UpdateMailSettingsRequest) (*propertyv1.UpdateMailSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateMailSettingsResponse, error) {
 		stored, err := mail.SettingsOf(tx, propertyID)
@@ -231,7 +232,7 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 
 // ResendMail orders a mail of the same kind again and returns it. It replaces the newest such mail to the same guest: a link of that mail
 // that no device has opened ends. If that mail is still on its way, ResendMail returns it and orders none. It refuses an invitation to join
-// the staff.
+// the staff. A mail to staff without an address fails as an unknown mail.
 func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest) (*propertyv1.ResendMailResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendMailResponse, error) {
 		mailID, err := s.Resend(tx, propertyID, r.GetId())

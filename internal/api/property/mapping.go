@@ -151,7 +151,8 @@ func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingR
 }
 
 // BatchSetMappings maps several spaces of a PMS, and recomputes the access of their stays. An entry without a space id removes a mapping,
-// if there is one. All changes succeed or none. It fails for an outdated lastChangeId. With validateOnly it only previews the effect.
+// if there is one. All changes succeed or none. It fails for an outdated lastChangeId, for a space that is named twice, and as SetMapping
+// does. With validateOnly it only previews the effect.
 func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
 	if wrong := duplicates(r.GetMappings()); len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
@@ -277,8 +278,8 @@ func duplicates(wanted []*propertyv1.Mapping) []fault.Field {
 	return wrong
 }
 
-// ListConflicts lists a page of the open conflicts between the spaces of a PMS and those of the property, each with its possible cures
-// (changes that resolve it). includeClosed adds closed ones, without cures.
+// ListConflicts lists a page of the open conflicts between the spaces of a PMS, or of all without an integration id, and those of the
+// property, each with its possible cures (changes that resolve it). includeClosed adds closed ones, without cures.
 func (s *mappings) ListConflicts(ctx context.Context, r *propertyv1.ListConflictsRequest) (*propertyv1.ListConflictsResponse, error) {
 	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {

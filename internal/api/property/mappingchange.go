@@ -182,7 +182,8 @@ func (s *mappings) ListMappingChanges(ctx context.Context, r *propertyv1.ListMap
 	return &propertyv1.ListMappingChangesResponse{Data: list}, nil
 }
 
-// changeMessage converts a recorded change of a mapping. spaces are those of the property, by id.
+// changeMessage converts a recorded change of a mapping. spaces are those of the property, by id. A space that was deleted since has no
+// name.
 func changeMessage(c *space.ChangeRow, spaces map[string]*space.Row) *propertyv1.MappingChange {
 	out := &propertyv1.MappingChange{
 		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, Author: c.Author, At: timestamppb.New(c.CreatedAt), Undoes: c.Undoes, UndoneBy: c.UndoneBy,

@@ -64,7 +64,8 @@ func (s *Messages) ListConversations(ctx context.Context, r *propertyv1.ListConv
 	return &propertyv1.ListConversationsResponse{Data: list}, nil
 }
 
-// ListMessages lists a page of the messages of a conversation. It does not mark them as read.
+// ListMessages lists a page of the messages of a conversation. It does not mark them as read. A stay without a guest has no messages, which
+// is no error.
 func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesRequest) (*propertyv1.ListMessagesResponse, error) {
 	view := s.DB.View(ctx)
 	k, err := conversationOf(ctx, view, r.GetGuestId(), nil)
@@ -155,7 +156,8 @@ func (w *conversationStream) markIfChanged(c *propertyv1.Conversation) bool {
 	return !known || former != now
 }
 
-// WatchConversations streams all conversations with unread messages, and then each conversation that changes.
+// WatchConversations streams all conversations with unread messages, and then each conversation that changes. If a wake-up is lost, the
+// next watchBeat sends only conversations with unread messages, so a change of a read one can be missed.
 func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]) error {
 	ctx := stream.Context()
 	propertyID, err := callerProperty(ctx)
@@ -187,7 +189,8 @@ func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, s
 	}
 }
 
-// sendChanged sends the conversations that changed since the last call, or all unread ones if the watcher does not know which.
+// sendChanged sends the conversations that changed since the last call, or all unread ones if the watcher does not know which. It skips
+// guests without messages.
 func (w *conversationStream) sendChanged(watcher *conversation.Watcher) error {
 	guests, all := watcher.Changed()
 	if all {

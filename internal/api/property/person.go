@@ -76,7 +76,7 @@ func (s *People) InvitePerson(ctx context.Context, r *propertyv1.InvitePersonReq
 	})
 }
 
-// ReinvitePerson replaces the link of an invitation, whose former link ends. The answer has the new link, and whether it was mailed.
+// ReinvitePerson replaces the link of an open invitation, whose former link ends. The answer has the new link, and whether it was mailed.
 func (s *People) ReinvitePerson(ctx context.Context, r *propertyv1.ReinvitePersonRequest) (*propertyv1.ReinvitePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReinvitePersonResponse, error) {
 		i, err := staff.Reinvite(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetId())
@@ -88,7 +88,7 @@ func (s *People) ReinvitePerson(ctx context.Context, r *propertyv1.ReinvitePerso
 	})
 }
 
-// WithdrawInvitation ends an invitation that was not accepted.
+// WithdrawInvitation ends an open invitation. It fails if the caller does not manage the role in it.
 func (s *People) WithdrawInvitation(ctx context.Context, r *propertyv1.WithdrawInvitationRequest) (*propertyv1.WithdrawInvitationResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.WithdrawInvitationResponse, error) {
 		return &propertyv1.WithdrawInvitationResponse{}, staff.WithdrawInvitation(tx, peopleCaller(ctx), propertyID, r.GetId())

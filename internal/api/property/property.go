@@ -63,8 +63,9 @@ func requireStepUp(ctx context.Context, tx *db.Tx) error {
 	return nil
 }
 
-// ChangeSettings changes a property's settings and recomputes the access of its reservations. If settings has a time zone, check-in or
-// check-out time, it also enqueues a job that recomputes the times of stays.
+// ChangeSettings changes a property's settings and recomputes the access of its reservations. An error can follow a stored change, so the
+// caller must roll back. If settings has a time zone, check-in or check-out time, it also enqueues a job that recomputes the times of
+// stays.
 func (s Stays) ChangeSettings(tx *db.Tx, propertyID string, settings property.Settings) (*propertyv1.Property, error) {
 	row, err := property.Update(tx, propertyID, settings)
 	if err != nil {

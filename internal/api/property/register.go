@@ -21,7 +21,7 @@ type register struct {
 }
 
 // InspectRegister lists a page of the registration forms that the law requires of guests, by day of arrival, for an inspector. It records
-// who read them and why.
+// who read them and why. A page can be short although there is a next one.
 func (s *register) InspectRegister(ctx context.Context, r *propertyv1.InspectRegisterRequest) (*propertyv1.InspectRegisterResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

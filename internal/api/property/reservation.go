@@ -86,7 +86,8 @@ func (s *reservations) ListReservations(ctx context.Context, r *propertyv1.ListR
 	return &propertyv1.ListReservationsResponse{Data: list}, nil
 }
 
-// staffReservation converts a reservation with the facts of the PMS. It leaves out the contact of the booker.
+// staffReservation converts a reservation with the facts of the PMS. It leaves out the contact of the booker. Without a known space, its
+// space name is the PMS's key of the space.
 func staffReservation(f reservation.Found) *propertyv1.Reservation {
 	name, spaceID := f.Row.SpaceKey, ""
 	if f.Space != nil {

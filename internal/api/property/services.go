@@ -221,8 +221,8 @@ func CheckOptionalName(field, name string) error {
 	return RequireName(field, name)
 }
 
-// PrefixFields prefixes the field paths of an error: the domain's "name" becomes "settings.name" in the request. It returns an error
-// without fields unchanged.
+// PrefixFields prefixes the field paths of an error: the domain's "name" becomes "settings.name" in the request. The result is a new fault
+// of wrong fields, without other details of err. It returns an error without fields unchanged.
 func PrefixFields(prefix string, err error) error {
 	f, ok := fault.Of(err)
 	if !ok || len(f.Fields) == 0 {

@@ -18,8 +18,8 @@ func HandlerFields() map[string]string {
 	return map[string]string{propertyv1.PropertyService_UpdateProperty_FullMethodName: "settings"}
 }
 
-// Settings converts the settings in a request. It returns all errors at once: violations of proto rules, and the errors of fit, the
-// domain's check. It names their fields "settings.name" and so on.
+// Settings converts the settings in a request. It returns all errors at once: violations of proto rules, and for other fields the errors of
+// fit, the domain's check. It names their fields "settings.name" and so on.
 func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(property.Settings) error) (property.Settings, error) {
 	if m == nil {
 		m = &propertyv1.PropertySettings{}

@@ -146,7 +146,8 @@ func createSpace(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *do
 	return space.Create(tx, propertyID, space.Draft{Type: n.GetType(), Name: n.GetName(), Floor: n.GetFloor(), ParentID: parent, IsPrivate: n.IsPrivate})
 }
 
-// parentErrors validates how a new space names its dorm, without stored data. It skips spaces with an invalid type.
+// parentErrors validates how a new space names its dorm, without stored data. For an invalid type, it only refuses a dorm that is named by
+// id and by name.
 func parentErrors(n *propertyv1.NewSpace) []fault.Field {
 	kind, byID, byName := n.GetType(), n.GetParentSpaceId() != "", n.GetParentName() != ""
 	var wrong []fault.Field

@@ -70,7 +70,8 @@ func (s *Events) Watch(r *propertyv1.WatchRequest, stream grpc.ServerStreamingSe
 	}
 }
 
-// wait waits for the time limit, or until woken receives a value. It returns an error if the stream must end.
+// wait waits for the time limit, or until woken receives a value. It returns an error if the stream must end. A nil woken never receives
+// one.
 func (s *Events) wait(ctx context.Context, limit time.Duration, woken <-chan struct{}) error {
 	timer := time.NewTimer(limit)
 	defer timer.Stop()

@@ -40,7 +40,7 @@ func (h *Handler) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtim
 }
 
 // handleUnrouted is the gateway's handler for requests that match no route. It answers that the path is unknown, or which HTTP methods it
-// supports.
+// supports. If the method is one of them, it answers that there is no such route.
 func (h *Handler) handleUnrouted(ctx context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, r *http.Request, _ int) {
 	x := exchangeOf(ctx)
 	verbs := h.allowedMethods(r.URL.Path)

@@ -73,7 +73,8 @@ func writeContent(w http.ResponseWriter, code int, content []byte) {
 	_, _ = w.Write(content)
 }
 
-// acceptsHTML reports whether an Accept header contains text/html, as browsers send it.
+// acceptsHTML reports whether an Accept header names text/html, as browsers do, and does not exclude it with q=0. A wildcard does not
+// count.
 func acceptsHTML(accept []string) bool {
 	for _, line := range accept {
 		for part := range strings.SplitSeq(line, ",") {

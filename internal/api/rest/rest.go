@@ -76,7 +76,7 @@ type exchange struct {
 	header       http.Header // headers of the answer
 	id           string
 	report       jsonpb.Report
-	bodyTimedOut bool
+	bodyTimedOut bool // the body did not arrive in time; the read timeout cancels the request's context
 
 	call        *chain.Call     // nil until the gateway has found the method
 	callContext context.Context // context of the call, stored here because the gateway does not pass it to the body decoder
@@ -146,8 +146,8 @@ func (x *exchange) finish() {
 	}
 }
 
-// gatewayRequest returns the request that the gateway sees. It has no headers and no form, because the interceptor chain and the query
-// reader read these from the original. Its body is a [requestBody].
+// gatewayRequest returns the request that the gateway sees. HEAD becomes GET. It has no headers and no form, because the interceptor chain
+// and the query reader read these from the original. Its body is a [requestBody].
 func (x *exchange) gatewayRequest() *http.Request {
 	ctx := context.WithValue(x.request.Context(), exchangeKey{}, x)
 	ctx = chain.FromHTTP(ctx, x.request)

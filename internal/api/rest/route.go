@@ -98,7 +98,7 @@ func newRoute(full string, rule *annotations.HttpRule, input protoreflect.Messag
 	return rt, nil
 }
 
-// httpPattern returns the HTTP method and the path template of an HTTP rule.
+// httpPattern returns the HTTP method and the path template of an HTTP rule. Both are empty for a rule without a pattern.
 func httpPattern(rule *annotations.HttpRule) (verb, template string) {
 	switch p := rule.GetPattern().(type) {
 	case *annotations.HttpRule_Get:

@@ -156,8 +156,8 @@ func addIndexedColumnsInPlace(next schema.Differ) schema.Differ {
 // renamed converts the former name of a column or an index to its present name. Add a pair here to rename a column.
 var renamed = strings.NewReplacer("_told_at", "_notified_at")
 
-// rename changes the plan of atlas: it renames a column instead of dropping it and adding one with the new name, so that its values are
-// kept.
+// rename changes the plan of atlas: it renames a column or an index instead of dropping it and adding one with the new name, so that its
+// values are kept.
 func rename(next schema.Differ) schema.Differ {
 	return schema.DiffFunc(func(current, desired *atlasschema.Schema) ([]atlasschema.Change, error) {
 		changes, err := next.Diff(current, desired)

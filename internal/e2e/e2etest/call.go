@@ -102,7 +102,8 @@ var reconnect = grpc.ConnectParams{
 // callTimeout is the timeout of each unary call. A call that the server never answers fails its test with the name of the RPC.
 const callTimeout = time.Minute
 
-// withTimeout is a gRPC interceptor of clients that sets callTimeout.
+// withTimeout is a gRPC interceptor of clients that sets callTimeout. It adds the name of the RPC to the error of a call whose context has
+// ended.
 func withTimeout(ctx context.Context, method string, req, res any, cc *grpc.ClientConn, call grpc.UnaryInvoker, opts ...grpc.CallOption) error {
 	ctx, cancel := context.WithTimeout(ctx, callTimeout)
 	defer cancel()

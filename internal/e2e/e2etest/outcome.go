@@ -28,7 +28,7 @@ type Outcome struct {
 	Message   string
 	Fields    map[string]string // Fields maps the path of each invalid field to its reason
 	RequestID string
-	Reply     proto.Message // Reply is nil if the call failed
+	Reply     proto.Message // Reply is nil if the call failed or only its status was decoded
 	Raw       []byte        // Raw is the body of a REST or Connect answer, or the encoded reply to CallRaw
 }
 
@@ -133,7 +133,8 @@ var connectCodes = map[string]codes.Code{
 	"data_loss": codes.DataLoss, "unauthenticated": codes.Unauthenticated,
 }
 
-// ReadConnect decodes the answer in Raw to a unary Connect call of the RPC.
+// ReadConnect decodes the answer in Raw to a unary Connect call of the RPC. The answer of a server without the service gives the code
+// Unimplemented and no error.
 func (o *Outcome) ReadConnect(r RPC) error {
 	if o.HTTP == http.StatusOK {
 		o.Code, o.Reply = codes.OK, r.Reply()
@@ -174,6 +175,7 @@ func (o *Outcome) ReadConnect(r RPC) error {
 }
 
 // readUnserved decodes the REST error with which the server answers a Connect call to an unknown service, and sets the code Unimplemented.
+// Another REST error keeps its own code.
 func (o *Outcome) readUnserved() error {
 	if err := o.ReadEnvelope(); err != nil {
 		return err

@@ -74,8 +74,9 @@ func (p *Proxy) SetTarget(service string) (string, error) {
 	return p.listener.Addr().String(), nil
 }
 
-// Cut applies the first cut to the present connection, counting records from now, and each further cut to the next new connection. It
-// replaces the cuts of an earlier call. On the present connection, at least one more record passes before the cut.
+// Cut applies the first cut to the present connection, counting records from now, and each further cut to the next new connection. Without
+// a present connection, the first one is for a new connection, too. It replaces the cuts of an earlier call. On the present connection, at
+// least one more record passes before the cut.
 func (p *Proxy) Cut(cuts ...Cut) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -236,8 +237,8 @@ func (p *Proxy) assignCut(l *connection) {
 	}
 }
 
-// forwardRecords forwards TLS records in one direction until one side closes or the connection is cut. Then it closes both sides, unless
-// HalfClose was called for the connection.
+// forwardRecords forwards TLS records in one direction until one side closes or the connection is cut. Then it closes both sides; if
+// HalfClose was called for the connection, only after a cut.
 func (p *Proxy) forwardRecords(l *connection, way Direction, from, to net.Conn) {
 	var head [5]byte // header of a TLS record: kind, version and length
 	for {

@@ -228,7 +228,8 @@ func Run(ctx context.Context, env []string, name string, args ...string) error {
 // errGaveUp ends a wait early, because the program has ended and the condition can no longer hold.
 var errGaveUp = errors.New("ended by itself")
 
-// Await polls until holds returns true, at most for Patience, also after an error of holds. what completes "waiting until" in the error.
+// Await polls until holds returns true, at most for Patience, also after an error of holds other than errGaveUp. what completes "waiting
+// until" in the error.
 func Await(ctx context.Context, what string, holds func() (bool, error)) error {
 	ctx, cancel := context.WithTimeout(ctx, Patience)
 	defer cancel()

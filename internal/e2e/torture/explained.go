@@ -39,7 +39,8 @@ type opening struct {
 const openingTimeTolerance = 3 * time.Second
 
 // judgeExplanation compares an explanation with the openings at the keypads and with before, an earlier explanation of the same stay. It
-// returns the differences. complete means that the service must have received all reports of locks.
+// returns the differences, and steps that are out of order, reported twice or contradict the evidence of their door. complete means that
+// the service must have received all reports of locks.
 func judgeExplanation(e, before explanation, openings []opening, complete bool) (broken []string) {
 	if !slices.IsSortedFunc(e.Steps, func(a, b step) int { return a.At.Compare(b.At) }) {
 		broken = append(broken, "the steps are out of order")
@@ -82,7 +83,7 @@ func (e explanation) missingSteps(before explanation) (broken []string) {
 }
 
 // checkOpenings matches the reported openings one to one with the real ones. It describes reported openings that no keypad had and, if
-// complete, real openings that must be reported and are not.
+// complete and not truncated, real openings that must be reported and cannot be lost, and are not reported.
 func (e explanation) checkOpenings(all []opening, complete bool) (broken []string) {
 	reported := make([]bool, len(all))
 	for _, s := range e.Steps {

@@ -103,8 +103,8 @@ func (w *world) startBridge(s *site) {
 	s.recordFault(w, "is started")
 }
 
-// killServerRepeatedly kills and restarts the server at random times until ctx ends. After each restart it checks that every acknowledged
-// change is still stored.
+// killServerRepeatedly kills and restarts the server at random times until ctx ends or the server does not start. After each restart it
+// checks that every acknowledged change is still stored.
 func (w *world) killServerRepeatedly(ctx context.Context, rng *rand.Rand) {
 	for {
 		pause(ctx, 4*time.Second+time.Duration(rng.Int64N(int64(min(w.faultDuration/4, 40*time.Second)))))

@@ -45,7 +45,7 @@ func (s *stay) patchBody(fields map[string]any) map[string]any {
 	return out
 }
 
-// recordAcknowledged records the fields of a change that the service acknowledged.
+// recordAcknowledged records the fields of a change that the service acknowledged, and what they mean for the access of the stay.
 func (s *stay) recordAcknowledged(fields map[string]any) {
 	for k, v := range fields {
 		if k != "pmsMeta" {
@@ -189,7 +189,8 @@ func (w *world) sendStaleUpdate(s *stay) {
 	w.count.add("stale updates", 1)
 }
 
-// swapRooms exchanges the rooms of two random stays in one batch. It does nothing unless both are checked in.
+// swapRooms exchanges the rooms of two random stays in one batch. It does nothing unless both are checked in, in different rooms, and not
+// being changed.
 func (w *world) swapRooms(rng *rand.Rand) {
 	i, j := rng.IntN(len(w.stays)), rng.IntN(len(w.stays))
 	if i == j {
@@ -226,7 +227,8 @@ func (w *world) swapRooms(rng *rand.Rand) {
 	w.count.add("swaps", 1)
 }
 
-// readBack reports a violation for each stay of which the service has lost an acknowledged field.
+// readBack reports a violation for each stay of which the service has lost an acknowledged field. It skips a stay if the service does not
+// answer.
 func (w *world) readBack(ctx context.Context) {
 	for _, s := range w.stays {
 		s.mu.Lock()

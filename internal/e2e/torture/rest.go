@@ -182,7 +182,7 @@ func (w *world) mayHoldPIN(ctx context.Context, who subject, l *lockState, pin s
 }
 
 // checkExplanation reads the API's explanation of a stay's access. It compares it with the openings at the keypads and with the explanation
-// that it read before. complete means that the service must have received all reports.
+// that it read before. complete means that the service must have received all reports. If the explanation cannot be read, it does nothing.
 func (w *world) checkExplanation(ctx context.Context, s *stay, complete bool) {
 	if s.id == "" {
 		return

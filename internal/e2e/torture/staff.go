@@ -57,7 +57,8 @@ func (w *world) simulateStaff(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// createCode creates a staff code or a one-time code for random doors, unless there are maxCodes codes. key is the idempotency key.
+// createCode creates a staff code or a one-time code for random doors, unless there are maxCodes codes. key is the idempotency key. A
+// refusal is only counted.
 func (w *world) createCode(key string, rng *rand.Rand) {
 	if len(w.codes.all()) >= maxCodes {
 		return
@@ -97,7 +98,7 @@ func (w *world) addCode(id string, once, ends bool, what string) {
 	w.codes.list = append(w.codes.list, c)
 }
 
-// revokeCode revokes a random code, or forgets it if it was revoked before. key is the idempotency key.
+// revokeCode revokes a random code, or forgets it if it was revoked or has ended before. key is the idempotency key.
 func (w *world) revokeCode(key string, rng *rand.Rand) {
 	all := w.codes.all()
 	if len(all) == 0 {
@@ -125,7 +126,8 @@ func (w *world) revokeCode(key string, rng *rand.Rand) {
 	}
 }
 
-// swapBackupCodes replaces the backup codes of a lock, and adds one of the new codes to those of the run.
+// swapBackupCodes replaces the backup codes of a lock, and adds one of the new codes to those of the run, unless there are maxCodes codes.
+// A refusal is only counted.
 func (w *world) swapBackupCodes(key string, rng *rand.Rand) {
 	l := w.locks[rng.IntN(len(w.locks))]
 	o, answered := w.sendUntilAnswered(w.staff, key, "POST", "/v1/property/locks/"+l.id+"/backupCodes:swap", map[string]any{})
@@ -216,8 +218,8 @@ func (w *world) assign(key string, l *lockState, door string) {
 	w.count.add("lock moves", 1)
 }
 
-// readBackStaff reports acknowledged changes of staff that the service has lost: the door of a lock, the state or mapping of a room, or a
-// code.
+// readBackStaff reports acknowledged changes of staff that the service has lost: the door of a lock, the state or mapping of a room, or the
+// state of a code that cannot end by itself.
 func (w *world) readBackStaff(ctx context.Context) {
 	w.lockMoves.Lock()
 	w.compareEntries(ctx, "/v1/property/locks?pageSize=200", func(l any) string {
@@ -243,7 +245,8 @@ func (w *world) readBackStaff(ctx context.Context) {
 	}
 }
 
-// compareEntries reads a list from the service and reports each entry for which judge returns a difference.
+// compareEntries reads a list from the service and reports each entry for which judge returns a difference. If the list cannot be read, it
+// does nothing.
 func (w *world) compareEntries(ctx context.Context, path string, judge func(entry any) string) {
 	o, err := w.request(ctx, w.staff, "GET", path, nil)
 	if err != nil || !o.OK() {

@@ -82,8 +82,8 @@ var titles = map[int32]struct {
 	codeNotAcceptable:               {"NOT_ACCEPTABLE", http.StatusNotAcceptable},
 }
 
-// Status returns the gRPC status of a fault with all details, and with the default reason of its kind if it has none. An empty requestID is
-// left out.
+// Status returns the gRPC status of a fault with all details (of wrong fields at most MaxViolations), and with the default reason of its
+// kind if it has none. An empty requestID is left out.
 func Status(f *fault.Fault, requestID string) *status.Status {
 	row := kinds[f.Kind]
 	reason := f.Reason
@@ -148,7 +148,8 @@ func Of(f *fault.Fault, requestID string) *errorsv1.Error {
 	return e
 }
 
-// OfStatus returns the error object of REST for a status that [Status] created.
+// OfStatus returns the error object of REST for a status that [Status] created. The reasons BodyTooLarge and BodyTooSlow have HTTP statuses
+// of their own.
 func OfStatus(st *status.Status) *errorsv1.Error {
 	row, ok := titles[int32(st.Code())]
 	if !ok {
@@ -214,8 +215,9 @@ var kindsByCode = map[codes.Code]fault.Kind{
 	codes.Unimplemented: fault.Unavailable,
 }
 
-// FaultOf returns the fault with which a gRPC call failed. It is the inverse of [Status], but an unimplemented method becomes Unavailable
-// and an unknown code Internal. It returns a fault in err's chain unchanged. err must not be nil.
+// FaultOf returns the fault with which a gRPC call failed. It is the inverse of [Status], but an unimplemented method and MethodNotAllowed
+// become Unavailable, NotAcceptable becomes Invalid, and an unknown code Internal. It returns a fault in err's chain unchanged. err must
+// not be nil.
 func FaultOf(err error) *fault.Fault {
 	if own := (*fault.Fault)(nil); errors.As(err, &own) {
 		return own

@@ -75,12 +75,12 @@ type Problem string
 const (
 	TooLong      Problem = "tooLong"
 	NotADate     Problem = "notADate"
-	NotPossible  Problem = "notPossible" // a date in the future, or more than 130 years ago
+	NotPossible  Problem = "notPossible" // a date in the future (of an entry: also after the arrival), or more than 130 years ago
 	NotACountry  Problem = "notACountry"
 	NotAnOption  Problem = "notAnOption"
 	NotAnAddress Problem = "notAnAddress"
 	NotAPhone    Problem = "notAPhone"
-	BadCharacter Problem = "badCharacter" // a control character
+	BadCharacter Problem = "badCharacter" // a control character, text that is not UTF-8, or a number of separators only
 )
 
 // Days are the days that an answer is checked against. Only year, month and day count, in the time zone of each.
@@ -90,8 +90,9 @@ type Days struct {
 }
 
 // Clean returns an answer in the form that is stored, or the problem why it is refused. It trims spaces and removes invisible characters.
-// From the numbers of documents, visas and phones it also removes spaces, dots and dashes. An answer without a visible character is empty.
-// An empty answer is always accepted: [Missing] finds required fields without an answer.
+// From the numbers of documents, visas and phones it also removes spaces, dots and dashes. Countries and the numbers of documents and visas
+// become upper case. An answer without a visible character is empty. An empty answer is always accepted: [Missing] finds required fields
+// without an answer.
 func Clean(f Field, answer string, days Days) (string, Problem) {
 	if !utf8.ValidString(answer) {
 		return "", BadCharacter

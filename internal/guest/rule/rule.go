@@ -57,7 +57,7 @@ const None = "-"
 // Answers are what one guest answered, by field. Days are YYYY-MM-DD, countries ISO 3166-1 alpha-2, [Kosovo] or [Stateless].
 type Answers map[Field]string
 
-// WithoutNone returns the answers that have a value: without empty ones and without [None].
+// WithoutNone returns the answers that have a value: without empty ones, and without [None] where the field allows it.
 func (a Answers) WithoutNone() Answers {
 	out := Answers{}
 	for f, v := range a {
@@ -177,8 +177,9 @@ type Settings struct {
 }
 
 // Fields returns the questions to one guest, in the order of the form: those of the version of the rule that is in force on the day of
-// arrival, those of the mandatory groups, and the property's own. First and last name are always asked. The answers so far decide: a
-// citizenship adds or removes what only foreign citizens are asked.
+// arrival, those of the mandatory groups, and the property's own. First and last name are always asked. A group asks kinship only of
+// companions, and a minor may leave the group [Contact] empty. The answers so far decide: a citizenship adds or removes what only foreign
+// citizens are asked.
 func Fields(s Settings, g Guest, p Party) []Ask {
 	wanted := make([]Ask, len(steps)) // by position in the form; those without a field are not asked
 	at := func(f Field) *Ask { return &wanted[positions[f]] }
@@ -245,7 +246,8 @@ func Open(s Settings, g Guest, p Party) []Field {
 	return out
 }
 
-// AskLater returns the names of the rules with fields that the law wants by the departure. The sweep that reminds guests uses it.
+// AskLater returns the names of the rules with fields that the newest version of the law wants by the departure. The sweep that reminds
+// guests uses it.
 func AskLater() []string {
 	var out []string
 	for _, r := range Rules {
@@ -338,7 +340,7 @@ func IsMinor(g Guest, arrival time.Time) bool {
 	return age < 18
 }
 
-// ageOn returns the age of a guest on a day, and false if the birth date is not known.
+// ageOn returns the age of a guest on a day, and false if the birth date is not known or the day is the zero time.
 func ageOn(g Guest, on time.Time) (int, bool) {
 	born, err := time.Parse(time.DateOnly, g.Answers[BirthDate])
 	if err != nil || on.IsZero() {

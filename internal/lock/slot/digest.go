@@ -18,8 +18,8 @@ type DigestRow struct {
 	Observed   Observed
 }
 
-// LockDigest hashes the rows of a lock, in any order. The bridge and the server each hash their rows; equal digests
-// mean that they are in sync. Times are not hashed, because they may differ without a fault.
+// LockDigest hashes the rows of a lock, in any order. The bridge and the server each hash their rows; equal digests mean that they are in
+// sync. Times and the text of Rule are not hashed, because they may differ without a fault.
 func LockDigest(rows []DigestRow) Digest {
 	rows = slices.Clone(rows)
 	slices.SortFunc(rows, func(a, b DigestRow) int { return cmp.Compare(a.Slot, b.Slot) })

@@ -61,8 +61,8 @@ func (m *machine) slotRecord(number uint32) *Slot {
 }
 
 // setDesired stores the desired state in the event, unless its generation is older than that of the stored state. The same generation
-// updates only MayHoldOwn, which a record of the slot can only clear. A newer generation resets the refusal and the retries. In each case
-// the slot is reported.
+// updates only MayHoldOwn, which a record of the slot can only clear. A newer generation resets the refusal and the retries, and forgets
+// that the slot is foreign, so that it is read again. In each case the slot is reported.
 func (m *machine) setDesired() {
 	d := m.ev.Desired
 	s := m.slotRecord(m.ev.Slot)

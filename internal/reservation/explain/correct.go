@@ -137,7 +137,7 @@ func (all periods) overlap(h Event, end time.Time) bool {
 }
 
 // add applies the next event in stored order, and reports whether it is the first about a code of the stay on this lock at this door, or
-// puts one there again after a removal.
+// puts one there again after a removal. It returns false for a lock that had left the door by then.
 func (all periods) add(h Event) (begins bool) {
 	for at, s := range all {
 		over := h.endsStay() || h.isPlan() && !slices.Contains(h.Expected, at.doorID) || h.isOfCode() && !h.FormerLock && h.DoorID == at.doorID

@@ -172,7 +172,8 @@ func (j *judgement) recoverable() Severity {
 	return Risks
 }
 
-// checkSpace adds the problems of the reservation's space: not assigned, not mapped, inactive, shared or in conflict.
+// checkSpace adds the problems of the reservation's space: not assigned, not mapped, inactive, shared or in conflict, and a former code
+// that may still open a door. If the plan has doors, checkDoor adds an inactive space instead.
 func (j *judgement) checkSpace() {
 	for _, r := range j.Plan.Reasons {
 		switch r {
@@ -195,7 +196,8 @@ func (j *judgement) checkSpace() {
 	}
 }
 
-// checkDoor adds the problems of one planned door, of its lock and of the code on it. It skips a door that the stay has left.
+// checkDoor adds the problems of one planned door, of its lock and of the code on it. It skips a door that the stay has left. A door with
+// an inactive space or without a lock gets only that problem.
 func (j *judgement) checkDoor(d access.PlannedDoor) {
 	if d.Left {
 		return
@@ -254,7 +256,8 @@ func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func
 }
 
 // checkCode adds a problem if it is uncertain that the code of the stay will be on the lock in time. there means that
-// the code is proven to be on the lock. add appends a problem of this door.
+// the code is proven to be on the lock. While the lock cannot be reached, it adds only a refused code or an untrusted
+// clock, because checkLink adds the rest. add appends a problem of this door.
 func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
 	switch {
 	case d.Reason == access.ClockUntrusted:

@@ -20,7 +20,7 @@ type Arrival struct {
 	Verdict
 	Space       string // Space is the name of the space; empty if none
 	ParentSpace string // ParentSpace is the name of the dorm of a bed, or ""
-	CheckedAt   int    // CheckedAt is the last checkpoint, in minutes before the start; 0 if none
+	CheckedAt   int    // CheckedAt is the last checkpoint, in minutes before the start; 0 if none since the start was set
 }
 
 // List returns a page of one list of a day, such as its arrivals, each stay with a verdict made now, and the token of the next page, or ""

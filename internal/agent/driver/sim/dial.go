@@ -108,7 +108,7 @@ func (l remoteLock) Radio() string                   { return l.description.Radi
 func (l remoteLock) Model() string                   { return l.description.Model }
 func (l remoteLock) Capabilities() slot.Capabilities { return l.description.Capabilities }
 
-// do makes one call to the lock, named as in the URL of [Serve], with ctx's deadline. If the process does not answer, it returns a timeout.
+// do makes one call to the lock, named as in the URL of [Serve], with ctx's deadline. If that fails, it returns a timeout.
 func (l remoteLock) do(ctx context.Context, call string, in request) (out response) {
 	var set bool
 	if in.Deadline, set = ctx.Deadline(); !set {

@@ -103,7 +103,8 @@ func (l *lock) findPIN(pin slot.PIN) Press {
 	return p
 }
 
-// checkSetting returns the answer of the lock to a new code: OK, or the error with which the rules of its profile refuse the code.
+// checkSetting returns the answer of the lock to a new code: OK, or the error with which the lock refuses it, because of the rules of its
+// profile, its capacity or its battery.
 func (l *lock) checkSetting(s driver.Setting) driver.Answer {
 	if s.Slot == 0 || int(s.Slot) > l.caps.Slots {
 		return driver.Answer{Result: slot.SlotsFull}

@@ -20,8 +20,8 @@ type keypad struct {
 // acceptsPINs reports whether the keypad is not paused.
 func (k *keypad) acceptsPINs(now time.Time) bool { return !now.Before(k.closedUntil) }
 
-// recordPIN counts wrong PINs in a row and pauses the keypad at the limit of the lockout. p is the lock's reaction to a PIN at the time
-// now. A correct PIN resets the count, even outside its validity window.
+// recordPIN counts wrong PINs in a row and pauses the keypad at the limit of the lockout; without a limit (Attempts is 0), it never pauses
+// it. p is the lock's reaction to a PIN at the time now. A correct PIN resets the count, even outside its validity window.
 func (k *keypad) recordPIN(p Press, now time.Time) {
 	if p.Reason != driver.WrongPIN {
 		k.wrong = 0

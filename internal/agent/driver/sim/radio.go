@@ -72,7 +72,8 @@ func (l *lock) runWrite(ctx context.Context, effect func() driver.Answer) driver
 }
 
 // runOperation runs an operation over the radio: it waits for the latency, and calls effect with the site's mutex held. If the lock is not
-// reachable, the answer is LockOffline. If faulty is true, the next fault of the lock applies to the operation.
+// reachable, the answer is LockOffline; if ctx ends during the latency, it is Timeout. Both take no fault. If faulty is true, the next
+// fault of the lock applies to the operation.
 func (l *lock) runOperation(ctx context.Context, faulty bool, effect func() driver.Answer) driver.Answer {
 	if !clock.Sleep(ctx, l.spec.Latency) {
 		return driver.Answer{Result: slot.Timeout}
@@ -116,8 +117,8 @@ func (l *lock) nextFault() Fault {
 	return Fault{}
 }
 
-// applyFault runs effect, or not, as the fault f requires, and returns the answer of the operation. If hang is true, the answer must wait
-// until the call's deadline. The caller holds the site's mutex.
+// applyFault runs effect, or not, as the fault f requires, and returns the answer of the operation. The zero Fault and an unknown kind run
+// effect normally. If hang is true, the answer must wait until the call's deadline. The caller holds the site's mutex.
 func (l *lock) applyFault(f Fault, effect func() driver.Answer) (a driver.Answer, hang bool) {
 	switch f.Kind {
 	case Lost:

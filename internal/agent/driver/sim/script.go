@@ -55,7 +55,8 @@ func (s *Span) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ReadScript reads a fault script with one JSON object per line. It refuses unknown fields; only Play refuses unknown locks and deeds.
+// ReadScript reads a fault script with one JSON object per line. It refuses unknown fields; only Play refuses unknown locks and deeds. An
+// unknown fault is never refused and has no effect.
 func ReadScript(r io.Reader) ([]Move, error) {
 	var out []Move
 	in := json.NewDecoder(r)
@@ -71,7 +72,8 @@ func ReadScript(r io.Reader) ([]Move, error) {
 	}
 }
 
-// Play carries out the moves of a fault script, each at its time. It fails at an invalid move, or when ctx ends before the last move.
+// Play carries out the moves of a fault script, each at its time. It fails at an invalid move, or when ctx ends before the last move; the
+// earlier moves keep their effect. The error numbers the moves by their times, not by their lines.
 func (h *Site) Play(ctx context.Context, script []Move) error {
 	began := time.Now()
 	for i, m := range slices.SortedStableFunc(slices.Values(script), func(a, b Move) int { return int(a.At - b.At) }) {
@@ -122,8 +124,8 @@ func (h *Site) applyMove(m Move) error {
 }
 
 // RandomScript returns a fault script of the duration over; the same seed gives the same script. moves is the number of random moves. The
-// script also has a move that ends each loss of radio, jam or drain, within a tenth of the duration. Nothing happens in the last tenth, so
-// that all operations can succeed before the end.
+// script also has a move that ends each loss of radio, jam or drain, within a tenth of the duration. No move is in the last tenth, so that
+// all operations can succeed before the end. But clocks stay wrong, and a fault waits for the next operation. The moves are not sorted.
 func RandomScript(seed uint64, locks []string, moves int, over time.Duration) []Move {
 	rng := rand.New(rand.NewPCG(seed, ^seed))
 	faults := []FaultKind{Lost, LostAck, Late, Offline, Busy, Unconfirmed, Hang, Jammed, LowPower, Lost, Late}

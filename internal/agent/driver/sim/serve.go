@@ -41,7 +41,8 @@ const (
 )
 
 // Serve serves a driver's locks to [Dial] in another process. The locks then outlive the bridge, as real locks do, and a running operation
-// continues after the bridge was killed. It is for tests on loopback, because it has no authentication.
+// continues after the bridge was killed. The list of locks is that of the call to Serve. It is for tests on loopback, because it has no
+// authentication.
 func Serve(d driver.Driver) (http.Handler, error) {
 	locks, err := d.Locks(context.Background())
 	if err != nil {
@@ -85,7 +86,7 @@ func Serve(d driver.Driver) (http.Handler, error) {
 }
 
 // callLock makes the call with a name, such as set or read, to a lock, with the parameters in the request. known is false if there is no
-// such call.
+// such call. An error of status is in out.Error.
 func callLock(ctx context.Context, l driver.Lock, call string, in request) (out response, known bool) {
 	switch call {
 	case "set":

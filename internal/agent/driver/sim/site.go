@@ -73,8 +73,8 @@ type Site struct {
 	closed      bool
 }
 
-// NewSite creates simulated locks and loads their slots from Config.StorageFile. It fails for an unknown profile, an empty or repeated
-// address, or an unreadable file.
+// NewSite creates simulated locks and loads their slots from Config.StorageFile, if it exists. It fails for an unknown profile, an empty or
+// repeated address, or an unreadable file. The first change of a slot removes the codes of locks that are not in c from the file.
 func NewSite(c Config) (*Site, error) {
 	if c.Clock == nil {
 		c.Clock = clock.System
@@ -160,7 +160,7 @@ type SlotContent struct {
 	NotAfter  time.Time
 }
 
-// Slots returns the occupied slots of a lock, sorted by slot number.
+// Slots returns the occupied slots of a lock, sorted by slot number; nil for an unknown address.
 func (h *Site) Slots(address string) []SlotContent {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -206,7 +206,7 @@ type storedCode struct {
 	NotAfter  time.Time `json:"notAfter,omitzero"`
 }
 
-// loadSlots reads the codes of all locks from the storage file, if there is one.
+// loadSlots reads the codes of all locks from the storage file, if there is one. It skips codes of unknown locks.
 func (h *Site) loadSlots() error {
 	if h.storageFile == "" {
 		return nil

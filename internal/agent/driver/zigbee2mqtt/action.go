@@ -26,8 +26,9 @@ func codeChangeOf(r report) (codeChange, bool) {
 	return codeChange{}, false
 }
 
-// eventOf converts the action in a lock's report to an event. slots is the lock's number of slots; a user number above it counts as
-// unknown. ok is false for actions without an event: the bridge's own commands, and what the lock does automatically.
+// eventOf converts the action in a lock's report to an event. slots is the lock's number of slots; user 0 and a user number above slots
+// count as unknown. ok is false for a report without an event: it has no action or an unknown one, or the action is the bridge's own
+// command or something that the lock does automatically.
 func eventOf(r report, slots int) (e driver.Event, ok bool) {
 	number := uint32(0)
 	if r.user != nil && *r.user >= 1 && int(*r.user) <= slots {

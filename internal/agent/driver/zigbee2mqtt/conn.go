@@ -61,7 +61,7 @@ func (d *Driver) keepConnected(ctx context.Context) {
 }
 
 // runConnection connects to the broker, subscribes, and passes received messages to d.inbox. It changes the subscriptions when the locks or
-// their names change. It returns why the connection ended.
+// their names change. It returns why the connection ended or was not made, and never nil.
 func (d *Driver) runConnection(ctx context.Context) error {
 	socket, err := d.dial(ctx)
 	if err != nil {

@@ -54,7 +54,8 @@ type feature struct {
 	Features []feature `json:"features"`
 }
 
-// findFeature returns the feature with a property name among some features and those nested in them, or nil.
+// findFeature returns the first feature with a property name among some features and those nested in them, or nil. A feature without a
+// property is found by its name.
 func findFeature(in []feature, property string) *feature {
 	for i := range in {
 		if in[i].Property == property || (in[i].Property == "" && in[i].Name == property) {

@@ -47,7 +47,8 @@ func (l *lock) Radio() string                   { return "zigbee2mqtt " + l.driv
 func (l *lock) Model() string                   { return l.model }
 func (l *lock) Capabilities() slot.Capabilities { return l.caps }
 
-// Status returns the last reported state, without a command to the lock. If the lock is offline, the state of its bolt is unknown.
+// Status returns the last reported state, without a command to the lock and never with an error. If the lock is offline, its bolt is
+// unknown, unless the last state of the door was a jam. A lock that has not sent a message yet counts as online.
 func (l *lock) Status(context.Context) (driver.Status, error) {
 	d := l.driver
 	d.mu.Lock()
@@ -89,7 +90,7 @@ func (l *lock) deliverUpdate(h update) {
 }
 
 // onLogError ends the running operation if text, an error in Zigbee2MQTT's log, is about it, such as "Publish 'set' 'pin_code' to 'front'
-// failed: ...". An error without a known reason marks the lock as unreachable. The caller holds the driver's mutex.
+// failed: ...". An error without a known reason marks the lock as unreachable until its next message. The caller holds the driver's mutex.
 func (l *lock) onLogError(text string) {
 	_, rest, ok := strings.Cut(text, "Publish "+l.command+" to '"+l.name+"' failed: ")
 	if !ok {
@@ -161,7 +162,7 @@ func (c *operation) send(ctx context.Context, verb, about string, value any, exp
 }
 
 // await reads the lock's updates until pick accepts one, the operation fails, or the timeout expires. If picked is false, the answer a is
-// the reason.
+// the reason: NotConfirmed after the timeout, Timeout if ctx has ended or the broker was lost, otherwise the failure.
 func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(update) bool) (a driver.Answer, picked bool) {
 	t := time.NewTimer(timeout)
 	defer t.Stop()
@@ -185,7 +186,8 @@ func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(
 }
 
 // Unlock sends an unlock command that the broker drops before ctx's deadline. It succeeds when the lock reports that it is unlocked.
-// Without such a report the result is Timeout, or the failure that Zigbee2MQTT logs.
+// Without such a report the result is Timeout, or the failure that Zigbee2MQTT logs. If the command was not sent, it is LockOffline, and
+// Unsupported for a lock that cannot be opened remotely.
 func (l *lock) Unlock(ctx context.Context) driver.Answer {
 	if !l.caps.RemoteUnlock {
 		return driver.Answer{Result: slot.Unsupported}

@@ -45,8 +45,8 @@ func parseLockout(raw json.RawMessage) *slot.Lockout {
 	return &slot.Lockout{Attempts: int(in.Limit), Pause: time.Duration(in.Seconds) * time.Second}
 }
 
-// SetLockout reads the lock's lockout setting, writes it if it differs from want, and returns it as read back. The result is Unsupported if
-// the attempts or seconds in want are not 1 to maxAttribute.
+// SetLockout reads the lock's lockout setting, writes it if it differs from want, and returns it as read back. OK means only that it was
+// read: the caller must compare it with want. The result is Unsupported if the attempts or seconds in want are not 1 to maxAttribute.
 func (l *lock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout, driver.Answer) {
 	if l.caps.Lockout != slot.LockoutSettable {
 		return slot.Lockout{}, driver.Answer{Result: slot.Unsupported}

@@ -92,8 +92,8 @@ func (d *Driver) onDevices(payload []byte) {
 	}
 }
 
-// updateLocks finds the locks in the last device list. Once the method Locks has returned locks, it adds and removes none and updates only
-// their names and firmware; it signals Changes if the list differs. An invalid list changes nothing. The caller holds d.mu.
+// updateLocks finds the locks in the last device list. Once the method Locks has succeeded, also without locks, it adds and removes none
+// and updates only names and firmware; it signals Changes if the list differs. An invalid list changes nothing. The caller holds d.mu.
 func (d *Driver) updateLocks() {
 	now, err := discover(d.devices, d.cfg.Tunings, d.showsPINs, d.timings.lifetime)
 	if err != nil {

@@ -77,7 +77,8 @@ func (c *operation) ensureEmpty(ctx context.Context, s driver.Setting) driver.An
 	return c.clearPIN(ctx, s.Slot)
 }
 
-// storePIN stores a PIN in a slot and waits for the lock's report. If none comes, it reads the slot to find out whether the PIN was stored.
+// storePIN stores a PIN in a slot and waits for the lock's report. If none comes, it reads the slot, if the lock has ReadBack, to find out
+// whether the PIN was stored. A slot in use without a visible PIN confirms this only if the lock showed the slot as empty before.
 func (c *operation) storePIN(ctx context.Context, number uint32, pin slot.PIN) driver.Answer {
 	was, shown := c.lock.lastReportedUser(number)
 	if a, sent := c.send(ctx, "set", pinCodeProperty, storeCommand(number, pin), c.lock.driver.timings.expiry); !sent {
@@ -106,7 +107,8 @@ func (l *lock) Clear(ctx context.Context, number uint32) driver.Answer {
 	return c.clearPIN(ctx, number)
 }
 
-// clearPIN clears a slot and waits for the lock's report. If none comes, it reads the slot to find out whether it is empty.
+// clearPIN clears a slot and waits for the lock's report. If none comes, it reads the slot, if the lock has ReadBack, to find out whether
+// it is empty. A slot with an unknown status counts as empty.
 func (c *operation) clearPIN(ctx context.Context, number uint32) driver.Answer {
 	if a, sent := c.send(ctx, "set", pinCodeProperty, clearCommand(number), c.lock.driver.timings.expiry); !sent {
 		return a
@@ -166,7 +168,8 @@ func (c *operation) awaitFirstReport(ctx context.Context) {
 	}
 }
 
-// Read requests from the lock what a slot holds. A slot that the lock does not have counts as empty.
+// Read requests from the lock what a slot holds. A slot that the lock does not have counts as empty. The result is Timeout if the lock does
+// not show the slot, and Unsupported if the slot has an unknown status.
 func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	if !l.caps.ReadBack {
 		return driver.Content{}, driver.Answer{Result: slot.Unsupported}
@@ -238,7 +241,7 @@ func isUnrelated(h update) bool {
 		countChanges(now.users, before.users) > 1
 }
 
-// countChanges counts the slots that differ between two messages, now and before.
+// countChanges counts the slots in the message now that differ from the message before or are new.
 func countChanges(now, before map[uint32]user) (n int) {
 	for number, u := range now {
 		if was, ok := before[number]; !ok || was != u {
