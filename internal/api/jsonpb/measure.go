@@ -51,7 +51,8 @@ type Size struct {
 }
 
 // Measure counts the list and map entries of an encoded message before it is decoded, because two encoded bytes can take a hundred bytes of
-// memory after decoding. Once a list is oversized, it skips deeper messages. It ignores invalid protobuf, which decoding reports.
+// memory after decoding. Once a list is oversized, it skips deeper messages. It stops at a malformed field, like decoding, which reports it:
+// everything before that field is decoded, so it counts.
 func Measure(raw []byte, md protoreflect.MessageDescriptor) Size {
 	var m measurer
 	m.measureMessage(raw, planOf(md))
@@ -81,15 +82,15 @@ type pathStep struct {
 	index int
 }
 
-// measureMessage adds the entries of an encoded message, and of the messages in it, to the result. It adds nothing for a message with
-// invalid protobuf. p is the plan of the message's type.
+// measureMessage adds the entries of an encoded message, up to the first malformed field, and of the messages in it, to the result. p is the
+// plan of the message's type.
 func (m *measurer) measureMessage(raw []byte, p *plan) {
 	var counts [maxLists]int
 	var seen, multiple [maxTrackedFields / 64]uint64 // bit sets of the message fields that occur, and of those that occur more than once
 	for rest := raw; len(rest) > 0; {
 		f, kind, value, n := readField(rest, p)
 		if n < 0 {
-			return
+			break
 		}
 		rest = rest[n:]
 		switch {
@@ -120,7 +121,7 @@ func (m *measurer) measureNested(raw []byte, p *plan, multiple *[maxTrackedField
 	for rest := raw; len(rest) > 0; {
 		f, kind, value, n := readField(rest, p)
 		if n < 0 {
-			return
+			break
 		}
 		rest = rest[n:]
 		if f == nil || f.nestedPlan == nil || kind != protowire.BytesType {

@@ -114,6 +114,11 @@ func TestMeasureFindsOversizedLists(t *testing.T) {
 		{"packed numbers", within(1, repeated("\x01")), &propertyv1.WeeklyHours{}, []string{"days"}},
 		{"slightly too long", companions(150), &partnerv1.Reservation{}, nil},
 		{"no protobuf", []byte("\xff\xff"), &partnerv1.Reservation{}, nil},
+		// Decoding builds what is before the malformed byte.
+		{"malformed at the end", append(repeated("\x0a\x00"), 0xff), &partnerv1.BatchUpsertReservationsRequest{}, []string{"reservations"}},
+		{"malformed below", within(4, append([]byte(strings.Repeat("\x2a\x00", 1000)), 0xff)), &partnerv1.Reservation{}, []string{"pmsMeta.companionIds"}},
+		{"malformed after a nested list", append(companions(1000), 0xff), &partnerv1.Reservation{}, []string{"pmsMeta.companionIds"}},
+		{"malformed after a message in parts", append([]byte(strings.Repeat(string(companions(20)), 20)), 0xff), &partnerv1.Reservation{}, []string{"pmsMeta.companionIds"}},
 	} {
 		var got []string
 		for _, f := range Measure(c.raw, c.of.ProtoReflect().Descriptor()).Oversized {
