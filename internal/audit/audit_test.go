@@ -353,6 +353,37 @@ func TestEntryOfTheFutureHoldsBackItsOwnChainOnly(t *testing.T) {
 	})
 }
 
+// One call deletes from several chains: less than the limit means that no old entry is left. An entry that cannot be decoded holds back
+// its own chain only.
+func TestOldEntriesOfAllChainsAreDeleted(t *testing.T) {
+	each(t, func(x *fixture) {
+		remove := func(most int) (n int) {
+			x.write(func(tx *db.Tx) (err error) {
+				n, err = audit.DeleteOld(tx, x.keys, noon.Add(12*time.Hour), most)
+				return err
+			})
+			return n
+		}
+		x.append(hotel, 4)
+		x.append(hostel, 3)
+		x.write(func(tx *db.Tx) error {
+			_, err := tx.ExecContext(tx.Context(), `UPDATE audit_entries SET subjects = '{"a":1}' WHERE property_id = $1 AND seq = 3`, hotel)
+			return err
+		})
+		for i, want := range []int{4, 1, 0} {
+			if n := remove(4); n != want {
+				x.Errorf("call %d deleted %d, want %d", i, n, want)
+			}
+		}
+		if r := x.verify(hostel, 100); r != (audit.Report{Last: 3}) {
+			x.Errorf("the chain without damage: %+v", r)
+		}
+		if r := x.verify(hotel, 100); r.Problem != audit.Changed || r.At != 3 {
+			x.Errorf("the damaged chain: %+v", r)
+		}
+	})
+}
+
 // A gap does not disappear when the entries around it are deleted because of their age.
 func TestDeletionKeepsDamageVisible(t *testing.T) {
 	each(t, func(x *fixture) {

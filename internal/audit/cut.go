@@ -4,31 +4,33 @@ import (
 	"fmt"
 	"time"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/ent/auditentry"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 )
 
-// DeleteOld deletes the entries older than a time, at most most, from the start of one chain: that of the property with the oldest entry.
-// It skips a chain whose first entry is not old, because a clock was ahead when it was written. The head keeps the hash of the last deleted
-// entry, so that the rest still verifies; it becomes damaged if the deleted ones do not verify. DeleteOld returns the number of deleted
-// entries; only 0 means that no chain has more to delete. An old entry that cannot be decoded makes it fail, also for the other chains.
-func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, error) {
-	for skipped := []string{}; ; {
-		oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before), auditentry.PropertyIDNotIn(skipped...)).
-			Order(auditentry.ByAt(), auditentry.BySeq()).First(tx.Context())
-		if ent.IsNotFound(err) {
-			return 0, nil
-		}
+// DeleteOld deletes the entries older than a time, at most most, from the start of each chain, beginning with the chain of the oldest entry.
+// A chain is deleted up to its first entry that is not old, because a clock was ahead when it was written, or that cannot be decoded. The
+// head keeps the hash of the last deleted entry, so that the rest still verifies; it becomes damaged if the deleted ones do not verify.
+// DeleteOld returns the number of deleted entries; less than most means that no others can be deleted.
+func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (deleted int, err error) {
+	for done := []string{}; deleted < most; {
+		oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before), auditentry.PropertyIDNotIn(done...)).
+			Order(auditentry.ByAt(), auditentry.BySeq()).Limit(1).Select(auditentry.FieldPropertyID).Strings(tx.Context())
 		if err != nil {
 			return 0, fmt.Errorf("find old entries of the audit log: %w", err)
 		}
-		if n, err := deleteOldOf(tx, keys, oldest.PropertyID, before, most); n > 0 || err != nil {
-			return n, err
+		if len(oldest) == 0 {
+			break
 		}
-		skipped = append(skipped, oldest.PropertyID)
+		n, err := deleteOldOf(tx, keys, oldest[0], before, most-deleted)
+		if err != nil {
+			return 0, err
+		}
+		deleted += n
+		done = append(done, oldest[0])
 	}
+	return deleted, nil
 }
 
 // deleteOldOf deletes at most most entries from the start of the chain of one property, up to the first that is not older than before, and
@@ -38,7 +40,7 @@ func deleteOldOf(tx *db.Tx, keys *keyring.Ring, propertyID string, before time.T
 	if err != nil {
 		return 0, err
 	}
-	entries, err := read(tx, propertyID, 0, h.seq, most)
+	entries, _, err := readToDamage(tx, propertyID, 0, h.seq, most)
 	if err != nil {
 		return 0, err
 	}
