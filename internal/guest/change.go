@@ -107,9 +107,9 @@ func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int
 }
 
 // RemoveCompanion deletes a companion with all answers, ends the companion's links and sessions, and erases the addresses and texts of the
-// mails to the companion. The size of the party becomes smaller by one. It needs the main guest's session of a mailed link. After the stay
-// it returns errStayEnded. After the check-in it returns errAnswered for a companion who has acted on a link of their own (see hasActed):
-// that guest could be in the room.
+// mails to the companion. The size of the party becomes smaller by one, unless the companion was one too many. It needs the main guest's
+// session of a mailed link. After the stay it returns errStayEnded. After the check-in it returns errAnswered for a companion who has acted
+// on a link of their own (see hasActed): that guest could be in the room.
 func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -124,13 +124,17 @@ func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID strin
 	if err := mail.EraseGuest(tx, a.PropertyID, a.ReservationID, guestID); err != nil {
 		return err
 	}
-	adults, children := p.Adults, p.Children
-	if m.Row.Child {
-		children--
-	} else {
-		adults--
+	adults, children := 0, 0 // who remain
+	for _, other := range p.Members {
+		switch {
+		case other.Row.ID == m.Row.ID:
+		case other.Row.Child:
+			children++
+		default:
+			adults++
+		}
 	}
-	return SetParty(tx, keys, a, max(adults, 0), max(children, 0))
+	return SetParty(tx, keys, a, min(p.Adults, adults), min(p.Children, children))
 }
 
 // loadCompanion loads the party and one companion for a change by the main guest. It needs a session of a mailed link: a companion's link

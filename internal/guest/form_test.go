@@ -156,6 +156,15 @@ func TestParty(t *testing.T) {
 		h.book(hotel, "C", "Silva", reservation.Adults, 4)
 		check("the guest's word counts", id, 1, 0, 1)
 		h.refused(fault.GuestNotFound, func(tx *db.Tx) error { return guest.RemoveCompanion(tx, h.keys, a, p.Members[0].Row.ID) })
+		id = h.book(hotel, "F", "Silva", reservation.Adults, 3)
+		a, p = h.guestOf(id, ""), h.party(id)
+		for i, name := range []string{"Kim", "Bo"} {
+			h.must(h.save(a, p.Members[i+1].Row.ID, rule.NameStep, "firstName", name, "lastName", "Silva"))
+		}
+		h.write(func(tx *db.Tx) error { return guest.SetParty(tx, h.keys, a, 2, 0) })
+		check("a companion too many stays", id, 2, 0, 3)
+		h.write(func(tx *db.Tx) error { return guest.RemoveCompanion(tx, h.keys, a, p.Members[1].Row.ID) })
+		check("the companion too many is removed", id, 2, 0, 2)
 	})
 }
 
