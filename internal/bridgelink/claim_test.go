@@ -52,3 +52,45 @@ func TestCommandQueuedTwiceIsSentOnce(t *testing.T) {
 		}
 	})
 }
+
+// A session that learns from a claim that the bridge has a newer one refuses all waiting commands, so that their callers look for that one.
+func TestSupersededSessionRefusesAllWaitingCommands(t *testing.T) {
+	onEach(t, func(t *testing.T, s *site) {
+		n, address := s.node("nod_a")
+		b := s.enrol("front")
+		b.connect(address)
+		lockID := b.lock("front").ID
+		replies := make(chan ending, 3)
+		var waiting []*command
+		for range cap(replies) {
+			s.write(n, func(tx *db.Tx) error {
+				stored, err := lock.StoreCommand(tx, n.Self(), s.propertyID, lockID, "staff:x", time.Now().Add(time.Minute))
+				if err != nil {
+					return err
+				}
+				waiting = append(waiting, &command{id: stored.ActID, deadline: stored.Deadline, reply: func(out lock.Outcome, err error) { replies <- ending{out, err} }})
+				return lock.ReleaseCommand(tx, s.propertyID, stored.ActID)
+			})
+		}
+		se := n.currentSession(b.id)
+		s.write(n, func(tx *db.Tx) error {
+			_, err := tx.ExecContext(tx.Context(), "UPDATE bridges SET epoch = epoch + 1 WHERE id = $1", b.id)
+			return err
+		})
+		se.mailbox.mu.Lock()
+		se.mailbox.commands = waiting // together, as a burst of callers queues them
+		se.mailbox.mu.Unlock()
+		se.mailbox.notify()
+		<-se.done
+		for range waiting {
+			select {
+			case r := <-replies:
+				if got := responseOf(r.out, r.err); got.Why != notHere {
+					t.Errorf("answered %+v (%v), want %q", got, r.err, notHere)
+				}
+			default:
+				t.Error("a command got no answer before the session was done")
+			}
+		}
+	})
+}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -19,47 +20,61 @@ var errBusy = fault.New(fault.Exhausted, fault.UnavailableReason, "the bridge is
 // errLeaving refuses an unlock command because the bridge was asked to move to another node.
 var errLeaving = errors.New("the bridge was asked to move to another node")
 
-// dispatchCommands claims the waiting unlock commands and queues them for sending. It stores each claim before the command is sent, so that
-// a crash never leads to a second send. It refuses commands that are late, too many or not claimed, and ends as expired those whose
-// SmartKey message is missing or not needed. It skips a command whose caller has given up. It returns a cause if the session must end.
+// dispatchCommands claims the waiting unlock commands and queues them for sending, at most maxCommands in one call. It returns a cause if
+// the session must end; the commands that then still wait are refused by cleanUp.
 func (s *session) dispatchCommands() cause {
-	for _, c := range s.mailbox.takeCommands() {
-		if s.outbox.isFull() || len(s.pending) >= maxCommands {
-			s.refuse(c, errBusy, "busy")
-			continue
+	for range maxCommands {
+		c := s.mailbox.takeCommand()
+		if c == nil {
+			break
 		}
-		if !time.Now().Before(c.deadline) {
-			s.refuse(c, lock.ErrTooLate, tooLate)
-			continue
+		if why := s.dispatch(c); why != "" {
+			return why
 		}
-		if !c.taken.CompareAndSwap(false, true) {
-			continue
-		}
-		claimed, err := s.claim(c)
-		if err != nil {
-			s.refuse(c, err, "notClaimed")
-			if why, ends := causeOf(err); ends && why == superseded {
-				return superseded
-			}
-			continue
-		}
-		if stored := s.node.toMonotonic(claimed.Deadline); stored.Before(c.deadline) {
-			c.deadline = stored // the deadline in the database wins
-		}
-		if needsSmartKey := claimed.Operation != lock.Unlock; needsSmartKey != (len(c.presentation) > 0) {
-			c.expired.Store(true)
-			s.endWithoutReport(c)
-			continue
-		}
-		if s.pending == nil {
-			s.pending = map[string]*command{}
-		}
-		s.pending[c.id] = c
-		act := &lockv1.Act{Id: c.id, Address: claimed.Address, Operation: claimed.Operation, Deadline: clock.Timestamp(claimed.Deadline), SmartkeyPresentation: c.presentation}
-		s.outbox.pushFront(outgoing{command: c, message: &lockv1.ConnectResponse{
-			Epoch: uint64(s.open.Epoch), Kind: &lockv1.ConnectResponse_Act{Act: act},
-		}})
 	}
+	return ""
+}
+
+// dispatch claims an unlock command and queues it for sending. It stores the claim before the command is sent, so that a crash never leads
+// to a second send. It refuses a command that is late, that is one too many or that cannot be claimed, and skips one that another session
+// or its caller took. It ends as expired a command whose SmartKey message is missing or not needed. It returns superseded if the bridge has
+// a newer session: the caller of the command then looks for that one.
+func (s *session) dispatch(c *command) cause {
+	switch {
+	case s.outbox.isFull() || len(s.pending) >= maxCommands:
+		s.refuse(c, errBusy, "busy")
+		return ""
+	case !time.Now().Before(c.deadline):
+		s.refuse(c, lock.ErrTooLate, tooLate)
+		return ""
+	case !c.taken.CompareAndSwap(false, true):
+		return ""
+	}
+	claimed, err := s.claim(c)
+	if errors.Is(err, bridge.ErrSuperseded) {
+		s.refuse(c, lock.ErrBridgeOffline, "notClaimed")
+		return superseded
+	}
+	if err != nil {
+		s.refuse(c, err, "notClaimed")
+		return ""
+	}
+	if stored := s.node.toMonotonic(claimed.Deadline); stored.Before(c.deadline) {
+		c.deadline = stored // the deadline in the database wins
+	}
+	if needsSmartKey := claimed.Operation != lock.Unlock; needsSmartKey != (len(c.presentation) > 0) {
+		c.expired.Store(true)
+		s.endWithoutReport(c)
+		return ""
+	}
+	if s.pending == nil {
+		s.pending = map[string]*command{}
+	}
+	s.pending[c.id] = c
+	act := &lockv1.Act{Id: c.id, Address: claimed.Address, Operation: claimed.Operation, Deadline: clock.Timestamp(claimed.Deadline), SmartkeyPresentation: c.presentation}
+	s.outbox.pushFront(outgoing{command: c, message: &lockv1.ConnectResponse{
+		Epoch: uint64(s.open.Epoch), Kind: &lockv1.ConnectResponse_Act{Act: act},
+	}})
 	return ""
 }
 
@@ -149,7 +164,7 @@ func (s *session) cleanUp(ended cause) {
 	if ended == shuttingDown {
 		why = errLeaving
 	}
-	for _, c := range s.mailbox.takeCommands() {
+	for c := s.mailbox.takeCommand(); c != nil; c = s.mailbox.takeCommand() {
 		s.refuse(c, why, "sessionEnded")
 	}
 	for _, c := range s.pending {

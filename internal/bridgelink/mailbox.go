@@ -117,13 +117,16 @@ func (b *mailbox) takeDirty(limit int) []string {
 	return ids
 }
 
-// takeCommands removes and returns the queued unlock commands.
-func (b *mailbox) takeCommands() []*command {
+// takeCommand removes and returns the first queued unlock command, or nil if there is none.
+func (b *mailbox) takeCommand() *command {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	commands := b.commands
-	b.commands = nil
-	return commands
+	if len(b.commands) == 0 {
+		return nil
+	}
+	c := b.commands[0]
+	b.commands = b.commands[1:]
+	return c
 }
 
 // outgoing is a message to send to the bridge. command is set for an unlock command.

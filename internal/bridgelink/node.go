@@ -113,18 +113,18 @@ func (n *Node) endOlder(s *session) {
 	n.endOlderHere(s.open.BridgeID, epoch)
 }
 
-// endOlderHere ends the bridge's sessions on this node that have a lower epoch, and waits a bounded time for their end. It ends them one
-// after the other, and none after that time. Late writes of all of them have no effect, because the database checks the epoch.
+// endOlderHere ends the bridge's sessions on this node that have a lower epoch, and waits a bounded time for their end. Late writes of
+// theirs have no effect, because the database checks the epoch.
 func (n *Node) endOlderHere(bridgeID string, epoch int64) {
+	older := slices.DeleteFunc(n.sessionsOf(bridgeID), func(s *session) bool { return !s.mailbox.isOlder(epoch) })
+	for _, s := range older {
+		s.mailbox.end(superseded)
+	}
 	timer := time.NewTimer(n.cfg.timings.takeover)
 	defer timer.Stop()
-	for _, o := range n.sessionsOf(bridgeID) {
-		if !o.mailbox.isOlder(epoch) {
-			continue
-		}
-		o.mailbox.end(superseded)
+	for _, s := range older {
 		select {
-		case <-o.done:
+		case <-s.done:
 		case <-timer.C:
 			n.log.Warn("an older session of a bridge is slow to end", "bridge", bridgeID)
 			return
