@@ -160,13 +160,16 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 	return run.clearResolvedNotices(current)
 }
 
+// fromPMSOnly are the notices about the space that the PMS named, which a grant does not store.
+var fromPMSOnly = []notice.Kind{notice.SpacesDisagree, notice.SpaceUnknown, notice.SpaceNotMapped, notice.RoomNotAssigned}
+
 // clearResolvedNotices clears the reservation's notices of a late code and of all reasons except the current ones, so that they can be sent
-// again. In a run from a stored grant with a space, the notice SpacesDisagree stays.
+// again. In a run from a stored grant with access, the notices fromPMSOnly stay.
 func (run *stayRun) clearResolvedNotices(current []notice.Kind) error {
 	keys := []string{notice.CodeLate.Key(run.grant.ID)}
 	for _, kind := range reasonNotices {
-		if kind == notice.SpacesDisagree && run.place.Space != nil && !run.fromPMS {
-			continue // a grant does not store which space the PMS named
+		if slices.Contains(fromPMSOnly, kind) && run.Right.Open && !run.fromPMS {
+			continue
 		}
 		if !slices.Contains(current, kind) {
 			keys = append(keys, kind.Key(run.grant.ID))

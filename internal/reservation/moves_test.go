@@ -4,10 +4,12 @@ import (
 	"testing"
 	"time"
 
+	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 )
@@ -83,6 +85,29 @@ func TestSwap(t *testing.T) {
 		if h.pins(a.Row.ID).PIN == h.pins(b.Row.ID).PIN {
 			t.Error("two stays have one PIN")
 		}
+	})
+}
+
+// Another stay takes the room of a guest in house that the PMS has removed from the stay. The notice that this guest has no room stays.
+func TestNoticeOfAMissingRoomOutlivesTheOldRoom(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		a := h.checkIn("A", "r1", "r1", "g1")
+		holds := func() bool {
+			return h.db.View(h.ctx()).Notice.Query().
+				Where(entnotice.Subject(a.Row.ID), entnotice.Kind(string(notice.RoomNotAssigned)), entnotice.ResolvedAtIsNil()).ExistX(h.ctx())
+		}
+		check := func(what string, want bool) {
+			t.Helper()
+			if holds() != want {
+				t.Errorf("%s: the notice holds: %v, want %v", what, !want, want)
+			}
+		}
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: ""})
+		check("without a room", true)
+		h.checkIn("B", "r1", "r1", "g1")
+		check("after the other's check-in", true)
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		check("with a room", false)
 	})
 }
 
