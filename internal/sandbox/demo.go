@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"latchkey.dev/internal/clock"
 )
 
 // Step is one step of the demo.
@@ -128,13 +130,22 @@ func (s *demo) checkMapping(ctx context.Context) ([]string, error) {
 	return joinInLines(pairs, 4), nil
 }
 
-// newBooking returns the fields of a reservation for some nights from today in the time zone of this process, for one adult. number is its
-// booking number, last the family name; more has further fields, which override these.
+// dateAt returns the date at the demo property that is ahead days after the day of a time.
+func dateAt(at time.Time, ahead int) string {
+	zone, err := clock.Zone(demoZone)
+	if err != nil {
+		panic(err) // the zones are embedded
+	}
+	return at.In(zone).AddDate(0, 0, ahead).Format(time.DateOnly)
+}
+
+// newBooking returns the fields of a reservation for some nights from today at the demo property, for one adult. number is its booking
+// number, last the family name; more has further fields, which override these.
 func newBooking(number, last string, nights int, more map[string]any) map[string]any {
 	now := time.Now()
 	b := map[string]any{
 		"pmsNumber": number, "state": "confirmed", "booker": map[string]any{"lastName": last, "email": mailAddress(last)},
-		"fromDate": now.Format(time.DateOnly), "toDate": now.AddDate(0, 0, nights).Format(time.DateOnly), "adultCount": 1,
+		"fromDate": dateAt(now, 0), "toDate": dateAt(now, nights), "adultCount": 1,
 	}
 	for k, v := range more {
 		b[k] = v

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"latchkey.dev/internal/clock"
 )
 
 // logged writes the steps of the demo to the test's log.
@@ -57,5 +59,17 @@ func TestDemo(t *testing.T) {
 	}
 	if status, _ := openPage(t, w, "/mail/mai_unknown", nil); status != 404 {
 		t.Errorf("an unknown mail answered %d", status)
+	}
+}
+
+// The reservations of the demo begin on the property's day, wherever the demo runs.
+func TestDateAt(t *testing.T) {
+	tokyo, err := clock.Zone("Asia/Tokyo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	night := time.Date(2026, 3, 1, 0, 30, 0, 0, tokyo)
+	if today, later := dateAt(night, 0), dateAt(night, 3); today != "2026-02-28" || later != "2026-03-03" {
+		t.Errorf("today is %s, three days later %s", today, later)
 	}
 }

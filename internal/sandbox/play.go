@@ -11,6 +11,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"latchkey.dev/internal/clock"
 )
 
 // playFiles are the page, its style and its script.
@@ -54,7 +56,7 @@ func newPlay(w *World) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	zone, err := time.LoadLocation(demoZone)
+	zone, err := clock.Zone(demoZone)
 	if err != nil {
 		return nil, err
 	}

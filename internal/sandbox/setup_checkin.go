@@ -54,14 +54,14 @@ const firstNumber = 2001
 
 // createFirstBookings creates reservations to play with: two that begin today, and one that begins in three days.
 func (w *World) createFirstBookings(ctx context.Context) error {
-	later := time.Now().AddDate(0, 0, 3)
+	now := time.Now()
 	for i, b := range []struct {
 		first, last string
 		more        map[string]any
 	}{
 		{"Ngozi", "Okafor", map[string]any{"roomId": "D4", "bedId": "D4-C"}},
 		{"Ana", "Silva", map[string]any{"roomId": "D4", "bedId": "D4-D", "owing": demoOwing, "owingCurrency": "EUR"}},
-		{"João", "Costa", map[string]any{"roomId": "R102", "fromDate": later.Format(time.DateOnly), "toDate": later.AddDate(0, 0, 2).Format(time.DateOnly)}},
+		{"João", "Costa", map[string]any{"roomId": "R102", "fromDate": dateAt(now, 3), "toDate": dateAt(now, 5)}},
 	} {
 		number := fmt.Sprint(firstNumber + i)
 		fields := newBooking(number, b.last, 2, b.more)
