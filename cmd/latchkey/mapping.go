@@ -270,7 +270,9 @@ type mappingUnset struct {
 }
 
 func (mappingUnset) Help() string {
-	return `Stays in that space lose access to the door at once.`
+	return `A guest in house keeps access to the door until the PMS names another
+space, another stay gets the door, or the stay ends. Stays that begin
+later get no access to it.`
 }
 
 // Run removes the mapping of one space of the partner. Guests in house there keep their doors until their stay has another space or another

@@ -43,7 +43,8 @@ type MappingServiceClient interface {
 	// Maps one space of the partner, or replaces its mapping. 404 spaceUnknown if getSpaces did not list it; 409 if the property's
 	// space is mapped to another one.
 	SetMapping(ctx context.Context, in *SetMappingRequest, opts ...grpc.CallOption) (*SetMappingResponse, error)
-	// Removes one mapping. Stays in that space lose access to the door. 404 spaceNotMapped if there is none.
+	// Removes one mapping. A guest in house keeps access to the door until the PMS names another space, another stay gets the door, or the
+	// stay ends. Stays that begin later get no access to it. 404 spaceNotMapped if there is none.
 	UnsetMapping(ctx context.Context, in *UnsetMappingRequest, opts ...grpc.CallOption) (*UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(ctx context.Context, in *BatchSetMappingsRequest, opts ...grpc.CallOption) (*BatchSetMappingsResponse, error)
@@ -184,7 +185,8 @@ type MappingServiceServer interface {
 	// Maps one space of the partner, or replaces its mapping. 404 spaceUnknown if getSpaces did not list it; 409 if the property's
 	// space is mapped to another one.
 	SetMapping(context.Context, *SetMappingRequest) (*SetMappingResponse, error)
-	// Removes one mapping. Stays in that space lose access to the door. 404 spaceNotMapped if there is none.
+	// Removes one mapping. A guest in house keeps access to the door until the PMS names another space, another stay gets the door, or the
+	// stay ends. Stays that begin later get no access to it. 404 spaceNotMapped if there is none.
 	UnsetMapping(context.Context, *UnsetMappingRequest) (*UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *BatchSetMappingsRequest) (*BatchSetMappingsResponse, error)

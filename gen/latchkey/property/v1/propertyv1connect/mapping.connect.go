@@ -72,7 +72,8 @@ type MappingServiceClient interface {
 	// Maps one space of the partner, or replaces its mapping. 404 spaceUnknown if getSpaces did not list it; 409 if the property's
 	// space is mapped to another one.
 	SetMapping(context.Context, *v1.SetMappingRequest) (*v1.SetMappingResponse, error)
-	// Removes one mapping. Stays in that space lose access to the door. 404 spaceNotMapped if there is none.
+	// Removes one mapping. A guest in house keeps access to the door until the PMS names another space, another stay gets the door, or the
+	// stay ends. Stays that begin later get no access to it. 404 spaceNotMapped if there is none.
 	UnsetMapping(context.Context, *v1.UnsetMappingRequest) (*v1.UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
@@ -278,7 +279,8 @@ type MappingServiceHandler interface {
 	// Maps one space of the partner, or replaces its mapping. 404 spaceUnknown if getSpaces did not list it; 409 if the property's
 	// space is mapped to another one.
 	SetMapping(context.Context, *v1.SetMappingRequest) (*v1.SetMappingResponse, error)
-	// Removes one mapping. Stays in that space lose access to the door. 404 spaceNotMapped if there is none.
+	// Removes one mapping. A guest in house keeps access to the door until the PMS names another space, another stay gets the door, or the
+	// stay ends. Stays that begin later get no access to it. 404 spaceNotMapped if there is none.
 	UnsetMapping(context.Context, *v1.UnsetMappingRequest) (*v1.UnsetMappingResponse, error)
 	// Sets and removes up to 500 mappings, all or none.
 	BatchSetMappings(context.Context, *v1.BatchSetMappingsRequest) (*v1.BatchSetMappingsResponse, error)
