@@ -298,7 +298,7 @@ func TestUseIsKnownBeforeItIsStored(t *testing.T) {
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if o.busy {
+	for range o.calls {
 		<-o.results
 	}
 }

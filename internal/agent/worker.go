@@ -48,7 +48,7 @@ type lockWorker struct {
 	sessionOpened chan struct{}   // signal to read slots that were not read recently: a session has begun, or the driver is connected again
 	reconnected   chan struct{}   // signal to read all slots: the lock is reachable again and any slot may have changed
 	slotsAltered  chan struct{}   // signal that unknown slots were changed at the lock
-	busy          bool            // a call to the lock is running
+	calls         int             // calls to the lock that run: two if one has outlived its operation
 	timer         *time.Timer
 	read          map[uint32]time.Time // when each slot was last read in this run
 	backoff       backoff
@@ -87,12 +87,12 @@ func newLockWorker(b *Bridge, l driver.Lock, r radio) (*lockWorker, error) {
 	return w, err
 }
 
-// run runs the worker until ctx ends and the running call has returned, or until the store fails.
+// run runs the worker until ctx ends and the running calls have returned, or until the store fails.
 func (w *lockWorker) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {
 		cancel()
-		if w.busy {
+		for range w.calls {
 			<-w.results
 		}
 	}()
@@ -129,11 +129,15 @@ func (w *lockWorker) run(ctx context.Context) error {
 	}
 }
 
-// onAnswer completes ev, the result of the running operation of state, before it is applied: it adds a retry delay if the operation is
-// likely to fail again. It also records that no call runs now, and when a slot was read.
+// onAnswer completes ev, the result of a call that has ended, before it is applied: it adds a retry delay if the running operation of state
+// is likely to fail again, and records when a slot was read. A call can outlive its operation: then ev stays unchanged, and slot.Step
+// ignores it.
 func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
-	w.busy = false
+	w.calls--
 	op := state.Op
+	if ev.Seq != op.Seq {
+		return ev
+	}
 	if op.Kind == slot.OpRead && ev.Result == slot.OK {
 		w.read[op.Slot] = w.bridge.clock.Now()
 	}
@@ -204,7 +208,7 @@ func (w *lockWorker) advance(ctx context.Context, events []slot.Event, entries .
 // startCall makes the call of op to the lock in the background; the result arrives in w.results. once is the id of the one-time code that
 // the call sets, or "".
 func (w *lockWorker) startCall(ctx context.Context, op slot.Op, once string) {
-	w.busy = true
+	w.calls++
 	go w.runCall(ctx, op, once, w.clock.appliedOffset())
 }
 

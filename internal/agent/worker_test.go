@@ -13,6 +13,7 @@ import (
 
 	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/agent/driver/sim"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -372,5 +373,21 @@ func TestWriteWronglyReportedAsDuplicateIsCleanedUp(t *testing.T) {
 				})
 			})
 		}
+	}
+}
+
+// The answer of a call that has outlived its operation says nothing about the operation that runs now, and that one's call still runs.
+func TestAnswerOfAnEarlierOperation(t *testing.T) {
+	w := &lockWorker{bridge: &Bridge{clock: clock.At(time.Unix(1_800_000_000, 0))}, calls: 2, read: map[uint32]time.Time{}, backoff: backoff{}}
+	running := slot.Lock{Op: slot.Op{Kind: slot.OpRead, Slot: 3, Seq: 8}}
+	late := slot.Event{Kind: slot.Answered, Seq: 7, Result: slot.OK}
+	w.onAnswer(running, late)
+	if _, read := w.read[3]; read || w.calls != 1 {
+		t.Errorf("the slot counts as read: %v; %d calls run, want 1", read, w.calls)
+	}
+	late.Seq = 8
+	w.onAnswer(running, late)
+	if _, read := w.read[3]; !read || w.calls != 0 {
+		t.Errorf("the slot counts as read: %v; %d calls run, want 0", read, w.calls)
 	}
 }
