@@ -10,9 +10,9 @@ import (
 )
 
 // Resend orders a mail again, with a new link, and returns the new mail's id. A booker's mail goes to the present address, a mail to staff
-// about a stay to the present staffEmail (without one it is not ordered and the id is ""), any other to the same address as before. It
-// replaces the newest mail of the same kind to the same guest: links of that mail that no device has opened end. A mail that is still on
-// its way is not ordered again, and its id is returned. So if staff press twice, only one link works. It refuses a mail to join the staff.
+// about a stay to the present staffEmail (without one it is refused), any other to the same address as before. It replaces the newest mail
+// of the same kind to the same guest: links of that mail that no device has opened end. A mail that is still on its way is not ordered
+// again, and its id is returned. So if staff press twice, only one link works. It refuses a mail to join the staff.
 func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	row, err := mail.Get(tx, propertyID, mailID)
 	if err != nil {
@@ -41,6 +41,9 @@ func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	newID, err := mail.Order(tx, m.Keys, m.Jobs, again)
 	if err != nil {
 		return "", err
+	}
+	if newID == "" {
+		return "", fault.Fields(fault.Field{Path: "id", Reason: fault.Unsupported, Message: "is a mail to staff, and the property has no staffEmail: set one first"})
 	}
 	return newID, relist(tx, row, newID)
 }

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/property"
 )
 
-// Notices about a guest who cannot go on are mailed to the property's staffEmail once each. Other notices, and old and solved ones, are not.
+// Notices about a guest who cannot go on are mailed to the property's staffEmail once each. Other notices, and old and solved ones, are
+// not.
 func TestUrgentNoticesByMail(t *testing.T) {
 	eachPost(t, func(p *post) {
 		stay := p.book("1", "", time.Hour)
@@ -69,6 +71,16 @@ func TestUrgentNoticesByMail(t *testing.T) {
 		sweep()
 		if n := len(p.all()); n != 4+urgentBatch+1 {
 			p.Errorf("%d mails after many notices at once, want %d", n, 4+urgentBatch+1)
+		}
+		err := p.d.Write(p.Context(), func(tx *db.Tx) error {
+			if _, err := property.UpdateCheckInSettings(tx, "prp_one", property.CheckInChange{StaffEmail: new("")}); err != nil {
+				return err
+			}
+			_, err := p.mails.Resend(tx, "prp_one", all[1].ID)
+			return err
+		})
+		if !fault.Has(err, fault.InvalidFields) || !strings.Contains(err.Error(), "staffEmail") {
+			p.Errorf("sent again without an address for staff: %v", err)
 		}
 	})
 }
