@@ -26,8 +26,8 @@ const changesPerSecond = 200
 var livePattern = regexp.MustCompile(`Live (\d+)-(\d+)`)
 
 // follow opens the page of the day and loads it again after each announcement of a change, as the page's script does. Meanwhile the PMS
-// changes the names of today's arrivals. follow returns when the page shows the last change, or 5 s after the last announcement. If no
-// announcement follows the last change, missed and late are 0.
+// changes the names of today's arrivals. follow returns when the page shows the last change, or 5 s after the last change or announcement:
+// missed then counts the stays that the page shows in an older state.
 func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, err error) {
 	ctx, cancel := context.WithCancel(ctx)
 	var all sync.WaitGroup
@@ -50,7 +50,7 @@ func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, er
 		last, err = b.change(ctx, w)
 		sent <- err
 	})
-	changing, at := true, time.Time{}
+	changing, at, shown := true, time.Time{}, ""
 	for {
 		select {
 		case err := <-ended:
@@ -69,7 +69,7 @@ func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, er
 			if err != nil {
 				return r, err
 			}
-			r.took = append(r.took, milliseconds(time.Since(began)))
+			r.took, shown = append(r.took, milliseconds(time.Since(began))), page
 			if changing {
 				r.fetches = float64(len(r.took) - 1) // the first announcement says that the stream is open
 				continue
@@ -78,7 +78,11 @@ func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, er
 			if r.missed = missedOn(page, last); r.missed == 0 {
 				return r, nil
 			}
-		case <-time.After(5 * time.Second): // nothing is announced any more
+		case <-time.After(5 * time.Second):
+			if changing {
+				continue
+			}
+			r.missed = missedOn(shown, last) // nothing is announced any more
 			return r, nil
 		}
 	}
