@@ -82,7 +82,7 @@ func (run *Run) putCode(doorID string) error {
 }
 
 // changeCode gives the code h of a door its present PIN and windows, or clears it if no PIN is possible there.
-func (run *Run) changeCode(doorID string, h *installedSlot) error {
+func (run *Run) changeCode(doorID string, h *heldSlot) error {
 	p, ok, err := run.desiredCode(doorID)
 	if err != nil {
 		return err
@@ -104,7 +104,7 @@ func (run *Run) changeCode(doorID string, h *installedSlot) error {
 
 // clearCode marks a code to be removed from its lock, if the code is desired. A slot that is free at once is counted in run.freed, for
 // [Run.assignFreedSlots].
-func (run *Run) clearCode(h *installedSlot) error {
+func (run *Run) clearCode(h *heldSlot) error {
 	if !h.Present {
 		return nil
 	}
@@ -127,7 +127,7 @@ func (run *Run) clearCode(h *installedSlot) error {
 }
 
 // lockOf returns the lock of a code. It reads the lock from the database if the run has not loaded it.
-func (run *Run) lockOf(h *installedSlot) (*ent.Lock, error) {
+func (run *Run) lockOf(h *heldSlot) (*ent.Lock, error) {
 	if f := run.locks[h.LockID]; f.lock != nil {
 		return f.lock, nil
 	}
@@ -158,14 +158,14 @@ func (run *Run) RefreshEvidence() error {
 // IsRemoved reports whether it is proven that no lock holds a code of the holder. It is false while a code is desired, and true if the
 // holder never had one. It considers only the codes that [Run.LoadCodes] loaded.
 func (run *Run) IsRemoved() bool {
-	return !slices.ContainsFunc(run.codes, func(h installedSlot) bool { return h.Present || h.Evidence != slot.Removed })
+	return !slices.ContainsFunc(run.codes, func(h heldSlot) bool { return h.Present || h.Evidence != slot.Removed })
 }
 
-// MissesDoor reports whether the lock on a door of the holder has no usable code of the holder: none is desired there, a foreign code is in
-// the slot, or the lock does not support codes. A code that the lock refused for another reason counts as usable.
-func (run *Run) MissesDoor() bool {
+// LacksUsableSlot reports whether the lock on a door of the holder has no usable code of the holder: none is desired there, a foreign code
+// is in the slot, or the lock does not support codes. A code that the lock refused for another reason counts as usable.
+func (run *Run) LacksUsableSlot() bool {
 	return slices.ContainsFunc(run.doors, func(d Door) bool {
-		return d.takesCode() && !slices.ContainsFunc(run.codes, func(h installedSlot) bool {
+		return d.takesCode() && !slices.ContainsFunc(run.codes, func(h heldSlot) bool {
 			return h.Present && h.LockID == d.Lock.ID && !h.holdsForeignCode() && h.Result != string(slot.Unsupported)
 		})
 	})

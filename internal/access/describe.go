@@ -76,9 +76,9 @@ type PlannedDoor struct {
 	changing bool
 }
 
-// isShut reports whether the guest's present code does not open the door until a person acts. It ignores SmartKeys, and that a lock is
+// isPINShut reports whether the guest's present code does not open the door until a person acts. It ignores SmartKeys, and that a lock is
 // offline or has not got the code yet. A former code counts only at a lock that no bridge can drive.
-func (d PlannedDoor) isShut() bool {
+func (d PlannedDoor) isPINShut() bool {
 	switch d.PIN {
 	case None, slot.Failed:
 		return true
@@ -103,7 +103,7 @@ type Facts struct {
 	GrantedAt time.Time          // GrantedAt is when the grant was created
 	OwnPIN    map[string]bool    // OwnPIN are the doors with a separate PIN
 	NoPIN     map[string]bool    // NoPIN are the doors whose lock accepts no PIN that the rules allow
-	Had       bool               // Had means that the reservation has or had a grant
+	HadGrant  bool               // HadGrant means that the reservation has or had a grant
 	Shared    bool               // Shared means that another reservation has the same private space at the same time
 	Names     map[string]Door    // Names has doors that the reservation does not have, by id
 	Tokens    map[string][]Token // Tokens has the SmartKey tokens of each lock
@@ -347,14 +347,14 @@ func (f Facts) status(p Plan) Status {
 		moving = moving || d.former || d.changing || leaving || d.Reason == MovingOut
 		switch {
 		case d.Left && d.Reason != MovingOut, d.Reason == NoLock:
-		case d.isShut():
+		case d.isPINShut():
 			shut++
 		default:
 			opens++
 		}
 	}
 	switch {
-	case !f.Right.Open && !f.Had:
+	case !f.Right.Open && !f.HadGrant:
 		return StatusNone
 	case !f.Right.Open && (moving || slices.ContainsFunc(f.allCodes(), func(h SlotCode) bool { return h.Evidence != slot.Removed })):
 		return StatusRemoving

@@ -49,7 +49,7 @@ func TestDescribe(t *testing.T) {
 		{"confirmed, no room", Facts{Right: confirmed, Unplaced: space.RoomNotAssigned}, StatusNone, nil, []string{space.RoomNotAssigned, NotCheckedIn}},
 		{"not firm", Facts{Right: Right{Reason: NotFirm}, Doors: []Door{room("a")}}, StatusNone, []string{"a none none notFirm"}, []string{NotFirm}},
 
-		{"issued", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Codes: []SlotCode{code("a", slot.Queued), code("g", slot.Verified)}, Had: true}, StatusIssued,
+		{"issued", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Codes: []SlotCode{code("a", slot.Queued), code("g", slot.Verified)}, HadGrant: true}, StatusIssued,
 			[]string{"a queued planned ", "g verified planned "}, nil},
 		{"known to open", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{changed(slot.Used)}}, StatusIssued, []string{"a used planned "}, nil},
 		{"on its way for the first time", Facts{Right: allowed, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Sent)}}, StatusIssued, []string{"a sent planned "}, nil},
@@ -79,7 +79,7 @@ func TestDescribe(t *testing.T) {
 			[]string{"new verified planned ", "Old removing removed lockOffline"}, []string{lock.LockOffline, FormerCode}},
 		{"an earlier grant's door is known to be closed", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{code("new", slot.Verified)}, Older: []SlotCode{gone(code("old", ""), slot.Removed)}}, StatusIssued,
 			[]string{"new verified planned "}, nil},
-		{"no door of its own, and an earlier grant's opens", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Older: []SlotCode{earlier("g")}, Names: map[string]Door{"g": gateAt("G")}}, StatusRemoving,
+		{"no door of its own, and an earlier grant's opens", Facts{Right: allowed, Doors: []Door{bare}, HadGrant: true, Older: []SlotCode{earlier("g")}, Names: map[string]Door{"g": gateAt("G")}}, StatusRemoving,
 			[]string{"bare none none noLock", "G removing removed "}, []string{NoLock}},
 		{"away, but it has the code", Facts{Right: allowed, Doors: []Door{offline(room("a"))}, Codes: []SlotCode{code("a", slot.Verified)}}, StatusIssued, []string{"a verified planned "}, nil},
 		{"a revoked bridge", Facts{Right: allowed, Doors: []Door{revoked(room("a"))}, Codes: []SlotCode{code("a", slot.Queued)}}, StatusFailed,
@@ -111,49 +111,49 @@ func TestDescribe(t *testing.T) {
 			[]string{"a failed planned slotsFull", "g verified planned "}, []string{lock.SlotsFull}},
 		{"gates alone, as the property wishes", Facts{Right: allowed, Doors: []Door{bare, gateAt("g")}, Codes: []SlotCode{code("g", slot.Verified)}}, StatusIssued,
 			[]string{"bare none none noLock", "g verified planned "}, []string{NoLock}},
-		{"no lock", Facts{Right: allowed, Doors: []Door{bare}, Had: true}, StatusNone, []string{"bare none none noLock"}, []string{NoLock}},
-		{"switched off", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, Had: true}, StatusFailed, []string{"a none none spaceInactive"}, []string{space.SpaceInactive}},
-		{"switched off, and the code is there still", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, Had: true, Codes: []SlotCode{gone(code("a", ""), slot.Removing)}}, StatusFailed,
+		{"no lock", Facts{Right: allowed, Doors: []Door{bare}, HadGrant: true}, StatusNone, []string{"bare none none noLock"}, []string{NoLock}},
+		{"switched off", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, HadGrant: true}, StatusFailed, []string{"a none none spaceInactive"}, []string{space.SpaceInactive}},
+		{"switched off, and the code is there still", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, HadGrant: true, Codes: []SlotCode{gone(code("a", ""), slot.Removing)}}, StatusFailed,
 			[]string{"a removing none spaceInactive"}, []string{space.SpaceInactive}},
-		{"switched off, and the code is gone", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, Had: true, Codes: []SlotCode{gone(code("a", ""), slot.Removed)}}, StatusFailed,
+		{"switched off, and the code is gone", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, HadGrant: true, Codes: []SlotCode{gone(code("a", ""), slot.Removed)}}, StatusFailed,
 			[]string{"a removed none spaceInactive"}, []string{space.SpaceInactive}},
-		{"the lock was taken off, with the code", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Codes: []SlotCode{gone(code("bare", ""), slot.Removing)}}, StatusRemoving,
+		{"the lock was taken off, with the code", Facts{Right: allowed, Doors: []Door{bare}, HadGrant: true, Codes: []SlotCode{gone(code("bare", ""), slot.Removing)}}, StatusRemoving,
 			[]string{"bare removing none noLock"}, []string{NoLock}},
-		{"the lock was taken off, and the code is gone", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Codes: []SlotCode{gone(code("bare", ""), slot.Removed)}}, StatusNone,
+		{"the lock was taken off, and the code is gone", Facts{Right: allowed, Doors: []Door{bare}, HadGrant: true, Codes: []SlotCode{gone(code("bare", ""), slot.Removed)}}, StatusNone,
 			[]string{"bare removed none noLock"}, []string{NoLock}},
-		{"the lock was put on another door, with the code", Facts{Right: allowed, Doors: []Door{bare}, Had: true, Codes: []SlotCode{but(gone(code("bare", ""), slot.Removing), func(h *SlotCode) { h.LockDoorID = "b" })}, Names: map[string]Door{"b": room("B")}}, StatusRemoving,
+		{"the lock was put on another door, with the code", Facts{Right: allowed, Doors: []Door{bare}, HadGrant: true, Codes: []SlotCode{but(gone(code("bare", ""), slot.Removing), func(h *SlotCode) { h.LockDoorID = "b" })}, Names: map[string]Door{"b": room("B")}}, StatusRemoving,
 			[]string{"bare none none noLock", "B removing removed "}, []string{NoLock}},
-		{"unknown space", Facts{Right: allowed, Unplaced: space.SpaceUnknown, Had: true}, StatusNone, nil, []string{space.SpaceUnknown}},
+		{"unknown space", Facts{Right: allowed, Unplaced: space.SpaceUnknown, HadGrant: true}, StatusNone, nil, []string{space.SpaceUnknown}},
 
-		{"moving", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{code("old", slot.Verified), code("new", slot.Queued)}, Had: true, Names: map[string]Door{"old": room("Old")}}, StatusUpdating,
+		{"moving", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{code("old", slot.Verified), code("new", slot.Queued)}, HadGrant: true, Names: map[string]Door{"old": room("Old")}}, StatusUpdating,
 			[]string{"new queued planned ", "Old verified removed movingOut"}, []string{MovingOut}},
-		{"moving, the old one on its way out", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{gone(code("old", ""), slot.Removing), code("new", slot.Verified)}, Had: true, Names: map[string]Door{"old": room("Old")}},
+		{"moving, the old one on its way out", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{gone(code("old", ""), slot.Removing), code("new", slot.Verified)}, HadGrant: true, Names: map[string]Door{"old": room("Old")}},
 			StatusUpdating, []string{"new verified planned ", "Old removing removed "}, nil},
-		{"moved", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{gone(code("old", ""), slot.Removed), code("new", slot.Verified)}, Had: true}, StatusIssued,
+		{"moved", Facts{Right: allowed, Doors: []Door{room("new")}, Codes: []SlotCode{gone(code("old", ""), slot.Removed), code("new", slot.Verified)}, HadGrant: true}, StatusIssued,
 			[]string{"new verified planned "}, nil},
-		{"a new lock on the door, full", Facts{Right: allowed, Doors: []Door{relocked}, Codes: []SlotCode{code("a", slot.Verified)}, Had: true}, StatusFailed,
+		{"a new lock on the door, full", Facts{Right: allowed, Doors: []Door{relocked}, Codes: []SlotCode{code("a", slot.Verified)}, HadGrant: true}, StatusFailed,
 			[]string{"a failed planned slotsFull"}, []string{lock.SlotsFull, FormerCode}},
-		{"two locks, the new one counts", Facts{Right: allowed, Doors: []Door{relocked}, Had: true, Codes: []SlotCode{gone(code("a", ""), slot.Removing),
+		{"two locks, the new one counts", Facts{Right: allowed, Doors: []Door{relocked}, HadGrant: true, Codes: []SlotCode{gone(code("a", ""), slot.Removing),
 			but(code("a", slot.Sent), func(h *SlotCode) { h.LockID, h.SlotID = "l-second", "s2" })}}, StatusUpdating, []string{"a sent planned "}, nil},
-		{"two locks, the old one is known to be empty", Facts{Right: allowed, Doors: []Door{relocked}, Had: true, Codes: []SlotCode{gone(code("a", ""), slot.Removed),
+		{"two locks, the old one is known to be empty", Facts{Right: allowed, Doors: []Door{relocked}, HadGrant: true, Codes: []SlotCode{gone(code("a", ""), slot.Removed),
 			but(code("a", slot.Sent), func(h *SlotCode) { h.LockID, h.SlotID = "l-second", "s2" })}}, StatusIssued, []string{"a sent planned "}, nil},
 
-		{"being removed", Facts{Right: ended, Doors: []Door{room("a")}, Codes: []SlotCode{gone(code("a", ""), slot.Removing)}, Had: true}, StatusRemoving,
+		{"being removed", Facts{Right: ended, Doors: []Door{room("a")}, Codes: []SlotCode{gone(code("a", ""), slot.Removing)}, HadGrant: true}, StatusRemoving,
 			[]string{"a removing removed checkedOut"}, []string{CheckedOut}},
-		{"over and not swept yet", Facts{Right: Right{Reason: WindowPast}, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Verified)}, Had: true}, StatusRemoving,
+		{"over and not swept yet", Facts{Right: Right{Reason: WindowPast}, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Verified)}, HadGrant: true}, StatusRemoving,
 			[]string{"a verified removed windowPast"}, []string{WindowPast}},
-		{"removed", Facts{Right: ended, Doors: []Door{room("a")}, Codes: []SlotCode{gone(code("a", ""), slot.Removed)}, Had: true}, StatusRemoved,
+		{"removed", Facts{Right: ended, Doors: []Door{room("a")}, Codes: []SlotCode{gone(code("a", ""), slot.Removed)}, HadGrant: true}, StatusRemoved,
 			[]string{"a removed removed checkedOut"}, []string{CheckedOut}},
-		{"taken back", Facts{Right: confirmed, Doors: []Door{room("a")}, Codes: []SlotCode{gone(code("a", ""), slot.Removing)}, Had: true}, StatusRemoving,
+		{"taken back", Facts{Right: confirmed, Doors: []Door{room("a")}, Codes: []SlotCode{gone(code("a", ""), slot.Removing)}, HadGrant: true}, StatusRemoving,
 			[]string{"a removing removed notCheckedIn"}, []string{NotCheckedIn}},
-		{"removed, its slot another's by now", Facts{Right: ended, Doors: []Door{room("a")}, Had: true}, StatusRemoved,
+		{"removed, its slot another's by now", Facts{Right: ended, Doors: []Door{room("a")}, HadGrant: true}, StatusRemoved,
 			[]string{"a none none checkedOut"}, []string{CheckedOut}},
-		{"an earlier grant is still on a lock", Facts{Right: ended, Doors: []Door{room("a")}, Had: true, Codes: []SlotCode{
+		{"an earlier grant is still on a lock", Facts{Right: ended, Doors: []Door{room("a")}, HadGrant: true, Codes: []SlotCode{
 			gone(code("a", ""), slot.Removed), but(gone(code("a", ""), slot.Removing), func(h *SlotCode) { h.SlotID = "s0" })}}, StatusRemoving,
 			[]string{"a removing removed checkedOut"}, []string{CheckedOut}},
-		{"over, and a lock cannot be reached", Facts{Right: ended, Doors: []Door{room("a")}, Codes: []SlotCode{away(gone(code("a", ""), slot.Removing))}, Had: true}, StatusRemoving,
+		{"over, and a lock cannot be reached", Facts{Right: ended, Doors: []Door{room("a")}, Codes: []SlotCode{away(gone(code("a", ""), slot.Removing))}, HadGrant: true}, StatusRemoving,
 			[]string{"a removing removed lockOffline"}, []string{CheckedOut, lock.LockOffline, FormerCode}},
-		{"over, and an earlier grant's door cannot be reached", Facts{Right: ended, Doors: []Door{room("a")}, Had: true, Codes: []SlotCode{gone(code("a", ""), slot.Removed)}, Older: []SlotCode{away(earlier("old"))}, Names: map[string]Door{"old": room("Old")}}, StatusRemoving,
+		{"over, and an earlier grant's door cannot be reached", Facts{Right: ended, Doors: []Door{room("a")}, HadGrant: true, Codes: []SlotCode{gone(code("a", ""), slot.Removed)}, Older: []SlotCode{away(earlier("old"))}, Names: map[string]Door{"old": room("Old")}}, StatusRemoving,
 			[]string{"a removed removed checkedOut", "Old removing removed lockOffline"}, []string{CheckedOut, lock.LockOffline, FormerCode}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -182,7 +182,7 @@ func TestDescribe(t *testing.T) {
 func TestConfirmedAt(t *testing.T) {
 	at := present.From
 	for _, evidence := range []slot.Evidence{slot.Queued, slot.Sent, slot.Unconfirmed, slot.Failed, slot.Accepted, slot.Verified, slot.Used} {
-		var o installedSlot
+		var o heldSlot
 		o.set(&ent.Slot{ID: "s-a", LockID: "l-a", DoorID: "a", Present: true, PinID: "pin", Evidence: string(evidence), SeenAt: &at})
 		want := time.Time{}
 		if isInstalled(evidence) {

@@ -37,13 +37,13 @@ func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 }
 
 // cachedLocks is [loadLocks] with a cache, because each change of a reservation needs these locks. The caller must not change them.
-func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, error) {
+func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]lockOnDoor, error) {
 	type place struct{ property, space, parent string }
 	key := place{property: propertyID, space: p.Space.ID}
 	if p.Parent != nil {
 		key.parent = p.Parent.ID
 	}
-	return db.Cached(tx, planTables, key, func() ([]installedLock, error) { return loadLocks(tx, propertyID, p) })
+	return db.Cached(tx, planTables, key, func() ([]lockOnDoor, error) { return loadLocks(tx, propertyID, p) })
 }
 
 // isPrivate reports whether a space is for one reservation at a time. A bed is private even in a shared dorm.
@@ -52,7 +52,7 @@ func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type ==
 // loadDoors returns those doors of a space that a plan mentions: of the room or bed, the dorm of a bed, and the gates (shared doors) for
 // its guests, those with a lock; and the room or bed without one if neither it nor the dorm has a lock. It also returns all locks that it
 // found on them and on other gates. Without gatesAlone it omits the gates unless the room, bed or dorm has a lock and is active.
-func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []installedLock, error) {
+func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []lockOnDoor, error) {
 	if p.Space == nil {
 		return nil, nil, nil
 	}
@@ -175,8 +175,8 @@ func filterPlannedDoors(doors []Door, gatesAlone bool) []Door {
 	return out
 }
 
-// installedLock is a lock on a door with its bridge and, at a gate, the gate.
-type installedLock struct {
+// lockOnDoor is a lock on a door with its bridge and, at a gate, the gate.
+type lockOnDoor struct {
 	lock   *ent.Lock
 	bridge *installedBridge // bridge is nil if the lock has none
 	gate   gateRow
@@ -196,7 +196,7 @@ type gateRow struct {
 }
 
 // toLock returns what access depends on: whether the lock can be reached at now, and which PINs and SmartKeys it accepts.
-func (f installedLock) toLock(now time.Time) *Lock {
+func (f lockOnDoor) toLock(now time.Time) *Lock {
 	c := f.lock.Capabilities
 	out := &Lock{
 		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: f.bridge != nil && f.bridge.link.IsOnline(now) && f.lock.Status.Online, Jammed: lock.IsJammed(f.lock),

@@ -139,7 +139,7 @@ func (rec Reconciler) otherGrants(g *ent.Grant) ([]*ent.Grant, error) {
 // It returns what the plan depends on so far; [stayRun.describe] adds the rest.
 func (run *stayRun) loadFacts() (Facts, error) {
 	doors, found, err := loadDoors(run.Tx, run.PropertyID, run.place, run.Rules.GatesAlone)
-	facts := Facts{Right: run.Right, Unplaced: run.unplaced, Doubt: run.place.Doubt, Doors: doors, Had: run.grant != nil}
+	facts := Facts{Right: run.Right, Unplaced: run.unplaced, Doubt: run.place.Doubt, Doors: doors, HadGrant: run.grant != nil}
 	if err != nil || run.grant == nil {
 		return facts, err
 	}
@@ -152,8 +152,8 @@ func (run *stayRun) loadFacts() (Facts, error) {
 
 // setDoors sets the doors that the holder may open. It replaces all locks of the run by copies of those in found, because the cache shares
 // them.
-func (run *Run) setDoors(doors []Door, found []installedLock) {
-	run.doors, run.locks = doors, make(map[string]installedLock, len(found))
+func (run *Run) setDoors(doors []Door, found []lockOnDoor) {
+	run.doors, run.locks = doors, make(map[string]lockOnDoor, len(found))
 	for _, f := range found {
 		own := *f.lock
 		f.lock = &own
@@ -164,9 +164,9 @@ func (run *Run) setDoors(doors []Door, found []installedLock) {
 // SetDoors sets the doors that the holder may open: the doors that the locks are on. Each lock must be on a door. The locks count as
 // without a bridge, and the doors as active, also those of inactive spaces.
 func (run *Run) SetDoors(locks []*ent.Lock) {
-	doors, found := make([]Door, len(locks)), make([]installedLock, len(locks))
+	doors, found := make([]Door, len(locks)), make([]lockOnDoor, len(locks))
 	for i, l := range locks {
-		found[i] = installedLock{lock: l}
+		found[i] = lockOnDoor{lock: l}
 		doors[i] = Door{ID: *l.DoorID, Kind: kindOfDoor(*l.DoorID), Lock: found[i].toLock(run.Tx.Now())}
 	}
 	run.setDoors(doors, found)
@@ -184,7 +184,7 @@ func (run *Run) LoadCodes() error {
 }
 
 // codesOf converts slot rows into codes on locks, and loads those locks that are not loaded yet.
-func (run *Run) codesOf(rows []*ent.Slot) ([]installedSlot, error) {
+func (run *Run) codesOf(rows []*ent.Slot) ([]heldSlot, error) {
 	if len(rows) == 0 {
 		return nil, nil
 	}
@@ -195,7 +195,7 @@ func (run *Run) codesOf(rows []*ent.Slot) ([]installedSlot, error) {
 	if err := run.loadLocks(ids); err != nil {
 		return nil, err
 	}
-	out := make([]installedSlot, len(rows))
+	out := make([]heldSlot, len(rows))
 	for i, s := range rows {
 		out[i] = newInstalledSlot(s, run.locks[s.LockID], run.Tx.Now())
 	}
@@ -221,10 +221,10 @@ func (run *Run) loadLocks(ids []string) error {
 		return fmt.Errorf("load the bridges of locks that a stay leaves: %w", err)
 	}
 	if run.locks == nil {
-		run.locks = map[string]installedLock{}
+		run.locks = map[string]lockOnDoor{}
 	}
 	for _, l := range found {
-		at := installedLock{lock: l}
+		at := lockOnDoor{lock: l}
 		if i := slices.IndexFunc(rows, func(b *ent.Bridge) bool { return b.ID == l.BridgeID }); i >= 0 {
 			at.bridge = &installedBridge{bridge.LinkOf(rows[i]), rows[i].KeySetVersion, rows[i].KeyListNumber}
 		}
@@ -298,7 +298,7 @@ func (run *stayRun) describe(f Facts) (Plan, error) {
 
 // codesOfOlderGrants loads the codes of olderGrants: for the latest grant those of the earlier ones, for an earlier grant also those of the
 // open one.
-func (run *stayRun) codesOfOlderGrants() ([]installedSlot, error) {
+func (run *stayRun) codesOfOlderGrants() ([]heldSlot, error) {
 	if len(run.olderGrants) == 0 {
 		return nil, nil
 	}

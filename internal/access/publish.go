@@ -96,7 +96,7 @@ func (run *stayRun) appendEvents(d Delta, p Plan) error {
 // eventOfStay returns the kind of the event to emit for a reservation with access, or "". unplaced means that the reservation has no active
 // space.
 func (d Delta) eventOfStay(p Plan, unplaced bool) event.Kind {
-	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.isShut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
+	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.isPINShut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
 	first := d.Opened || !d.HadCode
 	switch {
 	case first && opens && d.changesSlots():

@@ -37,8 +37,8 @@ type Run struct {
 
 	before Snapshot
 	doors  []Door
-	locks  map[string]installedLock // locks has the locks of the doors and of the held codes, by id
-	codes  []installedSlot
+	locks  map[string]lockOnDoor // locks has the locks of the doors and of the held codes, by id
+	codes  []heldSlot
 	pins   *pinSet
 	freed  map[string]int // freed counts the slots of each lock that the run freed and for which no evidence will arrive
 }

@@ -10,22 +10,22 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// installedSlot is a code on a lock, with the row of its slot (a numbered place for a code).
-type installedSlot struct {
+// heldSlot is a code on a lock, with the row of its slot (a numbered place for a code).
+type heldSlot struct {
 	SlotCode
 	row *ent.Slot
 }
 
 // newInstalledSlot returns the code in a slot. at is the slot's lock.
-func newInstalledSlot(s *ent.Slot, at installedLock, now time.Time) installedSlot {
-	o := installedSlot{}
+func newInstalledSlot(s *ent.Slot, at lockOnDoor, now time.Time) heldSlot {
+	o := heldSlot{}
 	o.set(s)
 	o.setLock(at, now)
 	return o
 }
 
 // set replaces the row of the slot, and the fields of the code that are derived from it.
-func (o *installedSlot) set(s *ent.Slot) {
+func (o *heldSlot) set(s *ent.Slot) {
 	o.row = s
 	o.SlotID, o.LockID, o.DoorID, o.Present, o.PIN = s.ID, s.LockID, s.DoorID, s.Present, s.PinID
 	o.Evidence, o.Result, o.Window = slot.Evidence(s.Evidence), s.Result, Window{db.OrZero(s.NotBefore), db.OrZero(s.NotAfter)}
@@ -40,7 +40,7 @@ func (o *installedSlot) set(s *ent.Slot) {
 
 // setLock sets which door the slot's lock is on now, and whether the lock can be reached. f is that lock, or empty if it is unknown: the
 // code then counts as on a moved lock without a bridge.
-func (h *SlotCode) setLock(f installedLock, now time.Time) {
+func (h *SlotCode) setLock(f lockOnDoor, now time.Time) {
 	h.LockDoorID, h.LockMoved = h.DoorID, true
 	if f.lock == nil {
 		h.Unreachable = lock.NoBridge
@@ -54,7 +54,7 @@ func (h *SlotCode) setLock(f installedLock, now time.Time) {
 }
 
 // slotCodes returns the codes without their rows.
-func slotCodes(codes []installedSlot) []SlotCode {
+func slotCodes(codes []heldSlot) []SlotCode {
 	out := make([]SlotCode, len(codes))
 	for i, h := range codes {
 		out[i] = h.SlotCode
@@ -63,7 +63,7 @@ func slotCodes(codes []installedSlot) []SlotCode {
 }
 
 // slotByID returns the code in the slot with an id, which must be among codes.
-func slotByID(codes []installedSlot, slotID string) *installedSlot {
-	i := slices.IndexFunc(codes, func(h installedSlot) bool { return h.SlotID == slotID })
+func slotByID(codes []heldSlot, slotID string) *heldSlot {
+	i := slices.IndexFunc(codes, func(h heldSlot) bool { return h.SlotID == slotID })
 	return &codes[i]
 }

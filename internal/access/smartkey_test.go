@@ -72,7 +72,7 @@ func TestDescribeSmartKeys(t *testing.T) {
 		{"checked out, and the bridge knows", Facts{Right: over, Doors: []Door{room("a")}, Codes: []SlotCode{code("a", slot.Removing)}, Tokens: at("a", gone)}, slot.Removed},
 		{"checked out, without a PIN", Facts{Right: over, Doors: []Door{room("a")}, Tokens: at("a", gone)}, slot.Removed},
 		{"a door that was left, and only its SmartKey may open", Facts{Right: allowed, Doors: []Door{room("b")}, Tokens: at("a", lives), KeyDoors: map[string]string{"l-a": "a"}}, slot.Removing},
-		{"a door of a stay that is over, and only its SmartKey may open", Facts{Right: over, Had: true, Doors: []Door{room("b")}, Tokens: at("a", lives), KeyDoors: map[string]string{"l-a": "a"}}, slot.Removing},
+		{"a door of a stay that is over, and only its SmartKey may open", Facts{Right: over, HadGrant: true, Doors: []Door{room("b")}, Tokens: at("a", lives), KeyDoors: map[string]string{"l-a": "a"}}, slot.Removing},
 		{"a door that is left", Facts{Right: allowed, Doors: []Door{room("b")}, Codes: []SlotCode{code("a", slot.Verified)}, Tokens: at("a", lives)}, slot.Removing},
 		{"a door that is left, and the bridge knows", Facts{Right: allowed, Doors: []Door{room("b")}, Codes: []SlotCode{code("a", slot.Verified)}, Tokens: at("a", gone)}, slot.Removed},
 		{"a door that is kept without a place", Facts{Right: allowed, Codes: []SlotCode{code("a", slot.Verified)}, Names: kept(room("a")), Tokens: at("a", live)}, slot.Used},
@@ -129,8 +129,8 @@ func TestStaleSmartKeyIsAPendingChange(t *testing.T) {
 		{"a good one", Facts{Right: allowed, Codes: verified, Tokens: tokens(Token{Valid: true})}, StatusIssued},
 		{"one from before the change", Facts{Right: allowed, Codes: verified, Tokens: tokens(Token{Stale: true})}, StatusUpdating},
 		{"the bridge refuses it", Facts{Right: allowed, Codes: verified, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusIssued},
-		{"checked out", Facts{Right: Right{Reason: CheckedOut}, Had: true, Codes: gone, Tokens: tokens(Token{Stale: true})}, StatusRemoving},
-		{"checked out, and the bridge refuses it", Facts{Right: Right{Reason: CheckedOut}, Had: true, Codes: gone, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusRemoved},
+		{"checked out", Facts{Right: Right{Reason: CheckedOut}, HadGrant: true, Codes: gone, Tokens: tokens(Token{Stale: true})}, StatusRemoving},
+		{"checked out, and the bridge refuses it", Facts{Right: Right{Reason: CheckedOut}, HadGrant: true, Codes: gone, Tokens: tokens(Token{Stale: true, Gone: true})}, StatusRemoved},
 	} {
 		tc.facts.Doors = []Door{room("a")}
 		if got := Describe(tc.facts).Status; got != tc.want {

@@ -26,7 +26,7 @@ const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
 	WHERE l.door_id = d.id AND l.property_id = $1`
 
 // loadLocks lists the locks on the own doors of a place and on all gates of its property.
-func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, error) {
+func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]lockOnDoor, error) {
 	parent := "" // the query then finds no lock on a parent
 	if p.Parent != nil {
 		parent = p.Parent.ID
@@ -36,7 +36,7 @@ func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, er
 		return nil, fmt.Errorf("list the locks of a place: %w", err)
 	}
 	defer rows.Close()
-	var out []installedLock
+	var out []lockOnDoor
 	for rows.Next() {
 		f, err := scanLock(rows, propertyID)
 		if err != nil {
@@ -47,13 +47,13 @@ func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]installedLock, er
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("list the locks of a place: %w", err)
 	}
-	slices.SortFunc(out, func(a, b installedLock) int { return strings.Compare(*a.lock.DoorID, *b.lock.DoorID) })
+	slices.SortFunc(out, func(a, b lockOnDoor) int { return strings.Compare(*a.lock.DoorID, *b.lock.DoorID) })
 	return out, nil
 }
 
 // scanLock reads a row of installedLocksQuery.
-func scanLock(rows *sql.Rows, propertyID string) (installedLock, error) {
-	f, b := installedLock{lock: &ent.Lock{PropertyID: propertyID}}, installedBridge{}
+func scanLock(rows *sql.Rows, propertyID string) (lockOnDoor, error) {
+	f, b := lockOnDoor{lock: &ent.Lock{PropertyID: propertyID}}, installedBridge{}
 	var capabilities, status, spaces []byte
 	var bridgeID, gate, gateName sql.NullString
 	var online sql.NullBool

@@ -149,7 +149,7 @@ type commandRecord struct {
 // maxCommandRecords remain.
 func (s *store) beginCommand(id string, now time.Time) (rec commandRecord, first bool, err error) {
 	err = s.writes.update(func(tx *bbolt.Tx) error {
-		b := tx.Bucket(actsBucket)
+		b := tx.Bucket(commandsBucket)
 		if raw := b.Get([]byte(id)); raw != nil {
 			rec.ID = id
 			return json.Unmarshal(raw, &rec)
@@ -166,7 +166,7 @@ func (s *store) beginCommand(id string, now time.Time) (rec commandRecord, first
 
 // endCommand replaces the record of a started command by rec, which has the outcome.
 func (s *store) endCommand(rec commandRecord) error {
-	return s.writes.update(func(tx *bbolt.Tx) error { return putCommand(tx.Bucket(actsBucket), rec) })
+	return s.writes.update(func(tx *bbolt.Tx) error { return putCommand(tx.Bucket(commandsBucket), rec) })
 }
 
 // putCommand writes a command's record into the bucket b.
@@ -209,7 +209,7 @@ func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
 // commands returns the stored commands. A new session reports them again, because the server may have missed their results.
 func (s *store) commands() (out []commandRecord, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
-		return tx.Bucket(actsBucket).ForEach(func(k, v []byte) error {
+		return tx.Bucket(commandsBucket).ForEach(func(k, v []byte) error {
 			rec := commandRecord{ID: string(k)}
 			if err := json.Unmarshal(v, &rec); err != nil {
 				return err

@@ -29,13 +29,13 @@ const (
 )
 
 var (
-	metaBucket    = []byte("meta")
-	locksBucket   = []byte("locks")
-	slotsBucket   = []byte("slots")
-	journalBucket = []byte("journal")
-	actsBucket    = []byte("acts")
-	guardsBucket  = []byte("guards")
-	identityKey   = []byte("identity")
+	metaBucket     = []byte("meta")
+	locksBucket    = []byte("locks")
+	slotsBucket    = []byte("slots")
+	journalBucket  = []byte("journal")
+	commandsBucket = []byte("acts")
+	guardsBucket   = []byte("guards")
+	identityKey    = []byte("identity")
 )
 
 // store is the bridge's durable state in one bbolt file. All secrets are encrypted with a key from a separate file. A write is durable when
@@ -75,7 +75,7 @@ func openStore(dir string) (*store, error) {
 	}
 	s := &store{db: db, aead: aead, maxJournal: maxJournalEntries, writes: groupCommit{db: db}}
 	err = db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{metaBucket, locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket, guardsBucket} {
+		for _, name := range [][]byte{metaBucket, locksBucket, slotsBucket, journalBucket, commandsBucket, keysBucket, guardsBucket} {
 			if _, err := tx.CreateBucketIfNotExists(name); err != nil {
 				return err
 			}
@@ -218,7 +218,7 @@ func (s *store) identity() (id identity, err error) {
 // empty and expects its event sequence to start at 1.
 func (s *store) resetTo(id identity) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
-		for _, name := range [][]byte{locksBucket, slotsBucket, journalBucket, actsBucket, keysBucket, guardsBucket} {
+		for _, name := range [][]byte{locksBucket, slotsBucket, journalBucket, commandsBucket, keysBucket, guardsBucket} {
 			if err := tx.DeleteBucket(name); err != nil {
 				return err
 			}

@@ -32,7 +32,7 @@ type keyState struct {
 	version, listNumber uint64               // versions that the bridge has when it has received all that was sent
 	reported            bridge.InstalledKeys // versions in the bridge's last report
 	published           bridge.InstalledKeys // published versions when sendKeys last read them
-	lastUnpublished     bridge.InstalledKeys // last report of unpublished versions that replaceUnpublishedList has handled
+	handledReport       bridge.InstalledKeys // last report of unpublished versions that replaceUnpublishedList has handled
 	reportedDigest      []byte               // digest of the status list in the bridge's Hello; nil after a later report
 	publishedDigest     [sha256.Size]byte    // digest of the newest published status list
 }
@@ -116,7 +116,7 @@ func (k keyState) isUnpublished() (keys, list bool) {
 func (s *session) replaceUnpublishedList() bool {
 	state := s.keys
 	keys, list := state.isUnpublished()
-	if !keys && !list || state.reported == state.lastUnpublished {
+	if !keys && !list || state.reported == state.handledReport {
 		return true
 	}
 	s.log.Warn("a bridge holds issuer keys or a status list that this service never published: was its database restored from an older backup? If the bridge refuses the next update, enrol it again",
@@ -130,7 +130,7 @@ func (s *session) replaceUnpublishedList() bool {
 			return false
 		}
 	}
-	s.keys.lastUnpublished = state.reported
+	s.keys.handledReport = state.reported
 	return true
 }
 

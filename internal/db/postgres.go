@@ -36,11 +36,11 @@ type postgres struct {
 	clock   clock.Clock
 	log     *slog.Logger
 
-	limit   int64        // limit bounds waiting
-	waiting atomic.Int64 // waiting counts the changes that run or wait
-	reruns  atomic.Int64
-	turn    chan struct{} // turn is held by the one change that makes an attempt from retryTurn on
-	slots   chan struct{} // slots limits running changes to fewer than connections, so that reads find a free one
+	maxAdmitted int64        // maxAdmitted bounds admitted
+	admitted    atomic.Int64 // admitted counts the changes that run or wait
+	reruns      atomic.Int64
+	turn        chan struct{} // turn is held by the one change that makes an attempt from retryTurn on
+	slots       chan struct{} // slots limits running changes to fewer than connections, so that reads find a free one
 
 	config      *pgx.ConnConfig // config is for connections outside of the pool
 	hosts       []host
@@ -65,7 +65,7 @@ func openPostgres(ctx context.Context, cfg Config) (*postgres, error) {
 	applyDefaults(pc.ConnConfig)
 	p := &postgres{
 		timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
-		limit: int64(cfg.MaxConns + cfg.QueueSize), turn: make(chan struct{}, 1), slots: make(chan struct{}, max(1, cfg.MaxConns*3/4)),
+		maxAdmitted: int64(cfg.MaxConns + cfg.QueueSize), turn: make(chan struct{}, 1), slots: make(chan struct{}, max(1, cfg.MaxConns*3/4)),
 		config: pc.ConnConfig.Copy(), hosts: hostsOf(pc.ConnConfig), every: cfg.CheckEvery, watchDone: make(chan struct{}),
 		connections: &connTracker{dial: pc.ConnConfig.DialFunc, open: map[*trackedConn]struct{}{}},
 	}
@@ -248,17 +248,17 @@ func (p *postgres) enter() error {
 	if p.closed {
 		return ErrClosed
 	}
-	if p.waiting.Load() >= p.limit {
+	if p.admitted.Load() >= p.maxAdmitted {
 		return errBusy
 	}
-	p.waiting.Add(1)
+	p.admitted.Add(1)
 	p.active.Add(1)
 	return nil
 }
 
 // leave counts a change that ended.
 func (p *postgres) leave() {
-	p.waiting.Add(-1)
+	p.admitted.Add(-1)
 	p.active.Done()
 }
 

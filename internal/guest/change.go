@@ -118,7 +118,7 @@ func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID strin
 	if m.hasActed() && access.State(p.Reservation.State) == access.Started {
 		return errAnswered
 	}
-	if err := deleteGuest(tx, m); err != nil {
+	if err := deleteCompanion(tx, m); err != nil {
 		return err
 	}
 	if err := mail.EraseGuest(tx, a.PropertyID, a.ReservationID, guestID); err != nil {
@@ -158,9 +158,9 @@ func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string)
 	return p, m, err
 }
 
-// deleteGuest deletes a companion and ends the companion's links and sessions, with the SmartKeys of these. It is not for the main guest,
-// whose links and sessions have no guest id.
-func deleteGuest(tx *db.Tx, m Member) error {
+// deleteCompanion deletes a companion and ends the companion's links and sessions, with the SmartKeys of these. It is not for the main
+// guest, whose links and sessions have no guest id.
+func deleteCompanion(tx *db.Tx, m Member) error {
 	if err := RevokeLinks(tx, m.Row.PropertyID, m.Row.ReservationID, m.Row.ID, false); err != nil {
 		return err
 	}

@@ -24,7 +24,7 @@ var (
 	errMinorShares    = fault.New(fault.Denied, fault.NotYourConsent, "an adult main guest decides what is shared of a minor: ask them, or the desk")
 )
 
-// mayShare returns why a session is not allowed to decide what is shared of a guest, or nil. nothing is true if the decision is to share
+// checkShare returns why a session is not allowed to decide what is shared of a guest, or nil. nothing is true if the decision is to share
 // nothing. It panics for a session whose companion was removed.
 //
 //	session                      guest                         may decide
@@ -36,7 +36,7 @@ var (
 //	the main guest's, a minor    a minor                       no
 //	the main guest's             another companion             no
 //	of two facts                 as above, but only if all answers and the last decision are from this session
-func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
+func (p *Party) checkShare(a actor.Actor, m Member, nothing bool) error {
 	if a.Origin != OriginMail {
 		if m.Row.SharingSetAt != nil && m.Row.SharingSession != a.ID || len(m.answersOf(a.ID)) < len(m.Answers) {
 			return errAnswersHidden
@@ -58,7 +58,7 @@ func (p *Party) mayShare(a actor.Actor, m Member, nothing bool) error {
 
 // MayShare reports whether a session may share data of a guest with the PMS. A session that may only decide to share nothing gets false.
 func (p *Party) MayShare(a actor.Actor, m Member) bool {
-	return p.MayAccess(a) && p.mayShare(a, m, false) == nil
+	return p.MayAccess(a) && p.checkShare(a, m, false) == nil
 }
 
 // answersOf returns the answers that were given in the session with an id.
@@ -102,7 +102,7 @@ func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices
 				return err
 			}
 		}
-		if err := p.mayShare(a, chosen[i], len(c.Groups) == 0); err != nil {
+		if err := p.checkShare(a, chosen[i], len(c.Groups) == 0); err != nil {
 			return err
 		}
 	}

@@ -31,8 +31,8 @@ func (p *Party) VisibleAnswers(a actor.Actor, m Member) (rule.Answers, error) {
 	return out, nil
 }
 
-// MayExport returns the error for a session that gets no copy of its guest's data, or nil. The rule is the same as for an erasure.
-func MayExport(a actor.Actor) error {
+// CheckExport returns the error for a session that gets no copy of its guest's data, or nil. The rule is the same as for an erasure.
+func CheckExport(a actor.Actor) error {
 	_, err := erasureScope(a)
 	return err
 }

@@ -111,7 +111,7 @@ func (p *Party) eraseCompanion(tx *db.Tx, guestID string) error {
 		if err := erasePhoneNames(tx, propertyID, guestID); err != nil {
 			return err
 		}
-		if err := deleteGuest(tx, m); err != nil {
+		if err := deleteCompanion(tx, m); err != nil {
 			return err
 		}
 	}

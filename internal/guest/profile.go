@@ -215,9 +215,9 @@ func recordProfile(tx *db.Tx, propertyID, reservationID, profileID string) error
 	return nil
 }
 
-// mayUseProfile returns an error for a session that must not read or delete the profile. Only the main guest may, with the link of the
+// checkProfileUse returns an error for a session that must not read or delete the profile. Only the main guest may, with the link of the
 // mail.
-func mayUseProfile(a actor.Actor) error {
+func checkProfileUse(a actor.Actor) error {
 	guestID, err := erasureScope(a)
 	if err == nil && guestID != "" {
 		err = ErrMainGuestOnly
@@ -228,7 +228,7 @@ func mayUseProfile(a actor.Actor) error {
 // ProfileOf returns what the property keeps of the guest of a session for the next stay, and when it was last saved or offered; nil:
 // nothing. It fails unless the session is the main guest's, with the link of the mail.
 func ProfileOf(view *db.Tx, keys *keyring.Ring, p *Party, a actor.Actor) (rule.Answers, time.Time, error) {
-	if err := mayUseProfile(a); err != nil {
+	if err := checkProfileUse(a); err != nil {
 		return nil, time.Time{}, err
 	}
 	return p.KeptProfile(view, keys)
@@ -237,7 +237,7 @@ func ProfileOf(view *db.Tx, keys *keyring.Ring, p *Party, a actor.Actor) (rule.A
 // DeleteProfile deletes what the property keeps of the guest of a session for the next stay, and sets the stay to keep nothing. It does
 // nothing if the stay uses no profile: see [Party.UsesProfile]. It fails unless the session is the main guest's, with the link of the mail.
 func DeleteProfile(tx *db.Tx, keys *keyring.Ring, a actor.Actor) error {
-	if err := mayUseProfile(a); err != nil {
+	if err := checkProfileUse(a); err != nil {
 		return err
 	}
 	p, err := loadTrustedParty(tx, keys, a)

@@ -163,7 +163,7 @@ func endSessions(tx *db.Tx, propertyID string, which ...predicate.GuestSession) 
 	if err != nil {
 		return fmt.Errorf("end sessions of guests: %w", err)
 	}
-	return mobilekey.RevokeSessions(tx, propertyID, ids...)
+	return mobilekey.RevokePhonesOfSessions(tx, propertyID, ids...)
 }
 
 // ExpiredRetention is how long expired links and sessions of guests, and counts of failed searches, are kept.

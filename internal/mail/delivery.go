@@ -133,9 +133,9 @@ type LinkOrder struct {
 // of the largest party. Guests type the addresses, and can remove and add companions as often as they like.
 const maxCompanionMails = 60
 
-// MayInviteCompanion returns nil if the guests of a stay may order another mail with a link to a companion, else an error that says why
+// CheckCompanionMails returns nil if the guests of a stay may order another mail with a link to a companion, else an error that says why
 // not.
-func MayInviteCompanion(view *db.Tx, propertyID, reservationID string) error {
+func CheckCompanionMails(view *db.Tx, propertyID, reservationID string) error {
 	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.GuestIDNEQ(""),
 		entmail.KindIn(string(Companion), string(Link)), entmail.CreatedAtGT(view.Now().Add(-24*time.Hour))).Aggregate(ent.Count()).Int(view.Context())
 	if err != nil {

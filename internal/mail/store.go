@@ -46,7 +46,7 @@ func DeleteWithoutStay(tx *db.Tx, before time.Time, limit int) (int, error) {
 }
 
 // EraseGuest erases the addresses, texts and replies of the mails to a companion, and cancels those that wait or are in the mailbox. It
-// keeps the rows, because [MayInviteCompanion] counts them: guests can remove and add companions as often as they like.
+// keeps the rows, because [CheckCompanionMails] counts them: guests can remove and add companions as often as they like.
 func EraseGuest(tx *db.Tx, propertyID, reservationID, guestID string) error {
 	to := entmail.And(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.GuestID(guestID))
 	err := tx.Mail.Update().Where(to, entmail.StateIn(string(Waiting), string(InBox))).SetState(string(Canceled)).Exec(tx.Context())

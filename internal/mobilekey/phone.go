@@ -215,9 +215,9 @@ func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Pho
 	return p, err
 }
 
-// RevokeSessions revokes the phones that sessions of guests enrolled, and deletes the unused links of these sessions. The server refuses
-// their tokens at once, bridges after the next status list.
-func RevokeSessions(tx *db.Tx, propertyID string, sessions ...string) error {
+// RevokePhonesOfSessions revokes the phones that sessions of guests enrolled, and deletes the unused links of these sessions. The server
+// refuses their tokens at once, bridges after the next status list.
+func RevokePhonesOfSessions(tx *db.Tx, propertyID string, sessions ...string) error {
 	n, err := tx.Phone.Update().SetRevokedAt(tx.Now()).
 		Where(entphone.PropertyID(propertyID), entphone.SessionIn(sessions...), entphone.RevokedAtIsNil()).Save(tx.Context())
 	if err != nil {

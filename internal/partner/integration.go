@@ -126,9 +126,9 @@ func (r *Registry) RotateAccessToken(tx *db.Tx, propertyID, integrationID string
 	return row, secret, err
 }
 
-// RevokeAccessToken revokes all access tokens of an integration immediately. The integration stays connected, with its reservations and the
-// access of guests.
-func (r *Registry) RevokeAccessToken(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
+// RevokeAccessTokens revokes all access tokens of an integration immediately. The integration stays connected, with its reservations and
+// the access of guests.
+func (r *Registry) RevokeAccessTokens(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
 	row, err := appIntegration(tx, propertyID, integrationID)
 	if err != nil {
 		return nil, err

@@ -151,7 +151,7 @@ func TestRotatedAccessTokenStopsAtOnce(t *testing.T) {
 		x.refused("after the overlap", Credentials{Bearer: fresh})
 		x.accepted("after the overlap, new", x.p1, Credentials{Bearer: newest})
 
-		x.write(func(tx *db.Tx) error { _, err := x.r.RevokeAccessToken(tx, x.p1, x.int1); return err })
+		x.write(func(tx *db.Tx) error { _, err := x.r.RevokeAccessTokens(tx, x.p1, x.int1); return err })
 		x.refused("revoked", Credentials{Bearer: newest})
 	})
 }
@@ -176,7 +176,7 @@ func TestRevocationReachesOtherProcessesWithinASecond(t *testing.T) {
 	each(t, func(x *fixture) {
 		elsewhere := New(x.d, x.r.keys, x.clock)
 		x.accepted("here", x.p1, Credentials{Bearer: x.access1})
-		x.write(func(tx *db.Tx) error { _, err := elsewhere.RevokeAccessToken(tx, x.p1, x.int1); return err })
+		x.write(func(tx *db.Tx) error { _, err := elsewhere.RevokeAccessTokens(tx, x.p1, x.int1); return err })
 		x.clock.Advance(time.Second)
 		x.refused("a second later", Credentials{Bearer: x.access1})
 	})
@@ -258,7 +258,7 @@ func TestTenantsDoNotSeeEachOther(t *testing.T) {
 		}
 		none := fault.IntegrationNotFound
 		x.fails(none, func(tx *db.Tx) error { _, _, err := x.r.RotateAccessToken(tx, x.p2, x.int1, 0); return err })
-		x.fails(none, func(tx *db.Tx) error { _, err := x.r.RevokeAccessToken(tx, x.p2, x.int1); return err })
+		x.fails(none, func(tx *db.Tx) error { _, err := x.r.RevokeAccessTokens(tx, x.p2, x.int1); return err })
 		x.fails(none, func(tx *db.Tx) error { _, err := x.r.Update(tx, x.p2, x.int1, nil, nil); return err })
 		x.fails(none, func(tx *db.Tx) error { _, err := x.r.RotateSigningSecret(tx, x.p2, x.int1, false); return err })
 		x.fails(none, func(tx *db.Tx) error {

@@ -63,7 +63,7 @@ func endMailDevices(tx *db.Tx, row *ent.Reservation) error {
 	if err != nil {
 		return fmt.Errorf("end the devices of a booker's former address: %w", err)
 	}
-	return mobilekey.RevokeSessions(tx, row.PropertyID, ids...)
+	return mobilekey.RevokePhonesOfSessions(tx, row.PropertyID, ids...)
 }
 
 // movedMAC is a hash that no address has.

@@ -73,7 +73,7 @@ func (m Mails) OrderLink(tx *db.Tx, o mail.LinkOrder) (bool, error) {
 	}
 	ordered := mail.Mail{PropertyID: o.PropertyID, Kind: kind, ReservationID: o.ReservationID, GuestID: o.GuestID, To: o.Address}
 	if o.GuestID != "" && o.Occasion != "" {
-		if err := mail.MayInviteCompanion(tx, o.PropertyID, o.ReservationID); err != nil {
+		if err := mail.CheckCompanionMails(tx, o.PropertyID, o.ReservationID); err != nil {
 			return false, err
 		}
 	}

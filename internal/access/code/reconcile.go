@@ -75,7 +75,7 @@ func ensurePINs(run *access.Run, c *ent.Code) error {
 func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
 	u, missing := run.Tx.Code.UpdateOne(c).SetRedraws(run.Redraws), false
 	if s.End == "" {
-		missing = run.MissesDoor()
+		missing = run.LacksUsableSlot()
 		next := s.Next
 		if retry := run.Tx.Now().Add(retryAfter); missing && (next.IsZero() || next.After(retry)) {
 			next = retry

@@ -42,7 +42,7 @@ const exportPage = 200
 // returned. It refuses a session without the mailed link. The copy of a companion (an accompanying guest) leaves out what belongs to the
 // main guest.
 func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*guestv1.DataExport, error) {
-	if err := guest.MayExport(a); err != nil {
+	if err := guest.CheckExport(a); err != nil {
 		return nil, err
 	}
 	x := &export{view: view, keys: keys, p: p, a: a, out: &guestv1.DataExport{MadeAt: timestamppb.New(view.Now()), PropertyName: p.Property.Name}}

@@ -32,7 +32,7 @@ func (s *Forms) GetForm(ctx context.Context, r *guestv1.GetFormRequest) (*guestv
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.loadOrCreateParty(ctx, a)
+	p, err := s.loadPartyAtUse(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Forms) ListForms(ctx context.Context, _ *guestv1.ListFormsRequest) (*gu
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.loadOrCreateParty(ctx, a)
+	p, err := s.loadPartyAtUse(ctx, a)
 	if err != nil {
 		return nil, err
 	}

@@ -121,7 +121,7 @@ func (s *Messages) conversation(ctx context.Context) (conversation.Key, error) {
 	if err != nil {
 		return conversation.Key{}, err
 	}
-	p, err := s.loadOrCreateParty(ctx, a)
+	p, err := s.loadPartyAtUse(ctx, a)
 	if err != nil {
 		return conversation.Key{}, err
 	}

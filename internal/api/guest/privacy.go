@@ -25,7 +25,7 @@ func (s *Privacy) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.loadOrCreateParty(ctx, a)
+	p, err := s.loadPartyAtUse(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -66,7 +66,7 @@ func (s *Privacy) GetProfile(ctx context.Context, _ *guestv1.GetProfileRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.loadOrCreateParty(ctx, a)
+	p, err := s.loadPartyAtUse(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +98,7 @@ func (s *Privacy) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest) 
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.loadOrCreateParty(ctx, a)
+	p, err := s.loadPartyAtUse(ctx, a)
 	if err != nil {
 		return nil, err
 	}
@@ -133,7 +133,7 @@ func (s *Stays) ListDisclosures(ctx context.Context, r *guestv1.ListDisclosuresR
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.loadOrCreateParty(ctx, a)
+	p, err := s.loadPartyAtUse(ctx, a)
 	if err != nil {
 		return nil, err
 	}

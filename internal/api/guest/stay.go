@@ -37,9 +37,9 @@ func (d Deps) markUse(ctx context.Context, a actor.Actor) error {
 	return d.DB.Write(ctx, func(tx *db.Tx) error { return guest.MarkUsed(tx, a) })
 }
 
-// loadOrCreateParty returns the stay of a session with its guests. It creates missing guests, unless the data of the party were erased. It
+// loadPartyAtUse returns the stay of a session with its guests. It creates missing guests, unless the data of the party were erased. It
 // also stores the last use of the session: see markUse.
-func (d Deps) loadOrCreateParty(ctx context.Context, a actor.Actor) (*guest.Party, error) {
+func (d Deps) loadPartyAtUse(ctx context.Context, a actor.Actor) (*guest.Party, error) {
 	if err := d.markUse(ctx, a); err != nil {
 		return nil, err
 	}
@@ -78,7 +78,7 @@ func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv
 	})
 	if err == nil && out == nil { // guests are missing
 		var p *guest.Party
-		if p, err = s.loadOrCreateParty(ctx, a); err == nil {
+		if p, err = s.loadPartyAtUse(ctx, a); err == nil {
 			out, err = s.stay(ctx, s.DB.View(ctx), a, p)
 		}
 	}
@@ -117,7 +117,7 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 	if decides {
 		out.KeepProfile = &p.Stay.KeepProfile
 	}
-	if err := s.addReservation(view, a, p, out); err != nil {
+	if err := s.addPlaceAndMails(view, a, p, out); err != nil {
 		return nil, err
 	}
 	if err := s.addPINWithheld(view, a, p, out); err != nil {
@@ -139,8 +139,8 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 	return out, nil
 }
 
-// addReservation adds the space, the doors and the name of the PMS to out, and what addMails adds.
-func (s *Stays) addReservation(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
+// addPlaceAndMails adds the space, the doors and the name of the PMS to out, and what addMails adds.
+func (s *Stays) addPlaceAndMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	place, err := s.addDoors(view, a, p, out)
 	if err != nil {
 		return err

@@ -34,7 +34,7 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 			return nil, err
 		}
 		if e.Action == partner.GetSpaces {
-			if err := s.enqueueFirstReading(tx, a, secret != ""); err != nil {
+			if err := s.enqueueReading(tx, a, secret != ""); err != nil {
 				return nil, err
 			}
 		}
@@ -46,9 +46,9 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 	})
 }
 
-// enqueueFirstReading enqueues the first call of a registered getSpaces endpoint. If the signing secret is new, the call waits some
+// enqueueReading enqueues the first call of a registered getSpaces endpoint. If the signing secret is new, the call waits some
 // seconds, so that the partner can store the secret. It does nothing if the Service has no function for it.
-func (s *Service) enqueueFirstReading(tx *db.Tx, a actor.Actor, newSecret bool) error {
+func (s *Service) enqueueReading(tx *db.Tx, a actor.Actor, newSecret bool) error {
 	read := s.ReadSpaces
 	if newSecret {
 		read = s.FirstSpaces

@@ -57,7 +57,7 @@ func (s *Service) extendedMessage(tx *db.Tx, a actor.Actor, row *reservation.Row
 		}
 	}
 	if wants(extendSpace) {
-		if out.Space, err = s.spaceMessage(tx, row); err != nil {
+		if out.Space, err = s.spaceOfReservation(tx, row); err != nil {
 			return nil, err
 		}
 	}
@@ -105,8 +105,8 @@ func (s *Service) addPINs(tx *db.Tx, a actor.Actor, row *reservation.Row, out *p
 	return nil
 }
 
-// spaceMessage returns the room or bed of a reservation, or nil if it is unknown.
-func (s *Service) spaceMessage(tx *db.Tx, row *reservation.Row) (*partnerv1.Space, error) {
+// spaceOfReservation returns the room or bed of a reservation, or nil if it is unknown.
+func (s *Service) spaceOfReservation(tx *db.Tx, row *reservation.Row) (*partnerv1.Space, error) {
 	place, _, err := space.Resolve(tx, space.Request{
 		PropertyID: row.PropertyID, IntegrationID: row.IntegrationID, ExternalID: convert.OrEmpty(row.PmsSpaceID),
 		ExternalParentID: convert.OrEmpty(row.PmsParentSpaceID), OwnID: convert.OrEmpty(row.OwnSpaceID),

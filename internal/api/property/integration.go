@@ -129,7 +129,7 @@ func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.Rota
 // RevokeAccessToken revokes all access tokens of an integration. Its reservations and the access of guests stay.
 func (s *integrations) RevokeAccessToken(ctx context.Context, r *propertyv1.RevokeAccessTokenRequest) (*propertyv1.RevokeAccessTokenResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeAccessTokenResponse, error) {
-		row, err := s.Partners.RevokeAccessToken(tx, propertyID, r.GetId())
+		row, err := s.Partners.RevokeAccessTokens(tx, propertyID, r.GetId())
 		if err != nil {
 			return nil, err
 		}
