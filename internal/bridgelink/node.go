@@ -114,7 +114,7 @@ func (n *Node) endOlder(s *session) {
 }
 
 // endOlderHere ends the bridge's sessions on this node that have a lower epoch, and waits a bounded time for their end. Late writes of
-// theirs have no effect, because the database checks the epoch.
+// these sessions have no effect, because the database checks the epoch.
 func (n *Node) endOlderHere(bridgeID string, epoch int64) {
 	older := slices.DeleteFunc(n.sessionsOf(bridgeID), func(s *session) bool { return !s.mailbox.isOlder(epoch) })
 	for _, s := range older {
