@@ -271,7 +271,8 @@ func (s *site) kioskHelp(x *exchange) error {
 	visit := x.Cookie(visitCookie)
 	if visit != "" {
 		_, err = s.api.CheckIns.RequestHelp(x.callContextOf(visit), &guestv1.RequestHelpRequest{})
-	} else {
+	}
+	if visit == "" || err != nil && s.Fault(err).Kind == fault.Unauthenticated { // the guest is still there if the session has ended
 		_, err = s.api.Kiosks.RequestHelp(x.callContext(), &kioskv1.RequestHelpRequest{})
 	}
 	if err != nil {

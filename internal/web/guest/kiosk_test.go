@@ -158,6 +158,8 @@ func TestHelpAtTheTabletKeepsTheVisit(t *testing.T) {
 	if a := b.get("/k/confirm"); a.moved != "/k/stop" || f.ended != 0 {
 		t.Errorf("the way back moves to %q, %d sessions ended", a.moved, f.ended)
 	}
+	f.canceled = true // the session ends, but the guest is still at the tablet
+	b.do(http.MethodPost, "/k/help", form()).contains(t, "We have notified the staff")
 }
 
 // A wrong name, an unknown number, a missing answer and a missing signature read alike.

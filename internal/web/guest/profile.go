@@ -17,6 +17,7 @@ type profileView struct {
 	Lines       []*guestv1.FormField // the kept answers
 	Kept        *guestv1.KeptProfile // nil without a session of a profile link
 	Gone        bool                 // the profile was just deleted
+	Ended       bool                 // the session had ended before the press that deletes, so that deleted nothing
 	Asked       bool                 // a link was requested
 	Email       string               // as the guest typed it
 	SendsNoMail bool                 // the property has no mail server, so it cannot mail a link
@@ -61,7 +62,7 @@ func (s *site) profileOf(h func(x *exchange, at *guestv1.GetPropertyResponse) er
 // link.
 func (s *site) showProfile(x *exchange, at *guestv1.GetPropertyResponse) error {
 	done := x.R.URL.Query().Get("done")
-	v := profileView{Gone: done == "deleted", Asked: done == "asked"}
+	v := profileView{Gone: done == "deleted", Ended: done == "ended", Asked: done == "asked"}
 	if x.token != "" {
 		kept, err := s.api.Privacy.GetProfile(x.callContext(), &guestv1.GetProfileRequest{})
 		switch {
@@ -94,10 +95,13 @@ func (s *site) changeProfile(x *exchange, at *guestv1.GetPropertyResponse) error
 	switch x.Value("do") {
 	case "forget":
 		_, err := s.api.Privacy.DeleteProfile(x.callContext(), &guestv1.DeleteProfileRequest{})
-		if err != nil && s.Fault(err).Kind != fault.Unauthenticated { // the button was pressed twice
+		if err != nil && s.Fault(err).Kind != fault.Unauthenticated {
 			return err
 		}
 		x.DropCookie(profileCookie + id)
+		if err != nil {
+			return x.Redirect(profilePath(id) + "?done=ended")
+		}
 		return x.Redirect(profilePath(id) + "?done=deleted")
 	case "close":
 		x.DropCookie(profileCookie + id)

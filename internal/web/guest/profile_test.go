@@ -65,10 +65,13 @@ func TestProfileWithoutAStay(t *testing.T) {
 	if a := f.client(t).get("/g/profile/prp_1"); strings.Contains(a.body, "Souza") {
 		t.Error("another device sees the profile")
 	}
-	for range 2 { // a second press
-		b.moves("/g/profile/prp_1", url.Values{"key": {"k3"}, "do": {"forget"}}, "/g/profile/prp_1?done=deleted")
-	}
+	forget := url.Values{"key": {"k3"}, "do": {"forget"}}
+	b.moves("/g/profile/prp_1", forget, "/g/profile/prp_1?done=deleted")
 	b.shows("/g/profile/prp_1?done=deleted", "Hostel Miramar has deleted the details")
+	b.moves("/g/profile/prp_1", forget, "/g/profile/prp_1?done=ended") // a second press, or one after the session has ended
+	if a := b.shows("/g/profile/prp_1?done=ended", "nothing was deleted now", "Enter the email address of your booking"); strings.Contains(a.body, "has deleted") {
+		t.Error("the page says that a press without a session deleted the details")
+	}
 	if f.profile != nil {
 		t.Error("the profile is left")
 	}
