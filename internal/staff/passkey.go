@@ -214,8 +214,10 @@ func (s *Service) PasskeySignIn(ctx context.Context, a Answer, device string, t 
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		known = "" // a former try of the transaction may have set it
 		personID, err := s.usePasskey(tx, ceremony{kind: passkeySignIn}, a)
-		if err != nil {
+		if fault.Has(err, fault.PasskeyRefused) {
 			known = personID
+		}
+		if err != nil {
 			return err
 		}
 		if err := Record(tx, s.Keys, personID, t, audit.Done); err != nil {

@@ -39,7 +39,7 @@ func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
 var secretNames = []string{"pin", "token", "password", "secret", "authorization", "api-key", "apikey", "joincode", "join_code"}
 
 // secretText matches secrets by their format anywhere in a text: Latchkey's tokens and keys, and credentials in URLs.
-var secretText = regexp.MustCompile(`\b(lk[a-z]_|lkkek_)[A-Za-z0-9_-]{8,}|([?&](?:token|access_token|password)=)[^&\s"]+|(://[^/:@\s"]*:)[^/@\s"]+@`)
+var secretText = regexp.MustCompile(`\b(lk[a-z]_|lkkek_)[A-Za-z0-9_-]{8,}|([?&](?:token|access_token|password)=)[^&\s"]+|(://[^/:@\s"]*:)[^/@\s"]+(@)`)
 
 // redactAttr redacts an attribute before it is logged: all of its value if its name is that of a secret, otherwise the secrets in a text,
 // an error or a [fmt.Stringer]. It leaves values of other types unchanged.
@@ -69,7 +69,7 @@ func scrub(text string) string {
 	if !strings.Contains(text, "lk") && !strings.ContainsAny(text, "?&@") {
 		return text
 	}
-	return secretText.ReplaceAllString(text, "$1$2$3[redacted]")
+	return secretText.ReplaceAllString(text, "$1$2$3[redacted]$4")
 }
 
 // Registry returns a metrics registry with the collectors of the process and of Go.

@@ -49,7 +49,7 @@ func TestLoggerHidesSecretsByTheirShape(t *testing.T) {
 				t.Errorf("%s: the log holds %q: %s", format, secret, got)
 			}
 		}
-		for _, kept := range []string{"page=2", "x=1", "host/name", "lka_", "EOF"} {
+		for _, kept := range []string{"page=2", "x=1", "@host/name", "@b", "lka_", "EOF"} {
 			if !strings.Contains(got, kept) {
 				t.Errorf("%s: the log lost %q: %s", format, kept, got)
 			}
