@@ -64,9 +64,9 @@ func hasNoCredential(c chain.Credentials) bool {
 	return c.Bearer+c.ClientToken+c.AccessToken+c.APIKey == ""
 }
 
-// authenticateSession returns the staff member whose session token the call has, and stores that the session was used. Automatic calls of
-// an open page do not count as use, so that the session ends when the person does nothing for a while. If the use cannot be stored, the
-// call is still allowed.
+// authenticateSession returns the staff member whose session token the call has. If the stored time of its last use is old, it stores a new
+// one. Automatic calls of an open page do not count as use, so that the session ends when the person does nothing for a while. If the use
+// cannot be stored, the call is still allowed.
 func (s *Server) authenticateSession(ctx context.Context, c chain.Credentials) (actor.Actor, error) {
 	a, err := staff.Authenticate(s.db.View(ctx), s.keys, c.Bearer, c.Property)
 	if err == nil && !c.Automatic && staff.UseIsOld(a, s.clock.Now()) {

@@ -20,7 +20,7 @@ import (
 )
 
 // front returns the handler of the HTTP listener: Connect and gRPC-Web by service path, the documentation, the pages of guests, tablets,
-// staff and operators, and REST for all other paths.
+// staff and operators, and REST for all other paths. A path such as /a//b also goes to REST, which answers that there is no such route.
 func (s *Server) front() http.Handler {
 	mux := http.NewServeMux()
 	for _, p := range s.parts.connect.Paths() {
@@ -43,7 +43,8 @@ func (s *Server) front() http.Handler {
 	})
 }
 
-// hsts sets a header that makes browsers use TLS for a year after their first TLS connection.
+// hsts sets, in an answer over TLS to this server, a header that makes browsers use only TLS for a year from then. It sets none if a proxy
+// ends TLS.
 func hsts(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS != nil {

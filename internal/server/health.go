@@ -25,8 +25,9 @@ func (p *parts) setServing(serves bool) {
 	}
 }
 
-// watchHealth updates the gRPC health status at once and then periodically. No other goroutine updates it between the start and the stop of
-// the server: with a second writer, an older result could overwrite a newer one.
+// watchHealth updates the gRPC health status and the metrics of health at once, when the job queue has started, and periodically until ctx
+// ends. It never fails. No other goroutine updates it between the start and the stop of the server: with a second writer, an older result
+// could overwrite a newer one.
 func (s *Server) watchHealth(ctx context.Context) error {
 	tick := time.NewTicker(2 * time.Second)
 	defer tick.Stop()
@@ -45,8 +46,8 @@ func (s *Server) watchHealth(ctx context.Context) error {
 	}
 }
 
-// condition is the health of this node as /readyz and grpc.health report it. Each reason is a short sentence for operators and ends without
-// a period.
+// condition is the health of this node as /readyz reports it. grpc.health reports only whether it is ready. Each reason is a short sentence
+// for operators and ends without a period.
 type condition struct {
 	unready  []string // reasons why the node should get no calls now
 	degraded []string // reasons why some function fails although the node answers calls
@@ -55,7 +56,8 @@ type condition struct {
 // ready reports whether the node should get calls.
 func (c condition) ready() bool { return len(c.unready) == 0 }
 
-// String returns the text of /readyz: "ready", or "degraded: " or "unready: " followed by the reasons. Scripts may rely on the first word.
+// String returns the text of /readyz: "ready", or "degraded: " or "unready: " followed by the reasons. After "unready: ", those of degraded
+// follow too. Scripts may rely on the first word.
 func (c condition) String() string {
 	reasons := strings.Join(slices.Concat(c.unready, c.degraded), "; ")
 	switch {
@@ -67,9 +69,10 @@ func (c condition) String() string {
 	return "ready"
 }
 
-// currentCondition checks the health of the node. It is unready while it starts or stops, without job queue or database, or with a wrong
-// clock. A failing partner, bridge or bus does not make it unready. Without the bus, notifications between nodes are late, but reservations
-// are still stored and answered.
+// currentCondition checks the health of the node. It is unready while it starts or stops, without job queue or database, while the database
+// cannot store, or with a clock that other nodes contradict. If no other node does, a wrong clock degrades it, and so does a missing bus.
+// Failing partners and bridges change nothing. Without the bus, notifications between nodes are late, but reservations are still stored and
+// answered.
 func (s *Server) currentCondition(ctx context.Context) (c condition) {
 	if !s.parts.ready.Load() {
 		c.unready = append(c.unready, "starting or stopping")

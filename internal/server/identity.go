@@ -12,11 +12,12 @@ import (
 	"latchkey.dev/internal/pms"
 )
 
-// identityDialTimeout limits a connection to the identity provider.
+// identityDialTimeout limits how long it may take to open a connection to the identity provider.
 const identityDialTimeout = 5 * time.Second
 
-// identityProvider returns the identity provider with which staff sign in, or nil if none is configured. The issuer's host may have a
-// private address, because the operator configured it. Other hosts that the provider names must have public addresses.
+// identityProvider returns the identity provider with which staff sign in, or nil if none is configured. It does not call the provider. The
+// issuer's host may have a private address, because the operator configured it. Other hosts that the provider names must have public
+// addresses and the port 443 or 8443.
 func (s *Server) identityProvider() (*openid.Provider, error) {
 	o := s.cfg.OIDC
 	if !o.On() {

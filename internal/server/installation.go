@@ -14,29 +14,30 @@ import (
 const (
 	// installationEvery is the minimum interval between two queries for the metrics of the installation, however often Prometheus scrapes.
 	installationEvery = 15 * time.Second
-	installationTime  = 5 * time.Second // timeout of the queries for one scrape
+	installationTime  = 5 * time.Second // timeout of all queries for one scrape together
 )
 
-// figure is a metric of the installation and the SQL query that reads it. The query's rows contain the label values and the number.
+// figure is a metric of the installation and the SQL query that reads it. Its rows contain the label values and then the number.
 type figure struct {
-	name, help string
+	name, help string // name is without the prefix latchkey_installation_
 	labels     []string
 	query      string // SQL; AGE(x) is replaced by the seconds since the oldest x, NOW by the time
 }
 
 const (
-	// eventsWaiting is the query that counts, for each subscriber, the events without a position, the events after its cursor, and the
-	// events of subjects that are held back.
+	// eventsWaiting is the query that counts, for each subscriber that is not a webhook, the events without a position, the events after its
+	// cursor, and the events of subjects that are held back.
 	eventsWaiting = `SELECT subscriber, (SELECT count(*) FROM events WHERE position IS NULL)
 		+ (SELECT count(*) FROM events e WHERE e.position > c.position AND e.position > 0)
 		+ (SELECT count(*) FROM event_cursors h JOIN events e ON e.subject = h.subject AND e.position > h.position AND e.position <= c.position
 			WHERE h.subscriber = c.subscriber AND h.subject <> '') AS events
 		FROM event_cursors c WHERE subject = '' AND webhook_id IS NULL`
-	// nextEvents is the query for the time of the event after each cursor, without those of webhooks: NULL if the subscriber has received
-	// all.
+	// nextEvents is the query for the time of the event after each cursor, also of those for subjects that are held back, but not of webhooks.
+	// It is NULL if no event follows.
 	nextEvents = `SELECT subscriber, (SELECT e.created_at FROM events e WHERE e.position > c.position AND e.position > 0 ORDER BY e.position LIMIT 1) AS created_at
 		FROM event_cursors c WHERE webhook_id IS NULL`
-	// webhookEvents is the query for the time of each event that a webhook has not received.
+	// webhookEvents is the query for the time of each event that a webhook has not received, of the kinds that it gets. An event occurs once
+	// for each such webhook.
 	webhookEvents = `SELECT e.created_at FROM event_cursors c JOIN webhooks w ON w.id = c.webhook_id
 			JOIN events e ON e.property_id = w.property_id AND e.position > c.position AND e.position > 0
 			WHERE c.subject = '' AND (CAST(w.kinds AS text) LIKE '%"all"%' OR CAST(w.kinds AS text) LIKE '%"' || e.kind || '"%')
@@ -46,7 +47,7 @@ const (
 )
 
 // figures are the metrics of the whole installation. Only the node that holds the lease exports them, so that each number is exported once.
-// Each query uses an index, or reads a table with at most one row per lock.
+// Each query uses an index, or reads a table that stays small, such as those of locks and webhooks.
 var figures = []figure{
 	{"events_waiting", "Events that a subscriber has not received yet.", nil, `SELECT COALESCE(max(events), 0) FROM (` + eventsWaiting + `) AS waiting`},
 	{"events_oldest_seconds", "Age of the oldest event that a subscriber has not received yet.", nil,
@@ -99,7 +100,7 @@ type installation struct {
 
 	mu   sync.Mutex
 	read time.Time           // when last was read
-	last []prometheus.Metric // the result of the last queries
+	last []prometheus.Metric // the result of the last queries, incomplete if one failed
 }
 
 // newInstallation returns the collector. Only the node for which holdsLease returns true exports these metrics.
@@ -119,7 +120,7 @@ func (in *installation) Describe(to chan<- *prometheus.Desc) {
 }
 
 // Collect implements prometheus.Collector. It exports nothing without the lease. It repeats the last result if that is younger than
-// installationEvery. After a query that fails, it runs no further ones.
+// installationEvery. After a query that fails, it runs no further ones and exports, until the next queries, only what it read before.
 func (in *installation) Collect(to chan<- prometheus.Metric) {
 	if !in.holdsLease() {
 		return
@@ -142,7 +143,7 @@ func (in *installation) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// queryMetric runs the query of f and appends a metric with desc for each of its rows.
+// queryMetric runs the query of f and appends to in.last a metric with desc for each of its rows, also for those before an error.
 func (in *installation) queryMetric(ctx context.Context, desc *prometheus.Desc, f figure) (err error) {
 	rows, err := in.s.db.View(ctx).QueryContext(ctx, f.statement(in.s.db.Dialect()))
 	if err != nil {

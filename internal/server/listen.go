@@ -44,7 +44,8 @@ func listen(cfg config.Config) (_ *listeners, err error) {
 	return l, err
 }
 
-// limitConnections limits the connections per address on all listeners except the operators' socket. Trusted proxies have no limit.
+// limitConnections limits the connections per address on all listeners except the operators' socket; an IPv6 address counts as its /64. It
+// closes others at once, counts them in a metric, and logs at most one warning a minute for each listener. Trusted proxies have no limit.
 func (s *Server) limitConnections() {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "latchkey_connections_refused_total", Help: "Connections refused because their address had too many, by listener.",
@@ -112,7 +113,8 @@ func (s *Server) OpsAddr() string { return s.listeners.ops.Addr().String() }
 // SocketPath returns the path of the operators' Unix socket.
 func (s *Server) SocketPath() string { return s.cfg.SocketPath() }
 
-// advertisedBridgeAddr returns the address to which bridges connect, as they receive it at their enrolment.
+// advertisedBridgeAddr returns the address to which bridges connect, as they receive it at their enrolment: the configured address, else
+// that of the listener.
 func (s *Server) advertisedBridgeAddr() string {
 	if s.cfg.BridgeAddress != "" {
 		return s.cfg.BridgeAddress

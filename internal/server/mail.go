@@ -22,10 +22,11 @@ func (s *Server) wireMail(p *parts) error {
 	return nil
 }
 
-// mailPorts are the ports of mail servers that properties may use.
+// mailPorts are the ports of mail servers that properties may use, in addition to 443 and 8443. A server in --mail-allow may have another
+// port.
 var mailPorts = []uint16{25, 465, 587, 2525}
 
-// mailDialTimeout limits a connection to a mail server.
+// mailDialTimeout limits how long it may take to open a connection to a mail server.
 const mailDialTimeout = 10 * time.Second
 
 // PublicURL returns the configured URL at which guests and staff reach the pages, or that of the HTTP listener. It has no slash at its

@@ -82,7 +82,8 @@ func (m *measures) recordUnlock(began time.Time, done lock.Outcome, err error) {
 	m.acts.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
 }
 
-// recordPartnerCall records the duration and outcome of a call to a partner's endpoint. action names the endpoint, such as getSpaces.
+// recordPartnerCall records the duration and outcome of a call to a partner's endpoint. The outcome is ok, the cause of a [pms.CallError],
+// or failed. action names the endpoint, such as getSpaces.
 func (m *measures) recordPartnerCall(began time.Time, action string, err error) {
 	outcome := "ok"
 	var failed *pms.CallError

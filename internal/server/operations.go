@@ -48,13 +48,14 @@ func (s *Server) addHealth(mux *http.ServeMux) {
 	mux.HandleFunc("GET /readyz", s.serveReady)
 }
 
-// opsToken is the SHA-256 hash of the token that the operations listener requires; empty: it requires none.
+// opsToken is the SHA-256 hash of the token that the operations listener requires; nil: it requires none.
 type opsToken []byte
 
-// leastOpsToken is the minimum length of the token. 20 random characters have about 100 bits, which cannot be guessed.
+// leastOpsToken is the minimum length of the token, in bytes. 20 random characters have about 100 bits, which cannot be guessed.
 const leastOpsToken = 20
 
-// readOpsToken reads the token from the configured file and returns its hash, or nil if no file is configured. A short token is an error.
+// readOpsToken reads the token from the configured file, without white space around it, and returns its hash, or nil if no file is
+// configured. A short token is an error.
 func readOpsToken(cfg config.Config) (opsToken, error) {
 	if cfg.OpsTokenFile == "" {
 		return nil, nil
@@ -71,8 +72,9 @@ func readOpsToken(cfg config.Config) (opsToken, error) {
 	return sum[:], nil
 }
 
-// guard wraps next, so that only requests with the token reach it. Without a token, the listener is on loopback, and guard requires a
-// loopback host in the Host header. Otherwise a web page could reach the listener through a name that resolves to 127.0.0.1.
+// guard wraps next, so that only requests with the token reach it. Others are answered 401. Without a token, the listener is on loopback,
+// and guard requires a loopback host in the Host header, else it answers 421. Otherwise a web page could reach the listener through a name
+// that resolves to 127.0.0.1.
 func (t opsToken) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {

@@ -16,9 +16,10 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// Own locks an embedded database for this process until release is called or the process ends. It fails at once if another process has the
-// lock, and creates the directory of the database. A server holds the lock while it runs, and so do commands that must not run at the same
-// time as a server. Reading and copying need no lock. On PostgreSQL, which several servers can share, Own does nothing.
+// Own locks an embedded database for this process until release is called or the process ends. It fails at once if another process, or an
+// earlier call in this one, has the lock, and creates the directory of the database. A server holds the lock while it runs, and so do
+// commands that must not run at the same time as a server. Reading and copying need no lock. On PostgreSQL, which several servers can
+// share, Own does nothing.
 func Own(databaseURL string) (release func() error, err error) {
 	path, ok := strings.CutPrefix(databaseURL, "sqlite:")
 	if !ok {
@@ -48,8 +49,8 @@ func Own(databaseURL string) (release func() error, err error) {
 	return f.Close, nil
 }
 
-// openLockFile opens or creates the lock file of a database and gives a new file the owner of the database. It does not change the owner of
-// an existing file, because that could be a link to a file of root.
+// openLockFile opens or creates the lock file of a database and gives a new file the owner of the database, or of its directory while there
+// is no database. An existing file keeps its owner, because it could be a hard link to a file of root. A symbolic link is an error.
 func openLockFile(database string) (*os.File, error) {
 	path := database + ".lock"
 	f, err := os.OpenFile(path, os.O_RDONLY|os.O_CREATE|os.O_EXCL, 0o600)
@@ -94,8 +95,9 @@ func makeDirectory(path string) error {
 // leaseWait is how long [RunAlone] waits for the lease before it reports that a server runs. A crashed server's lease expires after 15 s.
 const leaseWait = 20 * time.Second
 
-// RunAlone runs f while no server uses the database, and returns an error if one does. On SQLite it holds the lock of Own. On PostgreSQL
-// it waits up to leaseWait for the lease of the nodes, and f gets a handle that stores nothing once the lease is lost.
+// RunAlone runs f while no server uses the database, and returns an error if one does. On SQLite it holds the lock of Own. On PostgreSQL it
+// waits up to leaseWait for the lease of the nodes, and f gets a handle that stores nothing once the lease is lost. The same error is
+// returned if ctx ends, or PostgreSQL cannot be reached, during that wait.
 func RunAlone(ctx context.Context, d *db.DB, url string, f func(context.Context, *db.DB) error) error {
 	if d.SQLite() {
 		release, err := Own(url)

@@ -37,7 +37,7 @@ func (s *Server) grpcOptions(c *chain.Chain) []grpc.ServerOption {
 }
 
 // httpServer returns an HTTP server with time limits: a request must arrive within a minute, and its answer must be read within a minute
-// after the call's deadline. Streams and profiles have no limit for the answer.
+// after the call's deadline. Streams have no limit for the answer, and a profile has its own duration in addition.
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	const in, out = time.Minute, time.Minute
 	return &http.Server{
@@ -46,7 +46,8 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	}
 }
 
-// serve starts to serve all listeners in g. If one ends before the server stops, g gets an error.
+// serve starts to serve all listeners in g. If one ends before the server stops, g gets an error. The listener for operations uses TLS only
+// with a token and with an address that is not loopback.
 func (s *Server) serve(g *errgroup.Group) {
 	front := hsts(s.front())
 	public, socket, ops := s.httpServer(front), s.httpServer(s.operatorFront(front)), s.httpServer(s.operations())
@@ -85,7 +86,7 @@ func (s *Server) overTLS(l net.Listener) net.Listener {
 	return tls.NewListener(l, config)
 }
 
-// callGrace is how long calls may continue after the bridges are disconnected.
+// callGrace is how long calls may continue after the window for disconnecting the bridges, however soon these have gone.
 const callGrace = 5 * time.Second
 
 // awaitLoadBalancers continues to serve for the configured grace period while health checks answer not ready. Load balancers check about
@@ -101,7 +102,8 @@ func (s *Server) awaitLoadBalancers(running context.Context) {
 }
 
 // stop disconnects the bridges, spread over window, and lets calls finish. It first closes the listener for bridges, so that disconnected
-// bridges connect to another server. At the end it cancels open calls, because graceful stops of net/http and gRPC wait for open streams.
+// bridges connect to another server. It takes at most window and callGrace together, however many bridges remain. At the end it cancels
+// open calls, because graceful stops of net/http and gRPC wait for open streams.
 func (s *Server) stop(window time.Duration) {
 	ctx, cancel := context.WithTimeout(context.Background(), window+callGrace)
 	defer cancel()

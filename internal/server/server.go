@@ -49,7 +49,8 @@ type Options struct {
 	// Around is an interceptor that runs directly before each unary handler; nil: none. A benchmark uses it to measure a call that does
 	// nothing.
 	Around grpc.UnaryServerInterceptor
-	// GuestsReadMailbox is for the demo: a page shows the stored mails of a property that has no mail server, so guests can read them.
+	// GuestsReadMailbox is for the demo, where a page shows the stored mails to guests. All mails then go there, also with a mail server, and
+	// count as delivered: see [worker.Mails].
 	GuestsReadMailbox bool
 }
 
@@ -185,7 +186,8 @@ func (s *Server) openFoundation(ctx context.Context) (err error) {
 }
 
 // Run serves until ctx ends or a part fails, and returns the error of that part, or nil. It stops in this order: report not ready,
-// disconnect bridges, finish calls, end jobs. It does not close the server.
+// disconnect bridges, finish calls, end jobs. If a part fails, the jobs and the other background work end first. It does not close the
+// server.
 func (s *Server) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()

@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/config"
 )
 
-// openTLS returns the TLS configuration of the HTTP and gRPC listeners, or nil without TLS. They share it, so that ACME issues one
-// certificate.
+// openTLS returns the TLS configuration of the HTTP and gRPC listeners, or nil without TLS. They share it, so that ACME does not issue
+// certificates twice. It fails if a configured certificate cannot be read. ACME is called only at a handshake.
 func openTLS(cfg config.Config) (*tls.Config, error) {
 	switch t := cfg.TLS; {
 	case t.Cert != "":

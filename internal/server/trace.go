@@ -14,7 +14,8 @@ import (
 	"latchkey.dev/internal/telemetry"
 )
 
-// openTraces creates the tracer. Without a provider and a configured URL it discards traces.
+// openTraces creates the tracer: from provider, or else one that exports to the configured URL and is shut down by Close. With neither it
+// discards traces.
 func (s *Server) openTraces(ctx context.Context, provider trace.TracerProvider) error {
 	if provider == nil && s.cfg.Telemetry.URL != "" {
 		made, err := telemetry.Tracing(ctx, s.cfg.Telemetry.URL, s.version)
@@ -64,7 +65,8 @@ func (s *Server) aroundWrite(ctx context.Context, write func(context.Context) er
 	return err
 }
 
-// changeOutcome returns the label in the metrics for the outcome of a database write: stored, refused by a rule, or failed.
+// changeOutcome returns the label in the metrics for the outcome of a database write: stored, refused by a rule, or failed. A fault of the
+// kind Internal, Unavailable or Aborted is a failure, and so is an error without a fault.
 func changeOutcome(err error) string {
 	switch f, ok := fault.Of(err); {
 	case err == nil:

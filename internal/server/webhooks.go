@@ -38,8 +38,9 @@ func (s *Server) testDelivery(ctx context.Context, w *partner.WebhookRow, secret
 	return partner.Probed{OK: out.Failure == "", Status: out.Status, Latency: out.Latency, Message: out.Failure, Problem: out.Problem}, err
 }
 
-// deliver sends a message to a webhook once, and records it in the metrics, if anything was sent, and in a trace span. urgent means that a
-// person waits for the result, so the call ignores an open circuit breaker.
+// deliver sends a message to a webhook once, and records it in a trace span and in the metrics. The metrics leave out a call that an open
+// circuit breaker or too many other calls prevented, and one that ctx ended. A failed delivery is in the result, not in the error, which is
+// only that of ctx. urgent means that a person waits for the result, so the call ignores an open circuit breaker.
 func (s *Server) deliver(ctx context.Context, w *partner.WebhookRow, secrets []string, m pms.Message, urgent bool) (pms.Delivered, error) {
 	ctx, end := s.span(ctx, "webhook", attribute.String("latchkey.integration", w.IntegrationID))
 	began := time.Now()

@@ -197,7 +197,8 @@ func (s *Server) tester(p *parts) partner.Tester {
 	return partner.Tester{DB: s.db, Registry: p.registry, Call: s.probe}
 }
 
-// probe calls a partner's endpoint once to test it. A failed test is in the result, and not an error.
+// probe calls a partner's endpoint once to test it. A failed test is in the result, and not an error. The error is for an action that has
+// no test.
 func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string) (partner.Probed, error) {
 	t := pms.TargetOf(e, secrets)
 	var r pms.Report
@@ -293,7 +294,7 @@ func (p *parts) staticValidation() map[string]func(proto.Message) []fault.Field 
 }
 
 // inner returns the interceptor that runs directly before the handlers. It traces each call, and returns the stored answer to a call that
-// repeats an Idempotency-Key. It runs Options.Around, if set, inside.
+// repeats an Idempotency-Key. It runs Options.Around, if set, inside, so not for a stored answer.
 func (s *Server) inner(p *parts) chain.Interceptor {
 	return func(ctx context.Context, call *chain.Call, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		if s.around != nil {

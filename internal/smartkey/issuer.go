@@ -108,8 +108,9 @@ func (i Issuer) Mint(g Grant, now time.Time) (Token, error) {
 	return token, nil
 }
 
-// window returns the validity of a token: within the grant and before keyEnd, the end of the issuer key, and at most MaxLife after its
-// issue. If nothing is left, it returns [ErrGrantOver] or [ErrGrantEarly].
+// window returns the validity of a token: within the grant, from at most MaxBackdate before its issue to at most MaxLife after it, and not
+// after keyEnd, the end of the issuer key. If nothing is left, it returns [ErrGrantOver] if the end is not after the issue, else
+// [ErrGrantEarly].
 func window(g Grant, issued, keyEnd time.Time) (begin, end time.Time, err error) {
 	begin, end = issued.Add(-MaxBackdate), issued.Add(MaxLife)
 	if start := ceilSecond(g.Start); start.After(begin) {

@@ -98,7 +98,8 @@ func (k PublicKey) ecdsa() (*ecdsa.PublicKey, error) {
 	return ecdsa.ParseUncompressedPublicKey(elliptic.P256(), k.point[:])
 }
 
-// GenerateKey generates a private key: 32 random bytes as a scalar. In the rare case that they are not a valid scalar it tries again.
+// GenerateKey generates a private key: 32 random bytes as a scalar. In the rare case that they are not a valid scalar it tries again, at
+// most seven times.
 func GenerateKey(random io.Reader) (*ecdsa.PrivateKey, error) {
 	var scalar [32]byte
 	defer clear(scalar[:])

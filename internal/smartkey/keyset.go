@@ -41,7 +41,7 @@ type keyEntry struct {
 // KeySetSpec is a key set to sign.
 type KeySetSpec struct {
 	Property string
-	Version  uint64 // Version must be greater than every earlier version
+	Version  uint64 // Version must be greater than every earlier version, which SignKeySet cannot check
 	IssuedAt time.Time
 	Keys     []IssuerKey // Keys has the current key first, then the keys that overlap with it
 }
@@ -159,7 +159,7 @@ func (s KeySet) Raw() []byte { return append([]byte(nil), s.raw...) }
 // Keys returns the keys, the current key first.
 func (s KeySet) Keys() []IssuerKey { return append([]IssuerKey(nil), s.keys...) }
 
-// Current returns the key that signs tokens now. It fails only for the zero value.
+// Current returns the first key, which signs tokens. It does not check that the key is valid now. It fails only for the zero value.
 func (s KeySet) Current() (IssuerKey, error) {
 	if len(s.keys) == 0 {
 		return IssuerKey{}, errors.New("smartkey: the key set is empty")

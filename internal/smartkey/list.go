@@ -50,7 +50,7 @@ type statusBits struct {
 type ListSpec struct {
 	Property string
 	URI      string
-	Number   uint64 // Number must be greater than every earlier number
+	Number   uint64 // Number must be greater than every earlier number, which SignList cannot check
 	IssuedAt time.Time
 	Expires  time.Time // Expires is normally IssuedAt + DefaultMaxListAge
 	Size     int       // Size is the number of indexes, rounded up to a multiple of 8
@@ -59,7 +59,7 @@ type ListSpec struct {
 }
 
 // SignList signs a status list. signer must be the current key of the property's key set; SignList does not check which key it is. It fails
-// if the size is not 1 to MaxStatusIndexes, or if a revoked index is not below it.
+// if the size is not 1 to MaxStatusIndexes, if a revoked index is not below it, or if the list breaks another limit of the format.
 func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
 	if spec.Size < 1 || spec.Size > MaxStatusIndexes {
 		return nil, fmt.Errorf("smartkey: a status list has 1 to %d indexes", MaxStatusIndexes)
@@ -94,8 +94,8 @@ func SignList(signer crypto.Signer, spec ListSpec) ([]byte, error) {
 	return raw, nil
 }
 
-// OpenList parses a status list and verifies that this property's issuer signed it. It does not check whether the list has expired. A
-// verifier that already has a list calls AdvanceList.
+// OpenList parses a status list and verifies that this property's issuer signed it, with a key of this set that was valid at the time of
+// issue. It does not check whether the list has expired. A verifier that already has a list calls AdvanceList.
 func (s KeySet) OpenList(raw []byte) (List, error) {
 	doc, err := readSign1(raw, typeList, MaxListSize)
 	if err != nil {
@@ -126,7 +126,8 @@ func (s KeySet) OpenList(raw []byte) (List, error) {
 }
 
 // AdvanceList verifies a newer list, whose number must be greater than that of the current list, and returns it. If the signer of the
-// current list was removed from the key set, any number is accepted. With an error, AdvanceList returns the current list.
+// current list was removed from the key set, or there is no current list, any number is accepted. With an error, AdvanceList returns the
+// current list.
 func (s KeySet) AdvanceList(current List, raw []byte) (List, error) {
 	next, err := s.OpenList(raw)
 	switch {
@@ -144,7 +145,7 @@ func (s KeySet) hasSigner(l List) bool {
 	return ok
 }
 
-// check validates the claims of a status list, and returns the list.
+// check validates the claims of a status list, and returns the list, without signer and document. It does not check the issuer.
 func (c listClaims) check() (List, error) {
 	switch {
 	case !isURI(c.Subject):

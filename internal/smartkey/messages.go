@@ -70,8 +70,8 @@ func (p Presentation) check() error {
 	return nil
 }
 
-// Refresh applies the newer key sets and the newer list of a presentation, in this order. It ignores the documents that
-// Advance and AdvanceList refuse, so that an untrusted phone cannot change anything.
+// Refresh applies the newer key sets and the newer list of a presentation, in this order. It ignores the documents that Advance and
+// AdvanceList refuse, so that an untrusted phone can only bring what the issuer signed.
 func (t Trust) Refresh(p Presentation) Trust {
 	for _, raw := range p.KeySets {
 		t.Keys, _ = t.Keys.Advance(raw)

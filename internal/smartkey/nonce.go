@@ -19,8 +19,8 @@ const (
 	maxNonce = 32
 )
 
-// MaxSpent limits the stored spent nonces. Only the holder of a valid token and its key can spend a nonce, so an attacker
-// cannot fill the memory.
+// MaxSpent limits the stored spent nonces. Only the holder of a token that the issuer signed, also an expired one, and of its key can spend
+// a nonce, so a stranger cannot fill the memory.
 const MaxSpent = 1024
 
 // Layout of a nonce, in bytes: the time of issue, random bytes, and a MAC over both.
@@ -83,8 +83,9 @@ func (n Nonces) mac(body []byte) []byte {
 }
 
 // spend marks a nonce as used. It returns the next state, and when the nonce expires. Both times are since the start of the bridge. It
-// refuses a nonce that this process did not issue, that has expired or that was used, and any nonce while MaxSpent are spent. With a
-// refusal it returns the unchanged state.
+// refuses a nonce that this process did not issue or that has expired (UnknownNonce), that was used (Replayed), and any nonce while
+// MaxSpent are spent (Busy). The nonce must have at least minNonce bytes, or spend panics; ReadProof checks that. With a refusal it returns
+// the unchanged state.
 func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duration, error) {
 	if n.bridge == "" || !hmac.Equal(nonce[nonceBody:], n.mac(nonce[:nonceBody])) {
 		return n, 0, refuse(UnknownNonce, "this bridge did not issue the nonce since it started")

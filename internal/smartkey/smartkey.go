@@ -3,7 +3,8 @@
 //
 // The specification is docs/smartkey.md. The tests of this package run the test vectors in docs/smartkey-vectors.json.
 //
-// Every function depends on its arguments only: it reads no clock, stores nothing, and takes randomness as an argument. The
+// Every function depends on its arguments only: it reads no clock, stores nothing, and takes randomness as an argument. There are two
+// exceptions: a [Phone] keeps its token, and a signer that is not an *ecdsa.PrivateKey gets randomness from crypto/rand. The
 // state that changes between calls (pinned issuer keys, status list, spent nonces) is passed in and returned as values.
 package smartkey
 
@@ -55,7 +56,8 @@ const (
 // Reason is a stable identifier of why something was refused, or "ok".
 type Reason string
 
-// The reasons are in the order in which Verify checks them. The last three are of key sets, status lists and enrolment, not of Verify.
+// The reasons are roughly in the order in which Verify checks them. LockFailed and the last three are not of Verify: the last three are of
+// key sets, status lists and enrolment.
 const (
 	OK                   Reason = "ok"
 	Malformed            Reason = "malformed"

@@ -4,7 +4,8 @@ import (
 	"time"
 )
 
-// Quality is how reliable the clock of a verifier is.
+// Quality is how reliable the clock of a verifier is. It never decides whether a token is accepted, which [Clock].Error does: it only
+// chooses the reason of a refusal at the edge of the token's window.
 type Quality string
 
 // An untrusted clock may still have a known bound of its error.
@@ -31,7 +32,7 @@ type DoorRule struct {
 // Trust is the state that a verifier keeps between calls.
 type Trust struct {
 	Bridge string // Bridge is the bridge's id
-	Site   string // Site is the id of the bridge's property; may be empty
+	Site   string // Site is the id of the bridge's property; empty: only tokens for the bridge itself are accepted
 	Keys   KeySet
 	List   List
 	Doors  map[Door]DoorRule // Doors are the doors that the bridge drives
@@ -58,9 +59,10 @@ type Verdict struct {
 
 	// Token is set if its issuer's signature was verified, even if the request is refused.
 	Token Token
-	// Proof is set if the phone's signature was verified.
+	// Proof is set if the phone's signature was verified and the proof is for this token.
 	Proof Proof
-	// ListNumber and ListAge describe the status list that was checked; number 0 means none. The age is the upper bound.
+	// ListNumber and ListAge describe the status list that was checked; number 0 means none, also if a check
+	// before it failed. The age is the upper bound; without a list it means nothing.
 	ListNumber uint64
 	ListAge    time.Duration
 	// Until is when an accepted proof expires, on the clock of Elapsed. The command must reach the lock before.
@@ -111,7 +113,7 @@ func (v *Verdict) check(in Input) error {
 	return v.checkStatus(in, token)
 }
 
-// checkAudience checks that the token and the proof are for this bridge.
+// checkAudience checks that the proof is for this bridge, and the token for this bridge or its property.
 func (t Trust) checkAudience(token Token, proof Proof) error {
 	switch {
 	case proof.Bridge != t.Bridge:
@@ -122,7 +124,8 @@ func (t Trust) checkAudience(token Token, proof Proof) error {
 	return nil
 }
 
-// checkDoorAndOperation checks that the bridge drives the door, and that the token and the proof are for this door and this operation.
+// checkDoorAndOperation checks that the bridge drives the door, and that the token and the proof are for this door and this operation. It
+// refuses an operation other than Unlock and Check.
 func checkDoorAndOperation(in Input, token Token, proof Proof) error {
 	if _, driven := in.Trust.Doors[in.Door]; !driven {
 		return refuse(WrongDoor, "the bridge does not drive this door")
@@ -143,7 +146,8 @@ func checkDoorAndOperation(in Input, token Token, proof Proof) error {
 }
 
 // checkWindow checks that the token is valid now, whatever the clock's error within its bound: the error counts against the bearer. It
-// refuses a clock without a bound, and one that is more than IssuerSkew behind the time of issue of the token or the status list.
+// refuses a clock without a bound, and one that is more than IssuerSkew behind the time of issue of the token or the status list
+// (ClockUntrusted). If the window begins or ends within the error, the reason is ClockUntrusted too, unless the clock is Synchronized.
 func (c Clock) checkWindow(token Token, trust Trust) error {
 	if c.Error < 0 {
 		return refuse(ClockUntrusted, "the bridge does not know the time")
@@ -171,7 +175,8 @@ func (c Clock) checkWindow(token Token, trust Trust) error {
 }
 
 // checkStatus checks that the status list covers the token, is recent enough and has not ended, that it does not revoke the token, and that
-// the door accepts the token's generation. A revocation counts even in a list that is too old.
+// the door accepts the token's generation. A revocation and a generation count even in a list that is too old. Without a list for the token
+// it refuses with StaleList.
 func (v *Verdict) checkStatus(in Input, token Token) error {
 	list := in.Trust.listFor(token)
 	latest := in.Clock.Now.Add(in.Clock.Error)

@@ -16,7 +16,7 @@ type bedroom struct {
 }
 
 // bedroomsOf returns the mapped beds for which the PMS lists another room than their mapping stores, or for which the mapping stores none.
-// It omits beds without a listed room.
+// It omits beds that name no listed room, or another bed.
 func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
 	former, mapped := indexByID(slices.Concat(known.Gone, known.Listing)), indexMapped(known.Mappings)
 	for _, m := range known.Mappings {

@@ -119,7 +119,8 @@ func (s *listingState) suggestedSpaces(tx *db.Tx) (map[string]string, error) {
 	return suggested, nil
 }
 
-// Cures returns the cures (possible fixes) of conflicts of one property, by conflict id. Closed conflicts have none.
+// Cures returns the cures (possible fixes) of conflicts of one property, by conflict id. Closed conflicts have none, and those that only
+// the PMS can end.
 func Cures(tx *db.Tx, propertyID string, rows []*ent.Conflict) (map[string][]Cure, error) {
 	type listing struct {
 		*listingState
@@ -190,8 +191,8 @@ func GetConflict(tx *db.Tx, propertyID, conflictID string) (*ent.Conflict, error
 
 // ApplyCure ends an open conflict by the cure (fix) that a person chose. chosen.SpaceID overrides the suggested space of CureMap, and is
 // required if there is none. chosen.ExternalID is the new space of CureSameName, and may be empty if the conflict offers only one. It
-// returns the fault Outdated if the conflict does not offer the cure any more. The result selects the reservations whose access the caller
-// must plan again.
+// returns the fault Outdated if the conflict is closed or does not offer the cure any more, and a fault of a field if a required id is
+// missing. The result selects the reservations whose access the caller must plan again.
 func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (AffectedStays, error) {
 	offered, err := Cures(tx, row.PropertyID, []*ent.Conflict{row})
 	if err != nil {
@@ -240,7 +241,7 @@ func (m Mappings) replace(tx *db.Tx, row *ent.Conflict, externalID string) (Affe
 }
 
 // closeNotOurs closes an open conflict whose space the property does not rent. It opens again only if the PMS lists the space as new or
-// active again.
+// active again while it is not mapped.
 func (m Mappings) closeNotOurs(tx *db.Tx, row *ent.Conflict) error {
 	s, err := loadListing(tx, row.PropertyID, row.IntegrationID)
 	if err != nil {

@@ -17,10 +17,10 @@ const (
 	Renamed        Kind = "renamed"        // the PMS has renamed a space since it was mapped
 	Retyped        Kind = "retyped"        // the PMS has changed the type of a space since it was mapped
 	Moved          Kind = "moved"          // the PMS has moved a bed to another room since it was mapped
-	NewUnmapped    Kind = "newUnmapped"    // the PMS has added a space since its list was first read, and it is not mapped
-	BedWithoutRoom Kind = "bedWithoutRoom" // a bed names no listed room, although the PMS names rooms of beds
+	NewUnmapped    Kind = "newUnmapped"    // the PMS has added or activated a space since its list was first read, and it is not mapped
+	BedWithoutRoom Kind = "bedWithoutRoom" // a bed, mapped or not, is in no listed room, although the PMS names rooms of beds
 	DuplicateID    Kind = "duplicateId"    // the PMS lists an id twice
-	Unreadable     Kind = "unreadable"     // the PMS's endpoint failed several times in a row
+	Unreadable     Kind = "unreadable"     // several readings in a row failed or were rejected
 )
 
 // Kinds are all kinds of conflicts.
@@ -44,7 +44,8 @@ func (f Finding) message() message.Message {
 	return message.Message{Kind: "conflict." + string(f.Kind), Params: params}
 }
 
-// Mapped is one mapping, with the name, type and room that the PMS's space had when it was mapped.
+// Mapped is one mapping, with the name, type and room that the PMS's space had when it was mapped or when a person last accepted a change.
+// Readings update the room: see roomsToStore.
 type Mapped struct {
 	ExternalID       string
 	SpaceID          string
@@ -83,9 +84,10 @@ type DiffResult struct {
 	StillOpen []Finding // StillOpen are conflicts that stay open, with their current parameters
 }
 
-// Diff compares a reading (the result of a getSpaces call) with the previous reading and with the mappings, and returns what to store. A
-// rejected reading only increments the count of failures and, at the limit, opens one conflict. Diff rejects an error, an entry without a
-// valid id or type, and an empty list after a list with spaces.
+// Diff compares a reading (the result of a getSpaces call) with the previous reading and with the mappings, and returns what to store. The
+// first reading opens no conflict NewUnmapped. A rejected reading only increments the count of failures and, at the limit, opens the
+// conflict Unreadable; the others stay open. Diff rejects an error, an entry without a valid id or type, and an empty list after a list
+// with spaces.
 func Diff(known Stored, reading Reading, o Options) DiffResult {
 	if problem := reading.rejectReason(len(known.Listing) > 0); problem.Kind != "" {
 		out := rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
@@ -137,8 +139,8 @@ func Review(known Stored, reopened ...string) DiffResult {
 	return out
 }
 
-// rejectReading returns the result for a reading (a getSpaces call) that must not be stored, for the reason problem.
-// limit is the number of failures in a row that opens a conflict.
+// rejectReading returns the result for a reading (a getSpaces call) that must not be stored, for the reason problem. All open conflicts
+// stay open. limit is the number of failures in a row that opens the conflict Unreadable.
 func rejectReading(known Stored, problem message.Message, limit int) DiffResult {
 	out := DiffResult{Failed: message.Reader{}.Text(problem), Problem: problem, Failures: known.Failures + 1}
 	findings := slices.DeleteFunc(slices.Clone(known.Open), func(f Finding) bool { return f.Kind == Unreadable })
@@ -172,8 +174,8 @@ func mappingConflicts(listing map[string]Listed, known Stored) []Finding {
 	return append(found, bedsWithoutRoom(listing)...)
 }
 
-// bedsWithoutRoom returns the beds that name no listed room. The parent of a bed is optional in getSpaces: if no bed
-// names one, the PMS does not send parents and there is no conflict.
+// bedsWithoutRoom returns the beds that name no listed room, or name a bed as their room. The parent of a bed is optional in getSpaces: if
+// no bed names one, the PMS does not send parents and there is no conflict.
 func bedsWithoutRoom(listing map[string]Listed) []Finding {
 	names := false
 	for _, s := range listing {

@@ -22,7 +22,8 @@ type GateDraft struct {
 	SpaceIDs []string // SpaceIDs are the spaces whose guests may pass the gate; empty means all spaces
 }
 
-// GateChange is a change of a gate, a door that several spaces share. Nil leaves a field unchanged.
+// GateChange is a change of a gate, a door that several spaces share. Nil leaves a field unchanged. An empty list of spaces means all
+// spaces.
 type GateChange struct {
 	Name     *string
 	Floor    *string
@@ -39,7 +40,7 @@ type GateFilter struct {
 type GateRow = ent.Gate
 
 // CreateGate creates a gate, a door that several spaces share. It returns which reservations need a new access plan. It refuses an invalid
-// name or floor, a name that another gate of the property has, unknown spaces, and more than maxGates gates.
+// name or floor, a name that another gate of the property has, unknown spaces, more than maxGates spaces, and more than maxGates gates.
 func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedStays, error) {
 	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)
 	if err := checkGate(tx, propertyID, "", d); err != nil {
@@ -63,7 +64,7 @@ func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedS
 }
 
 // UpdateGate changes a gate (a shared door). It returns which reservations of its former and new spaces need a new access plan. It refuses
-// invalid texts, a name that another gate has, and unknown spaces.
+// invalid texts, a name that another gate has, unknown spaces, and more than maxGates of them.
 func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
@@ -139,8 +140,8 @@ func ListGates(tx *db.Tx, propertyID string, f GateFilter) ([]*ent.Gate, int, er
 	return list, total, nil
 }
 
-// checkGate returns a fault if the fields of a gate are invalid, a space is unknown, or another gate has its name. exceptID is the id of
-// the gate that is changed, or empty for a new one.
+// checkGate returns a fault if the fields of a gate are invalid, a space is unknown, there are more than maxGates spaces, or another gate
+// has its name. exceptID is the id of the gate that is changed, or empty for a new one.
 func checkGate(tx *db.Tx, propertyID, exceptID string, d GateDraft) error {
 	wrong := checkTexts(d.Name, d.Floor)
 	if len(d.SpaceIDs) > maxGates {

@@ -32,7 +32,7 @@ const (
 	maxError = 512
 )
 
-// Listed is one room or bed in the list of a PMS.
+// Listed is one room, dorm or bed in the list of a PMS.
 type Listed struct {
 	ExternalID       string // ExternalID is the PMS's id, 1 to 255 bytes
 	Type             string // Type is Room, Bed or Dorm
@@ -50,8 +50,9 @@ type Reading struct {
 	Problem message.Message // Problem is Err for staff, in every language; zero: only Err is known
 }
 
-// rejectReason returns why a reading (the result of a getSpaces call) must be rejected, or an empty message. listedBefore means that an
-// earlier list was not empty: then an empty list is an error of the PMS, because no hotel loses all its rooms between two readings.
+// rejectReason returns why a reading (the result of a getSpaces call) must be rejected, or a message without a kind if it can be stored.
+// listedBefore means that an earlier list was not empty: then an empty list is an error of the PMS, because no hotel loses all its rooms
+// between two readings.
 func (r Reading) rejectReason(listedBefore bool) message.Message {
 	if r.Err != nil {
 		var problem any = r.errText()
@@ -80,7 +81,8 @@ func (r Reading) rejectReason(listedBefore bool) message.Message {
 	return message.Message{}
 }
 
-// errText returns why the PMS's spaces could not be read, without a full stop.
+// errText returns the text of r.Err, which must not be nil: why the PMS's spaces could not be read. It is cut to maxError bytes and ends
+// without a full stop.
 func (r Reading) errText() string { return strings.TrimSuffix(clip(r.Err.Error(), maxError), ".") }
 
 // isStorable reports whether both databases can store a text.

@@ -48,7 +48,8 @@ type ChangeOf struct {
 
 // RecordChange runs a change of an integration's mapping by a person, and stores what it changed, so that it can be undone. It returns the
 // id of the stored change, or "" if nothing changed. It returns a fault, and does not run the change, if c.Seen is set and is not the
-// latest change, because the person has not seen the later one.
+// latest change, because the person has not seen the later one. If no change is stored, it accepts each c.Seen that is NoChange or has the
+// form of an id. It returns the error of change, after which the caller must roll back.
 func (m Mappings) RecordChange(tx *db.Tx, c ChangeOf, change func() error) (changeID string, err error) {
 	if err := checkSeen(tx, c); err != nil {
 		return "", err
@@ -137,9 +138,9 @@ func ListChanges(tx *db.Tx, propertyID, integrationID, after string, size int) (
 	return rows, nil
 }
 
-// Undo restores the mappings as they were before a change, and stores that as a new change by author. It returns a fault if the change is
-// undone already, if one of these mappings was changed since, or if a former space was deleted or is mapped to another space now. The
-// result selects the reservations that need a new access plan.
+// Undo restores the mappings as they were before a change, and stores that as the new change newID by author. It returns a fault if the
+// change is undone already, if one of these mappings was changed since, or if a former space was deleted or is mapped to another space now.
+// The result selects the reservations that need a new access plan.
 func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID string, _ AffectedStays, err error) {
 	change, err := getChange(tx, propertyID, changeID)
 	if err != nil {
@@ -218,7 +219,7 @@ func loadUndo(tx *db.Tx, change *ent.MappingChange) (map[string]*MappedSpace, er
 const maxRecentChanges = 200
 
 // explainDifference returns the error of an undo that d prevents. If one of the latest maxRecentChanges changes is the cause, the error
-// names it and its author.
+// names it, its author and its time.
 func explainDifference(tx *db.Tx, change *ent.MappingChange, d difference) error {
 	later, err := ListChanges(tx, change.PropertyID, change.IntegrationID, "", maxRecentChanges)
 	if err != nil {

@@ -28,7 +28,7 @@ type Request struct {
 	OwnID            string // OwnID is the id of a Latchkey space and overrides the PMS's ids
 }
 
-// Place is the space of a reservation and, for a bed, its dorm.
+// Place is the space of a reservation and, for a bed, its dorm. Space is nil if the reservation has none.
 type Place struct {
 	Space  *ent.Space
 	Parent *ent.Space // Parent is the dorm of a bed, otherwise nil
@@ -37,7 +37,8 @@ type Place struct {
 }
 
 // Resolve finds the space of a reservation, usually with one query. The string is the reason why there is none: roomNotAssigned,
-// spaceUnknown or spaceNotMapped; "" if there is one. With the reason spaceInactive it also returns the space.
+// spaceUnknown or spaceNotMapped; "" if there is one. With the reason spaceInactive it also returns the space. A place without a space can
+// have the Doubt spacesDisagree.
 func Resolve(tx *db.Tx, r Request) (Place, string, error) {
 	switch {
 	case r.OwnID != "":
@@ -116,8 +117,8 @@ func choosePlace(r Request, mapped []foundPlace) (Place, bool) {
 	return place, true
 }
 
-// roomContradictsBed reports whether a reservation names another room than that of its bed. The PMS's list determines
-// the room of the bed or, if it names none, the mapping.
+// roomContradictsBed reports whether a reservation names another room than that of its bed. The PMS's list determines the room of the bed
+// or, if it names none, the mapping. room is nil if the named room is not mapped: without a room in the list, nothing then contradicts.
 func roomContradictsBed(r Request, bed, room *foundPlace) bool {
 	switch {
 	case r.ExternalParentID == "" || r.ExternalParentID == r.ExternalID:

@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// The maximum numbers of spaces and gates of a property.
+// The maximum numbers of spaces and gates of a property. maxGates also limits the spaces that one gate names.
 const (
 	maxSpaces = 10_000
 	maxGates  = 1_000
@@ -29,7 +29,8 @@ type Row = ent.Space
 // Page selects a page of a list. Limit is 1 to 200, and 0 means 50. Number counts from 0.
 type Page struct{ Limit, Number int }
 
-// limitAndOffset returns the page for a query. It cuts values that are out of range to the nearest allowed ones.
+// limitAndOffset returns the page for a query. It cuts values that are out of range to the nearest allowed ones, except that a negative
+// Limit counts as 0.
 func (p Page) limitAndOffset() (limit, offset int) {
 	limit = min(max(p.Limit, 0), 200)
 	if limit == 0 {
@@ -106,8 +107,8 @@ func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	return s, nil
 }
 
-// Update changes a space and returns which reservations need a new access plan. It refuses a name that is taken, as [Create] does, and to
-// make a dorm with beds a room.
+// Update changes a space and returns which reservations need a new access plan. It refuses invalid fields, a bed without a dorm of the
+// property, a name that is taken, as [Create] does, to make a dorm with beds a room, and to make a bed another type or the reverse.
 func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, AffectedStays, error) {
 	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {

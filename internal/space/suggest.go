@@ -32,9 +32,9 @@ type Suggestion struct {
 	Confidence Confidence
 }
 
-// Suggest pairs each active unmapped space of a PMS with at most one Latchkey space by name: first rooms and dorms, then the beds of paired
-// dorms, then the beds for which the PMS names no room. ours are all active spaces of the property. If a name is ambiguous, it suggests
-// nothing for it.
+// Suggest pairs each active unmapped space of a PMS with at most one Latchkey space by name: first rooms and dorms, then the beds of dorms
+// that are paired here or mapped, then the beds for which the PMS names no room. ours are all active spaces of the property. If a name is
+// ambiguous, it suggests nothing for it.
 func Suggest(listing []Listed, ours []Own, mappings []Mapped) []Suggestion {
 	p := pairing{pairedWith: map[string]string{}, pairedOwn: map[string]bool{}}
 	for _, m := range mappings {

@@ -88,8 +88,8 @@ func staysAtGate(tx *db.Tx, propertyID string, spaceIDs []string) (AffectedStays
 	return staysInSpaces(tx, propertyID, spaceIDs...)
 }
 
-// StaysAtDoors selects the reservations that the locks on some doors affect: for a space, those in it and in its beds;
-// for a gate (a shared door), those of the spaces it serves. A nil or empty door id selects none.
+// StaysAtDoors selects the reservations that the locks on some doors affect: for a space, those in it and in its beds; for a gate (a shared
+// door), those of the spaces it serves. A nil or empty door id selects none. An unknown gate is a not-found fault, an unknown space is not.
 func StaysAtDoors(tx *db.Tx, propertyID string, doorIDs ...*string) (AffectedStays, error) {
 	var all AffectedStays
 	for _, doorID := range doorIDs {

@@ -38,8 +38,8 @@ const (
 // difference is why a change cannot be undone.
 type difference struct {
 	Reason     string
-	ExternalID string // ExternalID is the PMS's space whose mapping differs from what the change left
-	SpaceID    string // SpaceID is what it is mapped to now, or the deleted space; empty if it is not mapped
+	ExternalID string // ExternalID is the PMS's space whose mapping was changed, takes the former space, or had the deleted one
+	SpaceID    string // SpaceID is what ExternalID is mapped to now, or the deleted space; empty if it is not mapped
 }
 
 // planUndo returns, by PMS id, the mappings that undo a change; nil means no mapping. now are the present mappings. If a mapping that the

@@ -52,12 +52,13 @@ type Acceptance struct {
 	PasswordSignIn
 	Secret string
 	Name   string // of a new person
-	Code   string // of the second factor of a known person
+	Code   string // of the authenticator app of a known person, or a recovery code; ignored without an app
 }
 
 // AcceptInvitation uses up the link, makes the invited person a member of the property, and signs the person in. It stores a new person. A
-// known one must give the password and, with an authenticator app, a code. If a known one has only passkeys, the session is pending: a
-// recovery code finishes it ([Service.FinishSignIn]), and a passkey begins another session ([Service.PasskeySignIn]).
+// known one must give the password and, with an authenticator app, a code: a missing code gives errNoCode and counts as no failed attempt.
+// After an error, the link still works. If a known one has only passkeys, the session is pending: a recovery code finishes it
+// ([Service.FinishSignIn]), and a passkey begins another session ([Service.PasskeySignIn]).
 func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Session, propertyID string, err error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, a.Secret)

@@ -51,8 +51,8 @@ func loadKnownNetwork(tx *db.Tx, keys *keyring.Ring, email, network string) (thr
 }
 
 // forgivePasswordAttempt takes back an attempt that succeeded, and stores that the network is known. It also sets the earlier failures with
-// the address to zero. If the network was known before, those of the address on all networks still count: a guesser could otherwise wait
-// for the person's next sign-in. email and network are as in [passwordCounters].
+// the address to zero, on this network and on all networks together. If the network was known before, those on all networks still count: a
+// guesser could otherwise wait for the person's next sign-in. email and network are as in [passwordCounters].
 func forgivePasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) error {
 	known, err := loadKnownNetwork(tx, keys, email, network)
 	if err != nil {
@@ -99,7 +99,7 @@ func ForgiveOperatorAttempt(tx *db.Tx, keys *keyring.Ring, network string) error
 }
 
 // countAttempt counts an attempt as failed before it is checked, so that attempts at the same time do not all pass, and a crash forgets
-// none. It refuses the attempt, and counts nothing, while a pause lasts.
+// none. While a pause lasts, it counts nothing and returns a fault Exhausted with the wait.
 func countAttempt(tx *db.Tx, counters []throttle.Counter) error {
 	if err := loadCounters(tx, counters); err != nil {
 		return err

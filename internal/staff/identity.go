@@ -51,8 +51,9 @@ type IdentityAnswer struct {
 	Trace
 }
 
-// flowOf returns what is sent to the identity provider for a ceremony. All of it is derived from the state, which only the browser that
-// began has: nothing is stored, and a person who sees what the provider gets, or the URL, cannot finish the ceremony in another browser.
+// flowOf returns what is sent to the identity provider for a ceremony. The values that must be secret are derived from the state, which
+// only the browser that began has: nothing is stored, and a person who sees what the provider gets, or the URL, cannot finish the ceremony
+// in another browser.
 func (s *Service) flowOf(c ceremony, state string) openid.Flow {
 	derive := func(use string) string {
 		return base64.RawURLEncoding.EncodeToString(s.Keys.MAC("identity", use, c.kind, c.subject, c.sessionID, state))
@@ -98,7 +99,7 @@ func (s *Service) BeginIdentityLink(ctx context.Context, personID, sessionID str
 
 // redeem checks what the browser sent after a sign-in at the identity provider, and returns the person's identity there. It uses up the
 // state before it asks the provider, so that the state works once, also if the provider is unavailable. The attempt counts as failed until
-// the caller calls takeBackAttempt, except if the provider is unavailable.
+// the caller calls takeBackAttempt, except if the provider is unavailable, or the state has ended or was used.
 func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (openid.Identity, error) {
 	if s.Provider == nil {
 		return openid.Identity{}, errNoProvider
@@ -128,8 +129,9 @@ func (s *Service) redeem(ctx context.Context, c ceremony, a IdentityAnswer) (ope
 }
 
 // IdentitySignIn signs a person in with an answer of the identity provider. The answer replaces the password only: with a second factor,
-// the session is pending. It refuses a person without access to a property and, if a.Fresh is set, an answer that does not prove a new
-// sign-in there. The audit log gets an entry for a session that is not pending and, later, for a refused person who is known.
+// the session is pending. It refuses an identity that is linked to no person, a person who is disabled or has access to no property, and,
+// if a.Fresh is set, an answer that does not prove a new sign-in there. The audit log gets an entry for a session that is not pending and,
+// later, for a refused person who is known.
 func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device string) (made Session, err error) {
 	identity, err := s.redeem(ctx, signInCeremony(a.Fresh), a)
 	if err != nil {
@@ -222,7 +224,7 @@ func (s *Service) linkIdentity(tx *db.Tx, personID string, identity openid.Ident
 }
 
 // PrepareIdentityLink checks the identity provider's answer to [Service.BeginIdentityLink]. The returned function links the person, in a
-// transaction of the caller, and replaces an earlier link.
+// transaction of the caller, and replaces an earlier link. Until it has run, the attempt counts as failed. It refuses a disabled person.
 func (s *Service) PrepareIdentityLink(ctx context.Context, personID, sessionID string, a IdentityAnswer) (func(tx *db.Tx) error, error) {
 	identity, err := s.redeem(ctx, ceremony{identityLink, personID, sessionID}, a)
 	if err != nil {

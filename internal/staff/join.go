@@ -15,11 +15,11 @@ type joining struct {
 	PasswordSignIn
 	known      *ent.Person
 	name, hash string // of a new person
-	code       string // of the second factor of a known person; empty: the session waits for it
+	code       string // of the second factor of a known person; empty: the session waits for it if there is one; "" for a new person
 }
 
 // prepareJoin does, outside of a transaction, what takes long before a person joins: it checks the password of a known person, or hashes
-// the password of a new one.
+// the password of a new one. A known person keeps the stored name. A password that breaks the rules is a fault for both.
 func (s *Service) prepareJoin(ctx context.Context, c PasswordSignIn, name string) (joining, error) {
 	if wrong := passwordProblem("password", c.Password); wrong != nil {
 		return joining{}, fault.Fields(*wrong)
@@ -57,8 +57,8 @@ func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propert
 }
 
 // admit makes a person a member of a property with the role of a link, and records that in the audit log. It changes the role of a member
-// only for an owner link: see addMember. It ends all invitations to the person's address at the property. The caller has marked the link as
-// used and checked who the person is.
+// only for an owner link: see addMember, which refuses a disabled member for an invitation. It ends all invitations to the person's address
+// at the property. The caller has marked the link as used and checked who the person is.
 func (s *Service) admit(tx *db.Tx, who *ent.Person, link *ent.PersonInvitation, propertyID string, by Trace) error {
 	if err := addMember(tx, propertyID, who.ID, link); err != nil {
 		return err

@@ -25,7 +25,8 @@ type NoticeChoice struct {
 
 var clockTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
-// Check returns an error that names every wrong field of a choice, or nil.
+// Check returns an error that names every wrong field of a choice, or nil. With one of the two times empty, or with equal times, the choice
+// is wrong.
 func (c NoticeChoice) Check() error {
 	var wrong []fault.Field
 	add := func(path string, reason fault.Reason, message string) {
@@ -61,8 +62,8 @@ func fieldsOrNil(wrong []fault.Field) error {
 	return fault.Fields(wrong...)
 }
 
-// MailsAt reports whether mails are sent at a time of the property's zone; without hours always. Hours that end before they begin go over
-// midnight.
+// MailsAt reports whether mails are sent at a time, which must be in the property's time zone; without hours always. From is included, and
+// Until is not. Hours that end before they begin go over midnight.
 func (c NoticeChoice) MailsAt(at time.Time) bool {
 	now := at.Format("15:04")
 	switch {
@@ -79,7 +80,7 @@ func choiceOf(row *ent.Membership) NoticeChoice {
 	return NoticeChoice{Hidden: row.NoticesHidden, ByMail: row.NoticesByMail, From: row.NoticesFrom, Until: row.NoticesUntil}
 }
 
-// GetNoticeChoice returns the choice of a person at a property, or an error if the person does not work there.
+// GetNoticeChoice returns the choice of a person at a property, also of a disabled one, or an error if the person does not work there.
 func GetNoticeChoice(view *db.Tx, propertyID, personID string) (NoticeChoice, error) {
 	row, _, err := loadMember(view, propertyID, personID)
 	if err != nil {
@@ -88,7 +89,8 @@ func GetNoticeChoice(view *db.Tx, propertyID, personID string) (NoticeChoice, er
 	return choiceOf(row), nil
 }
 
-// SetNoticeChoice checks and replaces the choice of a person at a property. Notices from before the person turned mails on are not mailed.
+// SetNoticeChoice checks and replaces the choice of a person at a property. Without groups in ByMail, mails are off. Notices from before
+// the person turned them on are not mailed.
 func SetNoticeChoice(tx *db.Tx, propertyID, personID string, c NoticeChoice) error {
 	if err := c.Check(); err != nil {
 		return err

@@ -88,7 +88,7 @@ func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitati
 	return row, nil
 }
 
-// useLink deletes a link and returns its row. Of two callers at the same time only one succeeds.
+// useLink deletes a valid link and returns its row, or returns errLink if there is none. Of two callers at the same time only one succeeds.
 func useLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitation, error) {
 	row, err := findLink(tx, keys, secret)
 	if err != nil {
@@ -108,7 +108,7 @@ func useLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitatio
 type FirstOwner struct {
 	PasswordSignIn
 	Secret, Name           string
-	PropertyName, TimeZone string // of the property to create; empty: the link names a property
+	PropertyName, TimeZone string // of the property to create; both must be empty if the link names a property
 }
 
 // AcceptOwnerLink uses up an [OwnerLink]. It makes the person an owner of the property that the link names, and signs the person in. If the
@@ -153,7 +153,7 @@ func (s *Service) AcceptOwnerLink(ctx context.Context, f FirstOwner) (made Sessi
 }
 
 // settingsError renames the field "name" in a fault about a property's settings to "propertyName", its name in the request of [FirstOwner].
-// It returns other errors, and nil, unchanged.
+// The result has only the fields of the fault. It returns other errors, and nil, unchanged.
 func settingsError(err error) error {
 	f, ok := fault.Of(err)
 	if !ok {

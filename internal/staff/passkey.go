@@ -207,8 +207,8 @@ func (s *Service) BeginPasskeySignIn(ctx context.Context) (Ceremony, error) {
 	return begun(state, assertion.Response)
 }
 
-// PasskeySignIn signs a person in with a passkey, which counts as both factors. If it refuses a known passkey, it queues an entry in the
-// audit log.
+// PasskeySignIn signs a person in with a passkey, which counts as both factors: the session is not pending. A refused passkey is the fault
+// InvalidCredentials. The audit log gets an entry for the sign-in or, later, for the refusal of a known passkey.
 func (s *Service) PasskeySignIn(ctx context.Context, a Answer, device string, t Trace) (made Session, err error) {
 	known := "" // the person whose passkey was refused
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -275,8 +275,9 @@ func (s *Service) NoteRefusedPasskey(personID string, t Trace, err error) {
 	}
 }
 
-// usePasskey checks the answer of a browser to a ceremony, and stores that the passkey was used. It returns the id of the passkey's owner.
-// With an error, the id is empty, except for a refusal of a passkey that is known and fits the ceremony.
+// usePasskey checks the answer of a browser to a ceremony, and stores that the passkey and the state of the answer were used. It returns
+// the id of the passkey's owner. With an error, the id is empty, except if a passkey is known and fits the ceremony, and it is refused or
+// the use of the state cannot be stored.
 func (s *Service) usePasskey(tx *db.Tx, c ceremony, a Answer) (personID string, err error) {
 	rp, err := s.relyingParty()
 	if err != nil {

@@ -47,7 +47,8 @@ func passwordProblem(path, password string) *fault.Field {
 // normalize returns the Unicode form in which passwords are compared, because keyboards encode the same characters in different ways.
 func normalize(password string) string { return norm.NFKC.String(password) }
 
-// hashPassword returns the hash of a password, in PHC format with salt and parameters.
+// hashPassword returns the hash of a password, in PHC format with salt and parameters. It waits while too many are hashed (see hashing),
+// but not after ctx ends. It does not check the length.
 func hashPassword(ctx context.Context, password string) (string, error) {
 	if err := hashing.Acquire(ctx, 1); err != nil {
 		return "", err
@@ -60,7 +61,7 @@ func hashPassword(ctx context.Context, password string) (string, error) {
 	return hash, nil
 }
 
-// matchesPassword compares a password with a hash. An empty hash matches nothing and costs the same time.
+// matchesPassword compares a password with a hash. It waits as hashPassword does. An empty hash matches nothing and costs the same time.
 func matchesPassword(ctx context.Context, password, hash string) (bool, error) {
 	if err := hashing.Acquire(ctx, 1); err != nil {
 		return false, err

@@ -35,8 +35,9 @@ type Access struct {
 // isActiveOwner reports whether the person is an owner with access to this property. The person can still be disabled everywhere.
 func (a Access) isActiveOwner() bool { return a.Role == Owner && !a.Disabled }
 
-// accessChangeProblem returns why a caller has no right to change the access of a person, or nil. A caller cannot change their own access.
-// otherOwners counts the active owners of the property without this person: the property must keep one.
+// accessChangeProblem returns why a caller has no right to change the access of a person, or nil. A change from and to the same access is
+// no problem, for any caller. A caller cannot change their own access. otherOwners counts the active owners of the property without this
+// person: the property must keep one.
 func accessChangeProblem(by Caller, personID string, from, to Access, otherOwners int) error {
 	switch {
 	case from == to:
@@ -63,7 +64,7 @@ type Member struct {
 	Profile
 	Access
 	HasSecondFactor bool
-	UsedAt          *time.Time // the last call at the property
+	UsedAt          *time.Time // the last call at the property, to the minute; nil: none yet
 	JoinedAt        time.Time
 }
 

@@ -20,7 +20,7 @@ type Trace struct{ Action, From string }
 const maxRecorded = 50
 
 // Record adds an entry about the account of a person, such as a sign-in, to the audit logs of up to maxRecorded properties at which the
-// person works.
+// person works and is not disabled. At none, it does nothing.
 func Record(tx *db.Tx, keys *keyring.Ring, personID string, t Trace, outcome audit.Outcome) error {
 	// In the order of their ids, so that two calls lock the logs in the same order.
 	properties, err := tx.Membership.Query().Where(membership.PersonID(personID), membership.DisabledAtIsNil()).
@@ -85,7 +85,8 @@ func (f *Failures) note(personID string, t Trace) {
 	}
 }
 
-// Run stores queued entries until the context ends, and then those that are still queued. The error is always nil.
+// Run stores queued entries until the context ends, and then those that are still queued, for at most failuresDrain. The error is always
+// nil.
 func (f *Failures) Run(ctx context.Context) error {
 	for {
 		select {
@@ -98,7 +99,7 @@ func (f *Failures) Run(ctx context.Context) error {
 	}
 }
 
-// drain stores the entries that are still queued, for at most failuresDrain.
+// drain stores the entries that are still queued, for at most failuresDrain. It drops and logs the rest.
 func (f *Failures) drain(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, failuresDrain)
 	defer cancel()

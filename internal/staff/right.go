@@ -68,7 +68,8 @@ var (
 	}
 )
 
-// Allows reports whether a role includes a right. Unknown roles and rights are refused.
+// Allows reports whether a role includes a right. Unknown roles and rights are refused, also [Self] without a role: the caller must grant
+// Self to every signed-in person.
 func Allows(role Role, right Right) bool {
 	if !slices.Contains(Rights, right) {
 		return false
@@ -102,8 +103,8 @@ func IsRight(text string) bool { return slices.Contains(Rights, Right(text)) }
 // IsRole reports whether a text names a role.
 func IsRole(text string) bool { return slices.Contains(Roles, Role(text)) }
 
-// MayManage reports whether a person with a role has the right to give, change or end the role other. A manager manages only the roles
-// below.
+// MayManage reports whether a person with a role has the right to give, change or end the role other. An owner manages all roles, a manager
+// only those below, and others manage none.
 func MayManage(role, other Role) bool {
 	switch role {
 	case Owner:

@@ -84,8 +84,9 @@ func endSessions(tx *db.Tx, personID string, which ...predicate.PersonSession) e
 }
 
 // Authenticate returns the person whose session has the token, as the actor of a call. It refuses a disabled person, and a session that is
-// unknown, pending, past its end or unused for sessionIdle. It does not extend the session: see [MarkUsed]. propertyID is the property that
-// the call names; a person without access to it gets a not-found fault. If it is "", the actor has no property and no role.
+// unknown, pending, past its end or unused for sessionIdle. It does not extend the session: see [MarkUsed]. UsedAt is the older of the
+// stored last uses of the session and of the membership. propertyID is the property that the call names; a person without access to it gets
+// a not-found fault. If it is "", the actor has no property and no role.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.PersonSession) {
 		return actor.Actor{}, credential.Refused()
@@ -203,7 +204,7 @@ func LoadSession(view *db.Tx, keys *keyring.Ring, a actor.Actor) (*ent.PersonSes
 	return row, profile, err
 }
 
-// rotateSession ends every session of a person, and creates one in place of the session of the call, with the same end.
+// rotateSession ends every session of a person, and creates one in place of the session of the call, with the same device, end and proofs.
 func rotateSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (Session, error) {
 	row, err := sessionOf(tx, personID, sessionID)
 	if err != nil {
@@ -233,7 +234,8 @@ func findPending(tx *db.Tx, keys *keyring.Ring, challenge string) (*ent.PersonSe
 	return row, nil
 }
 
-// replaceSession replaces the session of a call by one with a confirmed second factor. Other sessions of the person stay valid.
+// replaceSession replaces the session of a call by one with the same end and a second factor confirmed now. Other sessions of the person
+// stay valid.
 func replaceSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (Session, error) {
 	row, err := sessionOf(tx, personID, sessionID)
 	if err != nil {
@@ -246,9 +248,9 @@ func replaceSession(tx *db.Tx, keys *keyring.Ring, personID, sessionID string) (
 	return createSession(tx, keys, sessionSpec{personID: personID, device: row.Device, endsAt: row.EndsAt, secondFactorAt: &now, provedAt: row.ProvedAt})
 }
 
-// beginSession creates a session for a person who has signed in. If the person has a second factor, the session is pending until a code of
-// the app or a recovery code confirms it ([Service.FinishSignIn]). provedAt is when the person gave the password, here or at the identity
-// provider; zero: the provider does not say.
+// beginSession creates a session for a person who has signed in. If the person has a second factor, the session is pending: within
+// challengeLife, a code of the app or a recovery code must replace it by another ([Service.FinishSignIn]). provedAt is when the person gave
+// the password, here or at the identity provider; zero: the provider does not say.
 func beginSession(tx *db.Tx, keys *keyring.Ring, who *ent.Person, device string, provedAt time.Time) (Session, error) {
 	spec := sessionSpec{personID: who.ID, device: device}
 	if !provedAt.IsZero() {

@@ -44,8 +44,8 @@ func (s *Service) SignIn(ctx context.Context, c PasswordSignIn) (made Session, e
 }
 
 // checkPassword returns the person whose address and password these are, or errSignIn, also for a disabled person. It does the same work
-// for an unknown address: it counts the attempt, looks the person up, and compares a hash. The attempt counts as failed until
-// confirmAttempt is called. It queues a failure of a known person for the audit log.
+// for an unknown address: it counts the attempt (or refuses it after too many failures), looks the person up, and compares a hash. The
+// attempt counts as failed until confirmAttempt is called. It queues a failure of a known person for the audit log.
 func (s *Service) checkPassword(ctx context.Context, c PasswordSignIn) (*ent.Person, error) {
 	err := s.DB.Write(ctx, func(tx *db.Tx) error { return countPasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network) })
 	if err != nil {
@@ -72,8 +72,8 @@ func (s *Service) checkPassword(ctx context.Context, c PasswordSignIn) (*ent.Per
 	return nil, errSignIn
 }
 
-// confirmAttempt refuses a person whose password changed or who was disabled since [Service.checkPassword] compared the password, and takes
-// the count of the attempt back.
+// confirmAttempt returns errSignIn if the password changed since [Service.checkPassword] compared it, and [credential.Refused] if the
+// person was disabled. Otherwise it takes the count of the attempt back and remembers the network: see forgivePasswordAttempt.
 func (s *Service) confirmAttempt(tx *db.Tx, who *ent.Person, c PasswordSignIn) error {
 	current, err := loadPerson(tx, who.ID)
 	if err != nil {

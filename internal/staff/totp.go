@@ -102,7 +102,8 @@ func (s *Service) countCode(ctx context.Context, personID string) error {
 }
 
 // useCode checks a code of the authenticator app or a recovery code, marks it as used, and sets the count of failed codes to zero. Each
-// code works once. It returns errCode for a wrong one, and errNoTOTP if the person has no second factor.
+// code works once. If an app is in use, a code of six characters is one of the app; all other codes are recovery codes. It returns errCode
+// for a wrong one, and errNoTOTP if the person has no second factor.
 func (s *Service) useCode(tx *db.Tx, row *ent.Person, code string) error {
 	has, err := hasSecondFactor(tx, row)
 	if err != nil {
@@ -124,7 +125,7 @@ func plainCode(code string) string {
 }
 
 // useAppCode checks a code of the authenticator app, also of one that is not in use yet. It marks the code as used, and sets the count of
-// failed codes to zero. code is from [plainCode].
+// failed codes to zero. It returns errCode for a wrong code, and errNoTOTP if no secret is stored. code is from [plainCode].
 func (s *Service) useAppCode(tx *db.Tx, row *ent.Person, code string) error {
 	ctx := tx.Context()
 	if len(row.TotpSecret) == 0 {
@@ -207,7 +208,8 @@ func CreateRecoveryCodes(tx *db.Tx, keys *keyring.Ring, personID string) ([]stri
 	return createRecoveryCodes(tx, keys, personID)
 }
 
-// DisableTOTP ends the authenticator app of a person. The recovery codes end with the last second factor.
+// DisableTOTP ends the authenticator app of a person, also one that is not confirmed yet. Without an app, it is no error. The recovery
+// codes end with the last second factor.
 func DisableTOTP(tx *db.Tx, personID string) error {
 	row, err := tx.Person.UpdateOneID(personID).ClearTotpSecret().ClearTotpConfirmedAt().SetTotpStep(0).Save(tx.Context())
 	if err != nil {
@@ -247,7 +249,7 @@ func (s *Service) PrepareCode(ctx context.Context, personID, sessionID, code str
 }
 
 // PrepareTOTP is [Service.PrepareCode] for the first code of a new authenticator app. The returned function makes the app a second factor,
-// and also returns new recovery codes. It fails if an app is in use.
+// and also replaces the recovery codes and returns the new ones. It fails if an app is in use.
 func (s *Service) PrepareTOTP(ctx context.Context, personID, sessionID, code string) (func(tx *db.Tx) (Session, []string, error), error) {
 	if err := s.countCode(ctx, personID); err != nil {
 		return nil, err
@@ -275,8 +277,8 @@ func (s *Service) PrepareTOTP(ctx context.Context, personID, sessionID, code str
 }
 
 // FinishSignIn finishes a sign-in that waits for the second factor, with a code of the app or a recovery code. challenge is from the
-// waiting session, which ends, and the new session has another token. The audit log gets an entry for the sign-in or, later, for a wrong
-// code.
+// waiting session, which ends, and the new session has another token. After a wrong code, the waiting session stays, for another attempt.
+// The audit log gets an entry for the sign-in or, later, for a wrong code.
 func (s *Service) FinishSignIn(ctx context.Context, challenge, code string, t Trace) (made Session, err error) {
 	waiting, err := findPending(s.DB.View(ctx), s.Keys, challenge)
 	if err != nil {

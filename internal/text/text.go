@@ -76,7 +76,7 @@ type escapingWriter struct {
 }
 
 // Write writes p with unprintable characters escaped, except line feeds and tabs. It keeps an incomplete UTF-8 character at the end of p
-// for the next call; the last one is never written. Bytes that are not UTF-8 become U+FFFD.
+// for the next call; without a next call, it is never written. Bytes that are not UTF-8 become U+FFFD.
 func (t *escapingWriter) Write(p []byte) (int, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -101,7 +101,7 @@ func (t *escapingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// foldedLetters replaces letters that Unicode does not decompose by what people type instead, such as ø by o.
+// foldedLetters replaces letters that Unicode does not decompose by what people type instead, such as ø by o, and removes apostrophes.
 var foldedLetters = strings.NewReplacer("ß", "ss", "ẞ", "ss", "æ", "ae", "Æ", "ae", "œ", "oe", "Œ", "oe", "ø", "o", "Ø", "o", "ł", "l", "Ł", "l",
 	"đ", "d", "Đ", "d", "ð", "d", "Ð", "d", "þ", "th", "Þ", "th", "ı", "i", "'", "", "’", "", "ʼ", "", "`", "")
 

@@ -61,7 +61,8 @@ type Stream struct {
 
 // Open opens a stream of some topics of a property. caller is the person or token that reads it. It returns a fault if the caller or the
 // property has too many streams. A resume token of an earlier stream continues where that stream was, if the changes since then are still
-// known. The caller must call [Stream.End].
+// known. Any other token, such as "", is no error: the first call of [Stream.Changes] reports that everything may have changed. The caller
+// must call [Stream.End].
 func (f *Feed) Open(propertyID, caller string, topics []Topic, resume string) (*Stream, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -133,8 +134,8 @@ func (s *Stream) Changes() (changes []Change, resume string) {
 	return changes, p.id + "." + strconv.FormatUint(p.position, 10)
 }
 
-// Add records a change and wakes the streams of its topic. It does not block. It ignores properties that have no stream and had none
-// lately.
+// Add records a change and wakes the streams of its topic. It does not block. The topic must be one of [Topics]. It ignores properties that
+// have no stream and had none lately.
 func (f *Feed) Add(k Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -12,7 +12,8 @@ import (
 // moment is the format of times in a calendar file.
 const moment = "20060102T150405Z"
 
-// calendar handles the download of the stay as a calendar file (RFC 5545), without names and codes, because calendars are shared.
+// calendar handles the download of the stay as a calendar file (RFC 5545), without the names of guests and without codes, because calendars
+// are shared.
 func (s *site) calendar(x *exchange) error {
 	stay := x.flow.Stay
 	words := x.words(stay.GetProperty())

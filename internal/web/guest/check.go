@@ -34,7 +34,7 @@ func holdsUp(f *guestv1.FormField) bool {
 type checkView struct {
 	Guests  []answers
 	Missing string // URL of the first step with a missing answer, or ""
-	Kept    bool   // the answers are from a former stay, and the guest has not confirmed them
+	Kept    bool   // the answers of a guest are from a former stay and not confirmed yet
 }
 
 // showAnswers handles the page on which the guest checks all answers.
@@ -61,8 +61,8 @@ func (x *exchange) firstMissing(all []answers) string {
 	return ""
 }
 
-// confirmAnswers handles the button that confirms answers from an earlier stay. It saves a step of the form unchanged, because a save
-// counts as a confirmation.
+// confirmAnswers handles the button that confirms answers from an earlier stay. It saves the first step of each such form unchanged,
+// because a save counts as a confirmation of all its answers.
 func (s *site) confirmAnswers(x *exchange) error {
 	all, err := x.answers()
 	if err != nil {

@@ -117,8 +117,9 @@ func stageTitle(c *guestv1.CheckIn) string {
 	return "web.stage.other"
 }
 
-// takeStep handles the button of the next step of the check-in, and redirects to the stage after it. After the start, it first asks for an
-// e-mail address if the stay has none. It loads the stay only if needed, so that the last step, which completes the check-in, is fast.
+// takeStep handles the button of the next step of the check-in, and redirects to the stage after it. After the start, except at the stage
+// notToday, it first asks for an e-mail address if the stay needs one. If the API refuses the step, showRefused answers. It loads the stay
+// only if needed, so that the last step, which completes the check-in, is fast.
 func (s *site) takeStep(x *exchange) error {
 	do := x.Value("do")
 	c, err := x.doStep(do)
@@ -138,8 +139,9 @@ func (s *site) takeStep(x *exchange) error {
 	return x.Redirect(x.flow.stagePage(c))
 }
 
-// showRefused answers a step that the API refused. If the check-in has advanced meanwhile, it redirects to the current stage. If a
-// signature was too small, it shows the page again. It returns other errors unchanged. do is the value of the button.
+// showRefused answers a step that the API refused. If the step does not fit the state of the check-in, which has probably advanced, it
+// redirects to the current stage. It takes any invalid signature for one that is too small, and shows the page again. It returns other
+// errors unchanged. do is the value of the button.
 func (x *exchange) showRefused(do string, err error) error {
 	switch f := x.site.Fault(err); {
 	case do == "sign" && f.Kind == fault.Invalid:
@@ -183,11 +185,11 @@ func (x *exchange) doStep(do string) (*guestv1.CheckIn, error) {
 type pinView struct {
 	Pins   *guestv1.Pins      // nil if this session does not get the PINs now
 	Gates  []*guestv1.GatePin // gates (doors that several rooms share) whose PIN differs from that of the room
-	Shown  bool               // this session does not get the PINs: it has seen them, or only another session may see them
+	Shown  bool               // this session does not get the PINs, although there are some: it has seen them, or another session may see them
 	Doors  []doorState
 	Wait   bool   // the doors of the stay are not known yet
 	Moving bool   // a code is still being put on a door's lock
-	Follow bool   // the page shows PINs, so it reloads if they change
+	Follow bool   // the page reloads if the PINs that it shows change; false at a kiosk, which gets them once
 	Phone  qrCode // at a kiosk: the link for the guest's phone
 }
 
@@ -235,7 +237,8 @@ func (p *page) Codes() string {
 	return version
 }
 
-// pinPage renders the page with the PINs of the stay and the state of each door.
+// pinPage renders the page with the PINs of the stay and the state of each door. It sets Moving of v. While v.Wait is true, the page
+// reloads.
 func (x *exchange) pinPage(v pinView) error {
 	title := "web.key.title"
 	if v.Shown || x.flow.Kiosk {

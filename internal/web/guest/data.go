@@ -26,7 +26,7 @@ func (s *site) showData(x *exchange) error {
 }
 
 // data loads the state of an erasure. For a guest whose erasure covers the whole party, it also loads the profile: the data that the
-// property stores for the next stay. For a device that may not see data, it only sets Partial.
+// property stores for the next stay. For a device that may not see data, it sets only Ended and Partial.
 func (x *exchange) data() (dataView, error) {
 	v := dataView{Ended: x.flow.Stay.GetState() == "processed"}
 	found, err := x.site.api.Privacy.GetErasure(x.callContext(), &guestv1.GetErasureRequest{})

@@ -13,11 +13,11 @@ import (
 type findView struct {
 	Action       string
 	Number, Name string
-	NotFound     bool
-	TooMany      bool
-	Wait         time.Duration // if TooMany: the time until the next attempt
-	Challenge    string        // at a kiosk: random text that the tablet's key signs
-	Choices      []*guestv1.Choice
+	NotFound     bool              // no booking matches, or an input is empty
+	TooMany      bool              // too many searches failed
+	Wait         time.Duration     // if TooMany: the time until the next attempt
+	Challenge    string            // at a kiosk: random text that the tablet's key signs
+	Choices      []*guestv1.Choice // the bookings that match, if there are several
 }
 
 // showDoor handles the page behind the QR code at a door, which searches for a booking.

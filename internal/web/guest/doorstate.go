@@ -31,7 +31,9 @@ var doorTexts = map[string]string{
 	"lockOffline": "web.door.lockOffline", "lockJammed": "web.door.lockJammed",
 }
 
-// stateOf returns the state of a door as the guest reads it. begun means that the window has begun in which the stay's codes open doors.
+// stateOf returns the state of a door as the guest reads it. Without a code on the lock, a reason in doorTexts makes the state a warning or
+// bad. With one, only lockJammed does, and other reasons that may keep the door shut make the state unknown. begun means that the window
+// has begun in which the stay's codes open doors.
 func stateOf(d *guestv1.StayDoor, begun bool) doorState {
 	pin, reason := d.GetPin(), d.GetReason()
 	onDoor := slices.Contains([]string{"accepted", "verified", "used"}, pin)
@@ -66,7 +68,7 @@ func stateOf(d *guestv1.StayDoor, begun bool) doorState {
 }
 
 // doors returns the states of the stay's doors. Gates, the doors that several rooms share, are left out if they have neither a code nor a
-// problem.
+// problem. Without OpensAt, the window of the codes counts as begun.
 func (x *exchange) doors() []doorState {
 	begun := !x.flow.Stay.GetOpensAt().AsTime().After(x.site.Now())
 	var out []doorState

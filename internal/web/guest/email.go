@@ -27,7 +27,8 @@ func (x *exchange) emailPage(status int, typed, problem string) error {
 	return x.render(status, "email", p)
 }
 
-// saveEmail handles the form with the address. The button "skip" stores nothing. Both continue with the check-in.
+// saveEmail handles the form with the address. The button "skip" stores nothing. Both continue with the check-in. An invalid address is
+// shown again with an error.
 func (s *site) saveEmail(x *exchange) error {
 	if x.Value("do") == "skip" {
 		return x.Redirect(x.flow.CheckIn())

@@ -16,7 +16,7 @@ import (
 type exchange struct {
 	*kit.Exchange
 	site  *site
-	token string // token of the guest's session; at a tablet without a guest, token of the tablet
+	token string // token of the session of a stay or profile, or ""; at a tablet without a guest, token of the tablet
 	flow  flow
 }
 
@@ -103,7 +103,8 @@ func (x *exchange) notFound() error {
 }
 
 // renderError answers with the error page for err. A kiosk redirects to its start page instead if the session has ended or lacks a right,
-// or if the page does not exist.
+// or if the page does not exist. Other devices then get the page for unknown URLs or, if a right is missing for a loaded stay, a page with
+// status 403.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	kind := f.Kind

@@ -126,8 +126,9 @@ func (f flow) Shares() string {
 	return ""
 }
 
-// asksSharing reports whether, before the check-in continues, a kiosk must ask which data the PMS gets. It is false on other devices. No
-// other device can decide later, because only the session that gave the answers may read them.
+// asksSharing reports whether, before the check-in continues, a kiosk must ask which data the PMS gets. It is false while required answers
+// are missing, at other stages than notToday, confirmDetails, houseRules and ready, and on other devices. No other device can decide later,
+// because only the session that gave the answers may read them.
 func (f flow) asksSharing() bool {
 	c := f.Stay.GetCheckIn()
 	if !f.Kiosk || f.Shares() != "todo" || len(c.GetMissingGuestIds()) > 0 {
@@ -184,7 +185,7 @@ func (f flow) missesCompanion() bool {
 }
 
 // CorrectsParty reports whether the page offers to correct how many people stay. Only the session of the main guest can correct it, until
-// all answers are confirmed.
+// all answers are confirmed, and while the check-in is stopped.
 func (f flow) CorrectsParty() bool {
 	switch f.Stay.GetCheckIn().GetStage() {
 	case "notToday", "start", "details", "confirmDetails", "stopped":

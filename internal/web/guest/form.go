@@ -170,7 +170,7 @@ func stepTitle(step *guestv1.FormStep, other bool) string {
 }
 
 // sameAddress returns the answers of the main guest's step "address", which a companion's form can copy. ok is false for other steps, for
-// the main guest, and if there is no address or this session must not see it.
+// the main guest, and if there is no address, this session must not see it, or the form cannot be loaded.
 func (x *exchange) sameAddress(guest, step string) (address map[string]string, ok bool) {
 	first := x.flow.Main().GetId()
 	if step != "address" || guest == first || first == "" {
@@ -270,8 +270,9 @@ func (x *exchange) posted(step *guestv1.FormStep) map[string]string {
 	return posted
 }
 
-// pageAfterStep returns the URL of the page after a saved step: the next step, a step with a missing answer, or the check of all answers. f
-// is the form after the save.
+// pageAfterStep returns the URL of the page after a saved step: the next step, a step with a missing answer, or the check of all answers
+// (at a kiosk, the form of the next guest). A step that was opened from the check leads to a missing answer or back to the check. f is the
+// form after the save.
 func (x *exchange) pageAfterStep(f *guestv1.Form, step string) string {
 	if x.isFromCheck() && f.GetNext() == "" {
 		return x.checkPage()

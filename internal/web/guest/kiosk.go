@@ -44,7 +44,8 @@ func (s *site) tabletSession(h handler) handler {
 }
 
 // endCanceledVisit handles an ended session at a tablet. refused is the API's error. If the PMS canceled the stay, the tablet forgets the
-// session and goes to the page of showCanceled. Otherwise endCanceledVisit returns refused.
+// session and goes to the page of showCanceled. Otherwise endCanceledVisit returns refused, or the error of the question why the session
+// ended.
 func (x *exchange) endCanceledVisit(refused error) error {
 	ended, err := x.site.api.Links.GetEndedSession(x.callContextOf(""), &guestv1.GetEndedSessionRequest{Token: x.token})
 	switch {
@@ -87,7 +88,7 @@ func (x *exchange) enrolPage(status int, v enrolView) error {
 }
 
 // enrol handles the enrolment form. It sends an enrolment code and the tablet's public key to the API, and stores the tablet's token in a
-// cookie.
+// cookie. If the code or the key is refused, it shows the form again.
 func (s *site) enrol(x *exchange) error {
 	x.flow.Kiosk = true
 	key, err := base64.StdEncoding.DecodeString(x.Value("publicKey"))
@@ -190,7 +191,8 @@ type closedView struct {
 }
 
 // closedPage renders an offline page of the tablet. title and text are message kinds, idle is the mode of the page's script, and seconds is
-// the time after which the script tries the start page again.
+// the time after which the script tries the start page again. Without a token of the tablet, or if the API fails, the page has no property
+// and no QR code.
 func (x *exchange) closedPage(title, text, idle string, seconds int) error {
 	x.flow.Kiosk = true
 	x.IgnoreChosenLanguage = x.R.URL.Path == "/k/closed" // not in the language of the current guest, because the stored page is for the next guests
@@ -262,7 +264,8 @@ func (s *site) showYou(x *exchange) error {
 	return x.render(http.StatusOK, "you", p)
 }
 
-// kioskHelp handles the button that calls a member of staff to the tablet, with a notice and a mail.
+// kioskHelp handles the button that calls a member of staff to the tablet, with a notice and a mail. During a visit, the notice is about
+// the guest's stay, unless the session of the visit has ended.
 func (s *site) kioskHelp(x *exchange) error {
 	k, err := x.kiosk()
 	if err != nil {
@@ -310,7 +313,7 @@ func (x *exchange) qr(door string) qrCode {
 }
 
 // phoneQR creates a link with which the guest at a kiosk continues on a phone, and returns its QR code. The link replaces an earlier one.
-// It returns the zero code if the stay cannot be handed over, such as after a phone has opened it.
+// It returns the zero code if the stay cannot be handed over, such as after a phone has opened it, and for any other error.
 func (x *exchange) phoneQR() qrCode {
 	made, err := x.site.api.Stays.HandOver(x.callContext(), &guestv1.HandOverRequest{})
 	if err != nil {

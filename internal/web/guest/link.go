@@ -63,7 +63,8 @@ func (x *exchange) showLink(link *guestv1.Link, sent bool) error {
 }
 
 // bindLink handles the button on the page of a mailed link. It binds the link to this device (a link binds only one), and redirects to the
-// stay or the profile. A POST without the key of the page's form changes nothing, because some mail scanners post to links.
+// stay or the profile. If another device has bound it, or the stay is canceled, the page of the link says so. A POST without the key of the
+// page's form changes nothing, because some mail scanners post to links.
 func (s *site) bindLink(x *exchange) error {
 	if x.Key() == "" {
 		return s.showLink(x)

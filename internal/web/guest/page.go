@@ -18,7 +18,7 @@ type page struct {
 	Flow     flow
 	Refresh  int    // seconds until the script loads the page again; 0: never
 	Stored   bool   // a phone stores the page for use without a connection
-	Gone     bool   // this device no longer has the stay: the script deletes what the device stored of it
+	Gone     bool   // the stay is over, or this device no longer has it: the script deletes what the device stored of it
 	Idle     string // at a kiosk, the mode of the page's script: guest, code, start, closed or cut (see ts/kiosk.ts)
 	Called   bool   // staff were just called: the page does not offer to call them again
 	OnPhone  bool   // the page itself has the QR code for the guest's phone, so its foot does not link to it
@@ -38,7 +38,7 @@ func placeOf(face *guestv1.PropertyFace) kit.Place {
 }
 
 // newPage returns the data of a page. title is a message kind, such as "web.find.title", kv are names and values of its parameters, and
-// face is the property or nil.
+// face is the property or nil. At a kiosk, the page is light, and Idle is guest.
 func (x *exchange) newPage(face *guestv1.PropertyFace, title string, kv ...any) *page {
 	p := &page{Page: x.NewPage(placeOf(face), title, kv...), Kiosk: x.flow.Kiosk, Property: face, Flow: x.flow}
 	if p.Kiosk {
@@ -53,7 +53,7 @@ func (x *exchange) newPage(face *guestv1.PropertyFace, title string, kv ...any) 
 // would reveal a secret: see [kit.Exchange.Render].
 var secretPages = map[string]bool{"key": true, "newlink": true, "phone": true}
 
-// render executes the template with this name and sends it with an HTTP status.
+// render executes the template with this name and sends it with an HTTP status. Status 410, or 404 without a loaded stay, also sets p.Gone.
 func (x *exchange) render(status int, name string, p *page) error {
 	// After a 404 without a loaded stay, this device no longer has the stay.
 	p.Gone = p.Gone || status == http.StatusGone || status == http.StatusNotFound && x.flow.Stay == nil
@@ -72,7 +72,8 @@ func (p *page) label(f *guestv1.FormField) template.HTML {
 // Name returns the name of an input. At a kiosk it has a random prefix, so that the browser suggests no values of earlier guests.
 func (p *page) Name(name string) string { return p.prefix + name }
 
-// OffersPhone reports whether the foot of the page links to the QR code for the guest's phone: at a kiosk, until the PIN is shown.
+// OffersPhone reports whether the foot of the page links to the QR code for the guest's phone: at a kiosk with a guest, until the check-in
+// is complete, except on a page that has this code itself.
 func (p *page) OffersPhone() bool {
 	stage := p.Flow.Stay.GetCheckIn().GetStage()
 	return p.Kiosk && p.Flow.Stay != nil && !p.OnPhone && stage != "checkedIn" && stage != "ended"

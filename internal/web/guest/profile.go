@@ -88,8 +88,9 @@ func (x *exchange) profilePage(status int, at *guestv1.GetPropertyResponse, v pr
 	return x.render(status, "profile", p)
 }
 
-// changeProfile handles the forms of the page. "forget" deletes the profile, "close" only deletes the session's cookie. Any other form
-// requests a mail with a link; the response does not reveal whether there is a profile.
+// changeProfile handles the forms of the page. "forget" deletes the profile; if the session has ended, the page says that nothing was
+// deleted now. "close" only deletes the session's cookie. Any other form requests a mail with a link; the response does not reveal whether
+// there is a profile.
 func (s *site) changeProfile(x *exchange, at *guestv1.GetPropertyResponse) error {
 	id := at.GetData().GetId()
 	switch x.Value("do") {

@@ -24,11 +24,11 @@ const (
 var cutOff = []string{"noLock", "noBridge", "bridgeRevoked", "spaceInactive", "lockOffline"}
 
 // triesAt returns the advice for a door that does not open, in the order of the page. The page adds the last step, to call the property.
-// phone means that this device can have a SmartKey, a token that opens doors.
+// phone means that this device can have a SmartKey, a token that opens doors. Without phone, and if cutOff has the door's reason, the last
+// advice "phone" is left out.
 //
 //	the door                                  tries
-//	has no lock, no code, or is cut off       do not type it again
-//	has no code, and its lock is in touch     do not type it again, phone
+//	has no working code                       do not type it again, phone
 //	is jammed                                 pressure, phone
 //	gets its code just now                    wait, phone
 //	has the code, which opens later           come back
@@ -58,8 +58,8 @@ type shutDoors struct {
 	Tries []try
 }
 
-// showDoorHelp handles the page with advice for a guest who cannot open a door. It has all doors of the stay, also those that the code
-// opens.
+// showDoorHelp handles the page with advice for a guest who cannot open a door. It has the doors that the page of the PINs lists, also
+// those that the code opens.
 func (s *site) showDoorHelp(x *exchange) error {
 	phone := x.openView().Opens
 	var groups []shutDoors

@@ -14,9 +14,9 @@ import (
 // deviceStay is deviceSession for a handler that needs the stay, which it loads before the handler runs.
 func (s *site) deviceStay(h handler) handler { return s.deviceSession(withStay(h)) }
 
-// deviceSession wraps a handler of a page of a stay. It takes the session of the stay from the device's cookie. Without one, the response
-// is the same as for an unknown stay. If the API reports that the session has ended, renderEnded answers. A device without any stay gets
-// the page on which the guest can paste a link.
+// deviceSession wraps a handler of a page of a stay. It takes the session from the device's cookie, and sets only the id of the stay in
+// x.flow. Without a session, the response is the same as for an unknown stay. If the API reports that the session has ended, renderEnded
+// answers. For a GET, a device without any stay gets the page on which the guest can paste a link.
 func (s *site) deviceSession(h handler) handler {
 	return func(x *exchange) error {
 		id := x.R.PathValue("id")
@@ -105,7 +105,8 @@ func (x *exchange) keptStay(except string) string {
 	return ""
 }
 
-// loadStay loads the stay of the exchange's session into x.flow. It fails with NotFound if that is not the stay in the URL.
+// loadStay loads the stay of the exchange's session into x.flow. It fails with NotFound if that is not the stay in the URL. After an error,
+// x.flow has no stay.
 func (x *exchange) loadStay() error {
 	x.flow.Stay = nil
 	found, err := x.site.api.Stays.GetStay(x.callContext(), &guestv1.GetStayRequest{})
@@ -119,7 +120,8 @@ func (x *exchange) loadStay() error {
 	return nil
 }
 
-// stayPage returns the data of a page of the stay. title is a message kind, and kv are names and values of its parameters.
+// stayPage returns the data of a page of the stay, whose link "back" leads to its first page. title is a message kind, and kv are names and
+// values of its parameters.
 func (x *exchange) stayPage(title string, kv ...any) *page {
 	p := x.newPage(x.flow.Stay.GetProperty(), title, kv...)
 	p.Back = x.flow.Home()
@@ -140,7 +142,8 @@ type stayView struct {
 	Apple bool   // on this device, an installed app has its own cookies, so it needs its own link
 }
 
-// showStay handles the first page of the stay, with the list of tasks. It shows the doors, but no PIN.
+// showStay handles the first page of the stay, with the list of tasks. It shows the doors, but no PIN. After the end of the stay, the
+// script deletes what the device stored of it.
 func (s *site) showStay(x *exchange) error {
 	p := x.stayPage("web.stay.title")
 	p.Back = ""

@@ -37,7 +37,7 @@ type asset struct {
 // hashed matches a file name with a hash, such as guest-4UINZKSM.css, and captures the parts around the hash: guest and .css.
 var hashed = regexp.MustCompile(`^(\w+)-[A-Z0-9]{8}(\.\w+)$`)
 
-// loadAssets loads the embedded files of the directory static.
+// loadAssets loads the embedded files of the directory static. If several have the same name without the hash, the last by name counts.
 func loadAssets() (*assets, error) {
 	a := &assets{byName: map[string]*asset{}, names: map[string]string{}}
 	files, err := fs.ReadDir(staticFiles, "static")
@@ -131,7 +131,8 @@ var zippers = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.
 
 // mayCompress reports whether it is safe to compress the response to r, and the browser accepts gzip. It prevents the attack BREACH:
 // another site makes the browser load a page with a text of its choice, and learns from the compressed size whether the page contains that
-// text. So only requests from this site get a compressed page. [Exchange.Render] also leaves pages with a secret uncompressed.
+// text. So a request that comes from another origin, by its header Sec-Fetch-Site, gets no compressed page. [Exchange.Render] also leaves
+// pages with a secret uncompressed.
 func mayCompress(r *http.Request) bool {
 	from := r.Header.Get("Sec-Fetch-Site") // empty in old browsers and without TLS
 	return (from == "" || from == "same-origin" || from == "none") && acceptsGzip(r)

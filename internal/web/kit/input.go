@@ -35,8 +35,8 @@ func (i Input) ownsPath(path string) bool {
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Refuse adds the fields of inputs that the API refused to the error summary of the page. It returns false if f concerns none of the
-// inputs: the caller must then handle f in another way.
+// Refuse adds the fields of inputs that the API refused to the error summary of the page, and ignores other fields. It returns false if f
+// concerns none of the inputs: the caller must then handle f in another way.
 func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 	before := len(p.Wrong)
 	for _, field := range f.Fields {

@@ -165,8 +165,8 @@ func (a *Area) Pages() []string { return a.pages }
 var DeskParts embed.FS
 
 // ProblemOf returns, for the pages of staff and operators, the HTTP status of the error page for an API error, and the message kind of its
-// title. method is that of the browser's request. known is false for an unexpected error, which the caller must log. The caller handles an
-// ended session (fault.Unauthenticated) itself.
+// title. method is that of the browser's request: unless it is POST, fault.Invalid means a wrong URL, so it is a page that does not exist.
+// known is false for an unexpected error, which the caller must log. The caller handles an ended session (fault.Unauthenticated) itself.
 func ProblemOf(f *fault.Fault, method string) (status int, message string, known bool) {
 	switch {
 	case f.Kind == fault.Denied:

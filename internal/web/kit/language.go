@@ -18,8 +18,8 @@ type Place struct {
 	Language string // "" if the property has chosen none
 }
 
-// Words returns a renderer of texts in the time zone of the property (UTC if it is unknown) and the best language: chosen, else the first
-// language in the Accept-Language header accept that has texts, else the property's, else English.
+// Words returns a renderer of texts in the time zone of the property (UTC if it is unknown) and the best language: chosen if it has texts,
+// else the first language in the Accept-Language header accept that has texts, else the property's, else English.
 func (k *Kit) Words(chosen, accept string, of Place) Words {
 	w := Words{Lang: message.English, zone: time.UTC}
 	if zone, err := clock.Zone(of.TimeZone); err == nil {

@@ -50,8 +50,8 @@ func (w Words) T(kind string, kv ...any) template.HTML {
 // afterTime matches punctuation after a time element. T moves it into the element, so that no line begins with it.
 var afterTime = regexp.MustCompile(`</time>([,.;:!?)]+)`)
 
-// placeholder returns a marker that replaces an HTML parameter while the text is escaped. It consists of private-use characters, which no text
-// contains.
+// placeholder returns a marker that replaces an HTML parameter while the text is escaped. It consists of private-use characters, which no
+// text contains.
 func placeholder(i int) string { return fmt.Sprintf("\uE000%d\uE001", i) }
 
 // TimeZone returns the IANA name of the property's time zone, for the page's scripts.

@@ -20,7 +20,8 @@ type exchange struct {
 // handler answers one request. httpHandler renders a returned error as a page.
 type handler func(x *exchange) error
 
-// httpHandler adapts a page handler to net/http. It parses the posted form before the handler runs, and renders the handler's error as a page.
+// httpHandler adapts a page handler to net/http. It parses the posted form first: a form that is invalid or too large gets an error page,
+// and the handler does not run. It renders the handler's error as a page.
 func (s *site) httpHandler(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: s.NewExchange(w, r), site: s}
@@ -87,8 +88,8 @@ func (s *site) showUnknown(x *exchange) error {
 	return x.problem(http.StatusNotFound, "staff.problem.unknown")
 }
 
-// renderError answers with the error page for err. If the session has expired, it deletes the cookie and redirects to the sign-in page
-// instead.
+// renderError answers with the error page for err, and logs an unexpected one. If the session has expired, it deletes the cookie and
+// redirects to the sign-in page instead.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	switch {

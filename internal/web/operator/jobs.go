@@ -28,8 +28,8 @@ func (s *site) showJobs(x *exchange) error {
 	return x.render(http.StatusOK, "jobs", p)
 }
 
-// changeJob handles the buttons of a failed job. "retry" runs it now, and "discard" deletes a job that was given up. The API refuses to
-// discard a job that it still retries.
+// changeJob handles the buttons of a failed job. "retry" runs it now, also a job that was given up, and "discard" deletes a job that was
+// given up. The API refuses to discard a job that it still retries, and to retry one if an equal newer job waits.
 func (s *site) changeJob(x *exchange) error {
 	id, err := strconv.ParseInt(x.Value("job"), 10, 64)
 	if err != nil {

@@ -32,7 +32,7 @@ func (x *exchange) loginPage(status int, p *page) error {
 }
 
 // login handles the sign-in form. It exchanges an operator token for a session, and ends the browser's former session, so that a stolen
-// cookie of it is useless.
+// cookie of it is useless. A refused token shows the form again.
 func (s *site) login(x *exchange) error {
 	made, err := s.api.Sessions.SignInOperator(x.CallContext(kit.Credential{Language: x.Words(kit.Place{}).Lang}), &adminv1.SignInOperatorRequest{
 		Token: x.Value("token"), Device: kit.DeviceOf(x.R.UserAgent()),
@@ -66,7 +66,8 @@ func (x *exchange) endSession() error {
 	return nil
 }
 
-// logout handles the sign-out. It ends the session on the server, and deletes the cookie and the browser's cache.
+// logout handles the sign-out. It ends the session on the server, and deletes the cookie and the browser's cache. If it cannot end the
+// session, it deletes neither and returns the error.
 func (s *site) logout(x *exchange) error {
 	if err := x.endSession(); err != nil {
 		return err // the session is still valid, so show the error

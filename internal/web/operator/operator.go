@@ -35,7 +35,8 @@ var Paths = []string{"/operator/"}
 //go:embed pages parts
 var files embed.FS
 
-// New returns the handler of the pages under /operator.
+// New returns the handler of the pages under /operator. Without a session, only routes with Open work: others redirect to the sign-in page.
+// The handler refuses forms that other sites post. The error is about invalid templates.
 func New(k *kit.Kit, api API) (http.Handler, error) {
 	area, err := k.NewArea(files, nil, kit.DeskParts)
 	if err != nil {

@@ -143,8 +143,8 @@ func (x *exchange) blockedText(f *fault.Fault) any {
 	return words.T("operator.delete.blocked.codes", "count", count, "locks", locks)
 }
 
-// deleteProperty deletes the property. One call deletes only a part of a large property: the page then asks the operator to post the form
-// again. If codes or SmartKeys block the deletion, the page says so.
+// deleteProperty deletes the property, if the posted name is its name. One call deletes only a part of a large property: the page then asks
+// the operator to post the form again. If codes or SmartKeys block the deletion, the page says so.
 func (x *exchange) deleteProperty(id string) error {
 	abandoned := strings.FieldsFunc(x.Value("abandon"), func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
 	done, err := x.site.api.Properties.DeleteProperty(x.call(), &adminv1.DeletePropertyRequest{Id: id, Name: x.Value("name"), AbandonedLockIds: abandoned})

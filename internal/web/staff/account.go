@@ -102,7 +102,7 @@ func (x *exchange) passwordPage(status int, f *fault.Fault) error {
 func (s *site) showPassword(x *exchange) error { return x.passwordPage(http.StatusOK, nil) }
 
 // changePassword handles the form that changes or sets the password. The API ends all sessions of the person, and this browser gets a new
-// one. A wrong password shows the form again.
+// one. If the API refuses the former or the new password, the form is shown again.
 func (s *site) changePassword(x *exchange) error {
 	made, err := s.api.Sessions.ChangePassword(x.call(), &propertyv1.ChangePasswordRequest{Password: x.passwordOf("password"), NewPassword: x.passwordOf("newPassword")})
 	if err != nil {
@@ -151,7 +151,8 @@ func (s *site) showSecondFactor(x *exchange) error {
 }
 
 // changeSecondFactor handles the forms of the page of the second factor. They begin the set-up of an authenticator app, confirm it with a
-// code (which also replaces the session), replace the recovery codes, or end the use of the app. Secrets are shown only in this response.
+// code (which also replaces the session), replace the recovery codes, or end the use of the app. Secrets and recovery codes are shown only
+// in the response to the form that creates them, not again after a wrong code.
 func (s *site) changeSecondFactor(x *exchange) error {
 	api := s.api.Sessions
 	switch x.Value("do") {

@@ -57,8 +57,8 @@ type auditView struct {
 	Next   string
 	Report *propertyv1.AuditReport // result of the verification, or nil if the person has not requested one
 	From   int64                   // the first entry that was verified
-	Until  int64                   // the last entry that was verified, if others follow
-	Verify string                  // URL that verifies the following entries, or "" if there are none
+	Until  int64                   // the last entry that was verified; 0 unless Verify is set
+	Verify string                  // URL that verifies the following entries; "" if there are none, or after a problem
 	Chip   chip
 }
 

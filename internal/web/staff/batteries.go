@@ -38,8 +38,9 @@ type batteriesView struct {
 // MayGetLow returns the charge in percent up to which a battery is forecast.
 func (batteriesView) MayGetLow() int { return mayGetLow }
 
-// forecast estimates when a battery falls to lowPercent, from its readings (the oldest first) since the last new battery. lowAt is never
-// before now. ok is false if the charge does not fall, or if there are fewer than two readings.
+// forecast estimates when a battery falls to lowPercent, from its readings, the oldest first. It uses only those since the charge last
+// rose, which means a new battery. lowAt is never before now. ok is false if the charge does not fall, or if there are fewer than two
+// readings.
 func forecast(readings []*propertyv1.LockReading, now time.Time) (lowAt time.Time, ok bool) {
 	if len(readings) < 2 {
 		return time.Time{}, false

@@ -65,7 +65,8 @@ func (x *exchange) applyCure(conflict, kind, external string) edit {
 	}
 }
 
-// undo prepares an edit that reverts the change of the mapping with this id. The API refuses it if a later change concerns the same spaces.
+// undo prepares an edit that reverts the change of the mapping with this id. The API refuses it if the change was reverted already, if one
+// of its mappings has changed since, or if a former space was deleted or is mapped otherwise.
 func (x *exchange) undo(change string) edit {
 	return func(validateOnly bool) (effect, error) {
 		answer, err := x.site.api.Mappings.UndoMappingChange(x.call(), &propertyv1.UndoMappingChangeRequest{Id: change, ValidateOnly: validateOnly})
@@ -165,7 +166,8 @@ type changesView struct {
 // showChanges handles the history of the mapping.
 func (s *site) showChanges(x *exchange) error { return x.changesPage(http.StatusOK, nil) }
 
-// changesPage renders the history of the mapping, the latest change first. f is why the API refused to undo a change, or nil.
+// changesPage renders the history of the mapping, the latest change first: that of the PMS in the query or form or, without one, of the
+// first PMS. f is why the API refused to undo a change, or nil.
 func (x *exchange) changesPage(status int, f *fault.Fault) error {
 	v := changesView{PMS: x.R.FormValue("pms"), Manages: x.may("manageSpaces")}
 	list, first, err := x.integrations()
@@ -234,7 +236,8 @@ func (p *page) refusedUndo(f *fault.Fault, rows []changeRow) kit.Wrong {
 	return wrong
 }
 
-// undoChange handles the buttons that revert a change of the mapping, or preview that. If the API refuses it, the history shows why.
+// undoChange handles the buttons that revert a change of the mapping, or preview that. If the API refuses it because the mapping has
+// changed since, the history shows why. It returns other errors.
 func (s *site) undoChange(x *exchange) error {
 	undo, err := x.undo(x.Value("id")), error(nil)
 	if x.Value("preview") != "" {

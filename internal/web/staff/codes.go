@@ -72,9 +72,9 @@ func openCodeChip(places []*propertyv1.CodePlace) chip {
 type codesView struct {
 	Tabs    []tab
 	Rows    []codeRow
-	Lock    *propertyv1.Lock // shows only the backup codes of this lock; nil for all codes
-	Ended   bool
-	Other   string // URL that shows or hides codes that have ended
+	Lock    *propertyv1.Lock // shows only the backup codes of this lock; nil for all codes, or without the right to read locks
+	Ended   bool             // the list includes codes that have ended
+	Other   string           // URL that shows or hides codes that have ended
 	Next    string
 	Manages bool
 	Sets    bool // the person may switch on backup codes
@@ -209,7 +209,8 @@ func (x *exchange) codePage(status int, shown *propertyv1.RevealCodeResponse, wr
 // second factor.
 func (s *site) backToCode(x *exchange) error { return x.Redirect("/app/codes/" + x.R.PathValue("id")) }
 
-// revealCode handles the button that shows the PIN of a code. Without a reason, which the audit log records, it shows an error.
+// revealCode handles the button that shows the PIN of a code. Without a reason, which the audit log records, or with one that is too long,
+// it shows an error.
 func (s *site) revealCode(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.code.why.missing"); wrong != "" {
 		return x.codePage(http.StatusUnprocessableEntity, nil, func(p *page) { p.refuseReason(whyInput().ID(), wrong) })
@@ -278,7 +279,8 @@ func (x *exchange) newCodePage(status int, wrong func(*page)) error {
 func (s *site) showNewCode(x *exchange) error { return x.newCodePage(http.StatusOK, nil) }
 
 // codeRequest converts the posted form of a new code to an API request. wrong has the names of missing or invalid parts of the form, such
-// as "hours": the caller must not send r then. It does not check the holder. zone is the time zone of the property.
+// as "hours": the caller must not send r then. It does not check the holder, and of kind and hours only whether they are complete. zone is
+// the time zone of the property.
 func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.CreateCodeRequest, wrong []string) {
 	first := func(name string) string {
 		if len(form[name]) == 0 {

@@ -76,8 +76,9 @@ func (s *site) showMessages(x *exchange) error {
 }
 
 // messagesPage renders a page of the conversation with one guest. If it shows the newest messages, it marks them as read, unless the person
-// may not write messages or the page's script sent the request. typed is a message that was refused because it was too long, or "". Its
-// menu entry is "messages" or, for a URL below a reservation, "reservations".
+// may not write messages or the page's script sent the request. typed is a message that was refused because it was too long, or "". If no
+// messages are left on the page of token, it redirects to the newest ones. The menu entry of the page is "messages" or, for a URL below a
+// reservation, "reservations".
 func (x *exchange) messagesPage(status int, token, typed string) error {
 	v := messagesView{Typed: typed, May: x.may("writeMessages")}
 	found, err := x.readConversation(x.R.PathValue("id"), token, v.May && !x.automatic())
@@ -133,7 +134,8 @@ func (x *exchange) readConversation(guest, token string, marks bool) (*propertyv
 	return found, err
 }
 
-// sendMessage handles the form with a new message to the guest. An empty text sends nothing.
+// sendMessage handles the form with a new message to the guest. An empty text sends nothing. One that is too long shows the page again with
+// an error.
 func (s *site) sendMessage(x *exchange) error {
 	if text := x.Value("text"); text != "" {
 		if _, err := s.api.Messages.SendMessage(x.call(), &propertyv1.SendMessageRequest{GuestId: x.R.PathValue("id"), Text: text}); err != nil {

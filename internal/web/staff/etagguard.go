@@ -41,7 +41,8 @@ func renamed(f *fault.Fault, prefix, input string) *fault.Fault {
 }
 
 // changeRules stores a check-in setting whose new value depends on the stored one, such as a list with one more entry. change computes it,
-// and can be called twice. If that setting has changed since the page was shown, the error is [fault.Outdated].
+// and can be called twice. If that setting has changed since the page was shown, changeRules stores nothing and returns an error with the
+// reason [fault.Outdated].
 func (x *exchange) changeRules(change func(stored *propertyv1.CheckInSettings) *propertyv1.CheckInSettingsChange) error {
 	return x.saveUnlessChanged(func(etag string) error {
 		stored, err := x.checkInSettings()

@@ -22,13 +22,14 @@ type exchange struct {
 	role     *propertyv1.PersonProperty // the property that the page shows and the person's role there, or nil
 	property *propertyv1.Property       // settings of that property
 	proves   bool                       // the browser came back from the identity provider, where the person had to sign in again
-	typed    *typedForm                 // form values from before the person confirmed the second factor, or nil
+	typed    *typedForm                 // form values from before the person confirmed the second factor or signed in again, or nil
 }
 
 // handler answers one request. httpHandler renders a returned error as a page.
 type handler func(x *exchange) error
 
-// httpHandler adapts a page handler to net/http. It parses the posted form before the handler runs, and renders the handler's error as a page.
+// httpHandler adapts a page handler to net/http. It parses the posted form first: a form that is invalid or too large gets an error page,
+// and the handler does not run. It renders the handler's error as a page.
 func (s *site) httpHandler(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: s.NewExchange(w, r), site: s}
@@ -88,8 +89,9 @@ func (x *exchange) may(right string) bool {
 }
 
 // require wraps a handler of a page that needs a right. A page for [Anyone] needs no session, and its handler runs without load. Otherwise,
-// without a session cookie, the browser goes to the sign-in. Without the right, or for a form posted from the page of another property, it
-// gets an error page. The handler runs after load and restoreTyped. The API checks the right again at each call.
+// without a session cookie, the browser goes to the sign-in. Without the right, or for a form posted from the page of another property
+// (unless right is [Self]), it gets an error page. The handler runs after load and restoreTyped. The API checks the right again at each
+// call.
 func (s *site) require(right string, h handler) handler {
 	if right == Anyone {
 		return h

@@ -98,7 +98,7 @@ func (s *site) connectApp(x *exchange) error {
 }
 
 // changeIntegration handles the forms of an integration. They replace the access token or the signing secret by a new one, which is shown
-// once, or revoke the access.
+// once, or revoke the access. A replaced token ends at once. A replaced secret still signs calls, together with the new one.
 func (s *site) changeIntegration(x *exchange) error {
 	id, api := x.R.PathValue("id"), s.api.Integrations
 	switch x.Value("do") {
@@ -123,7 +123,8 @@ func (s *site) changeIntegration(x *exchange) error {
 	return x.Redirect("/app/settings/integrations")
 }
 
-// testEndpoint handles the button that calls an endpoint of the PMS as a test. The page then shows what is wrong with the PMS's answer.
+// testEndpoint handles the button that calls an endpoint of the PMS as a test. The page then shows what is wrong with the PMS's answer. For
+// an endpoint that no longer exists, it redirects to the list without an error.
 func (s *site) testEndpoint(x *exchange) error {
 	integrationID, action := x.R.PathValue("id"), x.Value("action")
 	found, err := s.api.Integrations.TestEndpoint(x.call(), &propertyv1.TestEndpointRequest{Id: integrationID, Action: action})

@@ -64,8 +64,9 @@ func (x *exchange) renderInvitationError(err error) error {
 }
 
 // acceptInvite handles the form that accepts an invitation. It makes the person a member of the property and signs them in there; a former
-// session of the browser ends. The button of the identity provider calls beginJoin instead. A POST without the key of the page's form
-// changes nothing, because some mail scanners post to links.
+// session of the browser ends. If the account needs the code of a second factor, it shows the form again with a field for it. The button of
+// the identity provider calls beginJoin instead. A POST without the key of the page's form changes nothing, because some mail scanners post
+// to links.
 func (s *site) acceptInvite(x *exchange) error {
 	if x.Key() == "" {
 		return s.showInvite(x)

@@ -21,7 +21,7 @@ type slotRow struct {
 }
 
 // evidenceChip returns the chip for the evidence about a code on a lock, the API's word for how sure it is: planned, verified or failed,
-// for example.
+// for example. An unknown word gets the chip of unconfirmed.
 func evidenceChip(evidence string) chip {
 	switch evidence {
 	case "planned", "queued", "sent":
@@ -169,8 +169,8 @@ func (x *exchange) doors(chosen ...string) (list []choice, err error) {
 	return list, err
 }
 
-// changeLock handles the forms that rename a lock, or assign it to a door or (door "") to none. It shows an error if the lock was moved
-// meanwhile, or if the door has a lock.
+// changeLock handles the forms that rename a lock, or assign it to a door or (door "") to none. It shows an error if the name is invalid,
+// if the lock was moved meanwhile, or if the door has another lock.
 func (s *site) changeLock(x *exchange) error {
 	id, done, err := x.R.PathValue("id"), "", error(nil)
 	switch x.Value("do") {
@@ -206,7 +206,8 @@ func (p *page) refuseDoor(why string) {
 // second factor.
 func (s *site) backToLock(x *exchange) error { return x.Redirect("/app/locks/" + x.R.PathValue("id")) }
 
-// openLock handles the button that opens a lock. Without a reason, which the audit log records, it shows an error.
+// openLock handles the button that opens a lock. Without a reason, which the audit log records, or with one that is too long, it shows an
+// error.
 func (s *site) openLock(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.why.missing"); wrong != "" {
 		return x.lockPage(http.StatusUnprocessableEntity, func(p *page) { p.refuseReason(whyInput().ID(), wrong) })

@@ -162,8 +162,8 @@ func (r lockRow) badness() int {
 	return 3
 }
 
-// matches reports whether the lock passes a filter (offline, low, noDoor, or "" for all) and its name or the name of its door contains
-// text, in any case.
+// matches reports whether the lock passes a filter (offline, low or noDoor; any other word lets all pass) and its name or the name of its
+// door contains text, in any case.
 func (r lockRow) matches(filter, text string) bool {
 	switch filter {
 	case "offline":

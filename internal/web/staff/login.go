@@ -71,7 +71,8 @@ func (x *exchange) loginPage(status int, p *page, inputs []kit.Input, to string)
 	return x.form(status, p, v)
 }
 
-// login handles the form of the sign-in with a password. It ends the former session of the browser.
+// login handles the form of the sign-in with a password. It ends the former session of the browser. If the API refuses the sign-in, it
+// shows the form again.
 func (s *site) login(x *exchange) error {
 	inputs := x.Posted(loginInputs())
 	made, err := s.api.Sessions.SignIn(x.anonymous(), &propertyv1.SignInRequest{
@@ -147,8 +148,8 @@ func (s *site) showSecond(x *exchange) error {
 	return x.form(http.StatusOK, x.newPage("staff.second.title"), x.secondForm())
 }
 
-// finishLogin handles the form that asks for the second factor during a sign-in, and completes the sign-in. If the sign-in has expired, the
-// browser goes to the sign-in page.
+// finishLogin handles the form that asks for the second factor during a sign-in, and completes the sign-in. A wrong code shows the form
+// again. If the sign-in has expired, the browser goes to the sign-in page.
 func (s *site) finishLogin(x *exchange) error {
 	made, err := s.api.Sessions.FinishSignIn(x.anonymous(), &propertyv1.FinishSignInRequest{Challenge: x.Cookie(challengeCookie), Code: x.Value("code")})
 	if err == nil {
@@ -172,7 +173,8 @@ func (x *exchange) wrongCode(title string) *page {
 	return p
 }
 
-// logout handles the sign-out. It ends the session on the server, and deletes the cookies and the browser's cache.
+// logout handles the sign-out. It ends the session on the server, and deletes the cookies of the session and the property and the browser's
+// cache. If it cannot end the session, it deletes none of these and returns the error.
 func (s *site) logout(x *exchange) error {
 	if err := x.endSession(); err != nil {
 		return err // the session is still valid, so show the error
@@ -183,7 +185,7 @@ func (s *site) logout(x *exchange) error {
 }
 
 // showHome handles /app/. It redirects to the set-up until its required steps are done, if the person may manage settings. Otherwise it
-// redirects to the first page of the menu that the person's role may see.
+// redirects to the first page of the menu that the person's role may see, or to the account.
 func (s *site) showHome(x *exchange) error {
 	if x.may("manageSettings") {
 		steps, err := x.setup()

@@ -131,8 +131,8 @@ const maxBeds = 50
 const maxRooms = 500
 
 // roomsOf parses a typed list of rooms, one per line: "101", with a floor "101, 1", or a dorm with its number of beds "Dorm 4: 6", whose
-// beds follow it. wrong are the numbers of invalid lines, from 1, which rooms lacks. It stops when rooms has more than maxRooms, so that
-// the caller can refuse the list.
+// beds "Dorm 4-1" and so on follow it. A tab counts as a comma, and empty lines are skipped. wrong are the numbers of invalid lines, from
+// 1, which rooms lacks. It stops when rooms has more than maxRooms, so that the caller can refuse the list.
 func roomsOf(list string) (rooms []*propertyv1.NewSpace, wrong []int) {
 	for i, line := range strings.Split(list, "\n") {
 		if len(rooms) > maxRooms {

@@ -15,7 +15,7 @@ type noticeRow struct {
 }
 
 // subjectLink returns the link to the page of the object with this id, such as lck_... for a lock. It returns the zero link if that kind of
-// object has no page, or if may reports that the person lacks the right to see settings.
+// object has no page, or if its page belongs to the settings and may reports that the person lacks the right to them.
 func subjectLink(id string, may func(right string) bool) link {
 	prefix, _, _ := strings.Cut(id, "_")
 	switch prefix {
@@ -97,8 +97,8 @@ func (s *site) showNotices(x *exchange) error {
 	return x.render(http.StatusOK, "notices", p)
 }
 
-// readNotices handles the buttons that mark one notice, or all that the page shows, as read. It never marks notices that the person has not
-// seen, because a notice that is read is not mailed any more.
+// readNotices handles the buttons that mark one notice, or all that the page shows, as read for all staff of the property. It marks only
+// the posted ones and none that came later, because a notice that is read is not mailed any more.
 func (s *site) readNotices(x *exchange) error {
 	ids := x.R.PostForm["notice"]
 	if len(ids) == 0 {

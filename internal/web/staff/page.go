@@ -22,7 +22,7 @@ type page struct {
 	Tabs    []area                     // the pages of the settings, on a page of the settings
 	Done    string                     // kind of the message that confirms the action before the redirect, or ""
 	Sizing  *sizing                    // the choice of the number of rows, or nil if the page offers none
-	typed   *typedForm                 // form values from before the person confirmed the second factor, or nil
+	typed   *typedForm                 // form values to show again: those of a refused form or of exchange.typed, or nil
 	secret  bool                       // the page shows a secret: it is never compressed, see [kit.Exchange.Render]
 }
 

@@ -73,7 +73,8 @@ func (v paletteView) Empty() bool { return len(v.Stays)+len(v.Rooms)+len(v.Locks
 // maxPaletteFinds is how many stays the palette shows at most; the same for rooms and for locks.
 const maxPaletteFinds = 6
 
-// minPaletteQuery is the minimum length of a query for rooms and locks. A shorter one would load all of them at each key press.
+// minPaletteQuery is the minimum length of a query for rooms and locks. Each such query loads all rooms and locks, so the first key press
+// should not.
 const minPaletteQuery = 2
 
 // showPalette handles a query of the palette. It finds stays by name, number or room, and rooms, locks and pages by name; rooms and locks

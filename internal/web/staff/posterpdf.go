@@ -81,7 +81,8 @@ func (p pdfSheet) drawCode(link string) error {
 	return nil
 }
 
-// pdf returns the poster as a PDF file of one page. property is the name of the property.
+// pdf returns the poster as a PDF file of one page. It leaves out texts with a character that the font lacks. property is the name of the
+// property.
 func (v poster) pdf(property string) ([]byte, error) {
 	page := pdfSheet{fpdf.New("P", "pt", "A4", "")}
 	for name, file := range fontFiles {

@@ -78,8 +78,8 @@ func (x *exchange) postedQuestion(name string) *propertyv1.OwnField {
 	return q
 }
 
-// questionName derives a name for a new question from its text, such as numberPlate. If list has that name, it appends a number, as in
-// numberPlate2. A text without Latin letters becomes question. The name has at most longestName characters.
+// questionName derives a name for a new question from its text, such as numberPlate. If list has that name, in any case, it appends a
+// number, as in numberPlate2. A text without Latin letters becomes question. The name has at most longestName characters.
 func questionName(label string, list []*propertyv1.OwnField) string {
 	var b strings.Builder
 	word := false // the next letter begins a new word

@@ -47,7 +47,7 @@ type registerView struct {
 	Read     bool // the register was read, so Days has the result
 	Days     []registerDay
 	Count    int
-	Whole    bool   // Days has all forms of the days
+	Whole    bool   // no page comes before or after this one; Only and TooLarge still limit Days
 	Next     string // token of the next page, or ""
 	Open     bool   // all forms of the days are expanded, as on paper
 	Only     bool   // only one form is shown

@@ -27,7 +27,7 @@ type reservationView struct {
 	Doors    []doorRow
 	Steps    []*partnerv1.ExplainedStep // the latest first
 	CheckIn  *propertyv1.StaffCheckIn
-	Clears   string // the check-in stage that staff must clear (confirm) by law, such as identityCheck, or ""
+	Clears   string // the check-in stage that waits for staff to clear (confirm) it: identityCheck or signature, or ""
 	Unclear  bool   // the PMS has not answered a check-in call, so its result is unknown
 	Mails    []*propertyv1.Mail
 	Result   stayResult
@@ -224,8 +224,8 @@ func (x *exchange) refuseReason(field, wrong string) error {
 }
 
 // changeCheckIn handles the buttons of staff in the check-in of a reservation, such as to clear a stage (confirm an identity check), to
-// waive an open amount, or to send the invitation again. Refusing a stage and waiving an amount need a reason. If the guest has no address,
-// no mail is sent, and the page says so.
+// waive an open amount, or to send the invitation again. Refusing a stage and waiving an amount need a reason. If the amount has changed
+// meanwhile, nothing is waived. If the guest has no address for the invitation, no mail is sent. The page shows each of these.
 func (s *site) changeCheckIn(x *exchange) error {
 	id, api := x.R.PathValue("id"), s.api.CheckIns
 	if do := x.Value("do"); do == "refuse" || do == "waive" {
@@ -278,7 +278,9 @@ func (s *site) backToReservation(x *exchange) error {
 	return x.Redirect("/app/reservations/" + x.R.PathValue("id"))
 }
 
-// openDoor handles the button that opens a door of the stay now. Without a reason, which the audit log records, it shows an error.
+// openDoor handles the button that opens a door of the stay now. Without a reason, which the audit log records, or with one that is too
+// long, it shows an error. A door without a lock that the person may open remotely gets the page for unknown paths. Nothing checks that the
+// door belongs to the stay.
 func (s *site) openDoor(x *exchange) error {
 	reason := x.Value("reason")
 	if wrong := wrongReason(reason, "staff.why.missing"); wrong != "" {

@@ -19,7 +19,8 @@ type reservationsView struct {
 	Inspects bool
 }
 
-// showReservations handles the search for reservations by name or number, or by day. Without a query it lists the latest.
+// showReservations handles the search for reservations by name, number or room, by day, or by both. Without these it lists all, the latest
+// arrival first.
 func (s *site) showReservations(x *exchange) error {
 	q := x.R.URL.Query()
 	size := x.pageSize(usualRows, mostFullRows)

@@ -207,7 +207,8 @@ func checkInForm(s *propertyv1.CheckInSettings, rules []kit.Option) settingsForm
 // showCheckInSettings handles the page of the check-in settings.
 func (s *site) showCheckInSettings(x *exchange) error { return x.checkInForms("", nil) }
 
-// checkInForms renders the check-in settings. f is why the API refused the form named posted, or nil.
+// checkInForms renders the check-in settings. f is why the API refused the form named posted, or nil. An f that is not about it is
+// returned.
 func (x *exchange) checkInForms(posted string, f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {
@@ -285,7 +286,8 @@ func testMailForm(to string) settingsForm {
 // showMailSettings handles the page of the mail settings.
 func (s *site) showMailSettings(x *exchange) error { return x.mailForms("", nil, nil) }
 
-// mailForms renders the mail settings. f is why the API refused the form posted, or nil. sent is the result of a test mail, or nil.
+// mailForms renders the mail settings. f is why the API refused the form named posted, or nil. An f that is not about it is returned. sent
+// is the result of a test mail, or nil.
 func (x *exchange) mailForms(posted string, f *fault.Fault, sent *propertyv1.TestMailResult) error {
 	found, err := x.site.api.Mails.GetMailSettings(x.call(), &propertyv1.GetMailSettingsRequest{})
 	if err != nil {
