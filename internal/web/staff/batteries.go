@@ -11,8 +11,8 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// At lowPercent or below, a battery is low and the service creates a notice. Only a battery at mayGetLow or below can become low within a week:
-// its history shows whether it will.
+// At lowPercent or below, a battery is low and the service creates a notice. Only a battery at mayGetLow or below can become low within a
+// week: its history shows whether it will.
 const (
 	lowPercent = 20
 	mayGetLow  = 40

@@ -173,8 +173,8 @@ func (v codeView) NameOf(door string) string {
 // showCode handles the page of one code.
 func (s *site) showCode(x *exchange) error { return x.codePage(http.StatusOK, nil, nil) }
 
-// codePage renders a code and its state on each lock. shown has the PIN if it was just revealed, or is nil. wrong adds errors to the page, or
-// is nil.
+// codePage renders a code and its state on each lock. shown has the PIN if it was just revealed, or is nil. wrong adds errors to the page,
+// or is nil.
 func (x *exchange) codePage(status int, shown *propertyv1.RevealCodeResponse, wrong func(*page)) error {
 	found, err := x.site.api.Codes.GetCode(x.call(), &propertyv1.GetCodeRequest{Id: x.R.PathValue("id")})
 	if err != nil {
@@ -240,8 +240,8 @@ type newCodeView struct {
 	Doors, Days    []choice
 }
 
-// newCodePage renders the form of a new code: with the posted values, prefilled for the stay in the query, or empty. wrong adds errors to the
-// page, or is nil.
+// newCodePage renders the form of a new code: with the posted values, prefilled for the stay in the query, or empty. wrong adds errors to
+// the page, or is nil.
 func (x *exchange) newCodePage(status int, wrong func(*page)) error {
 	posted, back, stay := x.R.PostForm, "/app/codes", x.R.URL.Query().Get("stay")
 	if stay != "" && x.may("readReservations") {
