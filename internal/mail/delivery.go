@@ -36,20 +36,19 @@ const (
 // Reaches reports whether guests can read the mails.
 func (o Outlet) Reaches() bool { return o != ToMailbox }
 
-// OutletOf returns where the mails of a property go: to its mail server, or without one to the mailbox that only staff read. If open is
-// true, guests can read the mailbox, as in the demo, and all mails go there.
+// OutletOf returns where the mails of a property go: to its mail server, or without one to the mailbox. open means that guests can read the
+// mailbox, as in the demo.
 func OutletOf(view *db.Tx, propertyID string, open bool) (Outlet, error) {
-	if open {
+	row, err := loadSettings(view, propertyID)
+	switch {
+	case err != nil:
+		return 0, err
+	case row != nil && row.Host != "":
+		return ToServer, nil
+	case open:
 		return ToOpenMailbox, nil
 	}
-	row, err := loadSettings(view, propertyID)
-	if err != nil {
-		return 0, err
-	}
-	if row == nil || row.Host == "" {
-		return ToMailbox, nil
-	}
-	return ToServer, nil
+	return ToMailbox, nil
 }
 
 // DeliveryOf returns what a page says about the delivery of a mail in a state.

@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// describe returns the state of the installation as this node sees it. It fails while the database does not answer.
+// describe returns the state of the installation as this node sees it. It fails while the database does not answer. Backup is nil if the
+// last copy is not known, and on PostgreSQL.
 func (s *Server) describe(ctx context.Context) (*adminv1.Installation, error) {
 	c := s.currentCondition(ctx)
 	out := &adminv1.Installation{

@@ -29,7 +29,8 @@ func (s *Server) operations() http.Handler {
 	return s.opsToken.guard(mux)
 }
 
-// operatorFront returns the handler of the operators' socket: the public routes, and the health routes for the command latchkey health.
+// operatorFront returns the handler of the operators' socket: the public routes, and the health routes for the command latchkey health,
+// without a token.
 func (s *Server) operatorFront(front http.Handler) http.Handler {
 	mux := http.NewServeMux()
 	s.addHealth(mux)

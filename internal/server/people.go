@@ -23,7 +23,7 @@ func (s *Server) invitationURL(secret string) string {
 	return s.PublicURL() + staff.InvitationPath + secret
 }
 
-// HasPerson reports whether a person exists who may sign in.
+// HasPerson reports whether the installation has a person, also a disabled one.
 func (s *Server) HasPerson(ctx context.Context) (bool, error) { return staff.AnyPerson(s.db.View(ctx)) }
 
 // NewOwnerURL makes a link and returns its address, at which the first person becomes owner of a new property. It ends earlier such links.

@@ -49,8 +49,8 @@ type Options struct {
 	// Around is an interceptor that runs directly before each unary handler; nil: none. A benchmark uses it to measure a call that does
 	// nothing.
 	Around grpc.UnaryServerInterceptor
-	// GuestsReadMailbox is for the demo, where a page shows the stored mails to guests. All mails then go there, also with a mail server, and
-	// count as delivered: see [worker.Mails].
+	// GuestsReadMailbox is for the demo, where a page shows the stored mails to guests: those of properties without a mail server. A mail in
+	// the mailbox then counts as delivered: see [worker.Mails].
 	GuestsReadMailbox bool
 }
 

@@ -67,8 +67,8 @@ func (s *Server) lease() worker.Lease {
 	return worker.PostgresLease{DB: s.db, Name: worker.LeaseName, Log: s.log}
 }
 
-// eventCounter registers a metric and returns the function that counts events in it, by kind. It is called once for each event, when this
-// node gives it its position, before subscribers receive it.
+// eventCounter registers a metric and returns the function that counts events in it, by kind. Each event is counted once, when this node
+// gives it its position, before subscribers receive it.
 func (s *Server) eventCounter() func([]event.PendingEvent) {
 	happened := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "latchkey_events_total", Help: "Events delivered by this process, by kind.",

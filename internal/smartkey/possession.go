@@ -47,8 +47,8 @@ func SignPossession(phone crypto.Signer, q PossessionSpec, now time.Time) ([]byt
 	return sign1(phone, typePossession, claims)
 }
 
-// VerifyPossession verifies that a phone's possession answers q, the server's challenge, and returns the phone's key.
-// The caller marks the challenge as used in the transaction that stores the key.
+// VerifyPossession verifies that a phone's possession answers q, the server's challenge, and returns the phone's key. It does not compare
+// the time of signing with a clock. The caller marks the challenge as used in the transaction that stores the key.
 func VerifyPossession(raw []byte, q PossessionSpec) (PublicKey, error) {
 	doc, err := readSign1(raw, typePossession, MaxPossessionSize)
 	if err != nil {

@@ -136,7 +136,8 @@ func (m Mappings) openConflict(tx *db.Tx, s *listingState, f Finding) (*ent.Conf
 	return row, appendEvent(tx, event.ConflictOpened, row)
 }
 
-// notifyOpened sends staff one notice about newly opened conflicts, which are all of one kind.
+// notifyOpened sends staff one notice about newly opened conflicts, which are all of one kind and one integration. Without conflicts it
+// does nothing.
 func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	if len(rows) == 0 {
 		return nil
@@ -239,7 +240,7 @@ var noticeKinds = map[Kind]notice.Kind{
 const listedInNotice = 3
 
 // noticeParams returns the parameters of a notice about conflicts of one kind: the text of a single conflict, or their number and the texts
-// of the first few, and the number of affected reservations.
+// of the first few, and the number of affected reservations, of which each conflict names at most maxNamed.
 func noticeParams(rows []*ent.Conflict) message.Params {
 	affected := map[string]bool{}
 	var details []message.Message

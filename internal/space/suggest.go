@@ -137,8 +137,8 @@ type pairing struct {
 	found      []Suggestion
 }
 
-// confidence returns how certain the pair of a PMS space is, or Exact if a person mapped it. It limits the confidence
-// of the pairs of its beds.
+// confidence returns how certain the pair of a PMS space is, or Exact if it was mapped before. It limits the confidence of the pairs of its
+// beds.
 func (p *pairing) confidence(externalID string) Confidence {
 	for _, s := range p.found {
 		if s.ExternalID == externalID {

@@ -54,7 +54,8 @@ func staysInSpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (AffectedSt
 	return addPartnersBeds(tx, propertyID, t)
 }
 
-// addPartnersBeds adds the PMS's beds in the selected PMS rooms, because a bed without a mapping falls back to its room.
+// addPartnersBeds adds the PMS's beds in the selected PMS rooms, also those no longer listed, because a bed without a mapping falls back to
+// its room.
 func addPartnersBeds(tx *db.Tx, propertyID string, t AffectedStays) (AffectedStays, error) {
 	byIntegration := make(map[string][]string)
 	for _, e := range t.Externals {

@@ -46,7 +46,7 @@ type IdentityCeremony struct {
 type IdentityAnswer struct {
 	State string // of the ceremony that the browser began
 	openid.Answer
-	Fresh   bool // the ceremony required a new sign-in at the provider
+	Fresh   bool // the ceremony required a new sign-in at the provider; a sign-in with another value than at its begin is refused
 	Network string
 	Trace
 }

@@ -59,7 +59,7 @@ func invitationOf(tx *db.Tx, keys *keyring.Ring, row *ent.PersonInvitation) (Inv
 	}, nil
 }
 
-// ListInvitations returns the open invitations of a property, the latest first.
+// ListInvitations returns the open invitations of a property, the latest first, without the links of owners.
 func ListInvitations(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Invitation, error) {
 	rows, err := view.PersonInvitation.Query().
 		Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMACNotNil(), isOpen(view.Now())).

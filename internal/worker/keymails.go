@@ -220,9 +220,8 @@ func (m Mails) ReadyAddress(view *db.Tx, p *guest.Party) (string, error) {
 	return m.firstWorking(view, p.Reservation.PropertyID, p.GivenAddresses()...)
 }
 
-// Outlet returns where the mails of a property go: to its mail server, or without one to its mailbox, which staff read in the dashboard. If
-// GuestsReadMailbox is set, as in the demo, where guests can read the mailbox, it returns [mail.ToOpenMailbox] without a look at the
-// settings.
+// Outlet returns where the mails of a property go: to its mail server, or without one to its mailbox, which staff read in the dashboard, and
+// guests if GuestsReadMailbox is set.
 func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	return mail.OutletOf(view, propertyID, m.GuestsReadMailbox)
 }

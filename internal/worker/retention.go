@@ -53,7 +53,7 @@ func (r Retention) removeOver(ctx context.Context, d *db.DB, period reservation.
 	for after := (*reservation.DueStay)(nil); ; {
 		due, err := r.Reservations.DueStays(d.View(ctx), period, after, retentionBatch)
 		if err != nil {
-			return err
+			return errors.Join(failed, err)
 		}
 		for propertyID, ids := range byProperty(due) {
 			var n int

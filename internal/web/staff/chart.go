@@ -17,7 +17,7 @@ import (
 type chart struct {
 	Path        template.HTMLAttr // the attribute d="…" of the line
 	Gaps        []gapBar
-	Least, Most int64                     // range of the values
+	Least, Most int64                     // range of the values; 0 without readings
 	Readings    []*propertyv1.LockReading // newest first, at most maxChartRows
 	HasLine     bool
 	Dot         *dot    // the only reading, whose line may be too short to be seen, or nil

@@ -47,8 +47,8 @@ type integrationsView struct {
 // showIntegrations handles the list of connected apps.
 func (s *site) showIntegrations(x *exchange) error { return x.integrationsPage(nil, nil) }
 
-// integrationsPage renders the connected apps and those that can be connected. secret is a new secret to show, and tested the result of a
-// test; both may be nil.
+// integrationsPage renders the connected apps and those that can be connected. It leaves out integrations without an app. secret is a new
+// secret to show, and tested the result of a test; both may be nil.
 func (x *exchange) integrationsPage(secret *shownSecret, tested *endpointResult) error {
 	api := x.site.api
 	found, err := api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})

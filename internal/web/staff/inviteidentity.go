@@ -10,7 +10,7 @@ import (
 )
 
 // beginJoin starts to accept an invitation with an account of the identity provider. Because of the policy form-action, the response to a
-// form cannot redirect to the provider. It is a page with a link to the provider.
+// form cannot redirect to the provider. It is a page with a link to the provider or, for an invalid name, the form again.
 func (x *exchange) beginJoin(i *propertyv1.InvitationForPerson) error {
 	secret, name := x.R.PathValue("secret"), x.Value("name")
 	p := x.newPage("staff.invite.title", "property", i.GetPropertyName())
