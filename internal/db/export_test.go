@@ -21,6 +21,9 @@ const LogMax = logMax
 // Waiting counts the callers that wait for SQLite's writer.
 func Waiting(d *DB) int { return len(d.engine.(*sqlite).group.queue) }
 
+// ShareSlowCommits lets changes share a commit however slow the machine is. The writer must be idle.
+func ShareSlowCommits(d *DB) { d.engine.(*sqlite).group.span = time.Hour }
+
 // CheckpointFrom sets the length of the log, in pages, from which the checkpointer copies it.
 func CheckpointFrom(d *DB, pages int64) { d.engine.(*sqlite).checkpointer.pages.Store(pages) }
 

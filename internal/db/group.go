@@ -26,6 +26,7 @@ type group struct {
 	pool    *sql.DB
 	changes *changes
 	timeout time.Duration
+	span    time.Duration // span is groupSpan, except in tests
 	clock   clock.Clock
 	log     *slog.Logger
 
@@ -90,7 +91,7 @@ func (t transaction) exec(statement string) error {
 // newGroup starts the writer, which uses the only connection of pool.
 func newGroup(pool *sql.DB, changes *changes, cfg Config) *group {
 	g := &group{
-		pool: pool, changes: changes, timeout: cfg.WriteTimeout, clock: cfg.Clock, log: cfg.Logger,
+		pool: pool, changes: changes, timeout: cfg.WriteTimeout, span: groupSpan, clock: cfg.Clock, log: cfg.Logger,
 		queue: make(chan *ticket, cfg.QueueSize), done: make(chan struct{}),
 	}
 	go g.loop()
@@ -246,7 +247,7 @@ func (g *group) turn(tx transaction, t *ticket) (failed bool) {
 // costs less per change.
 func (g *group) next(have int, begun time.Time) *ticket {
 	yielded := false
-	for have < groupMax && time.Since(begun) < groupSpan {
+	for have < groupMax && time.Since(begun) < g.span {
 		select {
 		case t, ok := <-g.queue:
 			if !ok {

@@ -21,6 +21,7 @@ import (
 // together runs writes so that they share one commit, and returns their errors.
 func together(t *testing.T, d *db.DB, fns ...func(*db.Tx) error) []error {
 	t.Helper()
+	db.ShareSlowCommits(d)
 	release := hold(t, d)
 	errs := make([]error, len(fns))
 	var wg sync.WaitGroup
