@@ -40,7 +40,8 @@ func CreateStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role stri
 	return createStaffToken(tx, keys, propertyID, name, role, ttl)
 }
 
-// createStaffToken creates a token with a role at an existing property.
+// createStaffToken is CreateStaffToken for any name, also one with sessionPrefix, which attributes the token's calls to an operator. So its
+// callers choose or check the name. It fails for an unknown role or property.
 func createStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if !slices.Contains(roles, role) {
 		return nil, "", fault.Fields(fault.Field{Path: "role", Reason: fault.WrongValue, Message: "must be viewer, operator or owner"})

@@ -125,7 +125,8 @@ func plainCode(code string) string {
 }
 
 // useAppCode checks a code of the authenticator app, also of one that is not in use yet. It marks the code as used, and sets the count of
-// failed codes to zero. It returns errCode for a wrong code, and errNoTOTP if no secret is stored. code is from [plainCode].
+// failed codes to zero. It returns errCode for a wrong code, and errNoTOTP if no secret is stored. It does not limit attempts: the caller
+// must call countCode before, outside of tx. code is from [plainCode].
 func (s *Service) useAppCode(tx *db.Tx, row *ent.Person, code string) error {
 	ctx := tx.Context()
 	if len(row.TotpSecret) == 0 {

@@ -267,8 +267,10 @@ func (s *Forms) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRule
 	})
 }
 
-// SetSharing stores which answers of the guest and of minors the PMS may read. For the main guest with a mailed link, it also stores
-// whether the property keeps the answers for the next stay.
+// SetSharing stores which groups of the answers of a guest and of minors in the party the PMS may read; groups that are left out are not
+// shared. Guests decide for themselves, and an adult main guest for minors. If one choice is refused, it stores none. For the main guest
+// with a mailed link, it also stores whether the property keeps the answers for the next stay: without keep_profile, it deletes the profile
+// that this stay kept.
 func (s *Forms) SetSharing(ctx context.Context, r *guestv1.SetSharingRequest) (*guestv1.SetSharingResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetSharingResponse, error) {
 		choices := []guest.SharingChoice{{GuestID: r.GetGuestId(), Groups: r.GetGroups()}}

@@ -25,7 +25,7 @@ type servedFile struct {
 
 // NewDocs returns the handler of the HTML, YAML, CSS and PNG files in site. Their URL paths are their names without .gz; pages have no
 // suffix .html either. Guides, the pages below docs, also have a path with the suffix .md, because guides link to each other that way. It
-// ignores other files. It also serves the proto files of the API.
+// ignores other files. At /proto/latchkey.binpb it serves the proto files of the API in one file, a FileDescriptorSet.
 func NewDocs(site fs.FS) (*Docs, error) {
 	d := &Docs{served: map[string]servedFile{}}
 	err := fs.WalkDir(site, ".", func(name string, e fs.DirEntry, err error) error {

@@ -103,8 +103,9 @@ func (s *site) showPalette(x *exchange) error {
 	return x.render(http.StatusOK, "palette", p)
 }
 
-// findThings adds to v those rooms, beds and locks whose names contain the query and which the person may see: at most maxPaletteFinds
-// rooms and beds, and as many locks.
+// findThings adds to v the rooms, beds and locks that the query finds and the person may see: at most maxPaletteFinds rooms and beds, and as
+// many locks. It searches the full names of rooms and beds, and the name of a lock together with that of its door: see contains. It loads
+// all of them, so the caller first checks that the query has minPaletteQuery characters.
 func (x *exchange) findThings(v *paletteView) error {
 	if x.may("readProperty") {
 		own, err := x.ownSpaces()

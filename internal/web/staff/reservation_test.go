@@ -117,7 +117,7 @@ func TestPINActionsNeedAPIN(t *testing.T) {
 		state, evidence string
 		want            bool
 	}{
-		{"confirmed", "planned", false}, {"confirmed", "removing", false}, {"started", "", false}, {"started", "sent", true}, {"started", "used", true}, {"processed", "removing", false},
+		{"confirmed", "planned", false}, {"confirmed", "removing", false}, {"started", "", false}, {"started", "none", false}, {"started", "sent", true}, {"started", "used", true}, {"processed", "removing", false},
 	} {
 		f.stay.State, f.doors = c.state, []*partnerv1.ExplainedDoor{{DoorId: "spc_1", Name: "101", Evidence: c.evidence}}
 		_, body := f.get(t, "/app/reservations/rsv_1", "en")

@@ -45,11 +45,12 @@ func (x *exchange) accessOf(v reservationView) accessView {
 	}
 }
 
-// hasPIN reports whether the guest is checked in and has a PIN for a door, also one that the lock refused or whose removal is not proven.
-// It returns false before the check-in and after the end of the stay, even if a lock still has a PIN.
+// hasPIN reports whether the guest is checked in and a PIN was chosen for a door, as far as its evidence says: also one that the lock
+// refused or whose removal is not proven. It is also true if no PIN was possible ("failed"); then the API refuses: see doorsHaveNoCode. It
+// returns false before the check-in and after the end of the stay, even if a lock still has a PIN.
 func (v reservationView) hasPIN() bool {
 	return v.GetState() == "started" && slices.ContainsFunc(v.Doors, func(d doorRow) bool {
-		return !slices.Contains([]string{"", "planned", "removed"}, d.GetEvidence())
+		return !slices.Contains([]string{"", "none", "planned", "removed"}, d.GetEvidence())
 	})
 }
 
