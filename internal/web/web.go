@@ -15,8 +15,9 @@ import (
 // Paths are the path prefixes of all pages and of their files, such as /app/ and /static/. The server routes them to the handler of [New].
 var Paths = slices.Concat(kit.Paths, guest.Paths, staff.Paths, operator.Paths)
 
-// New returns the HTTP handler of all web pages and their files. An unknown path gets an error page in the layout of guests. o configures
-// what the pages share. guests, staffs and operators are the API clients that each kind of page calls.
+// New returns the HTTP handler of all web pages and their files. An unknown path outside of the pages of staff and operators gets an error
+// page in the layout of guests. o configures what the pages share. guests, staffs and operators are the API clients that each kind of page
+// calls.
 func New(o kit.Options, guests guest.API, staffs staff.API, operators operator.API) (http.Handler, error) {
 	k, err := kit.New(o)
 	if err != nil {

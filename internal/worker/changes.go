@@ -46,8 +46,8 @@ func sweepsToCover(sweep int) int {
 	return sweep & -sweep
 }
 
-// deleteSuperseded deletes the entries with positions in (after, last] of reservations that have a later entry. It searches outside of
-// transactions, so that a long search delays no change, and deletes a bounded number of entries in each transaction.
+// deleteSuperseded deletes the entries with positions in (after, last] of reservations that have a later entry or were deleted. It searches
+// outside of transactions, so that a long search delays no change, and deletes a bounded number of entries in each transaction.
 func deleteSuperseded(ctx context.Context, d *db.DB, after, last int64) error {
 	for after < last {
 		old, until, err := reservation.Superseded(d.View(ctx), after, last, sweepBatch)

@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// CheckIns resumes check-ins without their guests: it asks PMSs again, repeats checkIn calls that a crash interrupted, and evaluates
-// check-ins whose reservations changed.
+// CheckIns resumes check-ins without their guests: it asks PMSs again, repeats checkIn calls whose effect is not known (after a crash or
+// without a definite answer), and evaluates check-ins whose reservations changed.
 type CheckIns struct {
 	Service *checkin.Service
 	Log     *slog.Logger

@@ -30,7 +30,7 @@ type DispatcherOptions struct {
 	Sweep      time.Duration // Sweep is the longest delay of an event whose notification was lost; default 5 s
 	Gather     time.Duration // Gather is how long the dispatcher waits for further events; default 250 ms
 	MinBackoff time.Duration // MinBackoff is the wait before the first retry of a subject, doubled by each retry; default 100 ms
-	MaxBackoff time.Duration // MaxBackoff is the longest wait before a retry; default 5 min
+	MaxBackoff time.Duration // MaxBackoff is the longest wait before a retry of a subject; default 5 min
 	// Count, if not nil, is called with events when they get a position.
 	Count func(events []event.PendingEvent)
 }
@@ -268,8 +268,8 @@ func newPage(c *event.Cursor, cursors []*event.Cursor, events []*ent.Event, limi
 	return p
 }
 
-// deliverPage delivers events and moves the cursor in one transaction. If the subscriber fails, it delivers the events subject by subject
-// and holds back the failing subjects, which is no error.
+// deliverPage delivers events and moves the cursor in one transaction. If that fails, it delivers the events subject by subject and holds
+// back the failing subjects, which is no error.
 func (x *Dispatcher) deliverPage(ctx context.Context, d *db.DB, s Subscriber, p page) error {
 	err := d.Write(ctx, func(tx *db.Tx) error {
 		if len(p.due) > 0 {

@@ -89,7 +89,7 @@ func (e Erasures) run(ctx context.Context, d *db.DB) (erased int, failed error) 
 }
 
 // advance takes the next step of an erasure: it orders the mail that acknowledges it, or erases the data once it need not wait for that
-// mail. done means that the data are erased now. It does nothing if the request was withdrawn.
+// mail and the time has come (see [guest.Erase]). done means that the data are erased now. It does nothing if the request was withdrawn.
 func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err error) {
 	row, err := guest.PendingErasure(tx, listed.PropertyID, listed.ID)
 	if err != nil || row == nil { // it was withdrawn
@@ -156,7 +156,7 @@ func (e Erasures) addressOf(tx *db.Tx, row *guest.ErasureRow) (string, error) {
 }
 
 // awaitsMail reports whether an erasure must wait until the mail that acknowledges it is sent or given up. After acknowledgementPatience it
-// waits no longer.
+// waits no longer. The request must be acknowledged.
 func (e Erasures) awaitsMail(tx *db.Tx, row *guest.ErasureRow) (bool, error) {
 	if row.MailID == "" || tx.Now().Sub(*row.ConfirmedAt) >= acknowledgementPatience {
 		return false, nil

@@ -16,7 +16,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Invitations orders the mails that invite guests to fill in their details before they arrive, and remind them.
+// Invitations orders the mails that invite guests to fill in their details before they arrive, and remind them. It also ends or extends the
+// links and sessions of changed stays, even while invitations are off: see apply.
 type Invitations struct {
 	Keys         *keyring.Ring
 	Jobs         *jobs.Queue
@@ -58,7 +59,8 @@ func (v Invitations) Sweep() Sweep {
 }
 
 // enqueueInvitations adds rows of invitations for reservations that came within the horizon, and makes the rows of changed reservations
-// due. While the invitations of all integrations are off, it adds none. It records in p how far it came.
+// due. It adds none for integrations whose invitations are off, and searches the whole horizon again after some were switched on. It
+// records in p how far it came.
 func enqueueInvitations(ctx context.Context, d *db.DB, p *progress) error {
 	view := d.View(ctx)
 	last, err := reservation.LastChange(view)
@@ -99,7 +101,8 @@ func enqueueInvitations(ctx context.Context, d *db.DB, p *progress) error {
 	return enqueueArrivals(ctx, d, p)
 }
 
-// enqueueArrivals adds rows of invitations for reservations that came within the horizon.
+// enqueueArrivals adds rows of invitations for confirmed reservations whose arrival came within the horizon since p.near, and moves p.near
+// to its end. If p.near is zero, it also adds stays that have begun.
 func enqueueArrivals(ctx context.Context, d *db.DB, p *progress) error {
 	now := d.View(ctx).Now()
 	after, until := p.near, now.Add(invitationHorizon)

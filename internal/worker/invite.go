@@ -116,8 +116,8 @@ func groupOf(stay *ent.Reservation) string {
 	return *stay.PmsGroupID
 }
 
-// reservationsOf returns up to maxGroup reservations of a reservation's group whose stay has not ended, by arrival, or only the reservation
-// if it has no group. The reservation itself is always included.
+// reservationsOf returns up to maxGroup reservations of a reservation's group, also canceled ones, whose stay has not ended, by arrival, or
+// only the reservation if it has no group. The reservation itself is always included.
 func reservationsOf(tx *db.Tx, stay *ent.Reservation) ([]*ent.Reservation, error) {
 	if groupOf(stay) == "" {
 		return []*ent.Reservation{stay}, nil

@@ -46,9 +46,9 @@ func (m Mails) Subscriber() Subscriber {
 }
 
 // orderKey orders a mail with the code of a started stay if one is due after the latest one (see [stayKey.mailAfter]), and then cancels the
-// latest one if it still waits. It orders none if the guest got no code by mail before and must not be mailed (see mayMail). Without an
-// address that reaches the guest the mail fails later: staff are notified, and can send it again when there is one. In each case it extends
-// the links and sessions of a started stay until its end.
+// latest one if it still waits (a new mail with a PIN has the kind of the canceled one). It orders none if the guest got no code by mail
+// before and must not be mailed (see mayMail). Without an address that reaches the guest the mail fails later: staff are notified, and can
+// send it again when there is one. In each case it extends the links and sessions of a started stay until its end.
 func (m Mails) orderKey(tx *db.Tx, e *ent.Event) error {
 	row, err := reservation.Get(tx, reservation.Scope{PropertyID: e.PropertyID}, e.Subject)
 	if fault.Has(err, fault.ReservationNotFound) {
@@ -194,9 +194,9 @@ func (m Mails) firstWorking(view *db.Tx, propertyID string, addresses ...string)
 	return mail.FirstWorking(view, propertyID, addresses, func(address string) []byte { return guest.AddressMAC(m.Keys, propertyID, address) })
 }
 
-// Address returns the address to which mails about a stay go. It returns "" if no known address reaches the guest, or if mails to all of
-// them bounced. It also returns "" as long as staff have not switched on the invitations of the integration and the guest has not begun the
-// check-in.
+// Address returns the address to which mails about a stay go: the booker's, else a trusted one that the guest gave. It returns "" if none
+// of them reaches the guest, or if mails to all of them bounced. It also returns "" as long as staff have not switched on the invitations
+// of the integration and the guest has not begun the check-in.
 func (m Mails) Address(view *db.Tx, p *guest.Party) (string, error) {
 	row := p.Reservation
 	mayMail := p.Stay != nil && p.Stay.BeganAt != nil
@@ -227,8 +227,9 @@ func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 }
 
 // mailKeyAgain orders a mail with the code of a started stay to the booker's present address: the link in the former address's mail ended,
-// or that mail failed because no address was known. A mail that still waits goes to the present address anyway. It does nothing if no mail
-// with the code was ordered before, or if the booker had no address and the guest gave one, which got the mail.
+// or that mail failed because no address was known. A mail that still waits goes to the present address anyway. It does nothing after the
+// end of the stay, if the address does not reach the guest (see [mail.Reaches]), if no mail with the code was ordered before, or if the
+// booker had no address and the guest gave one, which got the mail.
 func (v Invitations) mailKeyAgain(tx *db.Tx, r room) error {
 	if r.stay.State != string(access.Started) || !r.stay.ToAt.After(tx.Now()) || !mail.Reaches(r.address) {
 		return nil
@@ -306,9 +307,9 @@ func isKeyAtDesk(plan access.Plan) bool {
 	return atDesk && plan.Window != nil
 }
 
-// mailAfter decides which mail with the code is due: [mail.Key] for the first, [mail.KeyChanged], or "" for none. former is the OnceKey of
-// the latest such mail, or "". It contains that mail's contentHash and room. For a room without a lock a mail is due
-// only after a move: a lock that staff replace must not send the guest to the desk.
+// mailAfter decides which mail with the code is due: [mail.Key] for the first with a PIN, [mail.KeyChanged], or "" for none. former is the
+// OnceKey of the latest such mail, or "". It contains that mail's contentHash and room. Without a PIN a mail is due only after a move to a
+// room without a lock: a lock that staff replace must not send the guest to the desk.
 func (k stayKey) mailAfter(former string) mail.Kind {
 	switch {
 	case former == "" && k.hasPIN:

@@ -76,9 +76,9 @@ func (l PostgresLease) Hold(ctx context.Context, f func(ctx context.Context, hel
 	return nil
 }
 
-// tryHold waits for the lease and runs f until f returns or the lease is lost. It has released the lease when it returns. It returns
-// errLeaseLost if the lease is lost or PostgreSQL cannot be reached, so that Hold tries again. Otherwise it returns the error of f, or nil
-// if ctx ends while it waits.
+// tryHold waits for the lease and runs f until f returns, also after a loss. It releases the lease before it returns. If PostgreSQL does
+// not answer, the lease ends there after at most Expire. It returns errLeaseLost if the lease is lost or PostgreSQL cannot be reached, so
+// that Hold tries again. Otherwise it returns the error of f, or nil if ctx ends while it waits.
 func (l PostgresLease) tryHold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	conn, err := l.DB.Connect(ctx)
 	if err != nil {

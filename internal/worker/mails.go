@@ -75,8 +75,8 @@ func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error
 }
 
 // attempt tries to send a mail. It returns the wait until the next attempt, or 0 if the mail is finished: sent, put in the mailbox,
-// canceled or given up. It gives up a mail whose former attempt ended during the transmission, because that mail may have arrived. It
-// returns errOutdated if the mail must be rendered again.
+// canceled or given up. It gives up a mail whose former attempt ended during the transmission, because that mail may have arrived, and a
+// mail with a OnceKey to an address to which mails bounced. It returns errOutdated if the mail must be rendered again.
 func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Duration, error) {
 	row, err := mail.Get(m.DB.View(ctx), propertyID, mailID)
 	if fault.Has(err, fault.NotFoundReason) {
@@ -114,7 +114,7 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 	if settings.Host == "" {
 		return 0, m.putInMailbox(ctx, row, ready)
 	}
-	// A mail that staff send again has no OnceKey. It may go to an address that refused mails.
+	// A mail without a OnceKey, such as one that staff send again, may go to an address that refused mails.
 	if row.OnceKey != nil {
 		bounced, err := mail.HasBounced(m.DB.View(ctx), propertyID, guest.AddressMAC(m.Keys, propertyID, ready.text.To))
 		if err != nil {

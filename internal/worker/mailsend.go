@@ -178,8 +178,9 @@ func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError
 	return connection.Transmit(raw), nil
 }
 
-// TakeBounce marks the mail that a bounce reports as not delivered as given up, notifies staff, and returns the mail. It returns nil if the
-// mail is unknown at this property or cannot bounce. A repeated report changes nothing and returns the mail again.
+// TakeBounce marks the mail that a bounce reports as not delivered as given up, notifies staff, and returns the mail. It changes nothing if
+// the mail cannot bounce, or not any more. Then it returns the mail only if that was given up before, such as by the same report, else nil.
+// It also returns nil if the mail is unknown at this property.
 func (m Mails) TakeBounce(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error) {
 	row, err := mail.Get(tx, propertyID, bounce.MailID)
 	if fault.Has(err, fault.NotFoundReason) {

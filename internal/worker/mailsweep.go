@@ -22,7 +22,7 @@ const (
 )
 
 // Sweep makes sure that every mail is sent, canceled or given up. A mail whose job is lost or has used up its attempts gets another job.
-// After [mail.GiveUpAfter] and mailGrace it fails, so that staff see it. A run handles at most mailSweepBatch mails of both kinds each.
+// After [mail.GiveUpAfter] and mailGrace it fails, so that staff see it. A run handles at most mailSweepBatch mails of each of these two.
 // Only one process of an installation may run it: see [Lease].
 func (m Mails) Sweep() Sweep {
 	every := m.Every

@@ -72,8 +72,8 @@ func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 	return unlist(tx, row, r.listed)
 }
 
-// checkRecipient returns errOutdated if the mail would reach a former address: the booker or the guest's address changed after it was
-// rendered.
+// checkRecipient returns errOutdated if the mail may reach a former address: any data of the booker, or the guest's address, changed after
+// it was rendered. It checks no mail without stays.
 func (m Mails) checkRecipient(tx *db.Tx, row *mail.Row, r rendered) error {
 	if len(r.stays) == 0 {
 		return nil
@@ -247,7 +247,7 @@ func (r *renderer) addStay() error {
 	return nil
 }
 
-// isPointless reports whether the mail is no longer needed: false for an invitation or a reminder, whose rooms listedRooms checks.
+// isPointless reports whether the mail is no longer needed. It is false for mails to staff or of an erasure, and where listedRooms checks.
 func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 	kind := r.occasion.Kind
 	if kind != mail.Staff && kind != mail.Erasure && !listsRooms(kind) && hasEnded(stay, kind, r.view.Now()) {
@@ -301,7 +301,7 @@ func (r *renderer) selectRooms(stay *ent.Reservation) ([]*ent.Reservation, error
 	return stays, nil
 }
 
-// addRoom adds one reservation, with its link if the mail has links.
+// addRoom adds one reservation, with its link if the mail has links and its recipient is trusted.
 func (r *renderer) addRoom(stay *ent.Reservation) error {
 	room, err := roomName(r.view, stay)
 	if err != nil {
@@ -317,7 +317,7 @@ func (r *renderer) addRoom(stay *ent.Reservation) error {
 	return nil
 }
 
-// hasEnded reports whether a mail about a stay is no longer needed. A new link and a message also reach a guest who left, while links work.
+// hasEnded reports whether a mail does not fit the stay now: too late, or before check-in. A link or message also fits while links work.
 func hasEnded(stay *ent.Reservation, kind mail.Kind, now time.Time) bool {
 	state := access.State(stay.State)
 	if kind == mail.Link || kind == mail.Message {
@@ -388,7 +388,7 @@ func (r *renderer) addCodes(stay *ent.Reservation) error {
 }
 
 // isConfirmed reports whether every lock of a plan's doors has confirmed the code. Doors without a lock, and doors to which the stay has no
-// right any more, do not count. It is false without doors.
+// right any more, do not count: with only these it is true. It is false without doors.
 func isConfirmed(plan access.Plan) bool {
 	for _, d := range plan.Doors {
 		if !d.Left && d.Reason != access.NoLock && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used {

@@ -108,7 +108,7 @@ func (m Maintenance) deletion(name string, retention time.Duration, remove func(
 }
 
 // notifySilentKiosks notifies staff of tablets that have not called for some time, in the hours in which guests check in. It writes nothing
-// about tablets that call.
+// about tablets that call. An error at one tablet ends the run.
 func notifySilentKiosks(ctx context.Context, d *db.DB) error {
 	for after := ""; ; {
 		due, err := kiosk.ListSilent(d.View(ctx), after, linkBatch)

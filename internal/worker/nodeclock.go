@@ -41,8 +41,9 @@ type ClockVerdict struct {
 	Degraded string
 }
 
-// judgeClock compares a node's offset from the database's clock with those of the other live nodes. If another node agrees with the
-// database, this node is wrong and gets no calls. If none does, the database may be wrong: every node keeps serving, degraded.
+// judgeClock compares a node's offset from the database's clock with those of the other live nodes. An offset up to limit is right. If
+// another node agrees with the database, this node is wrong and gets no calls. If none does, the database may be wrong: every node keeps
+// serving, degraded.
 func judgeClock(ahead, limit time.Duration, others []time.Duration) ClockVerdict {
 	if ahead.Abs() <= limit {
 		return ClockVerdict{}
@@ -65,7 +66,7 @@ func (c *NodeClock) Last() (ahead time.Duration, v ClockVerdict) {
 	return c.ahead, c.verdict
 }
 
-// Run compares the clocks at intervals until ctx ends.
+// Run compares the clocks at intervals until ctx ends. It only logs failures.
 func (c *NodeClock) Run(ctx context.Context) error {
 	for {
 		if err := c.compare(ctx); err != nil && ctx.Err() == nil {

@@ -49,7 +49,8 @@ func (m Mails) Notices() Sweep {
 }
 
 // mailNotices orders one mail about a person's new notices that are older than noticeMailAfter, unread and not resolved, if the person
-// wants mails at this hour. It marks all notices up to the newest of that age as mailed to the person, also those that the mail leaves out.
+// wants mails at this hour. At this hour it marks all notices up to the newest of that age as mailed to the person, also those that the
+// mail leaves out, or if there is no mail.
 func (m Mails) mailNotices(tx *db.Tx, r staff.NoticeReader) error {
 	in, err := property.Get(tx, r.Row.PropertyID)
 	if err != nil {

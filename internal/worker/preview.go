@@ -15,7 +15,8 @@ import (
 // previewPage is how many reservations one query of a preview loads.
 const previewPage = 500
 
-// Preview counts the bookers of an integration who would get an invitation, now or later, if invitations were on.
+// Preview counts the bookers of an integration who would get an invitation, now or later, if invitations were on, and the reservations
+// without an address that reaches the booker. Bookers who were invited before do not count.
 func (v Invitations) Preview(view *db.Tx, propertyID, integrationID string) (mail.Counts, error) {
 	app, err := partner.Integration(view, propertyID, integrationID)
 	if err != nil {
@@ -101,7 +102,7 @@ func (p *previewer) count(stay *ent.Reservation) error {
 }
 
 // Switch switches the invitations of an integration on or off. The next sweep orders the mails that are due. Switching on again changes
-// nothing.
+// nothing, and switching off does not cancel mails that wait to be sent.
 func (v Invitations) Switch(tx *db.Tx, propertyID, integrationID string, on bool) error {
 	app, err := partner.Integration(tx, propertyID, integrationID)
 	if err != nil {

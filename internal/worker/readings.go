@@ -36,7 +36,7 @@ func (r Readings) First(tx *db.Tx, propertyID, integrationID string) error {
 	return r.Jobs.InsertAt(tx, args, time.Now().Add(firstReadDelay))
 }
 
-// Soon enqueues a reading of a PMS's spaces in the transaction. It delays the reading if the last one began less than minReadInterval ago,
+// Soon enqueues a reading of a PMS's spaces in the transaction. It delays the reading if the last one ended less than minReadInterval ago,
 // and does nothing if the PMS has registered no getSpaces endpoint.
 func (r Readings) Soon(tx *db.Tx, propertyID, integrationID string) error {
 	registered, err := tx.Endpoint.Query().Where(endpoint.PropertyID(propertyID), endpoint.IntegrationID(integrationID), endpoint.Action(partner.GetSpaces)).Exist(tx.Context())
@@ -102,7 +102,8 @@ func (w *spacesJob) Timeout(*river.Job[jobs.ReadSpaces]) time.Duration {
 }
 
 // Work reads the spaces. A failure of the PMS is recorded for staff and does not fail the job, but an answer 401 can postpone it: see
-// retryUnauthorized. The first reading is skipped if the spaces were read since the job was enqueued.
+// retryUnauthorized. A reading that was held back (see wasHeldBack) is neither recorded nor repeated. The first reading is skipped if the
+// spaces were read since the job was enqueued.
 func (w *spacesJob) Work(ctx context.Context, job *river.Job[jobs.ReadSpaces]) error {
 	if job.Args.First {
 		if read, err := w.wasReadSince(ctx, job); read || err != nil {
@@ -147,7 +148,8 @@ func (o Outcome) isUnauthorized() bool {
 	return o.Failure != nil && o.Failure.Meta[checkin.MetaStatus] == "401"
 }
 
-// retryUnauthorized makes the job run again after an answer 401, if the endpoint has never succeeded and was not retried too often.
+// retryUnauthorized makes the job run again after an answer 401, by the error that it returns, if the endpoint has never succeeded and was
+// not retried too often.
 func (w *spacesJob) retryUnauthorized(ctx context.Context, args jobs.ReadSpaces) error {
 	s := w.readings.Spaces
 	e, err := s.Directory.Endpoint(s.DB.View(ctx), args.PropertyID, args.IntegrationID, partner.GetSpaces)

@@ -13,6 +13,7 @@ import (
 // about a stay to the present staffEmail (without one it is refused), any other to the same address as before. It replaces the newest mail
 // of the same kind to the same guest: links of that mail that no device has opened end. A mail that is still on its way is not ordered
 // again, and its id is returned. So if staff press twice, only one link works. It refuses a mail to join the staff.
+// The new mail about an erasure is canceled when it is rendered, because an erasure knows only its first mail.
 func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	row, err := mail.Get(tx, propertyID, mailID)
 	if err != nil {

@@ -33,7 +33,7 @@ type Spaces struct {
 	// circuit breaker is open.
 	Fetch    func(ctx context.Context, e partner.Endpoint, signingSecrets []string, urgent bool) ([]space.Listed, error)
 	Mappings space.Mappings
-	// Replan recomputes the access of the reservations that a reading of spaces affects, in the same transaction.
+	// Replan recomputes the access of the reservations that a reading of spaces affects, in the same transaction; nil: it is not recomputed.
 	Replan func(tx *db.Tx, propertyID string, t space.AffectedStays) error
 	Log    *slog.Logger
 	Clock  clock.Clock // Clock is the system's clock if nil
@@ -65,8 +65,8 @@ type Outcome struct {
 var errStopping = fault.New(fault.Unavailable, fault.UnavailableReason, "the server is shutting down; try again").Retry(time.Second)
 
 // Read calls getSpaces of an integration and stores the result. Concurrent calls for the same integration share one reading. A failure of
-// the PMS is not an error: see [Outcome]. Without a registered endpoint the error is fault.EndpointNotFound. While the circuit breaker is
-// open, or too many calls to the PMS run, it makes no call, stores nothing and returns a Failure.
+// the PMS is not an error: see [Outcome]. Without a registered endpoint the error is fault.EndpointNotFound, and after [Spaces.Close]
+// errStopping. While the circuit breaker is open, or too many calls to the PMS run, it makes no call, stores nothing and returns a Failure.
 func (s *Spaces) Read(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	f, err := s.joinOrStart(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, false)
 	if err != nil {
@@ -75,7 +75,8 @@ func (s *Spaces) Read(ctx context.Context, propertyID, integrationID string) (Ou
 	return f.wait(ctx)
 }
 
-// ReadNow does the same as Read, but ignores an open circuit breaker, because a person is waiting.
+// ReadNow does the same as Read, but ignores an open circuit breaker, because a person is waiting. After a shared reading that made no
+// call, it reads again. If too many calls to the PMS run, it still returns a Failure.
 func (s *Spaces) ReadNow(ctx context.Context, propertyID, integrationID string) (Outcome, error) {
 	for {
 		f, err := s.joinOrStart(ctx, space.Source{PropertyID: propertyID, IntegrationID: integrationID}, true)
@@ -113,7 +114,7 @@ func (f *runningRead) wait(ctx context.Context) (Outcome, error) {
 }
 
 // joinOrStart returns the reading of a PMS's spaces that runs already, urgent or not, or starts one. After [Spaces.Close] it returns
-// errStopping.
+// errStopping, and after the end of ctx its error.
 func (s *Spaces) joinOrStart(ctx context.Context, source space.Source, urgent bool) (*runningRead, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -278,7 +279,8 @@ func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID stri
 // call that failed in another way before a request was sent.
 func wasHeldBack(f *fault.Fault) bool { return f != nil && f.Meta[checkin.MetaNotCalled] != "" }
 
-// failureForStaff returns the fault that staff see for a failed call, or nil if err is nil. Internal errors get a general message.
+// failureForStaff returns the fault that staff see for a failed call, or nil if err is nil. Internal errors get a general message. Others
+// end with the reason and message of the PMS.
 func failureForStaff(err error) *fault.Fault {
 	f, ok := fault.Of(err)
 	switch {

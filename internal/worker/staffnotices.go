@@ -74,7 +74,7 @@ func (m Mails) mailUrgentNotices(ctx context.Context, d *db.DB, propertyID strin
 // staffMailKey returns the OnceKey of the mail to staff about a notice.
 func staffMailKey(n *notice.Row) string { return n.ID + "/staffEmail" }
 
-// mailUrgent orders a mail about each notice.
+// mailUrgent orders a mail about each notice that has none yet. It orders none if the property has no staffEmail.
 func (m Mails) mailUrgent(tx *db.Tx, rows []*notice.Row) error {
 	for _, row := range rows {
 		order := mail.Mail{

@@ -13,8 +13,9 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// A row of the table invitations is added when the arrival of a reservation comes within the horizon, or when a link or a code is mailed.
-// It is evaluated when next_at comes or the reservation changes. So no sweep reads reservations that are far away, past or unchanged.
+// A row of the table invitations is added when the arrival of a reservation comes within the horizon, when a link or a code is mailed, or
+// when another reservation of its group is evaluated. It is evaluated when next_at comes or the reservation changes. So no sweep reads
+// reservations that are far away, past or unchanged.
 const (
 	insertInvitations = `INSERT INTO invitations (id, property_id, reservation_id, seen_at, next_at, created_at)
 		SELECT r.id, r.property_id, r.id, r.created_at, $1, $2 FROM `

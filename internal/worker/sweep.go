@@ -38,7 +38,7 @@ func runSweeps(ctx context.Context, d *db.DB, log *slog.Logger, sweeps []Sweep) 
 }
 
 // Run dispatches events and runs sweeps whenever the process holds the lease. It returns when ctx has ended and all its goroutines have
-// stopped. If x is nil, it runs only the sweeps.
+// stopped, or with an error of the lease. If x is nil, it runs only the sweeps.
 func Run(ctx context.Context, lease Lease, log *slog.Logger, x *Dispatcher, sweeps ...Sweep) error {
 	return lease.Hold(ctx, func(ctx context.Context, held *db.DB) error {
 		ctx, cancel := context.WithCancel(ctx)

@@ -54,7 +54,7 @@ func (m Mails) Unread() Sweep {
 }
 
 // announceUnread marks the messages in w, of one side of a conversation, as mailed, and orders one mail about them. Staff also get a
-// notice. A companion without an address gets no mail.
+// notice. A companion without an address gets no mail, and neither does a removed guest.
 func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	if err := conversation.MarkMailed(tx, w); err != nil {
 		return err

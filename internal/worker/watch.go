@@ -105,7 +105,8 @@ func (w *Watch) queueChange(k watch.Key) {
 	}
 }
 
-// Run announces the changes of this node and receives those of others, until ctx ends.
+// Run announces the changes of this node and receives those of others, until ctx ends. It fails only if it cannot subscribe. Without a bus
+// it only calls forget.
 func (w *Watch) Run(ctx context.Context) error {
 	if w.bus == nil {
 		return w.forget(ctx)

@@ -45,7 +45,8 @@ type Sent struct {
 	RetryAfter time.Duration   // RetryAfter is the shortest wait before the next attempt
 }
 
-// Subscriber enqueues a job for each webhook that receives one of the events. The job loads the events after the webhook's own cursor.
+// Subscriber enqueues a job for each webhook that receives one of the events, whatever the scopes of its integration are: the job checks
+// them. The job loads the events after the webhook's own cursor.
 func (h Webhooks) Subscriber() Subscriber {
 	return Subscriber{Name: "webhooks", Apply: func(tx *db.Tx, events []*ent.Event) error {
 		kinds := map[string]map[event.Kind]bool{} // by property
@@ -138,7 +139,7 @@ func (j *deliverJob) Work(ctx context.Context, job *river.Job[jobs.DeliverEvents
 const noMore time.Duration = -1
 
 // run delivers the events that are due to one webhook. right is the lock that lets only one job at a time do so. It returns the wait until
-// the job continues, or noMore.
+// the job continues, or noMore. After an error the job keeps the lock for its own retry, until the lock expires.
 func (h Webhooks) run(ctx context.Context, right partner.DeliveryLease) (time.Duration, error) {
 	var hook *partner.WebhookRow
 	busy := false

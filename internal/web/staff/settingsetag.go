@@ -35,8 +35,8 @@ func (x *exchange) saveUnlessChanged(store change, now func() (string, error)) e
 // hasBox reports whether the posted form has a switch or check box of this name, also one that is off. See [settingsForm.Boxes].
 func (x *exchange) hasBox(name string) bool { return slices.Contains(x.R.PostForm["box"], name) }
 
-// changedSettings returns the names of the inputs whose settings another person has changed. f is the fault of a refused form, with the
-// reason Outdated.
+// changedSettings returns the names of the inputs whose settings another person has changed. f is why the API refused a form. It returns
+// nil if f names none: for another reason than Outdated, or an etag of an older version.
 func changedSettings(f *fault.Fault) (names []string) {
 	for _, field := range strings.Split(f.Meta["changed"], ",") {
 		if field != "" {
@@ -47,7 +47,7 @@ func changedSettings(f *fault.Fault) (names []string) {
 }
 
 // keepUnchanged sets the posted values in a refused form, except in inputs whose settings another person has changed. Those keep the stored
-// values, and the error summary of the page lists them.
+// values, and the error summary of the page lists them. If f names none of them, it sets all posted values and adds a general error.
 func (x *exchange) keepUnchanged(p *page, f *fault.Fault, groups []group) {
 	changed := changedSettings(f)
 	for _, g := range groups {

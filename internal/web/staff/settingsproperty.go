@@ -34,7 +34,8 @@ func propertyForm(s *propertyv1.Property) settingsForm {
 	}}
 }
 
-// lookForm returns the form of what guests see: language, color and contact. It is a part of the check-in settings.
+// lookForm returns the form of what guests see (language, color and contact), and of the mail address of the staff. Both are check-in
+// settings.
 func lookForm(s *propertyv1.CheckInSettings, languages []kit.Option) settingsForm {
 	return settingsForm{Name: "look", Etag: s.GetEtag(), Button: "staff.settings.look.save", Groups: []group{
 		{"staff.settings.look", "staff.settings.look.text", []kit.Input{
@@ -79,7 +80,8 @@ func (x *exchange) propertyForms(posted string, f *fault.Fault) error {
 	return x.showForms(settingsView{Tab: "property", Forms: []settingsForm{propertyForm(x.property), lookForm(rules, languages)}}, posted, f)
 }
 
-// changeProperty handles the forms of the property. "property" stores settings of the property, and "look" check-in settings.
+// changeProperty handles the forms of the property. "property" stores settings of the property, and "look" check-in settings. It ignores
+// any other form.
 func (s *site) changeProperty(x *exchange) error {
 	err := error(nil)
 	switch x.Value("form") {

@@ -66,7 +66,8 @@ func setupLeft(steps []setupStep) (left int) {
 	return left
 }
 
-// setup loads the state of the property and returns the steps of its set-up.
+// setup loads the state of the property and returns the steps of its set-up. The step of the mapping is about one PMS: that in the query
+// or, without one, the first.
 func (x *exchange) setup() ([]setupStep, error) {
 	api := x.site.api
 	spaces, err := api.Spaces.ListSpaces(x.call(), &propertyv1.ListSpacesRequest{PageSize: 1})

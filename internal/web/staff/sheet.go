@@ -50,7 +50,7 @@ func unescapeCell(text string) string {
 	return text
 }
 
-// writeSheet writes the rooms of the property with their mapping to the PMS as CSV.
+// writeSheet writes the rooms, dorms and beds of the property with their mapping to the chosen PMS as CSV, for readSheet.
 func writeSheet(to io.Writer, d spacesData) error {
 	names := map[string]string{}
 	for _, s := range d.own {
@@ -70,8 +70,8 @@ func writeSheet(to io.Writer, d spacesData) error {
 }
 
 // readSheet parses a file of rooms, with columns separated by commas, semicolons or tabs. The first line names the columns: type and name
-// must be among them. It stops with an error at a line that is not CSV, and after maxSheet rows. wrong are errors in the file itself.
-// planSheet finds those that depend on the rooms of the property.
+// must be among them, and unknown ones are ignored. It stops with an error at a line that is not CSV, and after maxSheet rows. wrong are
+// errors in the file itself; rows has the wrong rows too. planSheet finds those that depend on the rooms of the property.
 func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	head, _, _ := strings.Cut(text, "\n")
@@ -128,7 +128,7 @@ func (r sheetRow) fault() string {
 type sheetPlan struct {
 	Create  []*propertyv1.NewSpace
 	Known   int           // number of rows whose room or bed exists already
-	mapped  []spaceChoice // mapping of rooms that exist already
+	mapped  []spaceChoice // the rows with a pmsId whose room exists already, also if its mapping stays
 	created []string      // for each room in Create, the id of its space at the PMS, or ""
 }
 
@@ -149,7 +149,8 @@ func (p sheetPlan) ChangedMappings() (n int) {
 
 // planSheet compares the rows of a file with the rooms of the property, and returns what the import will do. It finds an existing room by
 // its dorm and name. A row without a pmsId does not change the mapping of its room. The import never changes the type or floor of an
-// existing room, and deletes none. wrong are the errors that prevent the import.
+// existing room, and deletes none. A row cannot take a space of the PMS that another room has, unless the file maps that room to another
+// space. wrong are the errors that prevent the import. Only the API checks that the dorm of a new bed exists.
 func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFault) {
 	type place struct{ dorm, name string } // names are unique within a dorm, and among rooms and dorms
 	names, ours := map[string]string{}, map[place]*propertyv1.Space{}

@@ -16,7 +16,7 @@ type sheetView struct {
 	PMS        string
 	Inputs     []kit.Input
 	Faults     []sheetFault
-	Plan       *sheetPlan // the plan to confirm, or nil before a file was read
+	Plan       *sheetPlan // the plan to confirm; nil before a file was read, or if it has errors
 	Text       string
 	LastChange string
 	Preview    *propertyv1.MappingPreview // effect of the new mapping of existing rooms
@@ -69,7 +69,8 @@ func (x *exchange) postedSheet() (string, error) {
 }
 
 // importRooms handles the form that imports a file of rooms. The first post shows what the import will change. The second, with do=import,
-// changes it. A file with an error changes nothing.
+// changes it. A file with an error changes nothing. If the API refuses the second, such as because the mapping has changed meanwhile, new
+// rooms can stay: see applySheet.
 func (s *site) importRooms(x *exchange) error {
 	text, err := x.postedSheet()
 	if err != nil {

@@ -66,8 +66,8 @@ func (x *exchange) addConflicts(v *spacesView, d spacesData) error {
 	return nil
 }
 
-// staysOf loads the reservations that conflicts affect, the first ones of each. The map is by id, and nil if the person may not read
-// reservations. It has no deleted reservations.
+// staysOf loads the reservations that conflicts affect, the first ones of each. The map is by id, and nil if there are none, or if the
+// person may not read reservations. It has no deleted reservations.
 func (x *exchange) staysOf(conflicts []*propertyv1.Conflict) (map[string]*propertyv1.Reservation, error) {
 	var ids []string
 	for _, c := range conflicts {

@@ -76,8 +76,8 @@ type spacesView struct {
 	Mapped, All  int                       // counts of mapped and of all spaces that the PMS lists
 	Exact        int                       // number of suggestions with an identical name
 	Missing      int                       // number of spaces of the PMS for which a room or bed can be created
-	Free         []freeSpace               // unmapped spaces of the PMS, which the person can drag onto a row
-	AllFree      int                       // number of all unmapped spaces, also of those not in Free
+	Free         []freeSpace               // the first active unmapped spaces of the PMS, which the person can drag onto a row
+	AllFree      int                       // number of all active unmapped spaces, also of those not in Free; 0 if the person may not map
 	LastChange   string                    // id of the latest change of the mapping that the page shows
 	Before, Next string
 	Page         int
@@ -179,8 +179,8 @@ func (d spacesData) mappedTo(spaceID string) *propertyv1.PartnerSpace {
 }
 
 // choices returns the spaces of the PMS that s can be mapped to, in the order of d.listed: the current mapping, the space with the id
-// chosen, suggestions, and up to most other free spaces (active, and beds only for a bed). The first option is "none". Options with equal
-// names also show what distinguishes them.
+// chosen, suggestions, and up to most other free spaces (active; for a bed only beds, and for others none). The first option is "none".
+// Options with equal names also show what distinguishes them.
 func (d spacesData) choices(w kit.Words, s *propertyv1.Space, chosen string, most int) []kit.Option {
 	var offered []*propertyv1.PartnerSpace
 	free, equal := 0, map[string]int{}
@@ -246,7 +246,8 @@ func fullNames(own []*propertyv1.Space) map[string]string {
 func (s *site) showSpaces(x *exchange) error { return x.spacesPage(http.StatusOK, nil, nil) }
 
 // spacesPage renders the conflicts of the mapping, and the rooms and beds with their mapping. unread is why the PMS's spaces could not be
-// read, or nil. refuse adds the errors of a posted change to the page, or is nil.
+// read, or nil. refuse adds the errors of a posted change to the page, or is nil. After a posted form, the rows show its choices: see
+// postedChoice.
 func (x *exchange) spacesPage(status int, unread *fault.Fault, refuse func(*page, spacesData)) error {
 	d, err := x.loadSpaces()
 	if err != nil {
@@ -348,7 +349,8 @@ func (x *exchange) arrivals() (map[string]int32, error) {
 // unreadReasons are the errors, other than faults of the server, because of which the spaces of a PMS cannot be read. Each has a message.
 var unreadReasons = []fault.Reason{fault.EndpointNotRegistered, fault.PartnerError, fault.PartnerUnavailable}
 
-// refreshPartnerSpaces handles the button that reads the spaces of a PMS now. The page shows an error of the PMS.
+// refreshPartnerSpaces handles the button that reads the spaces of a PMS now. If they cannot be read for one of unreadReasons, the page of
+// spaces shows why. It returns any other error.
 func (s *site) refreshPartnerSpaces(x *exchange) error {
 	pms := x.Value("pms")
 	if pms == "" {

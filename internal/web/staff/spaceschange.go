@@ -11,8 +11,8 @@ import (
 
 // changeSpaces handles the forms of the page of spaces: "rows" stores the choices of all rows, "cure" resolves a conflict in one of the
 // proposed ways, "exact" accepts the suggestions, and "missing" creates rooms. The API refuses "rows", "exact" and "missing" if the mapping
-// has changed since the page was shown, and "cure" if the conflict no longer has that cure. With the field "preview", the page only shows
-// what would change or, with the value "back", the posted rows again.
+// has changed since the page was shown, and "cure" if the conflict no longer has that cure. Then the page is shown again with 409. With the
+// field "preview", the page only shows what would change or, with the value "back", the posted rows again.
 func (s *site) changeSpaces(x *exchange) error {
 	pms := x.Value("pms")
 	if pms == "" {

@@ -59,7 +59,8 @@ var Paths = []string{"/app/"}
 //go:embed pages parts
 var files embed.FS
 
-// New returns the handler of the pages under /app.
+// New returns the handler of the pages under /app. It refuses forms of other sites with 403, and checks the right of each route. An unknown
+// path gets the error page of staff.
 func New(k *kit.Kit, api API) (http.Handler, error) {
 	area, err := k.NewArea(files, template.FuncMap{"more": func(list []*propertyv1.ArrivalFix) int { return len(list) - 1 }, "feed": newFeed, "feedAt": newFeedAt}, kit.DeskParts)
 	if err != nil {

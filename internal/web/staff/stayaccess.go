@@ -131,7 +131,7 @@ func (s *site) extendAccess(x *exchange) error {
 }
 
 // codeForStay returns form values for a new one-time code that opens the doors of a stay until its end. If the stay has ended, the end of
-// the code is left empty.
+// the code is left empty. Among the doors are former ones that a code of the stay possibly still opens.
 func (x *exchange) codeForStay(id string) (url.Values, error) {
 	r, err := x.reservation(id)
 	if err != nil {

@@ -23,7 +23,8 @@ type textsForm struct {
 }
 
 // guestTexts returns the texts that a property writes for guests, such as the house rules. Each has a standard text, from s, and a text in
-// one language, from local. Guests with that language read the text in it or, if that is empty, the standard text.
+// one language, from local. Guests with that language read the text in it or, if that is empty, the standard text. If the standard text is
+// empty, they read neither.
 func guestTexts(s *propertyv1.CheckInSettings, local *propertyv1.LocalTexts) []guestText {
 	return []guestText{
 		{"houseRules", s.GetHouseRules(), local.GetHouseRules()}, {"directions", s.GetDirections(), local.GetDirections()}, {"address", s.GetAddress(), local.GetAddress()},
@@ -39,7 +40,7 @@ func inputOfText(tag, name string) string { return "texts." + tag + "." + name }
 func (s *site) showTexts(x *exchange) error { return x.textsPage("", nil) }
 
 // textsPage renders the page of the texts that the property writes for guests. f is why the API refused the form of the language posted, or
-// nil. That form shows the posted values and the errors.
+// nil. That form shows the posted values and the errors, also those of a conflict (409). An f about something else is returned.
 func (x *exchange) textsPage(posted string, f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {

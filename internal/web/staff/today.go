@@ -42,7 +42,7 @@ type todayView struct {
 	Rows     []dayRow
 	All      int  // number of arrivals of the day
 	Need     int  // how many of them need staff
-	Left     int  // how many of them were not checked
+	Left     int  // how many of the arrivals were not checked yet
 	Needy    bool // the page shows only the arrivals that need staff
 	NeedyURL string
 	AllURL   string
@@ -59,8 +59,8 @@ type todayView struct {
 // showToday handles the lists of a day: arrivals, guests in house and departures.
 func (s *site) showToday(x *exchange) error { return x.todayPage(http.StatusOK, nil) }
 
-// todayPage renders the list, day and page in the query; by default, the arrivals of today. refuse adds the errors of a posted form to the
-// page, or is nil.
+// todayPage renders the list, day and page in the query; by default, the arrivals of today. For an unknown list it redirects there. refuse
+// adds the errors of a posted form to the page, or is nil.
 func (x *exchange) todayPage(status int, refuse func(*page)) error {
 	q := x.R.URL.Query()
 	tab := cmp.Or(q.Get("tab"), "arrivals")

@@ -49,7 +49,8 @@ func (x *exchange) keepTyped() {
 }
 
 // restoreTyped loads the values that keepTyped stored, if this page contains their form and the person and property are the same. They
-// become the posted values of the request. newPage then deletes the cookie.
+// become the posted values of the request. newPage then deletes the cookie. It does nothing for a POST, or for a request that the page's
+// script sends by itself.
 func (x *exchange) restoreTyped() {
 	raw, err := base64.RawURLEncoding.DecodeString(x.Cookie(typedCookie))
 	if err != nil || len(raw) == 0 || x.R.Method != http.MethodGet || x.automatic() {
