@@ -70,8 +70,9 @@ func (r *Registry) RegisterWebhook(tx *db.Tx, c WebhookChange, checkURL func(str
 	return row, "", err
 }
 
-// Static returns the errors in the fields of a change that can be found without the stored webhooks, or none if checkURL
-// could not decide. An API calls it before a transaction.
+// Static returns the errors in the fields of a change that can be found without the stored webhooks. An API calls it before a transaction.
+// checkURL refuses a URL with a fault. If it returns another error, it could not decide, and Static returns none at all, also not those of
+// other fields: RegisterWebhook returns that error.
 func (c WebhookChange) Static(checkURL func(string) error) []fault.Field {
 	f, _ := fault.Of(c.check(nil, -1, checkURL))
 	if f == nil {

@@ -59,7 +59,8 @@ func invitationOf(tx *db.Tx, keys *keyring.Ring, row *ent.PersonInvitation) (Inv
 	}, nil
 }
 
-// ListInvitations returns the open invitations of a property, the latest first, without the links of owners.
+// ListInvitations returns the open invitations of a property, the latest first, with the secrets of their links: those that have not
+// expired or ended with their token. It leaves out owner links.
 func ListInvitations(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Invitation, error) {
 	rows, err := view.PersonInvitation.Query().
 		Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMACNotNil(), isOpen(view.Now())).

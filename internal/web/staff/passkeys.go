@@ -176,7 +176,8 @@ func (s *site) changePasskeys(x *exchange) error {
 	return x.Redirect("/app/account/passkeys?done=saved")
 }
 
-// passkeyNotChanged shows the list with the reason why the API refused a change. It returns other errors unchanged.
+// passkeyNotChanged shows the list with the reason if the API found too many passkeys, a wrong name, or another invalid value, such as a
+// refused answer of the browser. It returns all other errors unchanged, also other faults of the API, such as not-found.
 func (x *exchange) passkeyNotChanged(err error) error {
 	f := x.site.Fault(err)
 	text := "staff.passkey.refused"

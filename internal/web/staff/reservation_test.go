@@ -127,6 +127,22 @@ func TestPINActionsNeedAPIN(t *testing.T) {
 	}
 }
 
+// The form of a one-time code for a guest suggests no former room, which another guest may have.
+func TestFormerDoor(t *testing.T) {
+	for _, c := range []struct {
+		door *partnerv1.ExplainedDoor
+		want bool
+	}{
+		{&partnerv1.ExplainedDoor{Evidence: "planned"}, false}, {&partnerv1.ExplainedDoor{Evidence: "none", Reason: "noLock"}, false},
+		{&partnerv1.ExplainedDoor{Evidence: "sent", Reason: "lockOffline"}, false}, {&partnerv1.ExplainedDoor{Evidence: "verified", Reason: "movingOut"}, true},
+		{&partnerv1.ExplainedDoor{Evidence: "removing", Reason: "lockOffline"}, true}, {&partnerv1.ExplainedDoor{Evidence: "removed"}, true},
+	} {
+		if isFormerDoor(c.door) != c.want {
+			t.Errorf("%v: %v, want %v", c.door, !c.want, c.want)
+		}
+	}
+}
+
 // The page of the guests says how many answers the role does not see, and shows none of them.
 func TestPageOfGuestsSaysWhatIsWithheld(t *testing.T) {
 	f := &fakeAPI{role: staff.FrontDesk, stay: &propertyv1.Reservation{Id: "rsv_1", PmsNumber: "8790", LastName: "Silva"}}

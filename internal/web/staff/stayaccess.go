@@ -8,6 +8,7 @@ import (
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
+	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/fault"
@@ -131,7 +132,7 @@ func (s *site) extendAccess(x *exchange) error {
 }
 
 // codeForStay returns form values for a new one-time code that opens the doors of a stay until its end. If the stay has ended, the end of
-// the code is left empty. Among the doors are former ones that a code of the stay possibly still opens.
+// the code is left empty. It leaves out former doors, also if a code of the stay may still open them: another guest may have that room.
 func (x *exchange) codeForStay(id string) (url.Values, error) {
 	r, err := x.reservation(id)
 	if err != nil {
@@ -150,9 +151,16 @@ func (x *exchange) codeForStay(id string) (url.Values, error) {
 		form.Set("until", to.In(zone).Format(localMinute))
 	}
 	for _, d := range explained.GetData().GetDoors() {
-		form.Add("door", d.GetDoorId())
+		if !isFormerDoor(d) {
+			form.Add("door", d.GetDoorId())
+		}
 	}
 	return form, nil
+}
+
+// isFormerDoor reports whether a stay has left a door: its code there is being removed, or stays only until the new room opens.
+func isFormerDoor(d *partnerv1.ExplainedDoor) bool {
+	return d.GetReason() == "movingOut" || d.GetEvidence() == "removing" || d.GetEvidence() == "removed"
 }
 
 // backupCodesOf returns the URL of the list of a lock's backup codes. done is the confirmation on that page, one of results, or "".
