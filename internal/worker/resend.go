@@ -9,18 +9,23 @@ import (
 	"latchkey.dev/internal/mail"
 )
 
+// sentOnce has the kinds of mails that are not sent again, and why.
+var sentOnce = map[mail.Kind]string{
+	mail.Join:    "is a mail to join the staff: send the invitation again, which replaces its link",
+	mail.Erasure: "is a mail about an erasure, which is sent once",
+}
+
 // Resend orders a mail again, with a new link, and returns the new mail's id. A booker's mail goes to the present address, a mail to staff
 // about a stay to the present staffEmail (without one it is refused), any other to the same address as before. It replaces the newest mail
 // of the same kind to the same guest: links of that mail that no device has opened end. A mail that is still on its way is not ordered
-// again, and its id is returned. So if staff press twice, only one link works. It refuses a mail to join the staff.
-// The new mail about an erasure is canceled when it is rendered, because an erasure knows only its first mail.
+// again, and its id is returned. So if staff press twice, only one link works. It refuses the mails of sentOnce.
 func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	row, err := mail.Get(tx, propertyID, mailID)
 	if err != nil {
 		return "", err
 	}
-	if mail.Kind(row.Kind) == mail.Join {
-		return "", fault.Fields(fault.Field{Path: "id", Reason: fault.Unsupported, Message: "is a mail to join the staff: send the invitation again, which replaces its link"})
+	if why := sentOnce[mail.Kind(row.Kind)]; why != "" {
+		return "", fault.Fields(fault.Field{Path: "id", Reason: fault.Unsupported, Message: why})
 	}
 	if row, err = newestAttempt(tx, row); err != nil {
 		return "", err

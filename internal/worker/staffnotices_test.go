@@ -82,5 +82,15 @@ func TestUrgentNoticesByMail(t *testing.T) {
 		if !fault.Has(err, fault.InvalidFields) || !strings.Contains(err.Error(), "staffEmail") {
 			p.Errorf("sent again without an address for staff: %v", err)
 		}
+		err = p.d.Write(p.Context(), func(tx *db.Tx) error {
+			if _, err := tx.ExecContext(tx.Context(), "UPDATE mails SET kind = 'erasure' WHERE id = $1", all[1].ID); err != nil {
+				return err
+			}
+			_, err := p.mails.Resend(tx, "prp_one", all[1].ID)
+			return err
+		})
+		if !fault.Has(err, fault.InvalidFields) || !strings.Contains(err.Error(), "erasure") {
+			p.Errorf("a mail about an erasure was sent again: %v", err)
+		}
 	})
 }

@@ -232,7 +232,7 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 
 // ResendMail orders a mail of the same kind again and returns it. It replaces the newest such mail to the same guest: a link of that mail
 // that no device has opened ends. If that mail is still on its way, ResendMail returns it and orders none. It refuses an invitation to join
-// the staff, and a mail to staff if the property has no staffEmail.
+// the staff, a mail about an erasure, and a mail to staff if the property has no staffEmail.
 func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest) (*propertyv1.ResendMailResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendMailResponse, error) {
 		mailID, err := s.Resend(tx, propertyID, r.GetId())
