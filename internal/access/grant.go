@@ -68,7 +68,8 @@ func (run *stayRun) ensureStayPINs() error {
 	return run.storeGrantPIN(pinID)
 }
 
-// storeGrantPIN stores in the grant pinID, the id of its shared PIN, and how many PINs were replaced. A new grant is inserted.
+// storeGrantPIN stores in the grant pinID, the id of its shared PIN, and run.Redraws, how many of its PINs were replaced so far because a
+// lock refused them. It does nothing if both are unchanged. A new grant is inserted.
 func (run *stayRun) storeGrantPIN(pinID string) error {
 	g := run.grant
 	if run.isNew() {

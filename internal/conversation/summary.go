@@ -162,7 +162,8 @@ func (s Search) isOnPageBefore(view *db.Tx, keys *keyring.Ring, row *ent.Message
 	return false, nil
 }
 
-// Summarize returns the state of the conversation of a guest, or nil if there is none.
+// Summarize returns the last message of the conversation of a guest and how many messages the property has not read, or nil if there are
+// no messages.
 func Summarize(view *db.Tx, keys *keyring.Ring, propertyID, guestID string) (*Summary, error) {
 	rows, err := view.Message.Query().Where(entmessage.PropertyID(propertyID), entmessage.GuestID(guestID)).Order(ent.Desc(entmessage.FieldNumber)).Limit(1).All(view.Context())
 	if err != nil {

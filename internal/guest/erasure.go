@@ -17,7 +17,9 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// An erasure is requested by the guest, or by staff for the guest. A background sweep confirms it by mail and carries it out: see [Erase].
+// An erasure is requested by the guest, or by staff for the guest, and can be withdrawn until it is done. A background sweep first mails
+// the guest that the request was received. Later it erases the data, see [Erase]: not before that mail is sent, given up or an hour old,
+// because the mail and its address are erased too, and for a guest in house not before the access ends.
 
 const (
 	// erasureWithin is how long after the request, or after the end of the access, data are erased at the latest.

@@ -10,7 +10,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// faults are the faults that one lock simulates until they are switched off.
+// faults are the lasting faults that a person set for one lock on the page. They are only what the page shows: the lock itself is changed
+// by the methods of sim.Site, and both must be set together.
 type faults struct{ offline, jammed, lowBattery bool }
 
 // String lists the faults for the page; "" if there are none.

@@ -79,7 +79,8 @@ func (call *Call) releaseArrivalSlot() {
 	}
 }
 
-// handlerContext returns the handler's context, which contains the authenticated caller.
+// handlerContext returns the handler's context: ctx with the authenticated caller. For a call of a public or anonymous method it returns
+// ctx unchanged, and [actor.From] returns false.
 func (call *Call) handlerContext(ctx context.Context) context.Context {
 	if call.actor.Kind != "" {
 		ctx = actor.With(ctx, call.actor)

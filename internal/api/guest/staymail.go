@@ -57,7 +57,8 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	return nil
 }
 
-// addLinkMails adds to the invited companions in guests whether the mail with their link was delivered.
+// addLinkMails sets LinkMail of the invited companions in guests: the delivery of their latest mail with a link, as [mail.DeliveryOf] sees
+// it for the outlet of the property. It stays empty if there is no such mail.
 func (s *Stays) addLinkMails(view *db.Tx, a actor.Actor, outlet mail.Outlet, guests []*guestv1.StayGuest) error {
 	if !slices.ContainsFunc(guests, (*guestv1.StayGuest).GetInvited) {
 		return nil

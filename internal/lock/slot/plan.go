@@ -147,9 +147,10 @@ func (m *machine) observe(s *Slot) Observed {
 	return o
 }
 
-// olderKnownGone reports whether a slot whose credential is desired is known to hold no credential of an older generation: it is known to
-// be empty, holds a foreign credential, or was never written by this bridge nor, as far as the server knows, by another. It returns false
-// for a slot that holds the desired credential; observe then reports Confirmed evidence.
+// olderKnownGone reports whether a slot whose credential is desired is known to hold no credential of an older generation: it is empty by
+// a reading (by the lock's acknowledgement, if the lock cannot be read), it holds a foreign credential, or its content is unknown and
+// MayHoldOwn is not set. It returns false while a write of another generation is in flight. It also returns false for a slot that holds the
+// desired credential: there the evidence, Accepted or Verified, is the proof.
 func (m *machine) olderKnownGone(s *Slot) bool {
 	if s.Desired.Intent != Present || m.isWriting(s) && m.lock.Op.Generation != s.Desired.Generation {
 		return false

@@ -107,13 +107,13 @@ type Observed struct {
 	Generation uint64
 	Present    bool // Present means that the credential of Generation is on the lock
 	// Window is the index of the present window, else of the next, else of the last. If Present is set before that window
-	// without Confirmed evidence, a Latchkey credential is on the lock that must be removed.
+	// without evidence that [Evidence.ConfirmedByLock] accepts, a Latchkey credential is on the lock that must be removed.
 	Window int
 	Used   bool // Used means that the one-time code was used
-	// Cleared, without Confirmed evidence, means that no credential of an older generation is on the lock.
+	// Cleared, without such evidence, means that no credential of an older generation is on the lock.
 	Cleared  bool
 	Evidence Evidence
-	Result   Result // Result is the reason why the evidence is not Confirmed; else empty
+	Result   Result // Result is the reason why the lock has not confirmed the slot; else empty
 	Rule     string // Rule is the lock's rule that the PIN breaks, if Result is InvalidFormat
 	At       time.Time
 }

@@ -33,8 +33,9 @@ func needsChecks(now, from time.Time) bool {
 	return left <= reservation.Horizon && left > -reservation.Grace
 }
 
-// nextCheck returns the time of the next check, which is never later than the next checkpoint or the start. before is the last wait, or
-// zero if the status has just changed. jitter, at most recheckJitter, shortens the wait of a ready arrival.
+// nextCheck returns the time of the next check of an arrival that starts at from, which is never later than the next checkpoint or, before
+// it, the start. A ready arrival waits for recheckInterval less jitter, which is at most recheckJitter. Any other waits for twice before,
+// within firstRetry and maxRetry. before is the last wait, or zero if the status has just changed.
 func nextCheck(now, from time.Time, w Status, before, jitter time.Duration) time.Time {
 	wait := recheckInterval - jitter
 	if w != Ready {

@@ -124,8 +124,8 @@ func (x *exchange) ownSpaces() ([]*propertyv1.Space, error) {
 	return arrange(own), err
 }
 
-// loadSpaces loads the property's spaces and those of the PMS in the query or, without one, of the first PMS. If no PMS is connected, d has
-// only the former.
+// loadSpaces loads the property's spaces and those of the PMS in the form or query or, without one, of the first PMS. If no PMS is
+// connected, d has only the former.
 func (x *exchange) loadSpaces() (d spacesData, err error) {
 	if d.own, err = x.ownSpaces(); err != nil {
 		return d, err
@@ -138,8 +138,8 @@ func (x *exchange) loadSpaces() (d spacesData, err error) {
 	return d, err
 }
 
-// integrations loads the connected apps, each of a PMS. Integrations without an app are left out. chosen is the one in the query or, if the
-// query names none of them, the first. It is nil if list is empty.
+// integrations loads the connected apps, each of a PMS. Integrations without an app are left out. selected is the one that "pms" in the
+// posted form or the query names or, if it names none of them, the first. It is nil if list is empty.
 func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *propertyv1.Integration, err error) {
 	found, err := x.site.api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
 	for _, i := range found.GetData().GetList() {
