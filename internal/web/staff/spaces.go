@@ -138,8 +138,8 @@ func (x *exchange) loadSpaces() (d spacesData, err error) {
 	return d, err
 }
 
-// integrations loads the connected apps, each of a PMS. Integrations without an app are left out. selected is the one that "pms" in the
-// posted form or the query names or, if it names none of them, the first. It is nil if list is empty.
+// integrations loads the connected apps, each of a PMS. Integrations without an app are left out. selected is the app with the id "pms" of
+// the posted form or the query; without a match, it is the first. It is nil if list is empty.
 func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *propertyv1.Integration, err error) {
 	found, err := x.site.api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})
 	for _, i := range found.GetData().GetList() {
