@@ -180,8 +180,9 @@ func (messageWatch) Help() string {
   latchkey message watch`
 }
 
-// Run prints the conversations with unread messages, then each that gets a new message, until the user interrupts it or the server ends the
-// stream.
+// Run prints the conversations with unread messages, then each that gets a new message from either side, until the user interrupts it or
+// the server closes the stream without an error. A stop of the server is an error. It also prints a conversation that it has not printed
+// yet if one of its messages is read.
 func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		stream, err := propertyv1.NewMessageServiceClient(s.conn).WatchConversations(ctx, &propertyv1.WatchConversationsRequest{})

@@ -13,8 +13,8 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// environment is a hook of kong. It gives every setting of the serve command an environment variable: LATCHKEY_ followed by the flag's
-// name.
+// environment is a hook of kong. It gives every setting of the serve command an environment variable: LATCHKEY_ and the flag's name in
+// upper case, with underscores. --config is not a setting: see settingsOf. The error is always nil.
 func environment(k *kong.Kong) error {
 	for _, f := range settingsOf(k.Model.Node) {
 		name := "LATCHKEY_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))

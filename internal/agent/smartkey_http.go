@@ -168,7 +168,8 @@ func (d *localServer) serveGreeting(w http.ResponseWriter, _ *http.Request) {
 	writeCBOR(w, g.Encode())
 }
 
-// servePresentation lets a phone use its SmartKey: the body is a presentation, and the answer is whether it was accepted.
+// servePresentation opens a door for a phone with a SmartKey, or only checks the key, as the presentation in the body asks. The answer is
+// OK or why not: the key was refused, or the lock failed. An opening that has begun finishes even if the phone disconnects.
 func (d *localServer) servePresentation(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != cborType {
 		http.Error(w, "want "+cborType, http.StatusUnsupportedMediaType)

@@ -131,8 +131,9 @@ func (r *record) forgetAttempt() {
 	r.stay.AttemptAt, r.stay.AcceptedAt, r.stay.AttemptBody = nil, nil, nil
 }
 
-// mayAsk reports whether the PMS may be asked: the guest has begun, the stay is confirmed and not over, and checkIn neither runs nor was
-// accepted.
+// mayAsk reports whether the PMS may be asked (getCheckInStatus): the guest has begun on the present dates, the stay is confirmed and not
+// over, and no checkIn call runs, was accepted, or has an effect that is not known. In the last case only that call may be repeated: see
+// [Service.retry].
 func (v View) mayAsk() bool {
 	if v.Attempt.State == AttemptCalling || v.Attempt.State == AttemptAccepted || !v.begun() {
 		return false

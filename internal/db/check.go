@@ -31,7 +31,8 @@ type storageState struct {
 // probeInterval is the shortest time between two probes, however often Check is called.
 const probeInterval = 2 * time.Second
 
-// note records err if it is a storage error, and ignores any other error. Every Write calls it with its outcome.
+// note records err if it is a storage error that Explain has converted. It ignores any other error, and nil: only a successful probe clears
+// the recorded one. Every Write calls it with its outcome.
 func (t *storageState) note(err error) {
 	if f, ok := fault.Of(err); ok && isStorageFault(f) {
 		t.fault.Store(f)

@@ -171,9 +171,10 @@ func deleteCompanion(tx *db.Tx, m Member) error {
 }
 
 // InviteCompanion stores the address to which the caller mails a companion's link. address is "" if the main guest passes the link on: see
-// [CreateCompanionLink]. The companion's former link ends. The devices that opened it lose access, unless the address is the same. If the
-// companion has answered or decided what to share on that link, any other address is refused, also "". It needs the main guest's session of
-// a mailed link, and refuses after the stay. A minor can be invited only if the main guest is an adult whose date of birth is known.
+// [CreateCompanionLink]. The companion's former link ends. The devices that opened it lose access, unless the link goes to the same address
+// again; "" is never the same, not even after "". If the companion has answered or decided what to share on a link of their own, only the
+// same address is accepted. It needs the main guest's session of a mailed link, and refuses after the stay. A minor can be invited only if
+// the main guest is an adult whose date of birth is known.
 func InviteCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID, address string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {

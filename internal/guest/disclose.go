@@ -38,8 +38,8 @@ func (p *Party) SharingOf(m Member) Sharing {
 	return s
 }
 
-// Disclose returns the answers that the PMS may get, and the groups with at least one such answer. All other answers stay here, also those
-// that only the law asks, and [rule.None].
+// Disclose returns the answers of the groups that the PMS may get (see [Sharing.Groups]), and those groups that have at least one answer.
+// All other answers stay here, also those that only the law asks. An answer [rule.None], "the guest has none", counts as no answer.
 func (s Sharing) Disclose() (out rule.Answers, groups []rule.Group) {
 	given, out := s.Answers.WithoutNone(), rule.Answers{}
 	for _, group := range s.Groups() {

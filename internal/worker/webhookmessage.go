@@ -61,7 +61,8 @@ type webhookBody struct {
 	Data       map[string]any `json:"data"`
 }
 
-// messageID returns the webhook-id. It is the same for each attempt, and cannot be guessed from the ids of other events.
+// messageID returns the webhook-id of an event. It is the same for each attempt, differs between webhooks, and cannot be guessed from the
+// ids of other events.
 func (x *drain) messageID(e *ent.Event) string {
 	return "evt_" + hex.EncodeToString(x.Keys.MAC("webhookMessage", x.hook.ID, strconv.FormatInt(e.ID, 10))[:16])
 }

@@ -46,7 +46,8 @@ func describe(tx *db.Tx, c *ent.Code) (message.Message, error) {
 	return textOfKind(c), nil
 }
 
-// textOfKind returns a text for the kind of a code.
+// textOfKind returns a text for the kind of a code, such as "A staff code", for the start of a sentence in a notice. The code must not be a
+// backup code, whose text needs the name of its lock: see describe.
 func textOfKind(c *ent.Code) message.Message { return message.Message{Kind: "code." + c.Kind} }
 
 // notifyMissing notifies staff once that a lock of the code cannot store the code, if missing is set. Otherwise it resolves that notice.

@@ -105,8 +105,9 @@ func (k *Verifier) Verify(p smartkey.Presentation, door smartkey.Door, op smartk
 // Until converts v.Until, which counts from the start of the process, to the time until which a lock may carry out the allowed operation.
 func (k *Verifier) Until(v smartkey.Verdict) time.Time { return k.started.Add(v.Until) }
 
-// adopt replaces the issuer keys and the status list by those in next, if they have changed, after it has stored them. If storing fails,
-// they are not used, because a version must not decrease after a restart.
+// adopt replaces the issuer keys and the status list by those in next, if they have changed, after it has stored them. They come from the
+// server or from a phone's presentation; the caller has verified them. If storing fails, they are not used, because a version must not
+// decrease after a restart. The caller holds k.mu.
 func (k *Verifier) adopt(next smartkey.Trust) {
 	keys, list := next.Keys.Version() != k.trust.Keys.Version(), next.List.Number() != k.trust.List.Number() || next.List.IssuedAt() != k.trust.List.IssuedAt()
 	if !keys && !list {

@@ -21,8 +21,8 @@ var (
 	errNotShared   = fault.New(fault.Denied, fault.NotShared, "no guest of this stay shares a field that the property marks mandatory")
 )
 
-// ListGuests lists the guests of a stay with the answers that they share with the partner. A guest who shares none has the reason instead.
-// The read is recorded even if it is refused: see readGuests.
+// ListGuests lists the guests of a stay with the answers that they share with the partner. A guest who shares none is listed with the
+// reason instead, but if no guest shares any, or outside of the stay, the call fails. The read is recorded even then: see readGuests.
 func (s *Service) ListGuests(ctx context.Context, req *partnerv1.ListGuestsRequest) (*partnerv1.ListGuestsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

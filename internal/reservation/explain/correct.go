@@ -64,8 +64,8 @@ func latest(a, b time.Time) time.Time {
 // provenCodes are the codes that are proven to be on their lock, up to the current event in stored order.
 type provenCodes map[codeLocation]bool
 
-// firstProvenByUse applies the next event in stored order, and reports whether it is the use of a code that is the
-// first proof that the lock has the code.
+// firstProvenByUse applies the next event in stored order. It reports whether a typed code of the stay opened the door while no earlier
+// event since the code's last removal had proven that the lock has it.
 func (k provenCodes) firstProvenByUse(h Event) bool {
 	at := locationOf(h)
 	switch {

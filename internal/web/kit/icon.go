@@ -56,7 +56,7 @@ func serveIcon(w http.ResponseWriter, r *http.Request) {
 	newAsset("icon.png", b.Bytes()).write(w, r)
 }
 
-// shades is the number of mixed colours between background and key. They smooth the edges of the key.
+// shades is the number of steps from the background's colour to the key's. The mixed colours between them smooth the edges of the key.
 const shades = 16
 
 // drawIcon draws the white key on the color ground. The key stays within the middle 80 % of the image, because devices crop icons to other

@@ -138,7 +138,7 @@ func (x *exchange) loadSpaces() (d spacesData, err error) {
 	return d, err
 }
 
-// integrations loads the connected apps, each of a PMS. Integrations without an app are left out. selected is the app with the id "pms" of
+// integrations loads the connected apps, each of a PMS. Integrations without an app are left out. chosen is the app with the id "pms" of
 // the posted form or the query; without a match, it is the first. It is nil if list is empty.
 func (x *exchange) integrations() (list []*propertyv1.Integration, chosen *propertyv1.Integration, err error) {
 	found, err := x.site.api.Integrations.ListIntegrations(x.call(), &propertyv1.ListIntegrationsRequest{})

@@ -1,5 +1,5 @@
-// Package staff serves the dashboard of a property for its staff: the pages under /app. A page calls the same API as every other client, with
-// the session of the person who is signed in.
+// Package staff serves the dashboard of a property for its staff: the pages under /app. A page calls the same API as every other client,
+// with the session of the person who is signed in.
 //
 // To add a page: write its handler and its template pages/NAME.html, and add its line to [site.routes]. A page in the menu also
 // has a line in areas.
@@ -42,8 +42,8 @@ type API struct {
 	TestStays    propertyv1.TestStayServiceClient
 	Privacy      propertyv1.PrivacyServiceClient
 
-	// EnrolmentAddress returns the address and port at which bridges enrol, and whether they must do so without TLS. host is the host by which the
-	// browser reaches this server.
+	// EnrolmentAddress returns the address and port at which bridges enrol, and whether they must do so without TLS. host is the host by which
+	// the browser reaches this server.
 	EnrolmentAddress func(host string) (address string, plaintext bool)
 }
 
@@ -242,7 +242,8 @@ func (s *site) routes() []Route {
 // area is an entry of the menu.
 type area struct{ Name, URL, right string }
 
-// areas are the entries of the menu, in this order. /app/ redirects to the first that the person may use.
+// areas are the entries of the menu, in this order. A person sees those that they may use. /app/ redirects to the first of these, except
+// before the set-up is done: see showHome.
 var areas = []area{
 	{"today", "/app/today", "readReservations"},
 	{"reservations", "/app/reservations", "readReservations"},

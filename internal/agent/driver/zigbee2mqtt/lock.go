@@ -208,5 +208,5 @@ func (l *lock) Unlock(ctx context.Context) driver.Answer {
 	return a
 }
 
-// radioTime is the time between a command's expiry at the broker and its deadline, for the transmission by radio.
+// radioTime is the least time between an unlock command's expiry at the broker and its deadline. It is for the transmission by radio.
 const radioTime = 2 * time.Second
