@@ -135,10 +135,11 @@ func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	}
 }
 
-// takesOver reports whether a grant (taker) takes the private door of its space from another grant, which is leaving that door.
-// leaverPlaced is when the leaver got its present space. The taker takes the door if it got its own space at that time or later, or moved
-// into it from another space. A check-in to an occupied space shares the space: it does not end the access of the reservation that is
-// there.
+// takesOver reports whether the grant taker takes over the space that another grant, the leaver, had before it moved out. The caller then
+// removes the leaver's codes at the door at once. leaverPlaced is when the leaver got its new space, so it is when it left the old one;
+// zero if the leaver is a code, over which every grant has priority. The taker takes over if it came to the old space at that time or
+// later, or if it was moved there from another space. A grant that was created in the space while the leaver still had it only shares
+// it: it ends no access of the leaver.
 func takesOver(taker *ent.Grant, leaverPlaced time.Time) bool {
 	return !taker.PlacedAt.Before(leaverPlaced) || taker.FromSpaceID != "" && taker.FromSpaceID != taker.SpaceID
 }

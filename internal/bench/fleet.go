@@ -204,8 +204,8 @@ func (b Fleet) startBaseline(ctx context.Context, l Launch) (_ *fleet, err error
 	return f, f.connectBridges(ctx, at.Tickets)
 }
 
-// startProduct starts a product server and connects enrolled bridges. Another process enrols them before, so that the memory for enrolment
-// does not count.
+// startProduct creates a property with enrolled bridges in the new directory dir/fleet, starts a product server on it, and connects the
+// bridges. It enrols them on an earlier server process, which it stops, so that the memory for enrolment does not count.
 func (b Fleet) startProduct(ctx context.Context, l Launch, dir string) (_ *fleet, err error) {
 	dir = filepath.Join(dir, "fleet")
 	if err := os.Mkdir(dir, 0o700); err != nil {

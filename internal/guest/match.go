@@ -184,8 +184,8 @@ const maxNameWords = 6
 // minFamilyName is the shortest part of a family name that counts as one, in letters. Shorter ones are often particles, such as van or del.
 const minFamilyName = 4
 
-// samePart reports whether a part of a name with at least minFamilyName letters, such as one of two family names, has one of the forms in
-// asked.
+// samePart reports whether a part of a name, such as one of two family names, has one of the forms in asked, which are from foldName.
+// Spaces and hyphens separate the parts. Parts with fewer than minFamilyName letters do not count.
 func samePart(asked []string, name string) bool {
 	parts := strings.FieldsFunc(name, func(r rune) bool { return unicode.IsSpace(r) || unicode.Is(unicode.Pd, r) })
 	return slices.ContainsFunc(parts, func(part string) bool { return utf8.RuneCountInString(part) >= minFamilyName && sameName(asked, part) })

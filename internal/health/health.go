@@ -4,7 +4,9 @@ package health
 
 import "time"
 
-// Limits of the notifications about health. A state that changes often (flaps) is notified once.
+// Thresholds of the notifications about health: when a connection, battery or clock counts as failed and when as good again. The gap
+// between the two keeps a state that changes often (flaps) from causing a notification for each change: while a connection flaps, only
+// changes that last notifyAfter are notified.
 const (
 	stableAfter       = 5 * time.Minute  // a restored connection counts as stable after this time
 	notifyAfter       = time.Minute      // a change during flapping is notified if it lasts this long
