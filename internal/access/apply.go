@@ -77,7 +77,7 @@ func (run *Run) putCode(doorID string) error {
 	if err != nil {
 		return err
 	}
-	run.codes = append(run.codes, newInstalledSlot(row, at, run.Tx.Now()))
+	run.codes = append(run.codes, newHeldSlot(row, at, run.Tx.Now()))
 	return nil
 }
 

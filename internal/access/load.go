@@ -197,7 +197,7 @@ func (run *Run) codesOf(rows []*ent.Slot) ([]heldSlot, error) {
 	}
 	out := make([]heldSlot, len(rows))
 	for i, s := range rows {
-		out[i] = newInstalledSlot(s, run.locks[s.LockID], run.Tx.Now())
+		out[i] = newHeldSlot(s, run.locks[s.LockID], run.Tx.Now())
 	}
 	return out, nil
 }

@@ -16,8 +16,8 @@ type heldSlot struct {
 	row *ent.Slot
 }
 
-// newInstalledSlot returns the code in a slot. at is the slot's lock.
-func newInstalledSlot(s *ent.Slot, at lockOnDoor, now time.Time) heldSlot {
+// newHeldSlot returns the code in a slot. at is the slot's lock.
+func newHeldSlot(s *ent.Slot, at lockOnDoor, now time.Time) heldSlot {
 	o := heldSlot{}
 	o.set(s)
 	o.setLock(at, now)

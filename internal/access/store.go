@@ -12,9 +12,9 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// installedLocksQuery replaces three queries of ent, because each change of a reservation runs it. CROSS JOIN makes SQLite start from the
+// locksOnDoorsQuery replaces three queries of ent, because each change of a reservation runs it. CROSS JOIN makes SQLite start from the
 // doors and find their locks by the unique index; otherwise it would read every lock of the property.
-const installedLocksQuery = `WITH doors (id, gate, name, space_ids) AS (
+const locksOnDoorsQuery = `WITH doors (id, gate, name, space_ids) AS (
 		SELECT id, id, name, space_ids FROM gates WHERE property_id = $1
 		UNION ALL SELECT CAST($2 AS VARCHAR(40)), NULL, NULL, NULL
 		UNION ALL SELECT CAST($3 AS VARCHAR(40)), NULL, NULL, NULL)
@@ -31,7 +31,7 @@ func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]lockOnDoor, error
 	if p.Parent != nil {
 		parent = p.Parent.ID
 	}
-	rows, err := tx.QueryContext(tx.Context(), installedLocksQuery, propertyID, p.Space.ID, parent)
+	rows, err := tx.QueryContext(tx.Context(), locksOnDoorsQuery, propertyID, p.Space.ID, parent)
 	if err != nil {
 		return nil, fmt.Errorf("list the locks of a place: %w", err)
 	}
@@ -51,7 +51,7 @@ func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]lockOnDoor, error
 	return out, nil
 }
 
-// scanLock reads a row of installedLocksQuery.
+// scanLock reads a row of locksOnDoorsQuery.
 func scanLock(rows *sql.Rows, propertyID string) (lockOnDoor, error) {
 	f, b := lockOnDoor{lock: &ent.Lock{PropertyID: propertyID}}, installedBridge{}
 	var capabilities, status, spaces []byte

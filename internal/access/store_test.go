@@ -11,10 +11,10 @@ import (
 
 func TestStatementsFitTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		dbtest.PrepareAll(t, d, installedLocksQuery, listPINs)
+		dbtest.PrepareAll(t, d, locksOnDoorsQuery, listPINs)
 	})
 	for _, column := range entlock.Columns {
-		if column != entlock.FieldPropertyID && !strings.Contains(installedLocksQuery, " l."+column+",") && !strings.Contains(installedLocksQuery, "\tl."+column+",") {
+		if column != entlock.FieldPropertyID && !strings.Contains(locksOnDoorsQuery, " l."+column+",") && !strings.Contains(locksOnDoorsQuery, "\tl."+column+",") {
 			t.Errorf("the row of a lock is read without its column %s", column)
 		}
 	}
