@@ -9,28 +9,25 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// DeleteOld deletes the entries older than a time, at most most, from the start of each chain, beginning with the chain of the oldest entry.
-// A chain is deleted up to its first entry that is not old, because a clock was ahead when it was written, or that cannot be decoded. The
-// head keeps the hash of the last deleted entry, so that the rest still verifies; it becomes damaged if the deleted ones do not verify.
-// DeleteOld returns the number of deleted entries; less than most means that no others can be deleted.
-func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (deleted int, err error) {
-	for done := []string{}; deleted < most; {
-		oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before), auditentry.PropertyIDNotIn(done...)).
+// DeleteOld deletes the entries older than a time, at most most, from the start of one chain: that of the property with the oldest entry.
+// It deletes up to the first entry that is not old, because a clock was ahead when it was written, or that cannot be decoded, and skips a
+// chain that begins with such an entry. The head keeps the hash of the last deleted entry, so that the rest still verifies; it becomes
+// damaged if the deleted ones do not verify. DeleteOld returns the number of deleted entries; only 0 means that none can be deleted.
+func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, error) {
+	for skipped := []string{}; ; {
+		oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before), auditentry.PropertyIDNotIn(skipped...)).
 			Order(auditentry.ByAt(), auditentry.BySeq()).Limit(1).Select(auditentry.FieldPropertyID).Strings(tx.Context())
 		if err != nil {
 			return 0, fmt.Errorf("find old entries of the audit log: %w", err)
 		}
 		if len(oldest) == 0 {
-			break
+			return 0, nil
 		}
-		n, err := deleteOldOf(tx, keys, oldest[0], before, most-deleted)
-		if err != nil {
-			return 0, err
+		if n, err := deleteOldOf(tx, keys, oldest[0], before, most); n > 0 || err != nil {
+			return n, err
 		}
-		deleted += n
-		done = append(done, oldest[0])
+		skipped = append(skipped, oldest[0])
 	}
-	return deleted, nil
 }
 
 // deleteOldOf deletes at most most entries from the start of the chain of one property, up to the first that is not older than before, and

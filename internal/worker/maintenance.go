@@ -75,9 +75,7 @@ func (m Maintenance) Sweeps() []Sweep {
 		m.deletion("guests' profiles", guest.ProfileRetention, guest.DeleteUnusedProfiles),
 		m.deletion("guests' links and sessions", guest.ExpiredRetention, guest.DeleteExpired),
 		m.deletion("proofs of erasures", 0, guest.DeleteErasures),
-		m.deletion("audit log", m.KeepAudit, func(tx *db.Tx, before time.Time, limit int) (int, error) {
-			return audit.DeleteOld(tx, m.Keys, before, limit)
-		}),
+		{Name: "audit log", Every: 6 * time.Hour, Run: m.deleteOldAudit},
 		m.deletion("links and sessions of people", 0, staff.DeleteExpired),
 		m.deletion("names of former people", m.KeepAudit, staff.DeleteFormer),
 		m.deletion("tombstones", reservation.TombstoneRetention, reservation.DeleteTombstones),
@@ -105,6 +103,20 @@ func (m Maintenance) deletion(name string, retention time.Duration, remove func(
 	return Sweep{Name: name, Every: 6 * time.Hour, Run: func(ctx context.Context, d *db.DB) error {
 		return inBatches(ctx, d, sweepBatch, func(tx *db.Tx, limit int) (int, error) { return remove(tx, tx.Now().Add(-retention), limit) })
 	}}
+}
+
+// deleteOldAudit deletes old entries of the audit log. A transaction covers one property, so it repeats until none deletes any.
+func (m Maintenance) deleteOldAudit(ctx context.Context, d *db.DB) error {
+	for {
+		n := 0
+		err := d.Write(ctx, func(tx *db.Tx) (err error) {
+			n, err = audit.DeleteOld(tx, m.Keys, tx.Now().Add(-m.KeepAudit), sweepBatch)
+			return err
+		})
+		if err != nil || n == 0 {
+			return err
+		}
+	}
 }
 
 // notifySilentKiosks notifies staff of tablets that have not called for some time, in the hours in which guests check in. It writes nothing

@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/internal/audit"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/property"
@@ -93,4 +95,27 @@ func TestMessagesEndWhenThePropertySaysSo(t *testing.T) {
 			}
 		}
 	})
+}
+
+// One sweep deletes the old entries of the audit log of all properties, however few each has.
+func TestOldAuditOfAllPropertiesIsDeleted(t *testing.T) {
+	now := clock.At(postBegin)
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		now.Set(postBegin)
+		insertProperty(t, d)
+		dbtest.Insert(t, d, "properties", dbtest.Values{"id": "prp_two"})
+		keys := dbtest.Keys(t, d, "prp_one")
+		for _, propertyID := range []string{"prp_one", "prp_two", "prp_one"} {
+			write(t, d, func(tx *db.Tx) error {
+				return audit.Append(tx, keys, audit.Record{PropertyID: propertyID, Actor: "staff:prs_one", Action: "x", Outcome: audit.Done})
+			})
+		}
+		now.Advance(48 * time.Hour)
+		if err := (Maintenance{Keys: keys, KeepAudit: 24 * time.Hour}).deleteOldAudit(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+		if n := d.View(t.Context()).AuditEntry.Query().CountX(t.Context()); n != 0 {
+			t.Errorf("%d old entries are left", n)
+		}
+	}, dbtest.Clock(now))
 }
