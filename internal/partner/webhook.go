@@ -145,7 +145,7 @@ func updateWebhook(tx *db.Tx, was *WebhookRow, c WebhookChange) (*WebhookRow, er
 	update := tx.Webhook.UpdateOne(was).Where(webhook.PropertyID(was.PropertyID))
 	moved := c.URL != "" && c.URL != was.URL
 	if moved {
-		update.SetURL(c.URL)
+		update.SetURL(c.URL).SetDrainedBy(0).ClearDrainedUntil() // a job that delivers to the old URL records nothing any more
 		if err := event.RestartWebhookRetries(tx, was.ID); err != nil {
 			return nil, err
 		}
