@@ -30,9 +30,14 @@ type Lock struct {
 
 // code is the code in a user slot of a lock.
 type code struct {
-	pin      string
-	disabled bool
+	pin    string
+	status string // status is what the lock shows; only with codeEnabled does the code open
 }
+
+const (
+	codeEnabled  = "enabled"
+	codeDisabled = "disabled"
+)
 
 // fault is a fault of the next command to a lock.
 type fault struct {
@@ -176,7 +181,11 @@ func (v *virtualLock) setPINCode(raw json.RawMessage, now time.Time) (reported m
 	if len(digits) < 4 || len(digits) > 8 {
 		return nil, nil // the lock refuses, and reports nothing
 	}
-	v.codes[*c.User] = code{pin: digits, disabled: c.Enabled != nil && !*c.Enabled}
+	status := codeEnabled
+	if c.Enabled != nil && !*c.Enabled {
+		status = codeDisabled
+	}
+	v.codes[*c.User] = code{digits, status}
 	return v.confirmation("last_successful_pincode_save", "pin_code_added", *c.User, now), nil
 }
 
@@ -197,11 +206,8 @@ func (v *virtualLock) confirmation(stamp, action string, user int, now time.Time
 func (v *virtualLock) readUser(user int) map[string]any {
 	held, used := v.codes[user]
 	shown := map[string]any{"status": "available"}
-	switch {
-	case used && held.disabled:
-		shown["status"] = "disabled"
-	case used:
-		shown["status"] = "enabled"
+	if used {
+		shown["status"] = held.status
 	}
 	if used && v.ExposePIN {
 		shown["pin_code"] = held.pin

@@ -53,7 +53,7 @@ func (z *Z2M) TypePIN(address, pin string) (opened bool) {
 		}
 		defer func() { v.limit.recordPIN(opened, time.Now()) }()
 		for user, c := range v.codes {
-			if c.pin == pin && !c.disabled {
+			if c.pin == pin && c.status == codeEnabled {
 				opened = true
 				z.publishState(v, map[string]any{"action": "unlock", "action_user": user, "action_source_name": "keypad", "state": "UNLOCK", "lock_state": "unlocked"})
 				return
@@ -99,9 +99,15 @@ func (z *Z2M) Reset(address string) {
 // DisableUser disables a code without a report: it stays in its slot but does not open.
 func (z *Z2M) DisableUser(address string, user int) {
 	z.t.Helper()
+	z.SetUserStatus(address, user, codeDisabled)
+}
+
+// SetUserStatus changes, without a report, the status that a lock shows of a slot in use.
+func (z *Z2M) SetUserStatus(address string, user int, status string) {
+	z.t.Helper()
 	z.withLock(address, func(v *virtualLock) {
 		c := v.codes[user]
-		c.disabled = true
+		c.status = status
 		v.codes[user] = c
 	})
 }

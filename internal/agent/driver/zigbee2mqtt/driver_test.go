@@ -135,6 +135,23 @@ func TestReadableLockIsReadAfterAWrite(t *testing.T) {
 	}
 }
 
+// A lock may show a status that Zigbee2MQTT has no word for. Such a slot may still hold its code.
+func TestUnknownStatusIsNotEmpty(t *testing.T) {
+	r := newRig(t, hasty(time.Second), frontLock())
+	l := r.lock(front)
+	if a := r.set(l, 1, "345678", false); a.Result != slot.OK {
+		t.Fatal(a.Result)
+	}
+	r.z2m.SetUserStatus(front, 1, "not_supported_255")
+	r.z2m.LoseNextCommand(front)
+	if a := l.Clear(r.within(), 1); a.Result != slot.NotConfirmed {
+		t.Errorf("clearing was lost: %s", a.Result)
+	}
+	if _, a := l.Read(r.within(), 1); a.Result != slot.Unsupported {
+		t.Errorf("read: %s", a.Result)
+	}
+}
+
 func TestRepeatedValuesAreNotTakenForNews(t *testing.T) {
 	r := newRig(t, hasty(time.Second), frontLock())
 	l := r.lock(front)

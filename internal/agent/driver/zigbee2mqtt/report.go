@@ -38,8 +38,11 @@ type user struct {
 // isPresent reports whether the slot is in use. A disabled user is present, but its code does not open the door.
 func (u user) isPresent() bool { return u.status == "enabled" || u.status == "disabled" }
 
+// isEmpty reports whether the lock says that the slot holds no code.
+func (u user) isEmpty() bool { return u.status == "available" }
+
 // isKnown reports whether the status is one of the known values.
-func (u user) isKnown() bool { return u.isPresent() || u.status == "available" }
+func (u user) isKnown() bool { return u.isPresent() || u.isEmpty() }
 
 // parseState decodes a lock's state message. It skips fields of an unexpected type, because devices differ. The second result is false if
 // the message is no JSON object or is larger than maxReport.

@@ -89,7 +89,7 @@ func (c *operation) storePIN(ctx context.Context, number uint32, pin slot.PIN) d
 		return a
 	}
 	u, read := c.readUser(ctx, number)
-	filled := shown && was.isKnown() && !was.isPresent()
+	filled := shown && was.isEmpty()
 	if read && u.status == "enabled" && (u.pin == pin || (u.pin == "" && filled)) {
 		return driver.Answer{Result: slot.OK}
 	}
@@ -108,7 +108,7 @@ func (l *lock) Clear(ctx context.Context, number uint32) driver.Answer {
 }
 
 // clearPIN clears a slot and waits for the lock's report. If none comes, it reads the slot, if the lock has ReadBack, to find out whether
-// it is empty. A slot with an unknown status counts as empty.
+// it is empty. A slot with an unknown status may still hold its code.
 func (c *operation) clearPIN(ctx context.Context, number uint32) driver.Answer {
 	if a, sent := c.send(ctx, "set", pinCodeProperty, clearCommand(number), c.lock.driver.timings.expiry); !sent {
 		return a
@@ -117,7 +117,7 @@ func (c *operation) clearPIN(ctx context.Context, number uint32) driver.Answer {
 	if ok || a.Result != slot.NotConfirmed || !c.lock.caps.ReadBack {
 		return a
 	}
-	if u, read := c.readUser(ctx, number); read && !u.isPresent() {
+	if u, read := c.readUser(ctx, number); read && u.isEmpty() {
 		return driver.Answer{Result: slot.OK}
 	}
 	return a
