@@ -139,6 +139,25 @@ func (c *pinSet) generateForDoor(d Door) error {
 	return nil
 }
 
+// renewShared generates another shared PIN and retires the former one. It returns false, and keeps the former one, if no other PIN is
+// possible that the lock of the door main accepts.
+func (c *pinSet) renewShared(main Door, doors []Door) (bool, error) {
+	others := slices.DeleteFunc(slices.Clone(doors), func(d Door) bool { return !d.takesCode() || d.ID == main.ID })
+	p, err := c.generate("", append([]Door{main}, others...))
+	if errors.Is(err, errNoPIN) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	if !pin.Satisfies(c.digits[p.ID], main.Lock.PIN) {
+		return false, c.Tx.Pin.DeleteOneID(p.ID).Exec(c.Tx.Context())
+	}
+	err = c.retire(c.shared)
+	c.shared = p
+	return true, err
+}
+
 // fits reports whether the lock of a door accepts the door's current PIN.
 func (c *pinSet) fits(d Door) (bool, error) {
 	p := c.pinAt(d.ID)

@@ -119,7 +119,7 @@ const (
 var Parts = []Part{PartPIN, PartKey, PartGates}
 
 // Reset replaces parts of the access of a reservation on request: its PIN, its gate PINs or its SmartKeys. failed are the parts that it
-// could not replace: all if the reservation has no access now, those without a door that has a lock, and gates for which no new PIN is
+// could not replace: all if the reservation has no access now, those without a door that has a lock, and those for which no new PIN is
 // possible.
 func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
 	run, err := rec.loadLive(propertyID, reservationID)
@@ -150,14 +150,15 @@ func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (fail
 	return failed, err
 }
 
-// resetPIN retires the PINs of all doors except the separate PINs of gates. The next reconciliation generates new ones; a door for which
-// none is possible then loses its code. It returns false, and retires none, if the room or bed has no PIN.
+// resetPIN replaces the PINs of all doors except the separate PINs of gates. The next reconciliation generates a separate PIN for a door
+// whose lock does not accept the new shared one; such a door loses its code if none is possible. resetPIN returns false, and replaces none,
+// if the room or bed has no PIN, or if no other PIN is possible for it.
 func (run *stayRun) resetPIN() (bool, error) {
 	own := run.mainDoor()
-	if run.pins.pinAt(own) == nil || own == "" {
+	if own == "" || run.pins.pinAt(own) == nil {
 		return false, nil
 	}
-	if err := run.pins.retire(run.pins.shared); err != nil {
+	if ok, err := run.pins.renewShared(doorByID(run.doors, own), run.doors); err != nil || !ok {
 		return false, err
 	}
 	for _, d := range run.doors {

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/test/dbtest"
@@ -261,6 +262,24 @@ func TestReset(t *testing.T) {
 		h.write(func(tx *db.Tx) error { return tx.Gate.DeleteOneID(h.at("g1")).Exec(tx.Context()) })
 		c := h.checkIn("C", "r2")
 		same(t, "without a gate", []access.Part{access.PartGates}, h.reset(c.Row.ID, access.PartPIN, access.PartGates))
+	})
+}
+
+// A stay keeps its PINs, and a reset says so, if no other PIN is free that the lock of its room accepts.
+func TestResetWithoutAFreePIN(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.capable("r1", func(c *slot.Capabilities) { c.PINMax, c.Alphabet, c.Slots = 4, "13", 50 })
+		h.capable("g1", func(c *slot.Capabilities) { c.Slots = 50 })
+		first := h.checkIn("A", "r1", "r1", "g1")
+		before := h.pins(first.Row.ID)
+		for i := range 20 {
+			h.put(with(booking(number(i), "r1"), reservation.State, "started"))
+		}
+		same(t, "failed", []access.Part{access.PartPIN}, h.reset(first.Row.ID, access.PartPIN))
+		same(t, "PINs", before, h.pins(first.Row.ID))
+		if sl := h.slotsAt("r1")[0]; h.wanted(sl) != before.PIN {
+			t.Error("the lock has another PIN than is shown")
+		}
 	})
 }
 

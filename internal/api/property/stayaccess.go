@@ -19,6 +19,9 @@ import (
 var errNoAccess = fault.New(fault.Precondition, fault.NoAccess,
 	"no door of the stay has a code now: the guest is not in house, or the stay has no room with a lock; ExplainReservation says why")
 
+var errNoOtherPIN = fault.New(fault.Precondition, access.PINNotPossible,
+	"the lock of the room accepts no other PIN that is free, so nothing changes; try again when other stays have ended, or set a longer pinLength")
+
 // ExtendAccess extends the access of a guest in house to the request's time, at most 24 hours after the planned end of the stay. It
 // replaces an earlier extension. If the PMS changes the dates or ends the stay, the extension ends.
 func (s *reservations) ExtendAccess(ctx context.Context, r *propertyv1.ExtendAccessRequest) (*propertyv1.ExtendAccessResponse, error) {
@@ -92,7 +95,7 @@ func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) 
 }
 
 // ReplacePin gives a stay a new PIN in place of its current one, and records that as an event. Separate PINs of gates stay. It fails if the
-// room or bed has no PIN now.
+// room or bed has no PIN now, or if no other PIN is possible.
 func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinRequest) (*propertyv1.ReplacePinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReplacePinResponse, error) {
 		if err := RequireName("reason", r.GetReason()); err != nil {
@@ -107,7 +110,7 @@ func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinR
 			return nil, err
 		}
 		if len(failed) > 0 {
-			return nil, errNoAccess
+			return nil, whyNoPIN(tx, propertyID, row.ID)
 		}
 		if err := appendStaffEvent(tx, row, event.PINReplaced); err != nil {
 			return nil, err
@@ -119,6 +122,17 @@ func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinR
 		plan, err := s.reservations().Plan(tx, row, in)
 		return &propertyv1.ReplacePinResponse{Data: stayAccess(row.ID, plan)}, err
 	})
+}
+
+// whyNoPIN returns the error of a stay whose PIN could not be replaced.
+func whyNoPIN(tx *db.Tx, propertyID, reservationID string) error {
+	switch version, err := access.PINVersion(tx, propertyID, reservationID); {
+	case err != nil:
+		return err
+	case version == "":
+		return errNoAccess
+	}
+	return errNoOtherPIN
 }
 
 // appendStaffEvent records what the calling member of staff did at a stay, as an event that the explanation of the stay shows.

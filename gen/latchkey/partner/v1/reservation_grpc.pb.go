@@ -65,7 +65,7 @@ type ReservationServiceClient interface {
 	// one: send integrationId.
 	FindExplanation(ctx context.Context, in *FindExplanationRequest, opts ...grpc.CallOption) (*FindExplanationResponse, error)
 	// Generates a new PIN, a new SmartKey or new gate codes for a stay that has access. failures lists what could not be
-	// replaced: everything, if the stay has no access. 404 reservationNotFound.
+	// replaced and stays valid: everything, if the stay has no access; pin, if the lock accepts no other PIN that is free. 404 reservationNotFound.
 	ResetKeyChain(ctx context.Context, in *ResetKeyChainRequest, opts ...grpc.CallOption) (*ResetKeyChainResponse, error)
 }
 
@@ -202,7 +202,7 @@ type ReservationServiceServer interface {
 	// one: send integrationId.
 	FindExplanation(context.Context, *FindExplanationRequest) (*FindExplanationResponse, error)
 	// Generates a new PIN, a new SmartKey or new gate codes for a stay that has access. failures lists what could not be
-	// replaced: everything, if the stay has no access. 404 reservationNotFound.
+	// replaced and stays valid: everything, if the stay has no access; pin, if the lock accepts no other PIN that is free. 404 reservationNotFound.
 	ResetKeyChain(context.Context, *ResetKeyChainRequest) (*ResetKeyChainResponse, error)
 	mustEmbedUnimplementedReservationServiceServer()
 }

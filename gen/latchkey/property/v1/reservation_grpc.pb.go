@@ -46,7 +46,7 @@ type ReservationServiceClient interface {
 	RevealPin(ctx context.Context, in *RevealPinRequest, opts ...grpc.CallOption) (*RevealPinResponse, error)
 	// Replaces the PIN of a stay, such as of a guest who showed it to others. On each lock the former PIN ends when the lock takes the new one, at
 	// once if it can be reached. The guest gets a mail as for every changed PIN. Gates with a PIN of their own keep it. 409 noAccess if no room or bed
-	// of the stay has a code now.
+	// of the stay has a code now; 409 pinNotPossible, and the stay keeps its PIN, if the lock accepts no other PIN that is free.
 	ReplacePin(ctx context.Context, in *ReplacePinRequest, opts ...grpc.CallOption) (*ReplacePinResponse, error)
 }
 
@@ -137,7 +137,7 @@ type ReservationServiceServer interface {
 	RevealPin(context.Context, *RevealPinRequest) (*RevealPinResponse, error)
 	// Replaces the PIN of a stay, such as of a guest who showed it to others. On each lock the former PIN ends when the lock takes the new one, at
 	// once if it can be reached. The guest gets a mail as for every changed PIN. Gates with a PIN of their own keep it. 409 noAccess if no room or bed
-	// of the stay has a code now.
+	// of the stay has a code now; 409 pinNotPossible, and the stay keeps its PIN, if the lock accepts no other PIN that is free.
 	ReplacePin(context.Context, *ReplacePinRequest) (*ReplacePinResponse, error)
 	mustEmbedUnimplementedReservationServiceServer()
 }

@@ -93,7 +93,7 @@ type ReservationServiceClient interface {
 	// one: send integrationId.
 	FindExplanation(context.Context, *v1.FindExplanationRequest) (*v1.FindExplanationResponse, error)
 	// Generates a new PIN, a new SmartKey or new gate codes for a stay that has access. failures lists what could not be
-	// replaced: everything, if the stay has no access. 404 reservationNotFound.
+	// replaced and stays valid: everything, if the stay has no access; pin, if the lock accepts no other PIN that is free. 404 reservationNotFound.
 	ResetKeyChain(context.Context, *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error)
 }
 
@@ -291,7 +291,7 @@ type ReservationServiceHandler interface {
 	// one: send integrationId.
 	FindExplanation(context.Context, *v1.FindExplanationRequest) (*v1.FindExplanationResponse, error)
 	// Generates a new PIN, a new SmartKey or new gate codes for a stay that has access. failures lists what could not be
-	// replaced: everything, if the stay has no access. 404 reservationNotFound.
+	// replaced and stays valid: everything, if the stay has no access; pin, if the lock accepts no other PIN that is free. 404 reservationNotFound.
 	ResetKeyChain(context.Context, *v1.ResetKeyChainRequest) (*v1.ResetKeyChainResponse, error)
 }
 
