@@ -96,8 +96,7 @@ func makeDirectory(path string) error {
 const leaseWait = 20 * time.Second
 
 // RunAlone runs f while no server uses the database, and returns an error if one does. On SQLite it holds the lock of Own. On PostgreSQL it
-// waits up to leaseWait for the lease of the nodes, and f gets a handle that stores nothing once the lease is lost. The same error is
-// returned if ctx ends, or PostgreSQL cannot be reached, during that wait.
+// waits up to leaseWait for the lease of the nodes, and f gets a handle that stores nothing once the lease is lost.
 func RunAlone(ctx context.Context, d *db.DB, url string, f func(context.Context, *db.DB) error) error {
 	if d.SQLite() {
 		release, err := Own(url)
@@ -109,13 +108,28 @@ func RunAlone(ctx context.Context, d *db.DB, url string, f func(context.Context,
 	waiting, cancel := context.WithCancel(ctx)
 	defer cancel()
 	late := time.AfterFunc(leaseWait, cancel)
-	err := errors.New("a server is using this database: stop every node first")
+	ran, err := false, error(nil)
 	held := worker.PostgresLease{DB: d, Name: worker.LeaseName, Log: slog.New(slog.DiscardHandler)}.Hold(waiting, func(ctx context.Context, held *db.DB) error {
 		if late.Stop() {
-			err = f(ctx, held)
+			ran, err = true, f(ctx, held)
 		}
 		cancel()
 		return nil
 	})
+	if !ran && held == nil {
+		err = whyNotAlone(ctx, d)
+	}
 	return errors.Join(err, held)
+}
+
+// whyNotAlone returns why this process did not get the lease of the nodes in time.
+func whyNotAlone(ctx context.Context, d *db.DB) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	conn, err := d.Connect(ctx)
+	if err != nil {
+		return fmt.Errorf("find out if a server is using this database: %w", err)
+	}
+	return errors.Join(errors.New("a server is using this database: stop every node first"), conn.Close(ctx))
 }

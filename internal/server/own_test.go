@@ -1,13 +1,49 @@
 package server_test
 
 import (
+	"context"
+	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"syscall"
 	"testing"
 
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/test/dbtest"
+	"latchkey.dev/internal/worker"
 )
+
+// The error of an interrupted command is the interruption, not a request to stop every node.
+func TestRunAloneEndsWithItsContext(t *testing.T) {
+	url := dbtest.URL(t, "postgres")
+	open := func() *db.DB {
+		d, err := db.Open(t.Context(), db.Config{URL: url})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := d.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return d
+	}
+	node, command := open(), open()
+	lease := worker.PostgresLease{DB: node, Name: worker.LeaseName, Log: slog.New(slog.DiscardHandler)}
+	err := lease.Hold(t.Context(), func(context.Context, *db.DB) error {
+		ctx, interrupt := context.WithCancel(t.Context())
+		interrupt()
+		return server.RunAlone(ctx, command, url, func(context.Context, *db.DB) error {
+			t.Error("ran while a node held the lease")
+			return nil
+		})
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("got the error %v", err)
+	}
+}
 
 // What root creates in a directory of another user belongs to that user, so that the user's server can open it.
 func TestOwnKeepsTheOwnerOfTheDirectory(t *testing.T) {
