@@ -47,7 +47,7 @@ type registerView struct {
 	Read     bool // the register was read, so Days has the result
 	Days     []registerDay
 	Count    int
-	Whole    bool   // no page comes before or after this one; Only and TooLarge still limit Days
+	Whole    bool   // the page has all forms of the days, unless Only limits them
 	Next     string // token of the next page, or ""
 	Open     bool   // all forms of the days are expanded, as on paper
 	Only     bool   // only one form is shown
@@ -133,7 +133,7 @@ func (x *exchange) readRegister(all bool) (v registerView, list []*propertyv1.Re
 	if !all {
 		v.Next = read.PageToken
 	}
-	v.Read, v.Count, v.Whole = true, len(list), first && v.Next == ""
+	v.Read, v.Count, v.Whole = true, len(list), first && v.Next == "" && !v.TooLarge
 	return v, list, nil
 }
 
