@@ -14,19 +14,19 @@ import (
 type checkInCommands struct {
 	remote `embed:""`
 
-	Show     checkInShow     `cmd:"" help:"Show where the check-in of a reservation is, and what holds it back."`
-	Clear    checkInClear    `cmd:"" help:"Clear or refuse the identity check or the signature of a guest."`
-	Waive    checkInWaive    `cmd:"" help:"Let a guest who owes an amount check in. The reason is recorded."`
-	Ask      checkInAsk      `cmd:"" help:"Ask the PMS again at once, or repeat a checkIn call without an answer."`
-	EndCall  checkInEndCall  `cmd:"" name:"end-call" help:"End a checkIn call without an answer, if the PMS shows that the guest is not checked in."`
-	Resend   checkInResend   `cmd:"" help:"Mail the booker a new link."`
-	Guests   checkInGuests   `cmd:"" help:"Show the guests of a reservation with their data. The read is recorded."`
-	Sign     checkInSign     `cmd:"" name:"signature" help:"Write the signature that a guest drew on a screen as an SVG image. The read is recorded."`
-	Devices  checkInDevices  `cmd:"" help:"List the devices that act for the guests of a reservation."`
-	EndDev   checkInEndDev   `cmd:"" name:"end-device" help:"End the session of one device at once, such as of a lost phone."`
-	Settings checkInSettings `cmd:"" help:"Show or change the rules of self check-in."`
-	Rules    checkInRules    `cmd:"" help:"List the country rules that a property can choose."`
-	Register checkInRegister `cmd:"" help:"Show the official forms of guests, in house and departed, to an inspector. The read is recorded."`
+	Show      checkInShow      `cmd:"" help:"Show where the check-in of a reservation is, and what holds it back."`
+	Clear     checkInClear     `cmd:"" help:"Clear or refuse the identity check or the signature of a guest."`
+	Waive     checkInWaive     `cmd:"" help:"Let a guest who owes an amount check in. The reason is recorded."`
+	Ask       checkInAsk       `cmd:"" help:"Ask the PMS again at once, or repeat a checkIn call without an answer."`
+	EndCall   checkInEndCall   `cmd:"" name:"end-call" help:"End a checkIn call without an answer, if the PMS shows that the guest is not checked in."`
+	Resend    checkInResend    `cmd:"" help:"Mail the booker a new link."`
+	Guests    checkInGuests    `cmd:"" help:"Show the guests of a reservation with their data. The read is recorded."`
+	Sign      checkInSign      `cmd:"" name:"signature" help:"Write the signature that a guest drew on a screen as an SVG image. The read is recorded."`
+	Devices   checkInDevices   `cmd:"" help:"List the devices that act for the guests of a reservation."`
+	EndDevice checkInEndDevice `cmd:"" name:"end-device" help:"End the session of one device at once, such as of a lost phone."`
+	Settings  checkInSettings  `cmd:"" help:"Show or change the rules of self check-in."`
+	Rules     checkInRules     `cmd:"" help:"List the country rules that a property can choose."`
+	Register  checkInRegister  `cmd:"" help:"Show the official forms of guests, in house and departed, to an inspector. The read is recorded."`
 }
 
 type checkInShow struct {
@@ -231,18 +231,18 @@ func (s *session) printDevices(devices []*propertyv1.GuestDevice) {
 	s.printTable("No device acts for this reservation's guests.", []string{"id", "by", "device", "guest", "since", "last used", "until"}, rows)
 }
 
-type checkInEndDev struct {
+type checkInEndDevice struct {
 	ID     string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 	Device string `arg:"" help:"The id of the session, as in: latchkey checkin devices."`
 }
 
-func (checkInEndDev) Help() string {
+func (checkInEndDevice) Help() string {
 	return `The guest asks for a new link on the page of the old one, or you send one: latchkey checkin resend. Example:
   latchkey checkin end-device 4711 ses_01JD3Q`
 }
 
 // Run ends the session of one device of a guest, with its SmartKeys.
-func (c *checkInEndDev) Run(ctx context.Context, r *remote, io *streams) error {
+func (c *checkInEndDevice) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
 		if err != nil {

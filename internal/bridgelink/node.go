@@ -295,7 +295,8 @@ func (a *uptime) isSteady(now time.Time, outage, grace time.Duration) bool {
 	return now.Sub(a.lastAnswer) <= outage && now.Sub(a.since) >= grace
 }
 
-// endRevoked ends the sessions of bridges that were revoked in the last ten minutes. It catches lost notifications.
+// endRevoked ends the sessions of bridges that were revoked in the last ten minutes. It catches lost notifications. It also
+// records in uptime that the database answered, and so must run often enough that no outage is seen between two calls.
 func (n *Node) endRevoked(ctx context.Context) {
 	ids, err := bridge.RevokedSince(n.cfg.DB.View(ctx), n.cfg.Clock.Now().Add(-10*time.Minute))
 	if err != nil {

@@ -53,7 +53,7 @@ func (p *Party) arrived() bool {
 	return false
 }
 
-// departure returns when the stay ends, in the property's zone. A cancelation ends it at once.
+// departure returns when the stay ends, in the property's zone. It ends with its cancelation, if that is before the planned end.
 func (p *Party) departure() time.Time {
 	end := p.Reservation.ToAt
 	if at := p.Reservation.CanceledAt; at != nil && at.Before(end) {

@@ -96,8 +96,8 @@ func RecordOpenings(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEve
 	return nil
 }
 
-// RecordCommandResult records that the bridge accepted the token of a phone's unlock command, and whether the door
-// opened. reason is the bridge's result; if it is a refusal, there is nothing to record.
+// RecordCommandResult records that the bridge accepted the token of a phone's unlock command, and whether the door opened, as the finished
+// command with the id actID says. reason is the bridge's verdict on the token; if it is a refusal, there is nothing to record.
 func RecordCommandResult(tx *db.Tx, propertyID, actID, reason string) error {
 	if reason != string(smartkey.OK) {
 		return nil

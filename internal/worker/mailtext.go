@@ -354,8 +354,9 @@ const (
 	keyInterval = 3 * time.Second // time between two checks
 )
 
-// addCodes adds the PINs of a stay to the mail. Until the locks confirm the code, the mail waits. After keyPatience it is sent anyway. If
-// the stay has no code, the mail is canceled, unless the stay was moved to a room without a lock.
+// addCodes adds the PINs of a stay to the mail. Until the locks confirm the code, it sets r.out.wait, so that the mail waits. After
+// keyPatience the mail is sent anyway. If the stay has no code, addCodes sets r.out.canceled, unless the stay was moved to a room without a
+// lock.
 func (r *renderer) addCodes(stay *ent.Reservation) error {
 	shown, err := access.RevealPINs(access.Reconciler{Tx: r.view, Keys: r.Keys}, r.row.PropertyID, stay.ID)
 	if err != nil {

@@ -177,9 +177,9 @@ func checkFromDoor(r *propertyv1.AssignLockRequest, currentDoorID string) error 
 }
 
 // UnlockLock opens a door and waits for the result. A refusal by the lock is a result, and so is resultUnknown. If no result comes in time,
-// it returns DeadlineExceeded with an actId, and the door was possibly opened. After any other fault, nothing was or will be sent. It
-// stores the unlock command under the caller's Idempotency-Key before it sends it, so that a repeated call, also after a crash, returns the
-// known outcome and does not open the door again.
+// it returns DeadlineExceeded with an actId, and the door was possibly opened. After any other [fault.Fault], nothing was or will be sent;
+// after other errors, that is unknown. It stores the unlock command under the caller's Idempotency-Key before it sends it, so that a
+// repeated call, also after a crash, returns the known outcome and does not open the door again.
 func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest) (*propertyv1.UnlockLockResponse, error) {
 	who, _ := actor.From(ctx)
 	until := chain.ActionDeadline(ctx, cmp.Or(s.OpenWithin, lock.MaxDeadline))
