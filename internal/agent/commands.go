@@ -110,8 +110,8 @@ func withOutcome(rec commandRecord) commandRecord {
 	return rec
 }
 
-// unlock opens the command's lock, if that is possible before the deadline. outcome is one of the outcome constants; result is the lock's
-// answer, a [slot.Result].
+// unlock opens the command's lock, if that is possible before the deadline. outcome is one of the outcome constants. result is a
+// [slot.Result]: the lock's answer, or why the lock was not asked.
 func (r *commandRunner) unlock(ctx context.Context, c command) (outcome, result string) {
 	w, ok := r.bridge.workers[c.address]
 	if !ok || c.operation != operationUnlock || !w.lock.Capabilities().RemoteUnlock {

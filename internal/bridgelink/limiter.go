@@ -12,7 +12,7 @@ import (
 // errCrowded means that the queue of a limiter is full, or that the caller's wait in the queue timed out.
 var errCrowded = errors.New("too many callers wait already")
 
-// limits are the settings of a limiter.
+// limits are the settings of a limiter, which bounds how many callers do something at the same time.
 type limits struct {
 	active  int           // callers that run at the same time
 	waiting int           // callers that wait in the queue

@@ -104,7 +104,7 @@ func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
 // address, then do not matter.
 func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 	inProperty, ofPMS := entreservation.PropertyID(p.Reservation.PropertyID), entreservation.IntegrationID(p.Reservation.IntegrationID)
-	var common []predicate.Reservation // each term has exactly the columns of an index, so that SQLite uses it
+	var common []predicate.Reservation // what rooms of a booking have in common; each term has the columns of an index, so that SQLite uses it
 	if group := p.Reservation.PmsGroupID; group != nil && *group != "" {
 		common = append(common, entreservation.And(ofPMS, entreservation.PmsGroupID(*group)))
 	}

@@ -97,7 +97,7 @@ func wrongReason(reason, missing string) string {
 	return ""
 }
 
-// refuseReason adds the error of a posted reason to the page. field is the HTML id of its input, and wrong the message kind.
+// refuseReason makes the error of a posted reason the only one of the page. field is the HTML id of its input, and wrong the message kind.
 func (p *page) refuseReason(field, wrong string) {
 	p.Wrong = []kit.Wrong{{ID: field, Label: p.T("staff.why"), Text: p.T(wrong)}}
 }
