@@ -31,6 +31,8 @@ type GuestSession struct {
 	HandedBy string `json:"handed_by,omitempty"`
 	// PinShown holds the value of the "pin_shown" field.
 	PinShown bool `json:"pin_shown,omitempty"`
+	// Opened from a mail before the booker's address was corrected: an address given in it gets no code.
+	OfFormerAddress bool `json:"of_former_address,omitempty"`
 	// What the device is, as it said: iPhone, iPad, Android, Windows, Mac, Linux, or empty.
 	Device string `json:"device,omitempty"`
 	// UsedAt holds the value of the "used_at" field.
@@ -51,7 +53,7 @@ func (*GuestSession) scanValues(columns []string) ([]any, error) {
 		switch columns[i] {
 		case guestsession.FieldMAC:
 			values[i] = new([]byte)
-		case guestsession.FieldPinShown:
+		case guestsession.FieldPinShown, guestsession.FieldOfFormerAddress:
 			values[i] = new(sql.NullBool)
 		case guestsession.FieldID, guestsession.FieldPropertyID, guestsession.FieldReservationID, guestsession.FieldGuestID, guestsession.FieldOrigin, guestsession.FieldHandedBy, guestsession.FieldDevice:
 			values[i] = new(sql.NullString)
@@ -119,6 +121,12 @@ func (_m *GuestSession) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field pin_shown", values[i])
 			} else if value.Valid {
 				_m.PinShown = value.Bool
+			}
+		case guestsession.FieldOfFormerAddress:
+			if value, ok := values[i].(*sql.NullBool); !ok {
+				return fmt.Errorf("unexpected type %T for field of_former_address", values[i])
+			} else if value.Valid {
+				_m.OfFormerAddress = value.Bool
 			}
 		case guestsession.FieldDevice:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -207,6 +215,9 @@ func (_m *GuestSession) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("pin_shown=")
 	builder.WriteString(fmt.Sprintf("%v", _m.PinShown))
+	builder.WriteString(", ")
+	builder.WriteString("of_former_address=")
+	builder.WriteString(fmt.Sprintf("%v", _m.OfFormerAddress))
 	builder.WriteString(", ")
 	builder.WriteString("device=")
 	builder.WriteString(_m.Device)

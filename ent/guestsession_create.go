@@ -86,6 +86,20 @@ func (_c *GuestSessionCreate) SetNillablePinShown(v *bool) *GuestSessionCreate {
 	return _c
 }
 
+// SetOfFormerAddress sets the "of_former_address" field.
+func (_c *GuestSessionCreate) SetOfFormerAddress(v bool) *GuestSessionCreate {
+	_c.mutation.SetOfFormerAddress(v)
+	return _c
+}
+
+// SetNillableOfFormerAddress sets the "of_former_address" field if the given value is not nil.
+func (_c *GuestSessionCreate) SetNillableOfFormerAddress(v *bool) *GuestSessionCreate {
+	if v != nil {
+		_c.SetOfFormerAddress(*v)
+	}
+	return _c
+}
+
 // SetDevice sets the "device" field.
 func (_c *GuestSessionCreate) SetDevice(v string) *GuestSessionCreate {
 	_c.mutation.SetDevice(v)
@@ -193,6 +207,10 @@ func (_c *GuestSessionCreate) defaults() {
 		v := guestsession.DefaultPinShown
 		_c.mutation.SetPinShown(v)
 	}
+	if _, ok := _c.mutation.OfFormerAddress(); !ok {
+		v := guestsession.DefaultOfFormerAddress
+		_c.mutation.SetOfFormerAddress(v)
+	}
 	if _, ok := _c.mutation.Device(); !ok {
 		v := guestsession.DefaultDevice
 		_c.mutation.SetDevice(v)
@@ -250,6 +268,9 @@ func (_c *GuestSessionCreate) check() error {
 	}
 	if _, ok := _c.mutation.PinShown(); !ok {
 		return &ValidationError{Name: "pin_shown", err: errors.New(`ent: missing required field "GuestSession.pin_shown"`)}
+	}
+	if _, ok := _c.mutation.OfFormerAddress(); !ok {
+		return &ValidationError{Name: "of_former_address", err: errors.New(`ent: missing required field "GuestSession.of_former_address"`)}
 	}
 	if _, ok := _c.mutation.Device(); !ok {
 		return &ValidationError{Name: "device", err: errors.New(`ent: missing required field "GuestSession.device"`)}
@@ -335,6 +356,10 @@ func (_c *GuestSessionCreate) createSpec() (*GuestSession, *sqlgraph.CreateSpec)
 	if value, ok := _c.mutation.PinShown(); ok {
 		_spec.SetField(guestsession.FieldPinShown, field.TypeBool, value)
 		_node.PinShown = value
+	}
+	if value, ok := _c.mutation.OfFormerAddress(); ok {
+		_spec.SetField(guestsession.FieldOfFormerAddress, field.TypeBool, value)
+		_node.OfFormerAddress = value
 	}
 	if value, ok := _c.mutation.Device(); ok {
 		_spec.SetField(guestsession.FieldDevice, field.TypeString, value)

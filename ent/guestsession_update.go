@@ -43,6 +43,20 @@ func (_u *GuestSessionUpdate) SetNillablePinShown(v *bool) *GuestSessionUpdate {
 	return _u
 }
 
+// SetOfFormerAddress sets the "of_former_address" field.
+func (_u *GuestSessionUpdate) SetOfFormerAddress(v bool) *GuestSessionUpdate {
+	_u.mutation.SetOfFormerAddress(v)
+	return _u
+}
+
+// SetNillableOfFormerAddress sets the "of_former_address" field if the given value is not nil.
+func (_u *GuestSessionUpdate) SetNillableOfFormerAddress(v *bool) *GuestSessionUpdate {
+	if v != nil {
+		_u.SetOfFormerAddress(*v)
+	}
+	return _u
+}
+
 // SetUsedAt sets the "used_at" field.
 func (_u *GuestSessionUpdate) SetUsedAt(v time.Time) *GuestSessionUpdate {
 	_u.mutation.SetUsedAt(v)
@@ -141,6 +155,9 @@ func (_u *GuestSessionUpdate) sqlSave(ctx context.Context) (_node int, err error
 	if value, ok := _u.mutation.PinShown(); ok {
 		_spec.SetField(guestsession.FieldPinShown, field.TypeBool, value)
 	}
+	if value, ok := _u.mutation.OfFormerAddress(); ok {
+		_spec.SetField(guestsession.FieldOfFormerAddress, field.TypeBool, value)
+	}
 	if value, ok := _u.mutation.UsedAt(); ok {
 		_spec.SetField(guestsession.FieldUsedAt, field.TypeTime, value)
 	}
@@ -185,6 +202,20 @@ func (_u *GuestSessionUpdateOne) SetPinShown(v bool) *GuestSessionUpdateOne {
 func (_u *GuestSessionUpdateOne) SetNillablePinShown(v *bool) *GuestSessionUpdateOne {
 	if v != nil {
 		_u.SetPinShown(*v)
+	}
+	return _u
+}
+
+// SetOfFormerAddress sets the "of_former_address" field.
+func (_u *GuestSessionUpdateOne) SetOfFormerAddress(v bool) *GuestSessionUpdateOne {
+	_u.mutation.SetOfFormerAddress(v)
+	return _u
+}
+
+// SetNillableOfFormerAddress sets the "of_former_address" field if the given value is not nil.
+func (_u *GuestSessionUpdateOne) SetNillableOfFormerAddress(v *bool) *GuestSessionUpdateOne {
+	if v != nil {
+		_u.SetOfFormerAddress(*v)
 	}
 	return _u
 }
@@ -316,6 +347,9 @@ func (_u *GuestSessionUpdateOne) sqlSave(ctx context.Context) (_node *GuestSessi
 	}
 	if value, ok := _u.mutation.PinShown(); ok {
 		_spec.SetField(guestsession.FieldPinShown, field.TypeBool, value)
+	}
+	if value, ok := _u.mutation.OfFormerAddress(); ok {
+		_spec.SetField(guestsession.FieldOfFormerAddress, field.TypeBool, value)
 	}
 	if value, ok := _u.mutation.UsedAt(); ok {
 		_spec.SetField(guestsession.FieldUsedAt, field.TypeTime, value)

@@ -20899,25 +20899,26 @@ func (m *GuestProfileMutation) ResetEdge(name string) error {
 // GuestSessionMutation represents an operation that mutates the GuestSession nodes in the graph.
 type GuestSessionMutation struct {
 	config
-	op             Op
-	typ            string
-	id             *string
-	property_id    *string
-	reservation_id *string
-	guest_id       *string
-	origin         *string
-	mac            *[]byte
-	handed_by      *string
-	pin_shown      *bool
-	device         *string
-	used_at        *time.Time
-	expires_at     *time.Time
-	revoked_at     *time.Time
-	created_at     *time.Time
-	clearedFields  map[string]struct{}
-	done           bool
-	oldValue       func(context.Context) (*GuestSession, error)
-	predicates     []predicate.GuestSession
+	op                Op
+	typ               string
+	id                *string
+	property_id       *string
+	reservation_id    *string
+	guest_id          *string
+	origin            *string
+	mac               *[]byte
+	handed_by         *string
+	pin_shown         *bool
+	of_former_address *bool
+	device            *string
+	used_at           *time.Time
+	expires_at        *time.Time
+	revoked_at        *time.Time
+	created_at        *time.Time
+	clearedFields     map[string]struct{}
+	done              bool
+	oldValue          func(context.Context) (*GuestSession, error)
+	predicates        []predicate.GuestSession
 }
 
 var _ ent.Mutation = (*GuestSessionMutation)(nil)
@@ -21276,6 +21277,42 @@ func (m *GuestSessionMutation) ResetPinShown() {
 	m.pin_shown = nil
 }
 
+// SetOfFormerAddress sets the "of_former_address" field.
+func (m *GuestSessionMutation) SetOfFormerAddress(b bool) {
+	m.of_former_address = &b
+}
+
+// OfFormerAddress returns the value of the "of_former_address" field in the mutation.
+func (m *GuestSessionMutation) OfFormerAddress() (r bool, exists bool) {
+	v := m.of_former_address
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldOfFormerAddress returns the old "of_former_address" field's value of the GuestSession entity.
+// If the GuestSession object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *GuestSessionMutation) OldOfFormerAddress(ctx context.Context) (v bool, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldOfFormerAddress is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldOfFormerAddress requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldOfFormerAddress: %w", err)
+	}
+	return oldValue.OfFormerAddress, nil
+}
+
+// ResetOfFormerAddress resets all changes to the "of_former_address" field.
+func (m *GuestSessionMutation) ResetOfFormerAddress() {
+	m.of_former_address = nil
+}
+
 // SetDevice sets the "device" field.
 func (m *GuestSessionMutation) SetDevice(s string) {
 	m.device = &s
@@ -21503,7 +21540,7 @@ func (m *GuestSessionMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *GuestSessionMutation) Fields() []string {
-	fields := make([]string, 0, 12)
+	fields := make([]string, 0, 13)
 	if m.property_id != nil {
 		fields = append(fields, guestsession.FieldPropertyID)
 	}
@@ -21524,6 +21561,9 @@ func (m *GuestSessionMutation) Fields() []string {
 	}
 	if m.pin_shown != nil {
 		fields = append(fields, guestsession.FieldPinShown)
+	}
+	if m.of_former_address != nil {
+		fields = append(fields, guestsession.FieldOfFormerAddress)
 	}
 	if m.device != nil {
 		fields = append(fields, guestsession.FieldDevice)
@@ -21562,6 +21602,8 @@ func (m *GuestSessionMutation) Field(name string) (ent.Value, bool) {
 		return m.HandedBy()
 	case guestsession.FieldPinShown:
 		return m.PinShown()
+	case guestsession.FieldOfFormerAddress:
+		return m.OfFormerAddress()
 	case guestsession.FieldDevice:
 		return m.Device()
 	case guestsession.FieldUsedAt:
@@ -21595,6 +21637,8 @@ func (m *GuestSessionMutation) OldField(ctx context.Context, name string) (ent.V
 		return m.OldHandedBy(ctx)
 	case guestsession.FieldPinShown:
 		return m.OldPinShown(ctx)
+	case guestsession.FieldOfFormerAddress:
+		return m.OldOfFormerAddress(ctx)
 	case guestsession.FieldDevice:
 		return m.OldDevice(ctx)
 	case guestsession.FieldUsedAt:
@@ -21662,6 +21706,13 @@ func (m *GuestSessionMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetPinShown(v)
+		return nil
+	case guestsession.FieldOfFormerAddress:
+		v, ok := value.(bool)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetOfFormerAddress(v)
 		return nil
 	case guestsession.FieldDevice:
 		v, ok := value.(string)
@@ -21776,6 +21827,9 @@ func (m *GuestSessionMutation) ResetField(name string) error {
 		return nil
 	case guestsession.FieldPinShown:
 		m.ResetPinShown()
+		return nil
+	case guestsession.FieldOfFormerAddress:
+		m.ResetOfFormerAddress()
 		return nil
 	case guestsession.FieldDevice:
 		m.ResetDevice()

@@ -890,14 +890,18 @@ func init() {
 	guestsessionDescPinShown := guestsessionFields[7].Descriptor()
 	// guestsession.DefaultPinShown holds the default value on creation for the pin_shown field.
 	guestsession.DefaultPinShown = guestsessionDescPinShown.Default.(bool)
+	// guestsessionDescOfFormerAddress is the schema descriptor for of_former_address field.
+	guestsessionDescOfFormerAddress := guestsessionFields[8].Descriptor()
+	// guestsession.DefaultOfFormerAddress holds the default value on creation for the of_former_address field.
+	guestsession.DefaultOfFormerAddress = guestsessionDescOfFormerAddress.Default.(bool)
 	// guestsessionDescDevice is the schema descriptor for device field.
-	guestsessionDescDevice := guestsessionFields[8].Descriptor()
+	guestsessionDescDevice := guestsessionFields[9].Descriptor()
 	// guestsession.DefaultDevice holds the default value on creation for the device field.
 	guestsession.DefaultDevice = guestsessionDescDevice.Default.(string)
 	// guestsession.DeviceValidator is a validator for the "device" field. It is called by the builders before save.
 	guestsession.DeviceValidator = guestsessionDescDevice.Validators[0].(func(string) error)
 	// guestsessionDescCreatedAt is the schema descriptor for created_at field.
-	guestsessionDescCreatedAt := guestsessionFields[12].Descriptor()
+	guestsessionDescCreatedAt := guestsessionFields[13].Descriptor()
 	// guestsession.DefaultCreatedAt holds the default value on creation for the created_at field.
 	guestsession.DefaultCreatedAt = guestsessionDescCreatedAt.Default.(func() time.Time)
 	// guestsessionDescID is the schema descriptor for id field.

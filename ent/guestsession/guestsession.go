@@ -27,6 +27,8 @@ const (
 	FieldHandedBy = "handed_by"
 	// FieldPinShown holds the string denoting the pin_shown field in the database.
 	FieldPinShown = "pin_shown"
+	// FieldOfFormerAddress holds the string denoting the of_former_address field in the database.
+	FieldOfFormerAddress = "of_former_address"
 	// FieldDevice holds the string denoting the device field in the database.
 	FieldDevice = "device"
 	// FieldUsedAt holds the string denoting the used_at field in the database.
@@ -51,6 +53,7 @@ var Columns = []string{
 	FieldMAC,
 	FieldHandedBy,
 	FieldPinShown,
+	FieldOfFormerAddress,
 	FieldDevice,
 	FieldUsedAt,
 	FieldExpiresAt,
@@ -85,6 +88,8 @@ var (
 	HandedByValidator func(string) error
 	// DefaultPinShown holds the default value on creation for the "pin_shown" field.
 	DefaultPinShown bool
+	// DefaultOfFormerAddress holds the default value on creation for the "of_former_address" field.
+	DefaultOfFormerAddress bool
 	// DefaultDevice holds the default value on creation for the "device" field.
 	DefaultDevice string
 	// DeviceValidator is a validator for the "device" field. It is called by the builders before save.
@@ -131,6 +136,11 @@ func ByHandedBy(opts ...sql.OrderTermOption) OrderOption {
 // ByPinShown orders the results by the pin_shown field.
 func ByPinShown(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldPinShown, opts...).ToFunc()
+}
+
+// ByOfFormerAddress orders the results by the of_former_address field.
+func ByOfFormerAddress(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldOfFormerAddress, opts...).ToFunc()
 }
 
 // ByDevice orders the results by the device field.

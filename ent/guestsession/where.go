@@ -99,6 +99,11 @@ func PinShown(v bool) predicate.GuestSession {
 	return predicate.GuestSession(sql.FieldEQ(FieldPinShown, v))
 }
 
+// OfFormerAddress applies equality check predicate on the "of_former_address" field. It's identical to OfFormerAddressEQ.
+func OfFormerAddress(v bool) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldEQ(FieldOfFormerAddress, v))
+}
+
 // Device applies equality check predicate on the "device" field. It's identical to DeviceEQ.
 func Device(v string) predicate.GuestSession {
 	return predicate.GuestSession(sql.FieldEQ(FieldDevice, v))
@@ -497,6 +502,16 @@ func PinShownEQ(v bool) predicate.GuestSession {
 // PinShownNEQ applies the NEQ predicate on the "pin_shown" field.
 func PinShownNEQ(v bool) predicate.GuestSession {
 	return predicate.GuestSession(sql.FieldNEQ(FieldPinShown, v))
+}
+
+// OfFormerAddressEQ applies the EQ predicate on the "of_former_address" field.
+func OfFormerAddressEQ(v bool) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldEQ(FieldOfFormerAddress, v))
+}
+
+// OfFormerAddressNEQ applies the NEQ predicate on the "of_former_address" field.
+func OfFormerAddressNEQ(v bool) predicate.GuestSession {
+	return predicate.GuestSession(sql.FieldNEQ(FieldOfFormerAddress, v))
 }
 
 // DeviceEQ applies the EQ predicate on the "device" field.

@@ -272,6 +272,7 @@ func (GuestSession) Fields() []ent.Field {
 		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Unique().Comment("Keyed hash of the token."),
 		field.String("handed_by").Annotations(pseudonym).MaxRuneLen(40).Default("").Immutable().Comment("The session that handed the stay to this device, at a kiosk or on another device of the guest, or empty. It has its right to the PIN."),
 		field.Bool("pin_shown").Annotations(pseudonym).Default(false),
+		field.Bool("of_former_address").Annotations(pseudonym).Default(false).Comment("Opened from a mail before the booker's address was corrected: an address given in it gets no code."),
 		field.String("device").Annotations(pseudonym).MaxRuneLen(16).Default("").Immutable().Comment("What the device is, as it said: iPhone, iPad, Android, Windows, Mac, Linux, or empty."),
 		moment("used_at"),
 		moment("expires_at"),

@@ -8,6 +8,7 @@ import (
 	"latchkey.dev/ent/invitation"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/reservation"
 )
 
 // EndLinksAndSessions revokes all links of reservations and ends all their sessions, with the SmartKeys of these. The booker of a stay that
@@ -36,11 +37,30 @@ func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservati
 	if err := revokeLinksWhere(tx, which...); err != nil {
 		return err
 	}
-	err := endSessions(tx, propertyID, guestsession.ReservationIDIn(reservationIDs...), guestsession.GuestID(""), guestsession.Origin(OriginMail))
-	if err != nil {
+	if err := reservation.EndMailDevices(tx, propertyID, reservationIDs...); err != nil {
 		return err
 	}
 	return forgetInvitations(tx, propertyID, reservationIDs)
+}
+
+// HadLinkAt reports whether a link of the main guest was ever mailed to an address; addressMAC is the address's keyed hash.
+func HadLinkAt(view *db.Tx, propertyID, reservationID string, addressMAC []byte) (bool, error) {
+	found, err := view.GuestLink.Query().Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID), guestlink.GuestID(""),
+		guestlink.AddressMAC(addressMAC)).Exist(view.Context())
+	if err != nil {
+		return false, fmt.Errorf("find the links that were mailed to an address: %w", err)
+	}
+	return found, nil
+}
+
+// HasMailedLink reports whether a mailed link of the main guest works.
+func HasMailedLink(view *db.Tx, propertyID, reservationID string) (bool, error) {
+	found, err := view.GuestLink.Query().Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID), guestlink.GuestID(""),
+		guestlink.AddressMACNotNil(), guestlink.RevokedAtIsNil(), guestlink.ExpiresAtGT(view.Now())).Exist(view.Context())
+	if err != nil {
+		return false, fmt.Errorf("find the mailed links of a stay: %w", err)
+	}
+	return found, nil
 }
 
 // revokeLinksWhere revokes the links that match which, unless they are revoked already.

@@ -128,8 +128,8 @@ func openMain(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	return openPerson(view.Context(), keys, guests[0])
 }
 
-// TrustedAddresses returns those of the main guest's [GivenAddresses] to which a code may be mailed. A stranger who knows a number and a name can give an address
-// at a kiosk. So an address counts only if the same session pressed check-in, or came from a mailed link.
+// TrustedAddresses returns those of the main guest's [GivenAddresses] to which a code may be mailed. A stranger who knows a number and a name
+// can give an address at a kiosk. So an address counts only if the same session pressed check-in, or came from a mailed link.
 func TrustedAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) ([]string, error) {
 	answered, err := openMain(view, keys, propertyID, reservationID)
 	if err != nil {
@@ -169,21 +169,23 @@ func trustedAddresses(view *db.Tx, propertyID string, stay *ent.Stay, answered p
 // isTrusted reports whether an address that was given in a session counts. It follows the rule of the PIN, see [isPressedBy].
 //
 //	the address was given by                      it counts
-//	a session of a mailed link                    yes
+//	a session of a mailed link                    yes, unless the booker's address was corrected afterwards
 //	the session that pressed check-in             yes
 //	the phone that took the stay from it          yes
 //	a kiosk that handed the stay to the presser   no: another person may have scanned the code
 //	any other session                             no
 func isTrusted(view *db.Tx, propertyID string, stay *ent.Stay, session string) (bool, error) {
-	if session == "" || stay != nil && stay.AttemptSession == session {
-		return session != "", nil
-	}
-	given, err := view.GuestSession.Query().Where(guestsession.PropertyID(propertyID), guestsession.ID(session)).Only(view.Context())
-	if ent.IsNotFound(err) {
+	if session == "" {
 		return false, nil
 	}
-	if err != nil {
+	given, err := view.GuestSession.Query().Where(guestsession.PropertyID(propertyID), guestsession.ID(session)).Only(view.Context())
+	switch {
+	case ent.IsNotFound(err):
+		return stay != nil && stay.AttemptSession == session, nil
+	case err != nil:
 		return false, fmt.Errorf("find the session of a mail address: %w", err)
+	case given.OfFormerAddress:
+		return false, nil
 	}
 	return given.Origin == OriginMail || stay != nil && isPressedBy(actor.Actor{ID: session, HandedBy: given.HandedBy}, stay), nil
 }

@@ -1,6 +1,7 @@
 package reservation
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -8,6 +9,7 @@ import (
 	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/invitation"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
@@ -47,27 +49,37 @@ func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, aft
 	if n == 0 {
 		return nil
 	}
-	if err := endMailDevices(tx, row); err != nil {
+	if err := EndMailDevices(tx, row.PropertyID, row.ID); err != nil {
 		return err
 	}
 	return markMoved(tx, row)
 }
 
-// endMailDevices ends the booker's sessions of mailed links, and with them the SmartKeys of their phones.
-func endMailDevices(tx *db.Tx, row *ent.Reservation) error {
-	ids, err := tx.GuestSession.Query().Where(guestsession.PropertyID(row.PropertyID), guestsession.ReservationID(row.ID), guestsession.GuestID(""),
-		guestsession.Origin(actor.OriginMail), guestsession.RevokedAtIsNil()).IDs(tx.Context())
-	if err == nil && len(ids) > 0 {
-		err = tx.GuestSession.Update().SetRevokedAt(tx.Now()).Where(guestsession.PropertyID(row.PropertyID), guestsession.IDIn(ids...)).Exec(tx.Context())
+// EndMailDevices ends the sessions that were opened from mails to the booker of reservations, with the SmartKeys of their phones, because
+// the booker's address was corrected. A person at a former address may have given an address of their own in such a session. So EndMailDevices
+// also marks those that ended before: see the column of_former_address.
+func EndMailDevices(tx *db.Tx, propertyID string, reservationIDs ...string) error {
+	opened := []predicate.GuestSession{guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(reservationIDs...), guestsession.GuestID(""),
+		guestsession.Origin(actor.OriginMail)}
+	active, err := tx.GuestSession.Query().Where(append(opened, guestsession.RevokedAtIsNil())...).IDs(tx.Context())
+	if err == nil && len(active) > 0 {
+		err = tx.GuestSession.Update().SetRevokedAt(tx.Now()).Where(guestsession.PropertyID(propertyID), guestsession.IDIn(active...)).Exec(tx.Context())
+	}
+	if err == nil {
+		err = tx.GuestSession.Update().SetOfFormerAddress(true).Where(opened...).Exec(tx.Context())
 	}
 	if err != nil {
 		return fmt.Errorf("end the devices of a booker's former address: %w", err)
 	}
-	return mobilekey.RevokePhonesOfSessions(tx, row.PropertyID, ids...)
+	return mobilekey.RevokePhonesOfSessions(tx, propertyID, active...)
 }
 
 // movedMAC is a hash that no address has.
 var movedMAC = []byte{0}
+
+// IsMarkedMoved reports whether the hash in an invitation is not that of an address, but means that the booker's address has changed and
+// that the access of the former one ended.
+func IsMarkedMoved(addressMAC []byte) bool { return bytes.Equal(addressMAC, movedMAC) }
 
 // markMoved marks the booker's address as changed, so that the next sweep of invitations mails a link to the present
 // address. It creates the row of the invitation if there is none: a stay that began as started has none yet.

@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/reservation"
 )
 
 // propertyID returns the property of the booking, which has at least one room.
@@ -35,14 +36,8 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 	if err := b.prolong(tx); err != nil {
 		return err
 	}
-	moved := map[string][]string{} // reservations by present address
-	for _, id := range d.Moved {
-		moved[string(rooms[id].mac)] = append(moved[string(rooms[id].mac)], id)
-	}
-	for _, ids := range moved {
-		if err := guest.EndFormerAddress(tx, b.propertyID(), rooms[ids[0]].mac, ids...); err != nil {
-			return err
-		}
+	if err := endFormerAddresses(tx, rooms, d.Moved); err != nil {
+		return err
 	}
 	for _, id := range d.Moved {
 		if err := v.mailKeyAgain(tx, rooms[id]); err != nil {
@@ -63,6 +58,31 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 		}
 	}
 	return notifyAddresses(tx, b, d)
+}
+
+// endFormerAddresses ends the access of the former addresses of the reservations moved. It ends nothing if no link was mailed to the former
+// address, such as an agency's: a guest who gave another address may have a link from there.
+func endFormerAddresses(tx *db.Tx, rooms map[string]room, moved []string) error {
+	byAddress := map[string][]string{} // reservations by present address
+	for _, id := range moved {
+		r := rooms[id]
+		ends := reservation.IsMarkedMoved(r.row.AddressMAC)
+		if !ends {
+			var err error
+			if ends, err = guest.HadLinkAt(tx, r.stay.PropertyID, id, r.row.AddressMAC); err != nil {
+				return err
+			}
+		}
+		if ends {
+			byAddress[string(r.mac)] = append(byAddress[string(r.mac)], id)
+		}
+	}
+	for _, ids := range byAddress {
+		if err := guest.EndFormerAddress(tx, rooms[ids[0]].stay.PropertyID, rooms[ids[0]].mac, ids...); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // prolong extends the links and sessions of the reservations that changed since the last evaluation, if their stays end later now.

@@ -226,20 +226,25 @@ func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 	return mail.OutletOf(view, propertyID, m.GuestsReadMailbox)
 }
 
-// mailKeyAgain orders a mail with the code of a started stay to the booker's present address: the link in the former address's mail ended,
-// or that mail failed because no address was known. A mail that still waits goes to the present address anyway. It does nothing after the
-// end of the stay, if the address does not reach the guest (see [mail.Reaches]), if no mail with the code was ordered before, or if the
-// booker had no address and the guest gave one, which got the mail.
+// mailKeyAgain orders a mail with the code of a started stay after the booker's address changed: the link in the former address's mail
+// ended, or that mail did not arrive. A mail that still waits goes to the present address anyway. It does nothing after
+// the end of the stay, if no address reaches the guest (see [Mails.GuestAddress]), if no mail with the code was ordered before, or if that
+// mail went to an address that the guest gave, whose link works.
 func (v Invitations) mailKeyAgain(tx *db.Tx, r room) error {
-	if r.stay.State != string(access.Started) || !r.stay.ToAt.After(tx.Now()) || !mail.Reaches(r.address) {
+	if r.stay.State != string(access.Started) || !r.stay.ToAt.After(tx.Now()) {
 		return nil
 	}
 	former, err := mail.Latest(tx, r.stay.PropertyID, r.stay.ID, "", mail.Key, mail.KeyChanged)
 	if err != nil || former == nil || former.State == string(mail.Waiting) {
 		return err
 	}
-	if r.row.AddressMAC == nil && former.Failure != string(mail.FailedAddress) {
-		return nil // the guest gave an address, which got the mail
+	if address, err := (Mails{Keys: v.Keys, Reservations: v.Reservations}).GuestAddress(tx, r.stay); err != nil || address == "" {
+		return err
+	}
+	if state := mail.State(former.State); state != mail.Failed && state != mail.Bounced {
+		if works, err := guest.HasMailedLink(tx, r.stay.PropertyID, r.stay.ID); err != nil || works {
+			return err
+		}
 	}
 	pins, err := access.RevealPINs(access.Reconciler{Tx: tx, Keys: v.Keys}, r.stay.PropertyID, r.stay.ID)
 	if err != nil {

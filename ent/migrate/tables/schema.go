@@ -963,6 +963,7 @@ var (
 		{Name: "mac", Type: field.TypeBytes, Unique: true},
 		{Name: "handed_by", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "pin_shown", Type: field.TypeBool, Default: false},
+		{Name: "of_former_address", Type: field.TypeBool, Default: false},
 		{Name: "device", Type: field.TypeString, Size: 16, Default: ""},
 		{Name: "used_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
 		{Name: "expires_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
@@ -978,7 +979,7 @@ var (
 		ForeignKeys: []*schema.ForeignKey{
 			{
 				Symbol:     "guest_sessions_reservations_reservation",
-				Columns:    []*schema.Column{GuestSessionsColumns[12]},
+				Columns:    []*schema.Column{GuestSessionsColumns[13]},
 				RefColumns: []*schema.Column{ReservationsColumns[0]},
 				OnDelete:   schema.Cascade,
 			},
@@ -987,12 +988,12 @@ var (
 			{
 				Name:    "guestsession_reservation_id",
 				Unique:  false,
-				Columns: []*schema.Column{GuestSessionsColumns[12]},
+				Columns: []*schema.Column{GuestSessionsColumns[13]},
 			},
 			{
 				Name:    "guestsession_expires_at",
 				Unique:  false,
-				Columns: []*schema.Column{GuestSessionsColumns[9]},
+				Columns: []*schema.Column{GuestSessionsColumns[10]},
 			},
 		},
 	}
