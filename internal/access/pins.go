@@ -76,12 +76,24 @@ func (run *Run) EnsurePINs() error {
 		if run.Redraws >= maxRedraws || !h.Present || p == nil || h.PIN != p.ID || h.Evidence != slot.Failed || h.Result != string(slot.Duplicate) {
 			continue
 		}
-		if err := run.pins.retire(p); err != nil {
+		if err := run.redraw(h, p); err != nil {
 			return err
 		}
 		run.Redraws++
 	}
 	return run.pins.ensure(run.doors)
+}
+
+// redraw replaces the PIN p, which the lock of the code h refused as a duplicate. It retires the PIN of a present door, and ensure generates
+// the next one. A door that the holder only keeps, which ensure does not know, gets a separate PIN at once, or keeps p if none is possible.
+func (run *Run) redraw(h heldSlot, p *ent.Pin) error {
+	at := run.locks[h.LockID]
+	if doorByID(run.doors, h.DoorID).ID != "" || at.lock == nil {
+		return run.pins.retire(p)
+	}
+	err := run.pins.generateForDoor(Door{ID: h.DoorID, Lock: at.toLock(run.Tx.Now())})
+	delete(run.pins.impossible, h.DoorID)
+	return err
 }
 
 // inUse describes the PINs that are not retired, without their digits.
@@ -136,6 +148,25 @@ func (c *pinSet) generateForDoor(d Door) error {
 		return err
 	}
 	c.perDoor[d.ID] = p
+	delete(c.impossible, d.ID)
+	return nil
+}
+
+// markImpossiblePINs marks the doors that take a code and have none, and whose lock does not accept the present PIN. A reading generates no
+// PIN, but the last reconciliation found none for such a door.
+func (run *Run) markImpossiblePINs() error {
+	for _, d := range run.doors {
+		if !d.takesCode() || slices.ContainsFunc(run.codes, func(h heldSlot) bool { return h.Present && h.DoorID == d.ID }) {
+			continue
+		}
+		fits, err := run.pins.fits(d)
+		if err != nil {
+			return err
+		}
+		if !fits {
+			run.pins.impossible[d.ID] = true
+		}
+	}
 	return nil
 }
 
@@ -155,6 +186,7 @@ func (c *pinSet) renewShared(main Door, doors []Door) (bool, error) {
 	}
 	err = c.retire(c.shared)
 	c.shared = p
+	delete(c.impossible, main.ID)
 	return true, err
 }
 

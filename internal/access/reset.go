@@ -92,7 +92,10 @@ func (rec Reconciler) loadLive(propertyID, reservationID string) (*stayRun, erro
 	if _, err := run.loadFacts(); err != nil {
 		return nil, err
 	}
-	return run, run.loadPINs()
+	if err := run.loadPINs(); err != nil {
+		return nil, err
+	}
+	return run, run.markImpossiblePINs()
 }
 
 // mainDoor returns the id of the door whose PIN counts as the PIN of the reservation: its room or bed, or the dorm of a bed without a lock.
@@ -152,10 +155,10 @@ func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (fail
 
 // resetPIN replaces the PINs of all doors except the separate PINs of gates. The next reconciliation generates a separate PIN for a door
 // whose lock does not accept the new shared one; such a door loses its code if none is possible. resetPIN returns false, and replaces none,
-// if the room or bed has no PIN, or if no other PIN is possible for it.
+// if no room or bed of the stay takes a code, or if no other PIN is possible for it.
 func (run *stayRun) resetPIN() (bool, error) {
 	own := run.mainDoor()
-	if own == "" || run.pins.pinAt(own) == nil {
+	if own == "" {
 		return false, nil
 	}
 	if ok, err := run.pins.renewShared(doorByID(run.doors, own), run.doors); err != nil || !ok {

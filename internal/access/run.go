@@ -96,6 +96,9 @@ func (run *stayRun) show() (Plan, error) {
 		if err := run.loadPINs(); err != nil {
 			return Plan{}, err
 		}
+		if err := run.markImpossiblePINs(); err != nil {
+			return Plan{}, err
+		}
 	}
 	return run.describe(facts)
 }
