@@ -50,6 +50,12 @@ func InstantAt(date time.Time, minutes int, zone *time.Location, last bool) time
 	return change.UTC()
 }
 
+// DayAt returns when a date begins and ends in a zone, in UTC. Of date, only year, month and day count. A day whose midnight a clock change
+// skips begins with the change.
+func DayAt(date time.Time, zone *time.Location) (begins, ends time.Time) {
+	return InstantAt(date, 0, zone, false), InstantAt(time.Date(date.Year(), date.Month(), date.Day()+1, 0, 0, 0, 0, time.UTC), 0, zone, false)
+}
+
 // offsetAt returns how far the clocks of a zone are ahead of UTC at t.
 func offsetAt(t time.Time, zone *time.Location) time.Duration {
 	_, seconds := t.In(zone).Zone()

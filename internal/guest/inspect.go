@@ -166,12 +166,14 @@ func listOpenKeys(view *db.Tx, propertyID string, r RegisterRange) ([]registerKe
 	if err != nil {
 		return nil, err
 	}
-	first, firstErr := time.ParseInLocation(time.DateOnly, r.First, zone)
-	last, lastErr := time.ParseInLocation(time.DateOnly, r.Last, zone)
+	first, firstErr := time.Parse(time.DateOnly, r.First)
+	last, lastErr := time.Parse(time.DateOnly, r.Last)
 	if err := errors.Join(firstErr, lastErr); err != nil {
 		return nil, fmt.Errorf("read the days of arrival: %w", err)
 	}
-	forms, err := listOpenForms(view, propertyID, first, last.AddDate(0, 0, 1))
+	begins, _ := clock.DayAt(first, zone)
+	_, ends := clock.DayAt(last, zone)
+	forms, err := listOpenForms(view, propertyID, begins, ends)
 	if err != nil {
 		return nil, err
 	}

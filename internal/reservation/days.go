@@ -20,15 +20,15 @@ func Day(property *ent.Property, text string, now time.Time) (begins, ends time.
 	}
 	on := now.In(zone)
 	if text != "" {
-		if on, err = time.ParseInLocation(time.DateOnly, text, zone); err != nil {
+		if on, err = time.Parse(time.DateOnly, text); err != nil {
 			return begins, ends, fault.Fields(fault.Field{Path: "date", Reason: fault.BadFormat, Message: "must be a day, YYYY-MM-DD"})
 		}
 		if on.Year() < 1970 || on.Year() > 9000 {
 			return begins, ends, fault.Fields(fault.Field{Path: "date", Reason: fault.OutOfRange, Message: "must be from 1970 to 9000"})
 		}
 	}
-	y, m, d := on.Date()
-	return time.Date(y, m, d, 0, 0, 0, 0, zone).UTC(), time.Date(y, m, d+1, 0, 0, 0, 0, zone).UTC(), nil
+	begins, ends = clock.DayAt(on, zone)
+	return begins, ends, nil
 }
 
 // recomputedUntil is how long after its end the dates of a stay are still recomputed: a change of the time zone and of the

@@ -1,6 +1,7 @@
 package reservation_test
 
 import (
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -125,6 +126,35 @@ func TestBlockedStayLosesItsGuests(t *testing.T) {
 			t.Errorf("the next sweep notified %v", notified)
 		}
 	})
+}
+
+// A closed form names the number and the day of arrival, so a correction of these opens it again, as one of the departure does.
+func TestCorrectionReopensForms(t *testing.T) {
+	for name, patch := range map[string]reservation.Patch{
+		"arrival":   {reservation.From: "2026-11-19T15:00:00+01:00"},
+		"number":    {reservation.Number: "N-other"},
+		"departure": {reservation.To: "2026-11-24T10:00:00+01:00"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, h *testProperty) {
+				row := h.checkIn("A", "r1", "r1", "g1").Row
+				dbtest.Insert(t, h.db, "guests", dbtest.Values{"id": "gst_main", "property_id": h.id, "reservation_id": row.ID, "law": "de", "person": []byte("x")})
+				h.clock.Set(row.ToAt.Add(2 * day))
+				h.put(state("A", "processed"))
+				h.write(func(tx *db.Tx) error {
+					return tx.Guest.UpdateOneID("gst_main").SetEraseAt(tx.Now().Add(365 * day)).Exec(tx.Context())
+				})
+				patch := maps.Clone(patch)
+				patch[reservation.PMSID] = "A"
+				h.put(patch)
+				g, err := h.db.View(h.ctx()).Guest.Get(h.ctx(), "gst_main")
+				h.must(err)
+				if g.EraseAt != nil {
+					t.Error("the form is still closed")
+				}
+			})
+		})
+	}
 }
 
 func TestOpenAccessBlocks(t *testing.T) {

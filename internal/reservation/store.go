@@ -278,7 +278,7 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		}
 	}
 	over := !held.To.After(tx.Now()) || held.State == access.Canceled
-	if over && (!r.To.Equal(held.To) || r.State != held.State) {
+	if over && (!r.From.Equal(held.From) || !r.To.Equal(held.To) || r.State != held.State || r.Number != held.Number) {
 		if err := reopenForms(tx, row); err != nil {
 			return nil, err
 		}
@@ -294,8 +294,8 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 	return row, recordChange(tx, row, before)
 }
 
-// reopenForms marks the closed official forms of a stay as open. The time for which the law keeps them depends on the
-// departure and on whether the guests arrived, so they must be closed again after a change.
+// reopenForms marks the closed official forms of a stay as open. They name the number and the day of arrival, and the time for which the law
+// keeps them depends on the departure and on whether the guests arrived. So they must be closed again after a change.
 func reopenForms(tx *db.Tx, row *ent.Reservation) error {
 	err := tx.Guest.Update().Where(entguest.PropertyID(row.PropertyID), entguest.ReservationID(row.ID)).ClearEraseAt().Exec(tx.Context())
 	if err != nil {

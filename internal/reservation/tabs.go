@@ -53,13 +53,18 @@ var (
 	isOver    = literal("state = 'processed'")
 )
 
-// leftBetween selects the stays whose guests checked out from a time until before another, by when their access ended.
+// leftBetween selects the stays whose guests checked out from a time until before another, by when their access ended. A check-out that was
+// taken back does not count: a later grant follows it.
 func leftBetween(from, until time.Time) predicate.Reservation {
 	return func(s *sql.Selector) {
-		g := sql.Table(grant.Table)
+		g, later := sql.Table(grant.Table), sql.Table(grant.Table).As("later")
 		s.Where(sql.Exists(sql.Select(g.C(grant.FieldID)).From(g).Where(sql.And(
 			sql.ColumnsEQ(g.C(grant.FieldReservationID), s.C(entreservation.FieldID)), sql.ColumnsEQ(g.C(grant.FieldPropertyID), s.C(entreservation.FieldPropertyID)),
 			sql.EQ(g.C(grant.FieldEndReason), access.CheckedOut), sql.GTE(g.C(grant.FieldEndedAt), from), sql.LT(g.C(grant.FieldEndedAt), until),
+			sql.Not(sql.Exists(sql.Select(later.C(grant.FieldID)).From(later).Where(sql.And(
+				sql.ColumnsEQ(later.C(grant.FieldReservationID), g.C(grant.FieldReservationID)), sql.ColumnsEQ(later.C(grant.FieldPropertyID), g.C(grant.FieldPropertyID)),
+				sql.ColumnsGT(later.C(grant.FieldID), g.C(grant.FieldID)),
+			)))),
 		))))
 	}
 }

@@ -5,7 +5,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
@@ -107,6 +109,46 @@ func TestTabsOfADay(t *testing.T) {
 		h.must(err)
 		same(t, "the day", "2026-11-21", date)
 	})
+}
+
+// A check-out that was taken back does not count: the guest is in house until the later one.
+func TestTabsAfterACheckOutThatWasTakenBack(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.stay("A", "18T15:00", "22T11:00", "started")
+		for _, s := range []string{"processed", "started"} {
+			h.put(state("A", s))
+			h.clock.Advance(time.Minute)
+		}
+		h.clock.Advance(24 * time.Hour)
+		h.put(state("A", "processed")) // on the 22nd
+		h.clock.Advance(24 * time.Hour)
+		same(t, "in house on the 22nd", "A", h.tab("2026-11-22", reservation.InHouse, 10))
+		same(t, "departures of the 21st", "", h.tab("2026-11-21", reservation.Departures, 10))
+		same(t, "departures of the 22nd", "A", h.tab("2026-11-22", reservation.Departures, 10))
+	})
+}
+
+// A day whose midnight a clock change skips begins with the change.
+func TestDayWithoutMidnight(t *testing.T) {
+	property := &ent.Property{ID: "prp_one", TimeZone: "America/Santiago"}
+	begins, ends := time.Date(2026, 9, 6, 4, 0, 0, 0, time.UTC), time.Date(2026, 9, 7, 3, 0, 0, 0, time.UTC)
+	for name, tt := range map[string]struct {
+		day string
+		now time.Time
+	}{
+		"by its date":  {"2026-09-06", time.Time{}},
+		"today, noon":  {"", begins.Add(12 * time.Hour)},
+		"today, first": {"", begins},
+		"today, last":  {"", ends.Add(-time.Second)},
+	} {
+		from, to, err := reservation.Day(property, tt.day, tt.now)
+		if err != nil || !from.Equal(begins) || !to.Equal(ends) {
+			t.Errorf("%s: from %s to %s, %v", name, from, to, err)
+		}
+	}
+	if _, to, err := reservation.Day(property, "2026-09-05", begins); err != nil || !to.Equal(begins) {
+		t.Errorf("the day before ends at %s, %v", to, err)
+	}
 }
 
 // The lists of the current day are read from indexes: no statement reads all reservations.
