@@ -61,6 +61,8 @@ type Bridge struct {
 
 	clockSkew atomic.Pointer[time.Duration] // this clock minus the server's clock; nil: not measured since the start
 	minSkew   atomic.Int64                  // lower bound of clockSkew according to the last Hello and its answer
+	skewMu    sync.Mutex                    // mutex held while clockSkew, minSkew and steps change
+	steps     clockSteps
 
 	mu           sync.Mutex
 	id           identity
@@ -96,7 +98,7 @@ func Open(cfg Config) (*Bridge, error) {
 	b := &Bridge{
 		cfg: cfg, store: st, clock: cfg.Clock, log: cfg.Log, boot: rand.Text(),
 		workers: map[string]*lockWorker{}, outbox: newOutbox(), events: make(chan struct{}, 1), timings: defaultTimings,
-		started: cfg.Clock.Now(),
+		started: cfg.Clock.Now(), steps: clockSteps{cfg.Clock.Now().Round(0), time.Now()},
 	}
 	if cfg.Retry > 0 {
 		b.timings.maxRetry = cfg.Retry
@@ -181,6 +183,7 @@ func (b *Bridge) runLocks(ctx context.Context) error {
 	g.Go(func() error { return b.processDriverEvents(ctx) })
 	g.Go(func() error { return b.awaitLockChange(ctx) })
 	g.Go(func() error { b.pollStatus(ctx); return nil })
+	g.Go(func() error { b.watchClock(ctx); return nil })
 	g.Go(func() error { b.followDriver(ctx); return nil })
 	g.Go(func() error { b.searchForeignCodes(ctx); return nil })
 	err := g.Wait()
@@ -321,11 +324,14 @@ const maxSkewCreep = 10 * time.Millisecond
 // measureSkew updates the difference between this clock and the server's, for the bridge and its doorkeeper. theirs is the server's time in
 // a message; zero is ignored. The answer to Hello replaces the difference: sinceHello is the time since Hello, which bounds the delay. For
 // other messages sinceHello is 0. Their delay makes this clock look fast, so the smallest difference counts. It can rise slowly, because
-// clocks drift.
+// clocks drift. If this clock was set since the last measurement, the step is added to the last difference first.
 func (b *Bridge) measureSkew(theirs time.Time, sinceHello time.Duration) {
 	if theirs.IsZero() {
 		return
 	}
+	b.skewMu.Lock()
+	defer b.skewMu.Unlock()
+	b.applyClockStep()
 	skew := b.clock.Now().Sub(theirs)
 	if sinceHello > 0 {
 		b.minSkew.Store(int64(skew - sinceHello))

@@ -11,6 +11,7 @@ import (
 
 	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/agent/driver/sim"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -21,6 +22,7 @@ type site struct {
 	dir    string
 	locks  *sim.Site
 	drv    driver.Driver
+	clock  clock.Clock // clock of the machine; nil: the bubble's
 	bridge *Bridge
 	cancel context.CancelFunc
 	done   chan error
@@ -52,13 +54,21 @@ func newSite(t *testing.T, specs ...sim.Spec) *site {
 func (s *site) start() {
 	s.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
-	b, err := New(ctx, Config{Dir: s.dir, Driver: s.drv, Log: slog.New(slog.NewTextHandler(io.Discard, nil))})
+	b, err := New(ctx, Config{Dir: s.dir, Driver: s.drv, Log: slog.New(slog.NewTextHandler(io.Discard, nil)), Clock: s.clock})
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	b.store.db.NoSync = true // kill_test.go tests the durability on disk
 	s.bridge, s.cancel, s.done = b, cancel, make(chan error, 1)
 	go func() { s.done <- b.runLocks(ctx) }()
+}
+
+// restart kills the bridge and starts it with another driver and clock.
+func (s *site) restart(d driver.Driver, c clock.Clock) {
+	s.t.Helper()
+	s.kill()
+	s.drv, s.clock = d, c
+	s.start()
 }
 
 // kill stops the bridge as a power cut would: an answer that was on its way is lost.

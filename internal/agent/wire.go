@@ -114,6 +114,7 @@ func wireCommandResult(rec commandRecord) *lockv1.ActReport {
 // decodeCommand decodes a command of the server. Its deadline is the earliest of the bridge's own limit maxDeadline and the server's two
 // deadlines, each of which may be missing: the duration DeadlineMs, and the time Deadline on the server's clock.
 func (b *Bridge) decodeCommand(a *lockv1.Act) command {
+	b.checkClock() // a deadline by the clock of before a step would be wrong
 	now := time.Now()
 	out := command{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline), presentation: a.GetSmartkeyPresentation()}
 	earlier := func(t time.Time) {
