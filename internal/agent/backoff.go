@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"maps"
 	"time"
 
 	"latchkey.dev/internal/lock/slot"
@@ -17,24 +18,28 @@ const (
 // message. Without backoff, a lock that never confirms a code would be woken forever.
 type backoff map[operation]int
 
-// operation identifies the failures that count together: reads or writes of one generation of a slot's code.
+// operation identifies the failures that count together: reads, settings or removals of one generation of a slot's code. The failures of
+// settings do not count for the removal, so that a code does not stay on the lock longer because its setting was not confirmed.
 type operation struct {
 	slot       uint32
 	generation uint64
-	reading    bool
+	kind       slot.OpKind
 }
 
 // recordResult counts failures of op and returns the shortest wait before its retry; 0, as for the first freeTries failures, leaves it to
 // slot.Step. A write counts as failed if it is NotConfirmed. A failed read, except one with the result Busy, counts if settled is true: the
-// slot already holds its code, so the read is a check that can wait. Any other result resets the count.
+// slot already holds its code, so the read is a check that can wait. Any other result resets the count; that of a
+// setting or a removal resets both counts.
 func (r backoff) recordResult(op slot.Op, result slot.Result, settled bool) time.Duration {
-	k, most := operation{op.Slot, op.Generation, op.Kind == slot.OpRead}, backoffMaxWrite
+	k, most := operation{op.Slot, op.Generation, op.Kind}, backoffMaxWrite
 	failed := result == slot.NotConfirmed
-	if k.reading {
+	if k.kind == slot.OpRead {
 		failed, most = settled && result != slot.OK && result != slot.Busy, backoffMaxRead
 	}
 	if !failed {
-		delete(r, k)
+		maps.DeleteFunc(r, func(o operation, _ int) bool {
+			return o.slot == k.slot && o.generation == k.generation && (o.kind == slot.OpRead) == (k.kind == slot.OpRead)
+		})
 		return 0
 	}
 	for other := range r { // failures of an older generation no longer count

@@ -52,6 +52,7 @@ type storedSlot struct {
 	LastResult       slot.Result   `json:"code,omitempty"`
 	Attempts         uint8         `json:"attempts,omitempty"`
 	RetryAt          time.Time     `json:"retryAt,omitzero"`
+	RetryOf          slot.OpKind   `json:"retryOf,omitempty"`
 	NextReadAt       time.Time     `json:"readAt,omitzero"`
 	ClearedOnce      bool          `json:"cured,omitempty"`
 	TimesOvertaken   uint8         `json:"passed,omitempty"`
@@ -91,7 +92,7 @@ func storeSlot(s slot.Slot) storedSlot {
 		Desired:  storedDesired{d.Generation, d.Intent, string(d.PIN), d.NotBefore, d.NotAfter, d.MayHoldOwn, []byte(d.LaterWindows), d.OneTimeID},
 		Content:  storedContent{h.Kind, string(h.PIN), h.NotBefore, h.NotAfter, h.Evidence},
 		Observed: s.Observed, Refusal: s.Refusal, RefusedRule: s.RefusedRule, LastResult: s.LastResult, Attempts: s.Attempts,
-		RetryAt: s.RetryAt, NextReadAt: s.NextReadAt, ClearedOnce: s.ClearedOnce, TimesOvertaken: s.TimesOvertaken, ReadSinceChange: s.ReadSinceChange, UsedOneTimeID: s.UsedOneTimeID,
+		RetryAt: s.RetryAt, RetryOf: s.RetryOf, NextReadAt: s.NextReadAt, ClearedOnce: s.ClearedOnce, TimesOvertaken: s.TimesOvertaken, ReadSinceChange: s.ReadSinceChange, UsedOneTimeID: s.UsedOneTimeID,
 		ChangedInFlight: s.ChangedInFlight, ManualChanges: s.ManualChanges, OldestGeneration: s.OldestGeneration,
 	}
 }
@@ -105,7 +106,7 @@ func (s storedSlot) toSlot() slot.Slot {
 			NotBefore: d.NotBefore, NotAfter: d.NotAfter, MayHoldOwn: d.MayHoldOwn, LaterWindows: slot.Windows(d.LaterWindows), OneTimeID: d.OneTimeID},
 		Content:  slot.Content{Kind: h.Kind, PIN: slot.PIN(h.PIN), NotBefore: h.NotBefore, NotAfter: h.NotAfter, Evidence: h.Evidence},
 		Observed: s.Observed, Refusal: s.Refusal, RefusedRule: s.RefusedRule, LastResult: s.LastResult, Attempts: s.Attempts,
-		RetryAt: s.RetryAt, NextReadAt: s.NextReadAt, ClearedOnce: s.ClearedOnce, TimesOvertaken: s.TimesOvertaken, ReadSinceChange: s.ReadSinceChange, UsedOneTimeID: s.UsedOneTimeID,
+		RetryAt: s.RetryAt, RetryOf: s.RetryOf, NextReadAt: s.NextReadAt, ClearedOnce: s.ClearedOnce, TimesOvertaken: s.TimesOvertaken, ReadSinceChange: s.ReadSinceChange, UsedOneTimeID: s.UsedOneTimeID,
 		ChangedInFlight: s.ChangedInFlight, ManualChanges: s.ManualChanges, OldestGeneration: s.OldestGeneration,
 	}
 }

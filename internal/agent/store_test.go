@@ -40,7 +40,7 @@ func TestStoreKeepsALockAcrossRestarts(t *testing.T) {
 				Desired:  slot.Desired{Generation: 7, Intent: slot.Present, PIN: "048151", NotBefore: noon, NotAfter: noon.Add(time.Hour), MayHoldOwn: true},
 				Content:  slot.Content{Kind: slot.Own, PIN: "031337", NotBefore: noon, NotAfter: noon.Add(time.Hour), Evidence: slot.Verified},
 				Observed: slot.Observed{Generation: 6, Present: true, Evidence: slot.Verified, Result: slot.Busy, Rule: "x", At: noon},
-				Refusal:  slot.Duplicate, RefusedRule: "prefix", LastResult: slot.Timeout, Attempts: 3, RetryAt: noon, NextReadAt: noon, ClearedOnce: true, TimesOvertaken: 2,
+				Refusal:  slot.Duplicate, RefusedRule: "prefix", LastResult: slot.Timeout, Attempts: 3, RetryAt: noon, RetryOf: slot.OpSet, NextReadAt: noon, ClearedOnce: true, TimesOvertaken: 2,
 			},
 			{Number: 300, Desired: slot.Desired{Generation: 1, Intent: slot.Present, PIN: "0000"}},
 		},

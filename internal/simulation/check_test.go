@@ -62,7 +62,7 @@ func (l *lock) closed(i int, generation uint64) {
 	if s.Content.Kind == slot.Empty || s.Content.Kind == slot.Foreign {
 		w.fail(l, "property 3: slot %d opens after its window and the bridge does not know", i)
 	}
-	if l.state.Op.Kind == "" && l.state.Fence.IsZero() && !s.RetryAt.After(l.bridge.clock()) {
+	if l.state.Op.Kind == "" && l.state.Fence.IsZero() && (s.RetryOf != slot.OpClear || !s.RetryAt.After(l.bridge.clock())) {
 		w.fail(l, "property 3: slot %d opens after its window and the bridge does nothing about it", i)
 	}
 }

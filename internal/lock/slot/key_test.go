@@ -146,6 +146,7 @@ func (e *encoder) peer(p *peer) {
 		e.at(s.Content.NotBefore, s.Content.NotAfter, s.RetryAt, s.NextReadAt)
 		e.text(string(s.Refusal))
 		e.text(string(s.LastResult))
+		e.text(string(s.RetryOf))
 		e.text(s.UsedOneTimeID)
 		e.flag(s.ClearedOnce, s.ReadSinceChange, s.ChangedInFlight)
 		e.b = append(e.b, s.ManualChanges)

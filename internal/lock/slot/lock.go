@@ -38,6 +38,7 @@ type Slot struct {
 	LastResult       Result   // LastResult is the last transient error for Desired
 	Attempts         uint8    // Attempts counts transient errors in a row, up to maxAttempts of the rules
 	RetryAt          time.Time
+	RetryOf          OpKind    // RetryOf is the kind of the operation that failed and waits until RetryAt; empty if it is not known
 	NextReadAt       time.Time // NextReadAt is when to read the slot back; zero means never
 	ClearedOnce      bool      // ClearedOnce means that the bridge cleared the slot, because a Duplicate or Occupied answer may have meant its own earlier attempt
 	ReadSinceChange  bool      // ReadSinceChange means that the slot was read since Desired changed or an attempt failed

@@ -220,7 +220,8 @@ func (o priority) before(p priority) bool {
 }
 
 // nextOp returns the operation that a slot is ready for and its priority, or false if there is none. startNext sets Seq, Slot, Generation
-// and ExpiresAt of the operation.
+// and ExpiresAt of the operation. A removal waits only after a failed removal: the end of a code must not wait because the lock did not
+// confirm its setting.
 func (m *machine) nextOp(s *Slot) (Op, priority, bool) {
 	t, now := m.targetOf(s), m.ev.At
 	k := priority{due: t.due}
@@ -231,7 +232,7 @@ func (m *machine) nextOp(s *Slot) (Op, priority, bool) {
 		k.class = 2
 		return Op{Kind: OpRead}, k, !s.NextReadAt.IsZero() && !now.Before(s.NextReadAt)
 	}
-	if now.Before(s.RetryAt) || (s.Content.Kind == Foreign && m.rules.enforces(foreignNotWritten)) {
+	if (now.Before(s.RetryAt) && (t.present || s.RetryOf == OpClear)) || (s.Content.Kind == Foreign && m.rules.enforces(foreignNotWritten)) {
 		return Op{}, k, false
 	}
 	if !t.present || (s.ClearedOnce && s.Content.Kind == Uncertain) {

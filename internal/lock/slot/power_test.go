@@ -178,7 +178,7 @@ func (w *world) normalize(p int) {
 		s := &l.Slots[i]
 		s.Observed.At = unset
 		if !s.RetryAt.After(w.now(p)) {
-			s.RetryAt = unset
+			s.RetryAt, s.RetryOf = unset, ""
 		}
 	}
 }

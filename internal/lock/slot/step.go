@@ -79,7 +79,7 @@ func (m *machine) setDesired() {
 	}
 	s.Desired = d
 	s.Refusal, s.RefusedRule, s.LastResult, s.Attempts, s.RetryAt, s.ClearedOnce, s.TimesOvertaken, s.ReadSinceChange = "", "", "", 0, time.Time{}, false, 0, false
-	s.ManualChanges = 0
+	s.RetryOf, s.ManualChanges = "", 0
 	if s.Content.Kind == Foreign { // the foreign credential may have been removed since: read the slot again
 		s.Content = Content{}
 	}
@@ -127,7 +127,7 @@ const maxMaskedChanges = 8
 func (m *machine) doubtContent(s *Slot) {
 	s.Content, s.OldestGeneration = Content{Kind: Uncertain}, 0
 	if s.ManualChanges > 0 {
-		s.RetryAt = m.ev.At.Add(m.rules.retryAfter(OpSet, s.ManualChanges-1))
+		s.RetryAt, s.RetryOf = m.ev.At.Add(m.rules.retryAfter(OpSet, s.ManualChanges-1)), OpSet
 	}
 	s.ManualChanges = min(s.ManualChanges+1, m.rules.maxAttempts)
 }
@@ -249,7 +249,7 @@ func (m *machine) succeeded(s *Slot, op Op) {
 		s.OldestGeneration = op.Generation
 		s.Content = Content{Kind: Own, PIN: op.PIN, NotBefore: op.NotBefore, NotAfter: op.NotAfter, Evidence: Accepted}
 	}
-	s.LastResult, s.Attempts, s.RetryAt, s.NextReadAt = "", 0, time.Time{}, time.Time{}
+	s.LastResult, s.Attempts, s.RetryAt, s.RetryOf, s.NextReadAt = "", 0, time.Time{}, "", time.Time{}
 	if m.lock.Caps.ReadBack {
 		s.NextReadAt = m.ev.At
 	}
@@ -290,7 +290,7 @@ func (m *machine) scheduleRetry(s *Slot, op Op) {
 		kind = OpClear
 	}
 	wait := max(m.rules.retryAfter(kind, s.Attempts), m.ev.RetryAfter)
-	s.LastResult, s.RetryAt, s.ReadSinceChange = m.ev.Result, m.ev.At.Add(wait), false
+	s.LastResult, s.RetryAt, s.RetryOf, s.ReadSinceChange = m.ev.Result, m.ev.At.Add(wait), op.Kind, false
 	s.Attempts = min(s.Attempts+1, m.rules.maxAttempts)
 }
 

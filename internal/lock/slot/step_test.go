@@ -78,6 +78,52 @@ func TestARemovalIsNeverGivenUp(t *testing.T) {
 	}
 }
 
+// A code whose setting was not confirmed may be on the lock. It is removed at its end, not when its setting would be retried.
+func TestARemovalDoesNotWaitForTheRetryOfASetting(t *testing.T) {
+	for name, c := range map[string]struct {
+		once string
+		end  func(*bench)
+	}{
+		"end of the window": {"", func(b *bench) { b.pass(50 * time.Minute) }},
+		"use": {"otc", func(b *bench) {
+			b.pass(10 * time.Minute)
+			b.send(Event{Kind: CodeUsed, Slot: 1})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBench(t, realLock())
+			notConfirmed := func(retryAfter time.Duration) {
+				t.Helper()
+				b.send(Event{Kind: Answered, Seq: b.lock.Op.Seq, Result: NotConfirmed, RetryAfter: retryAfter})
+				b.idle()
+				b.pass(b.lock.Caps.Lifetime())
+			}
+			b.desire(1, Desired{Intent: Present, PIN: "0451", NotAfter: noon.Add(50 * time.Minute), OneTimeID: c.once})
+			notConfirmed(2 * time.Hour)
+			b.idle() // the setting waits
+			c.end(b)
+			b.inFlight(OpClear, 1)
+			notConfirmed(time.Hour)
+			b.idle() // a removal waits for its own retry
+			b.pass(time.Hour - b.lock.Caps.Lifetime())
+			b.inFlight(OpClear, 1)
+			b.answer(OK)
+			b.observed(1, false, Accepted, "")
+		})
+	}
+}
+
+// The fence of a setting also protects from its removal.
+func TestARemovalWaitsUntilTheSettingCannotTakeEffect(t *testing.T) {
+	b := newBench(t, realLock())
+	b.desire(1, Desired{Intent: Present, PIN: "0451", NotAfter: noon.Add(5 * time.Second)})
+	b.answer(NotConfirmed)
+	b.pass(5 * time.Second)
+	b.idle()
+	b.pass(b.lock.Caps.Lifetime() - 5*time.Second)
+	b.inFlight(OpClear, 1)
+}
+
 func TestFinalRefusals(t *testing.T) {
 	for _, r := range []Result{Duplicate, Occupied, SlotsFull, InvalidFormat, Unsupported} {
 		b := newBench(t, realLock())

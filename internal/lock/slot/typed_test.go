@@ -77,8 +77,8 @@ func TestTypedGeneration(t *testing.T) {
 			b.read(false, "")
 			b.answer(OK)
 			b.desire(1, gone)
-			b.answer(LockOffline)
-			b.pass(time.Minute)
+			b.answer(LockOffline) // the reading; the removal does not wait for its retry
+			b.inFlight(OpClear, 1)
 			b.answer(OK)
 			b.read(false, "")
 		}, 0},
