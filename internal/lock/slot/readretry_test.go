@@ -5,14 +5,30 @@ import (
 	"time"
 )
 
-// A lock that is away is asked less and less often, also by the reading that comes before a write.
-func TestAFailedReadBeforeAWriteIsRetriedWithBackoff(t *testing.T) {
-	for name, held := range map[string]Content{"unknown": {}, "empty": {Kind: Empty, Evidence: Verified}} {
+// A lock that is away is asked less and less often, also by the reading that comes before a write, and by that of a slot of unknown content.
+func TestAFailedReadIsRetriedWithBackoff(t *testing.T) {
+	present := Desired{Generation: 1, Intent: Present, PIN: "345678"}
+	later := present
+	later.NotBefore = epoch0.Add(100 * time.Hour)
+	for name, c := range map[string]struct {
+		held    Content
+		desired Desired
+		changed bool // the lock reports a change of the slot
+	}{
+		"unknown":                  {desired: present},
+		"empty":                    {held: Content{Kind: Empty, Evidence: Verified}, desired: present},
+		"unknown, changed":         {desired: present, changed: true},
+		"unknown, changed, later":  {desired: later, changed: true},
+		"unknown, changed, absent": {desired: Desired{Generation: 1, Intent: Absent}, changed: true},
+	} {
 		t.Run(name, func(t *testing.T) {
 			caps := Capabilities{PINMin: 4, PINMax: 8, Slots: 5, Readable: ReadableClear, ReadBack: true, OpLifetime: time.Second}
 			now := epoch0
-			l := Lock{Caps: caps, Slots: []Slot{{Number: 1, Content: held}}}
-			l, actions := Step(l, Event{Kind: DesiredChanged, At: now, Slot: 1, Desired: Desired{Generation: 1, Intent: Present, PIN: "345678"}})
+			l := Lock{Caps: caps, Slots: []Slot{{Number: 1, Content: c.held}}}
+			l, actions := Step(l, Event{Kind: DesiredChanged, At: now, Slot: 1, Desired: c.desired})
+			if c.changed {
+				l, actions = Step(l, Event{Kind: ChangedAtLock, At: now, Slot: 1})
+			}
 			asked := 0
 			for range 10_000 {
 				var wake time.Time

@@ -346,6 +346,9 @@ func (m *machine) readFailed(s *Slot) {
 		s.NextReadAt, s.ReadSinceChange = time.Time{}, true
 	case s.Content.Kind == Unknown, !m.targetOf(s).isMet(s): // the slot is read before a write: retry with a delay, so that the radio rests
 		m.scheduleRetry(s, Op{Kind: OpRead, Generation: s.Desired.Generation})
+		if !s.NextReadAt.IsZero() && s.NextReadAt.Before(s.RetryAt) { // the slot is also to be read without a write
+			s.NextReadAt = s.RetryAt
+		}
 	default:
 		wait := m.rules.readRetry
 		if m.ev.Result == Busy { // nothing was sent to the lock, so an early retry costs no battery
