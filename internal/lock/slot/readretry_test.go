@@ -57,3 +57,31 @@ func TestAFailedReadIsRetriedWithBackoff(t *testing.T) {
 		})
 	}
 }
+
+// A slot may need a write when the check of its code fails. The long wait of checks at a lock that is away must not delay the write.
+func TestAFailedCheckDoesNotDelayAWrite(t *testing.T) {
+	for name, c := range map[string]struct {
+		desired Desired
+		want    OpKind
+	}{
+		"another code": {Desired{Intent: Present, PIN: "9999"}, OpSet},
+		"no code":      {Desired{Intent: Absent}, OpClear},
+	} {
+		t.Run(name, func(t *testing.T) {
+			caps := realLock()
+			caps.ReadBack, caps.Readable = true, ReadableMasked
+			b := newBench(t, caps)
+			b.desire(1, always)
+			b.read(false, "")
+			b.answer(OK)
+			b.inFlight(OpRead, 1)
+			b.desire(1, c.desired)
+			b.send(Event{Kind: Answered, Seq: b.lock.Op.Seq, Result: Timeout, RetryAfter: 6 * time.Hour})
+			b.inFlight(c.want, 1)
+			b.answer(Busy)
+			b.idle()
+			b.pass(time.Second)
+			b.inFlight(c.want, 1)
+		})
+	}
+}
