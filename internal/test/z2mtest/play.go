@@ -75,7 +75,7 @@ func (z *Z2M) Program(address string, user int, pin string) {
 	z.t.Helper()
 	z.withLock(address, func(v *virtualLock) {
 		action := "pin_code_added"
-		v.codes[user] = code{pin: pin}
+		v.codes[user] = code{pin, codeEnabled}
 		if pin == "" {
 			delete(v.codes, user)
 			action = "pin_code_deleted"

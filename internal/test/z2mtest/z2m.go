@@ -195,6 +195,7 @@ func (z *Z2M) executeCommand(v *virtualLock, verb, key string, raw json.RawMessa
 	case key == "pin_code" && !v.Unreadable:
 		var c pinCode
 		if json.Unmarshal(raw, &c) != nil || c.User == nil || *c.User < 0 || *c.User >= v.Users {
+			z.logFailure(v, verb, key, "Error: userId must be in range for device")
 			return
 		}
 		reported = v.readUser(*c.User)

@@ -53,6 +53,9 @@ func TestLockWithoutCodesCanOnlyBeUnlocked(t *testing.T) {
 	if a := r.set(l, 1, "345678", false); a.Result != slot.SlotsFull {
 		t.Error(a.Result)
 	}
+	if a := l.Clear(r.within(), 1); a.Result != slot.Unsupported { // a code that was set while it took codes may still be there
+		t.Error(a.Result)
+	}
 	if a := l.Unlock(r.within()); a.Result != slot.OK || r.z2m.UnlockCount(front) != 1 {
 		t.Error(a.Result, r.z2m.UnlockCount(front))
 	}

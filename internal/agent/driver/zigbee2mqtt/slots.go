@@ -66,7 +66,9 @@ func (l *lock) cannotConfirm() bool {
 func (c *operation) ensureEmpty(ctx context.Context, s driver.Setting) driver.Answer {
 	u, shown := c.lock.lastReportedUser(s.Slot)
 	if !shown {
-		u, shown = c.readUser(ctx, s.Slot)
+		var a driver.Answer
+		u, a = c.readUser(ctx, s.Slot)
+		shown = a.Result == slot.OK
 	}
 	switch {
 	case !shown || !u.isPresent():
@@ -90,21 +92,30 @@ func (c *operation) storePIN(ctx context.Context, number uint32, pin slot.PIN) d
 	}
 	u, read := c.readUser(ctx, number)
 	filled := shown && was.isEmpty()
-	if read && u.status == "enabled" && (u.pin == pin || (u.pin == "" && filled)) {
+	if read.Result == slot.OK && u.status == "enabled" && (u.pin == pin || (u.pin == "" && filled)) {
 		return driver.Answer{Result: slot.OK}
 	}
 	return a
 }
 
-// Clear empties a slot and waits for the lock's confirmation. A slot that the lock does not have counts as empty.
+// Clear empties a slot and waits for the lock's confirmation. A slot that Zigbee2MQTT refuses as out of range counts as empty. A slot above
+// caps.Slots is cleared like any other: it may hold a code from a time when the setting or Zigbee2MQTT allowed more slots. The result is
+// Unsupported if Zigbee2MQTT has no command for codes of this lock.
 func (l *lock) Clear(ctx context.Context, number uint32) driver.Answer {
-	if number == 0 || int(number) > l.caps.Slots {
+	if number == 0 {
 		return driver.Answer{Result: slot.OK}
+	}
+	if len(l.caps.Kinds) == 0 {
+		return driver.Answer{Result: slot.Unsupported, Unsent: true}
 	}
 	c, end := l.beginOperation()
 	defer end()
 	c.awaitFirstReport(ctx)
-	return c.clearPIN(ctx, number)
+	a := c.clearPIN(ctx, number)
+	if a.Result == slot.SlotsFull {
+		return driver.Answer{Result: slot.OK}
+	}
+	return a
 }
 
 // clearPIN clears a slot and waits for the lock's report. If none comes, it reads the slot, if the lock has ReadBack, to find out whether
@@ -117,7 +128,7 @@ func (c *operation) clearPIN(ctx context.Context, number uint32) driver.Answer {
 	if ok || a.Result != slot.NotConfirmed || !c.lock.caps.ReadBack {
 		return a
 	}
-	if u, read := c.readUser(ctx, number); read && u.isEmpty() {
+	if u, read := c.readUser(ctx, number); read.Result == slot.OK && u.isEmpty() {
 		return driver.Answer{Result: slot.OK}
 	}
 	return a
@@ -168,21 +179,23 @@ func (c *operation) awaitFirstReport(ctx context.Context) {
 	}
 }
 
-// Read requests from the lock what a slot holds. A slot that the lock does not have counts as empty. The result is Timeout if the lock does
-// not show the slot, and Unsupported if the slot has an unknown status.
+// Read requests from the lock what a slot holds, also of a slot above caps.Slots: see Clear. A slot that Zigbee2MQTT refuses as out of
+// range counts as empty. The result is Timeout if the lock does not show the slot, and Unsupported if the slot has an unknown status.
 func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	if !l.caps.ReadBack {
 		return driver.Content{}, driver.Answer{Result: slot.Unsupported}
 	}
-	if number == 0 || int(number) > l.caps.Slots {
+	if number == 0 {
 		return driver.Content{}, driver.Answer{Result: slot.OK}
 	}
 	c, end := l.beginOperation()
 	defer end()
 	c.awaitFirstReport(ctx)
-	u, ok := c.readUser(ctx, number)
+	u, a := c.readUser(ctx, number)
 	switch {
-	case !ok:
+	case a.Result == slot.SlotsFull:
+		return driver.Content{}, driver.Answer{Result: slot.OK}
+	case a.Result != slot.OK:
 		return driver.Content{}, driver.Answer{Result: slot.Timeout}
 	case !u.isKnown():
 		return driver.Content{}, driver.Answer{Result: slot.Unsupported}
@@ -205,15 +218,16 @@ func slotContent(u user, readable slot.Readable) driver.Content {
 	return c
 }
 
-// readUser requests a slot from the lock and waits for a message that shows it. ok is false if none comes. Zigbee2MQTT repeats known slots
-// in unrelated messages, so a value that equals the previous one is accepted only after a second request.
-func (c *operation) readUser(ctx context.Context, number uint32) (u user, ok bool) {
+// readUser requests a slot from the lock and waits for a message that shows it. u is valid only if the answer is OK; otherwise the answer
+// is the reason. Zigbee2MQTT repeats known slots in unrelated messages, so a value that equals the previous one is accepted only after a
+// second request.
+func (c *operation) readUser(ctx context.Context, number uint32) (u user, a driver.Answer) {
 	for range 2 {
-		if _, sent := c.send(ctx, "get", pinCodeProperty, userQuery{number}, c.lock.driver.timings.expiry); !sent {
-			return user{}, false
+		var sent, ok, news bool
+		if a, sent = c.send(ctx, "get", pinCodeProperty, userQuery{number}, c.lock.driver.timings.expiry); !sent {
+			return user{}, a
 		}
-		news := false
-		_, ok = c.await(ctx, c.lock.driver.timings.read, func(h update) bool {
+		a, ok = c.await(ctx, c.lock.driver.timings.read, func(h update) bool {
 			is, shown := h.now.users[number]
 			if !shown || isUnrelated(h) {
 				return false
@@ -223,10 +237,10 @@ func (c *operation) readUser(ctx context.Context, number uint32) (u user, ok boo
 			return true
 		})
 		if !ok || news {
-			return u, ok
+			return u, a
 		}
 	}
-	return u, ok
+	return u, a
 }
 
 // isUnrelated reports whether an update is clearly about something other than the answer to a read of one slot.
