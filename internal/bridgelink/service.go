@@ -75,7 +75,7 @@ func refusalCause(err error) cause {
 		switch f.Kind {
 		case fault.Denied, fault.Unauthenticated:
 			return revoked
-		case fault.Invalid, fault.Exhausted:
+		case fault.Invalid:
 			return outOfOrder
 		}
 	}

@@ -213,6 +213,9 @@ func (s *session) openSession(who bridge.Identity, keyHash []byte, hello *lockv1
 	}}})
 	n.counters.sessions.Inc()
 	s.log.Info("a bridge connected", "epoch", opened.Epoch, "locks", len(opened.Locks), "stale", len(opened.OutOfSync))
+	if opened.LeftOut > 0 {
+		s.log.Warn("a bridge has reported too many locks over time: new ones are left out; use another bridge for them", "leftOut", opened.LeftOut)
+	}
 	opened.Locks, opened.OutOfSync = nil, nil // frees memory: a node may have thousands of idle sessions
 	return ""
 }

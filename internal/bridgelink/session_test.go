@@ -110,12 +110,17 @@ func TestMessageOutOfOrderEndsTheSession(t *testing.T) {
 	_, address := s.node("nod_a")
 	b := s.enrol("front")
 	twice := &lockv1.LockHello{Address: "front"}
+	many := make([]*lockv1.LockHello, lock.MaxLocksPerBridge+1)
+	for i := range many {
+		many[i] = &lockv1.LockHello{Address: fmt.Sprint("lock ", i)}
+	}
 	for name, first := range map[string]*lockv1.ConnectRequest{
 		"heartbeat first":  {Kind: &lockv1.ConnectRequest_Heartbeat{Heartbeat: &lockv1.Heartbeat{}}},
 		"nothing first":    {},
 		"hello with epoch": {Epoch: 1, Kind: &lockv1.ConnectRequest_Hello{Hello: &lockv1.Hello{ProtocolVersion: 1}}},
 		"another version":  {Kind: &lockv1.ConnectRequest_Hello{Hello: &lockv1.Hello{ProtocolVersion: 2}}},
 		"a lock twice":     {Kind: &lockv1.ConnectRequest_Hello{Hello: &lockv1.Hello{ProtocolVersion: 1, Locks: []*lockv1.LockHello{twice, twice}}}},
+		"too many locks":   {Kind: &lockv1.ConnectRequest_Hello{Hello: &lockv1.Hello{ProtocolVersion: 1, Locks: many}}},
 		"no address":       {Kind: &lockv1.ConnectRequest_Hello{Hello: &lockv1.Hello{ProtocolVersion: 1, Locks: []*lockv1.LockHello{{}}}}},
 	} {
 		b.open(address)

@@ -130,6 +130,12 @@ func (s *site) connect(addresses ...string) *lock.Session {
 			Address: a, Capabilities: &s.caps, Status: &lock.Status{Online: true}, Digest: slot.LockDigest(nil),
 		})
 	}
+	return s.mustGreet(reports...)
+}
+
+// mustGreet opens a session of the bridge with these reports.
+func (s *site) mustGreet(reports ...lock.LockReport) *lock.Session {
+	s.t.Helper()
 	open, err := s.greet(s.cert, bridge.Hello{Node: "nod_a", BootID: "boot", Clock: s.clock.Now()}, reports...)
 	s.must(err)
 	s.epoch = open.Epoch

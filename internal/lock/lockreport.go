@@ -23,7 +23,8 @@ import (
 
 // Limits of a bridge's reports.
 const (
-	MaxLocksPerBridge = 256 // the most locks that one bridge may report
+	MaxLocksPerBridge = 256  // the most locks that one bridge may report at once
+	maxStoredLocks    = 1024 // the most locks that are stored of one bridge, with those that it no longer reports
 	maxSlots          = 1000
 	maxPrefixes       = 32  // the most forbidden prefixes of a lock
 	maxKinds          = 32  // the most kinds of credentials of a lock
@@ -47,64 +48,77 @@ type LockReport struct {
 }
 
 // ApplyReports stores what a bridge reports in a session about some of its locks, and returns these locks. A lock that is reported for the
-// first time is created at the bridge's property. It returns the fault TooMany if the bridge then has more than MaxLocksPerBridge, and
+// first time is created at the bridge's property. It returns the fault TooMany if the bridge then has more than maxStoredLocks, and
 // bridge.ErrSuperseded if epoch is not its current session.
 func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport) ([]LockRef, error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
 		return nil, err
 	}
-	locks, _, err := applyReports(tx, br, reports)
-	return lockRefs(locks), err
+	r, err := applyReports(tx, br, reports)
+	if err == nil && r.leftOut > 0 {
+		err = fault.New(fault.Exhausted, fault.TooMany, "a bridge has reported %d locks already; use another bridge for new ones", maxStoredLocks)
+	}
+	return lockRefs(r.named), err
 }
 
-// applyReports stores the reports of a bridge. A report about an unknown address creates a lock; beyond MaxLocksPerBridge locks it fails.
-// It returns the locks that the reports name, also the new ones, and the other locks of the bridge, which it does not change.
-func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (named, others []*ent.Lock, err error) {
+// applied is what came of the reports of a bridge.
+type applied struct {
+	named   []*ent.Lock // named are the locks in the reports, also the new ones
+	others  []*ent.Lock // others are the other locks of the bridge, which did not change
+	leftOut int         // leftOut is the number of new locks that were not stored
+}
+
+// applyReports stores the reports of a bridge. A report about an unknown address creates a lock. A lock that was replaced stays stored, so
+// the bridge's locks become more over the years. From maxStoredLocks on, new ones are left out.
+func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (applied, error) {
 	rows, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID)).Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
-		return nil, nil, err
+		return applied{}, err
 	}
 	known := make(map[string]*ent.Lock, len(rows))
 	for _, lk := range rows {
 		known[lk.Address] = lk
 	}
+	var out applied
 	for _, h := range reports {
 		lk := known[h.Address]
-		if lk == nil {
-			if len(known) >= MaxLocksPerBridge {
-				return nil, nil, fault.New(fault.Exhausted, fault.TooMany, "a bridge drives at most %d locks; use another bridge for the rest", MaxLocksPerBridge)
-			}
-			lk, err = createLock(tx, br, h)
-		} else {
+		switch {
+		case lk != nil:
 			lk, err = updateLock(tx, lk, h)
+		case len(known) >= maxStoredLocks:
+			out.leftOut++
+			continue
+		default:
+			lk, err = createLock(tx, br, h)
 		}
 		if err != nil {
-			return nil, nil, err
+			return applied{}, err
 		}
 		known[h.Address] = nil
-		named = append(named, lk)
+		out.named = append(out.named, lk)
 	}
-	others = slices.DeleteFunc(rows, func(lk *ent.Lock) bool { return known[lk.Address] == nil })
-	return named, others, nil
+	out.others = slices.DeleteFunc(rows, func(lk *ent.Lock) bool { return known[lk.Address] == nil })
+	return out, nil
 }
 
 // applyAllReports stores the reports of a bridge about every lock that it drives, like applyReports, and marks the bridge's other locks
-// offline. It returns all locks of the bridge.
-func applyAllReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) ([]*ent.Lock, error) {
-	locks, others, err := applyReports(tx, br, reports)
+// offline. It returns all locks of the bridge, and the number of new ones that were left out.
+func applyAllReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (locks []*ent.Lock, leftOut int, err error) {
+	r, err := applyReports(tx, br, reports)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	for _, lk := range others {
+	locks = r.named
+	for _, lk := range r.others {
 		gone := lk.Status
 		gone.Online, gone.OfflineCause = false, ""
 		if lk, err = updateLock(tx, lk, LockReport{Status: &gone}); err != nil {
-			return nil, err
+			return nil, 0, err
 		}
 		locks = append(locks, lk)
 	}
-	return locks, nil
+	return locks, r.leftOut, nil
 }
 
 // createLock stores a lock that a bridge reports for the first time. Its name is the reported name, or its address.

@@ -18,6 +18,7 @@ type Session struct {
 	Locks         []LockRef
 	PreviousNode  string   // PreviousNode is the node that still has the bridge's former session; empty if none has
 	OutOfSync     []string // OutOfSync are the ids of the locks whose slot digest differs between bridge and server
+	LeftOut       int      // LeftOut is the number of reported locks that were not stored, because the bridge has too many
 	enrolmentID   string
 }
 
@@ -29,8 +30,9 @@ type LockRef struct {
 }
 
 // OpenSession begins the session of a bridge that has just connected: it gives the bridge its next epoch, marks it online and applies its
-// reports. Locks of the bridge that are not in reports become offline. shown is the hash of the public key in the bridge's client
-// certificate; a certificate that is not the bridge's is refused. After the commit, writes of the bridge's older sessions are rejected.
+// reports. Locks of the bridge that are not in reports become offline. If the bridge has too many locks, new ones are left out, but the
+// session opens, because the other locks need it. shown is the hash of the public key in the bridge's client certificate; a certificate
+// that is not the bridge's is refused. After the commit, writes of the bridge's older sessions are rejected.
 func OpenSession(tx *db.Tx, who bridge.Identity, shown []byte, h bridge.Hello, reports []LockReport) (*Session, error) {
 	was, br, err := bridge.AdvanceEpoch(tx, who, shown, h)
 	if err != nil {
@@ -43,7 +45,7 @@ func OpenSession(tx *db.Tx, who bridge.Identity, shown []byte, h bridge.Hello, r
 	if err := markBridgeOnline(tx, was, reports); err != nil {
 		return nil, err
 	}
-	locks, err := applyAllReports(tx, br, reports)
+	locks, leftOut, err := applyAllReports(tx, br, reports)
 	if err != nil {
 		return nil, err
 	}
@@ -53,7 +55,7 @@ func OpenSession(tx *db.Tx, who bridge.Identity, shown []byte, h bridge.Hello, r
 	}
 	return &Session{
 		PropertyID: br.PropertyID, BridgeID: br.ID, Epoch: br.Epoch, HPKEKey: br.HpkeKey, EventSequence: br.EventSequence,
-		RenewalDue: bridge.RenewalDue(br, tx.Now()), Locks: lockRefs(locks), OutOfSync: outOfSync(locks, rows, reports), PreviousNode: before, enrolmentID: bridge.EnrolmentID(br),
+		RenewalDue: bridge.RenewalDue(br, tx.Now()), Locks: lockRefs(locks), OutOfSync: outOfSync(locks, rows, reports), LeftOut: leftOut, PreviousNode: before, enrolmentID: bridge.EnrolmentID(br),
 	}, nil
 }
 

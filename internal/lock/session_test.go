@@ -2,6 +2,8 @@ package lock_test
 
 import (
 	"errors"
+	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -116,19 +118,41 @@ func TestLocksAreDiscoveredUnderTheBridgesPropertyAndGoOffline(t *testing.T) {
 	})
 }
 
-func TestBridgeDrivesABoundedNumberOfLocks(t *testing.T) {
+// numbered returns reports about n online locks, the first with the number from.
+func (s *site) numbered(from, n int) (reports []lock.LockReport) {
+	for i := range n {
+		reports = append(reports, lock.LockReport{
+			Address: fmt.Sprint("lock ", from+i), Capabilities: &s.caps, Status: &lock.Status{Online: true}, Digest: slot.LockDigest(nil),
+		})
+	}
+	return reports
+}
+
+// Replaced locks stay stored. They must not refuse the bridge, and a bridge that invents addresses must not fill the database.
+func TestReplacedLocksDoNotRefuseTheBridge(t *testing.T) {
+	const atOnce, stored = lock.MaxLocksPerBridge, 4 * lock.MaxLocksPerBridge
 	each(t, func(t *testing.T, s *site) {
-		s.connect("front")
-		reports := make([]lock.LockReport, lock.MaxLocksPerBridge)
-		for i := range reports {
-			reports[i].Address = "lock " + time.Duration(i).String()
+		for from := 0; from < stored; from += atOnce {
+			if open := s.mustGreet(s.numbered(from, atOnce)...); len(open.Locks) != from+atOnce || open.LeftOut != 0 {
+				t.Fatalf("from %d: %d locks, %d left out", from, len(open.Locks), open.LeftOut)
+			}
 		}
-		err := s.db.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, reports)
+		open := s.mustGreet(s.numbered(stored-atOnce/2, atOnce)...)
+		if len(open.Locks) != stored || open.LeftOut != atOnce/2 {
+			t.Errorf("half are new: %d locks, %d left out", len(open.Locks), open.LeftOut)
+		}
+		online, err := s.db.View(t.Context()).Lock.Query().All(t.Context())
+		s.must(err)
+		online = slices.DeleteFunc(online, func(lk *ent.Lock) bool { return !lk.Status.Online })
+		if len(online) != atOnce/2 {
+			t.Errorf("%d locks are online", len(online))
+		}
+		err = s.db.Write(t.Context(), func(tx *db.Tx) error {
+			_, err := lock.ApplyReports(tx, s.bridge.ID, open.Epoch, s.numbered(stored, 1))
 			return err
 		})
 		if !fault.Has(err, fault.TooMany) {
-			t.Errorf("%d locks more than allowed: %v", 1, err)
+			t.Errorf("a new lock within the session: %v", err)
 		}
 	})
 }
