@@ -18,8 +18,11 @@ import (
 )
 
 // moveLock assigns a lock to another door, or to none if doorID is empty, without a check of the door. It records the move, because events
-// that a bridge reports late happened at the former door.
+// that a bridge reports late happened at the former door. The link state of the lock begins again at the new door.
 func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
+	if err := endLockLink(tx, lk); err != nil {
+		return nil, err
+	}
 	u := tx.Lock.UpdateOne(lk).SetDoorSince(tx.Now())
 	body := map[string]any{"lockId": lk.ID}
 	if lk.DoorID != nil {
@@ -37,7 +40,13 @@ func moveLock(tx *db.Tx, lk *ent.Lock, doorID string) (*ent.Lock, error) {
 	}
 	watch.Notify(tx, lk.PropertyID, watch.Locks, lk.ID)
 	err = event.Append(tx, event.Event{PropertyID: lk.PropertyID, Subject: event.InternalSubject(lk.ID), Kind: event.LockMoved, Body: body})
-	return moved, err
+	if err != nil || doorID == "" {
+		return moved, err
+	}
+	if err := beginLockLink(tx, moved); err != nil {
+		return nil, err
+	}
+	return Get(tx, lk.PropertyID, lk.ID)
 }
 
 // doorAt returns the id of the door that a lock was on at a time. It is empty if the lock was on none, or if the record of its next move

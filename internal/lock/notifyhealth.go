@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -53,6 +54,35 @@ func updateLockLink(tx *db.Tx, lk *ent.Lock, move health.Move, reason string) er
 		return event.Append(tx, asInternal(newLockEvent(lk, event.LockOnline, map[string]any{})))
 	}
 	return nil
+}
+
+// endLockLink resets the link state of a lock that leaves its door, and resolves the notice to staff. Without it, the state of the former
+// door would stay: the link of a lock without a door is not updated.
+func endLockLink(tx *db.Tx, lk *ent.Lock) error {
+	reset := func(health.Link, time.Time) (health.Link, health.Notification) { return health.Link{}, health.NoChange }
+	if err := updateLockLink(tx, lk, reset, ""); err != nil {
+		return err
+	}
+	return notice.Resolve(tx, lk.PropertyID, notice.LockUnreachable.Key(lk.ID))
+}
+
+// beginLockLink marks a lock that was put on a door as disconnected if its status is offline, or if its bridge is disconnected. No later
+// report would do so, because only a change of the status counts.
+func beginLockLink(tx *db.Tx, lk *ent.Lock) error {
+	if !lk.Status.Online {
+		return updateLockLink(tx, lk, health.Link.Lost, LockOffline)
+	}
+	br, err := tx.Bridge.Query().Where(entbridge.ID(lk.BridgeID), entbridge.PropertyID(lk.PropertyID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("load the bridge of a lock: %w", err)
+	}
+	if br.UnreachedAt == nil || br.ReachedAt != nil {
+		return nil
+	}
+	return updateLockLink(tx, lk, health.Link.Lost, cmp.Or(br.OfflineReason, string(bridge.Disconnected)))
 }
 
 // asInternal marks an event of a lock so that it is not delivered to webhooks.
