@@ -1,6 +1,7 @@
 package zigbee2mqtt
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,8 +21,9 @@ type lock struct {
 	last           report // last state message
 	known          bool   // a state message was received
 	seen           time.Time
-	available      string // availability that Zigbee2MQTT published: online, offline, or empty
-	unreached      bool   // the last command failed before it reached the lock
+	found          time.Time // when the driver found the lock in the device list
+	available      string    // availability that Zigbee2MQTT published: online, offline, or empty
+	unreached      bool      // the last command failed before it reached the lock
 	bolt           string
 	door           string
 	battery        *uint32
@@ -48,7 +50,8 @@ func (l *lock) Model() string                   { return l.model }
 func (l *lock) Capabilities() slot.Capabilities { return l.caps }
 
 // Status returns the last reported state, without a command to the lock and never with an error. If the lock is offline, its bolt is
-// unknown, unless the last state of the door was a jam. A lock that has not sent a message yet counts as online.
+// unknown, unless the last state of the door was a jam. For a lock that has not sent a message yet, the time offlineAfter counts from when
+// the driver found it, so that it is not offline after each start.
 func (l *lock) Status(context.Context) (driver.Status, error) {
 	d := l.driver
 	d.mu.Lock()
@@ -59,7 +62,7 @@ func (l *lock) Status(context.Context) (driver.Status, error) {
 		Bolt: l.bolt, Door: "unknown", BatteryPercent: l.battery, BatteryObservedAt: l.batteryAt,
 		LastSeenAt: l.seen, Firmware: l.firmware, Name: l.name, OfflineCause: cause,
 		Online: cause == "" && l.available != "offline" && !l.unreached &&
-			(l.available == "online" || l.seen.IsZero() || now.Sub(l.seen) < d.timings.offlineAfter),
+			(l.available == "online" || now.Sub(cmp.Or(l.seen, l.found)) < d.timings.offlineAfter),
 	}
 	if l.door == "open" || l.door == "closed" {
 		s.Door = l.door

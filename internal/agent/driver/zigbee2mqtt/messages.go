@@ -120,7 +120,7 @@ func (d *Driver) updateLocks() {
 		case l != nil:
 			l.foundLock = f
 		case !d.locksReturned:
-			d.locks[a] = &lock{driver: d, foundLock: f}
+			d.locks[a] = &lock{driver: d, foundLock: f, found: d.clock.Now()}
 		}
 	}
 	driver.Signal(d.resubscribe)
