@@ -119,13 +119,13 @@ func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	if b.locks, err = b.findLocks(ctx); err != nil {
 		return fmt.Errorf("find the locks: %w", err)
 	}
-	radios := map[string]radio{}
+	radios := map[string]*radio{}
 	for _, l := range b.locks {
 		if b.workers[l.Address()] != nil {
 			return fmt.Errorf("the driver named lock %s twice", l.Address())
 		}
 		if radios[l.Radio()] == nil {
-			radios[l.Radio()] = make(radio, 1)
+			radios[l.Radio()] = &radio{}
 		}
 		if b.workers[l.Address()], err = newLockWorker(b, l, radios[l.Radio()]); err != nil {
 			return err

@@ -119,7 +119,7 @@ func (r *commandRunner) unlock(ctx context.Context, c command) (outcome, result 
 	}
 	ctx, cancel := context.WithDeadline(ctx, c.deadline)
 	defer cancel()
-	if !w.radio.acquire(ctx) {
+	if !w.radio.acquireFirst(ctx) {
 		return outcomeExpired, string(slot.Busy)
 	}
 	defer w.radio.release()

@@ -314,14 +314,16 @@ func TestUsedCodeThatWaitsForTheRadioIsNotSet(t *testing.T) {
 		s.want("front", 1, plumber)
 		s.pass(time.Minute)
 		radio := s.bridge.workers["back"].radio
-		radio <- struct{}{} // another call
+		if !radio.acquire(t.Context()) { // another call
+			t.Fatal("the radio is taken")
+		}
 		s.want("back", 1, plumber)
 		s.pass(100 * time.Millisecond)
 		if !s.opens("front", plumber.PIN) {
 			t.Fatal("the first use does not open")
 		}
 		s.pass(100 * time.Millisecond)
-		<-radio
+		radio.release()
 		s.pass(time.Minute)
 		if n := count.of("back"); n != 0 {
 			t.Errorf("set at the other lock %d times after its use", n)

@@ -16,30 +16,11 @@ const (
 	recentlyRead = time.Hour            // a slot read within this time is not read again for a new session, to save battery
 )
 
-// radio is a mutex for a radio channel, which carries one call at a time.
-type radio chan struct{}
-
-// acquire waits for the radio. It returns false if ctx ends.
-func (r radio) acquire(ctx context.Context) bool {
-	if ctx.Err() != nil {
-		return false
-	}
-	select {
-	case r <- struct{}{}:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// release lets the next call use the radio, after acquire.
-func (r radio) release() { <-r }
-
 // lockWorker drives one lock. Only its goroutine uses state.
 type lockWorker struct {
 	bridge        *Bridge
 	lock          driver.Lock
-	radio         radio
+	radio         *radio
 	lifetime      time.Duration // longest time after which an operation can still take effect, according to the driver
 	state         slot.Lock
 	inbox         chan []slot.Event
@@ -63,7 +44,7 @@ type lockWorker struct {
 
 // newLockWorker creates the worker of a lock from its stored state, and puts the state into the outbox. For a lock that is new to the
 // bridge, it stores an empty state. r is the radio that the lock shares with others.
-func newLockWorker(b *Bridge, l driver.Lock, r radio) (*lockWorker, error) {
+func newLockWorker(b *Bridge, l driver.Lock, r *radio) (*lockWorker, error) {
 	caps := l.Capabilities()
 	w := &lockWorker{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxSize), uses: make(chan codeUse), results: make(chan slot.Event, 1),
 		sessionOpened: make(chan struct{}, 1), reconnected: make(chan struct{}, 1), slotsAltered: make(chan struct{}, 1), clockSet: make(chan struct{}, 1), read: map[uint32]time.Time{}, backoff: backoff{},
