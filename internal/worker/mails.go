@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
@@ -51,6 +52,7 @@ func (m Mails) AddTo(workers *river.Workers) { river.AddWorker(workers, &mailJob
 type mailJob struct {
 	river.WorkerDefaults[jobs.SendMail]
 	mails Mails
+	turns mailTurns
 }
 
 // mailTimeout limits one attempt, including the exchange with the mail server.
@@ -62,8 +64,14 @@ const renderAgain = time.Second
 // Timeout is how long the job queue lets one attempt run.
 func (*mailJob) Timeout(*river.Job[jobs.SendMail]) time.Duration { return mailTimeout }
 
-// Work makes one attempt. If another must follow, it postpones the same job. The row of the mail counts the attempts.
+// Work makes one attempt. If another must follow, or the property has no turn now, it postpones the same job. The row of the mail counts the
+// attempts.
 func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error {
+	if !w.turns.take(job.Args.PropertyID) {
+		return river.JobSnooze(clock.Spread(sendWait, sendWait/2))
+	}
+	began := time.Now()
+	defer func() { w.turns.end(job.Args.PropertyID, time.Since(began)) }()
 	wait, err := w.mails.attempt(ctx, job.Args.PropertyID, job.Args.MailID)
 	if errors.Is(err, errOutdated) {
 		return river.JobSnooze(renderAgain)

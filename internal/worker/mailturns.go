@@ -1,0 +1,56 @@
+package worker
+
+import (
+	"sync"
+	"time"
+)
+
+const (
+	// maxSends is how many mails of one property a process sends at once, and maxSlowSends how many if its mail server is slow. All
+	// properties share the job queue, so a server that keeps each connection open would otherwise delay the mails of every other property.
+	maxSends     = 16
+	maxSlowSends = 4
+	// slowSend is the duration from which the mail server of a property counts as slow, until an attempt takes less.
+	slowSend = 5 * time.Second
+	// sendWait is the average wait of a mail for which its property has no turn.
+	sendWait = 5 * time.Second
+)
+
+// mailTurns bounds the attempts of each property that run at once. The zero value is ready to use.
+type mailTurns struct {
+	mu      sync.Mutex
+	running map[string]int
+	slow    map[string]bool
+}
+
+// take reports whether an attempt of a property may run now. If so, the caller must end its turn.
+func (t *mailTurns) take(propertyID string) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	limit := maxSends
+	if t.slow[propertyID] {
+		limit = maxSlowSends
+	}
+	if t.running[propertyID] >= limit {
+		return false
+	}
+	if t.running == nil {
+		t.running, t.slow = map[string]int{}, map[string]bool{}
+	}
+	t.running[propertyID]++
+	return true
+}
+
+// end ends a turn. took is how long the attempt ran.
+func (t *mailTurns) end(propertyID string, took time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.running[propertyID]--; t.running[propertyID] == 0 {
+		delete(t.running, propertyID)
+	}
+	if took >= slowSend {
+		t.slow[propertyID] = true
+	} else {
+		delete(t.slow, propertyID)
+	}
+}
