@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"latchkey.dev/ent"
+	entevent "latchkey.dev/ent/event"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/watch"
@@ -57,6 +59,16 @@ func Append(tx *db.Tx, e Event) error {
 	}
 	e.notifyWatchers(tx)
 	return nil
+}
+
+// Since returns the events of a kind about a subject since a time.
+func Since(view *db.Tx, propertyID, subject string, kind Kind, since time.Time) ([]*ent.Event, error) {
+	found, err := view.Event.Query().Where(entevent.PropertyID(propertyID), entevent.Subject(subject), entevent.Kind(string(kind)),
+		entevent.OccurredAtGTE(since)).All(view.Context())
+	if err != nil {
+		return nil, fmt.Errorf("list the latest events of a subject: %w", err)
+	}
+	return found, nil
 }
 
 // topics has the topic of the streams of staff for each kind of subject, by the prefix of its ids.

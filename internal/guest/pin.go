@@ -2,6 +2,7 @@ package guest
 
 import (
 	"fmt"
+	"time"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/guestsession"
@@ -121,8 +122,27 @@ func RevealPINs(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (access.StayPINs, 
 			return access.StayPINs{}, fmt.Errorf("store that a PIN was shown: %w", err)
 		}
 	}
-	return pins, event.Append(tx, event.Event{
-		PropertyID: a.PropertyID, Subject: event.InternalSubject(a.ReservationID), Kind: event.PINShown,
+	return pins, recordPINShown(tx, a)
+}
+
+// pinShownAgain is how long the event that a session read the PIN covers further reads. A page reads the PIN each time it is shown, and
+// events are kept for long.
+const pinShownAgain = 10 * time.Minute
+
+// recordPINShown records that a session read the PIN of its stay, unless it read it a short time ago.
+func recordPINShown(tx *db.Tx, a actor.Actor) error {
+	subject := event.InternalSubject(a.ReservationID)
+	recent, err := event.Since(tx, a.PropertyID, subject, event.PINShown, tx.Now().Add(-pinShownAgain))
+	if err != nil {
+		return err
+	}
+	for _, e := range recent {
+		if e.Body["session"] == a.ID {
+			return nil
+		}
+	}
+	return event.Append(tx, event.Event{
+		PropertyID: a.PropertyID, Subject: subject, Kind: event.PINShown,
 		Body: map[string]any{"reservationId": a.ReservationID, "origin": a.Origin, "session": a.ID},
 	})
 }
