@@ -9,11 +9,13 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/access/code"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff"
 )
 
 type spaces struct {
@@ -38,7 +40,8 @@ func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest
 }
 
 // GetSpace returns a space with what happened last at its door: the uses of codes that belong to no stay, also refused ones, and the remote
-// unlocks by staff, at most maxOpenings of each. It has no uses of guests' PINs and SmartKeys.
+// unlocks by staff, at most maxOpenings of each. It has no uses of guests' PINs and SmartKeys. A person without the right to read codes gets
+// no uses of them, because these name the holders.
 func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*propertyv1.GetSpaceResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -52,9 +55,11 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	uses, err := code.Uses(s.DB.View(ctx), propertyID, row.ID, maxOpenings)
-	if err != nil {
-		return nil, err
+	var uses []code.Use
+	if a, _ := actor.From(ctx); mayReadCodeUses(a) {
+		if uses, err = code.Uses(s.DB.View(ctx), propertyID, row.ID, maxOpenings); err != nil {
+			return nil, err
+		}
 	}
 	unlocks, err := lock.RemoteUnlocks(s.DB.View(ctx), propertyID, row.ID, maxOpenings)
 	if err != nil {
@@ -68,6 +73,11 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 		answer.RemoteUnlocks = append(answer.RemoteUnlocks, &propertyv1.RemoteUnlock{At: timestamppb.New(e.OccurredAt), LockId: e.Subject})
 	}
 	return answer, nil
+}
+
+// mayReadCodeUses reports whether the caller may read who used codes. A token may, because its role viewer lists the codes, too.
+func mayReadCodeUses(a actor.Actor) bool {
+	return a.PersonID == "" || staff.Allows(staff.Role(a.Role), staff.ReadAccess)
 }
 
 // maxOpenings bounds the uses of codes, and the remote unlocks, in one answer.
