@@ -656,10 +656,10 @@ const file_latchkey_property_v1_bridge_proto_rawDesc = "" +
 	"\x13RevokeBridgeRequest\x12\x19\n" +
 	"\x02id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18@R\x02id\"H\n" +
 	"\x14RevokeBridgeResponse\x120\n" +
-	"\x04data\x18\x01 \x01(\v2\x1c.latchkey.property.v1.BridgeR\x04data2\xb8\x05\n" +
-	"\rBridgeService\x12\xa2\x01\n" +
-	"\fCreateBridge\x12).latchkey.property.v1.CreateBridgeRequest\x1a*.latchkey.property.v1.CreateBridgeResponse\";\xaa\xbc\x18\x18\x1a\x05owner \x012\rmanageBridges\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/property/bridges\x12\xb6\x01\n" +
-	"\x0eCreateJoinCode\x12+.latchkey.property.v1.CreateJoinCodeRequest\x1a,.latchkey.property.v1.CreateJoinCodeResponse\"I\xaa\xbc\x18\x18\x1a\x05owner \x012\rmanageBridges\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/property/bridges/{id}/joinCode\x12\x97\x01\n" +
+	"\x04data\x18\x01 \x01(\v2\x1c.latchkey.property.v1.BridgeR\x04data2\xbc\x05\n" +
+	"\rBridgeService\x12\xa4\x01\n" +
+	"\fCreateBridge\x12).latchkey.property.v1.CreateBridgeRequest\x1a*.latchkey.property.v1.CreateBridgeResponse\"=\xaa\xbc\x18\x1a\x1a\x05owner \x012\rmanageBridges8\x01\x82\xd3\xe4\x93\x02\x19:\x01*\"\x14/v1/property/bridges\x12\xb8\x01\n" +
+	"\x0eCreateJoinCode\x12+.latchkey.property.v1.CreateJoinCodeRequest\x1a,.latchkey.property.v1.CreateJoinCodeResponse\"K\xaa\xbc\x18\x1a\x1a\x05owner \x012\rmanageBridges8\x01\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/property/bridges/{id}/joinCode\x12\x97\x01\n" +
 	"\vListBridges\x12(.latchkey.property.v1.ListBridgesRequest\x1a).latchkey.property.v1.ListBridgesResponse\"3\xaa\xbc\x18\x13\x1a\x06viewer2\treadLocks\x82\xd3\xe4\x93\x02\x16\x12\x14/v1/property/bridges\x12\xae\x01\n" +
 	"\fRevokeBridge\x12).latchkey.property.v1.RevokeBridgeRequest\x1a*.latchkey.property.v1.RevokeBridgeResponse\"G\xaa\xbc\x18\x18\x1a\x05owner \x012\rmanageBridges\x82\xd3\xe4\x93\x02%:\x01*\" /v1/property/bridges/{id}:revokeB2Z0latchkey.dev/gen/latchkey/property/v1;propertyv1b\x06proto3"
 

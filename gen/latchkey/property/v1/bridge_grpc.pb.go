@@ -31,7 +31,8 @@ const (
 //
 // BridgeService manages the bridges: the agents on site that drive the locks.
 type BridgeServiceClient interface {
-	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge.
+	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge. The
+	// machine that joins gets the PINs of the locks.
 	CreateBridge(ctx context.Context, in *CreateBridgeRequest, opts ...grpc.CallOption) (*CreateBridgeResponse, error)
 	// Creates a new join code for a bridge that did not join in time, or whose machine was replaced. The previous code becomes invalid.
 	CreateJoinCode(ctx context.Context, in *CreateJoinCodeRequest, opts ...grpc.CallOption) (*CreateJoinCodeResponse, error)
@@ -95,7 +96,8 @@ func (c *bridgeServiceClient) RevokeBridge(ctx context.Context, in *RevokeBridge
 //
 // BridgeService manages the bridges: the agents on site that drive the locks.
 type BridgeServiceServer interface {
-	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge.
+	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge. The
+	// machine that joins gets the PINs of the locks.
 	CreateBridge(context.Context, *CreateBridgeRequest) (*CreateBridgeResponse, error)
 	// Creates a new join code for a bridge that did not join in time, or whose machine was replaced. The previous code becomes invalid.
 	CreateJoinCode(context.Context, *CreateJoinCodeRequest) (*CreateJoinCodeResponse, error)

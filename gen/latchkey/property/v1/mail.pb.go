@@ -1716,10 +1716,10 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rintegrationId\x12\x18\n" +
 	"\aenabled\x18\x02 \x01(\bR\aenabled\"O\n" +
 	"\x16SetInvitationsResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.InvitationsR\x04data2\xcb\f\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.property.v1.InvitationsR\x04data2\xcd\f\n" +
 	"\vMailService\x12\xad\x01\n" +
-	"\x0fGetMailSettings\x12,.latchkey.property.v1.GetMailSettingsRequest\x1a-.latchkey.property.v1.GetMailSettingsResponse\"=\xaa\xbc\x18\x17\x1a\x05owner2\x0emanageSettings\x82\xd3\xe4\x93\x02\x1c\x12\x1a/v1/property/mail/settings\x12\xbb\x01\n" +
-	"\x12UpdateMailSettings\x12/.latchkey.property.v1.UpdateMailSettingsRequest\x1a0.latchkey.property.v1.UpdateMailSettingsResponse\"B\xaa\xbc\x18\x19\x1a\x05owner \x012\x0emanageSettings\x82\xd3\xe4\x93\x02\x1f:\x01*2\x1a/v1/property/mail/settings\x12\xa3\x01\n" +
+	"\x0fGetMailSettings\x12,.latchkey.property.v1.GetMailSettingsRequest\x1a-.latchkey.property.v1.GetMailSettingsResponse\"=\xaa\xbc\x18\x17\x1a\x05owner2\x0emanageSettings\x82\xd3\xe4\x93\x02\x1c\x12\x1a/v1/property/mail/settings\x12\xbd\x01\n" +
+	"\x12UpdateMailSettings\x12/.latchkey.property.v1.UpdateMailSettingsRequest\x1a0.latchkey.property.v1.UpdateMailSettingsResponse\"D\xaa\xbc\x18\x1b\x1a\x05owner \x012\x0emanageSettings8\x01\x82\xd3\xe4\x93\x02\x1f:\x01*2\x1a/v1/property/mail/settings\x12\xa3\x01\n" +
 	"\fSendTestMail\x12).latchkey.property.v1.SendTestMailRequest\x1a*.latchkey.property.v1.SendTestMailResponse\"<\xaa\xbc\x18\x17\x1a\x05owner2\x0emanageSettings\x82\xd3\xe4\x93\x02\x1b:\x01*\"\x16/v1/property/mail:test\x12\x90\x01\n" +
 	"\tListMails\x12&.latchkey.property.v1.ListMailsRequest\x1a'.latchkey.property.v1.ListMailsResponse\"2\xaa\xbc\x18\x14\x1a\x06viewer2\n" +
 	"readGuests\x82\xd3\xe4\x93\x02\x14\x12\x12/v1/property/mails\x12\x95\x01\n" +

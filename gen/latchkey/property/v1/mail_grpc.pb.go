@@ -39,7 +39,7 @@ const (
 type MailServiceClient interface {
 	// Answers with the settings. The password is never shown.
 	GetMailSettings(ctx context.Context, in *GetMailSettingsRequest, opts ...grpc.CallOption) (*GetMailSettingsResponse, error)
-	// Changes the settings.
+	// Changes the settings. The mail server reads the links and codes that guests get.
 	UpdateMailSettings(ctx context.Context, in *UpdateMailSettingsRequest, opts ...grpc.CallOption) (*UpdateMailSettingsResponse, error)
 	// Sends a mail to an address now, and answers with what the mail server said. A repeated call sends another mail.
 	SendTestMail(ctx context.Context, in *SendTestMailRequest, opts ...grpc.CallOption) (*SendTestMailResponse, error)
@@ -167,7 +167,7 @@ func (c *mailServiceClient) SetInvitations(ctx context.Context, in *SetInvitatio
 type MailServiceServer interface {
 	// Answers with the settings. The password is never shown.
 	GetMailSettings(context.Context, *GetMailSettingsRequest) (*GetMailSettingsResponse, error)
-	// Changes the settings.
+	// Changes the settings. The mail server reads the links and codes that guests get.
 	UpdateMailSettings(context.Context, *UpdateMailSettingsRequest) (*UpdateMailSettingsResponse, error)
 	// Sends a mail to an address now, and answers with what the mail server said. A repeated call sends another mail.
 	SendTestMail(context.Context, *SendTestMailRequest) (*SendTestMailResponse, error)

@@ -487,7 +487,7 @@ type GetSpaceResponse struct {
 	// The space.
 	Data *Space `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
 	// The latest 50 uses of staff, one-time and backup codes at the space's door, newest first. ExplainReservation lists those of
-	// guests' codes.
+	// guests' codes. Empty for a person without the right readAccess.
 	CodeUses []*CodeUse `protobuf:"bytes,2,rep,name=code_uses,json=codeUses,proto3" json:"code_uses,omitempty"`
 	// The latest 50 times that staff unlocked the space's door remotely, newest first.
 	RemoteUnlocks []*RemoteUnlock `protobuf:"bytes,3,rep,name=remote_unlocks,json=remoteUnlocks,proto3" json:"remote_unlocks,omitempty"`

@@ -49,7 +49,8 @@ const (
 
 // BridgeServiceClient is a client for the latchkey.property.v1.BridgeService service.
 type BridgeServiceClient interface {
-	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge.
+	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge. The
+	// machine that joins gets the PINs of the locks.
 	CreateBridge(context.Context, *v1.CreateBridgeRequest) (*v1.CreateBridgeResponse, error)
 	// Creates a new join code for a bridge that did not join in time, or whose machine was replaced. The previous code becomes invalid.
 	CreateJoinCode(context.Context, *v1.CreateJoinCodeRequest) (*v1.CreateJoinCodeResponse, error)
@@ -143,7 +144,8 @@ func (c *bridgeServiceClient) RevokeBridge(ctx context.Context, req *v1.RevokeBr
 
 // BridgeServiceHandler is an implementation of the latchkey.property.v1.BridgeService service.
 type BridgeServiceHandler interface {
-	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge.
+	// Creates a bridge. The join code in the answer is shown once. It is valid for one enrolment, within an hour: give it to latchkey-bridge. The
+	// machine that joins gets the PINs of the locks.
 	CreateBridge(context.Context, *v1.CreateBridgeRequest) (*v1.CreateBridgeResponse, error)
 	// Creates a new join code for a bridge that did not join in time, or whose machine was replaced. The previous code becomes invalid.
 	CreateJoinCode(context.Context, *v1.CreateJoinCodeRequest) (*v1.CreateJoinCodeResponse, error)

@@ -63,7 +63,7 @@ const (
 type MailServiceClient interface {
 	// Answers with the settings. The password is never shown.
 	GetMailSettings(context.Context, *v1.GetMailSettingsRequest) (*v1.GetMailSettingsResponse, error)
-	// Changes the settings.
+	// Changes the settings. The mail server reads the links and codes that guests get.
 	UpdateMailSettings(context.Context, *v1.UpdateMailSettingsRequest) (*v1.UpdateMailSettingsResponse, error)
 	// Sends a mail to an address now, and answers with what the mail server said. A repeated call sends another mail.
 	SendTestMail(context.Context, *v1.SendTestMailRequest) (*v1.SendTestMailResponse, error)
@@ -250,7 +250,7 @@ func (c *mailServiceClient) SetInvitations(ctx context.Context, req *v1.SetInvit
 type MailServiceHandler interface {
 	// Answers with the settings. The password is never shown.
 	GetMailSettings(context.Context, *v1.GetMailSettingsRequest) (*v1.GetMailSettingsResponse, error)
-	// Changes the settings.
+	// Changes the settings. The mail server reads the links and codes that guests get.
 	UpdateMailSettings(context.Context, *v1.UpdateMailSettingsRequest) (*v1.UpdateMailSettingsResponse, error)
 	// Sends a mail to an address now, and answers with what the mail server said. A repeated call sends another mail.
 	SendTestMail(context.Context, *v1.SendTestMailRequest) (*v1.SendTestMailResponse, error)
