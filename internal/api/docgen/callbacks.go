@@ -4,6 +4,7 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"slices"
 
 	"go.yaml.in/yaml/v3"
 )
@@ -41,7 +42,11 @@ func addCallbacks(root *yaml.Node) error {
 	}
 	setChild(register, "callbacks", callbacks)
 	schemas, more := child(child(root, "components"), "schemas"), child(calls, "schemas")
-	schemas.Content = append(schemas.Content, more.Content...)
+	for pair := range slices.Chunk(more.Content, 2) {
+		if err := addSchema(schemas, pair[0].Value, pair[1]); err != nil {
+			return err
+		}
+	}
 	tag := &yaml.Node{}
 	if err := tag.Encode(map[string]string{"name": callbacksTag, "description": callbacksDescription}); err != nil {
 		return fmt.Errorf("openapi: %w", err)

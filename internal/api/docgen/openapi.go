@@ -21,7 +21,7 @@ import (
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
-// refine completes the generated OpenAPI document with what the generator does not know: security schemes, nested query parameters, the
+// refine completes the generated OpenAPI document with what the generator does not know: short and distinct names of schemas, security schemes, nested query parameters, the
 // Idempotency-Key header, the error format, and which fields are required or nullable. Only the document of the partner area gets callbacks
 // and nullable fields; only the others get the required fields of messages.
 func refine(a area, openapi []byte) (*yaml.Node, error) {
@@ -37,6 +37,10 @@ func refine(a area, openapi []byte) (*yaml.Node, error) {
 	if paths == nil || schemas == nil {
 		return nil, errors.New("openapi: paths or components.schemas is missing")
 	}
+	names, err := shortenSchemas(a.Package, root, schemas)
+	if err != nil {
+		return nil, err
+	}
 	for i := 1; i < len(paths.Content); i += 2 {
 		for j := 1; j < len(paths.Content[i].Content); j += 2 {
 			if err := refineOperation(a.Package, paths.Content[i].Content[j]); err != nil {
@@ -45,13 +49,13 @@ func refine(a area, openapi []byte) (*yaml.Node, error) {
 		}
 	}
 	if a.isPartner() {
-		markNullable(schemas, (&partnerv1.Reservation{}).ProtoReflect().Descriptor())
+		markNullable(names, schemas, (&partnerv1.Reservation{}).ProtoReflect().Descriptor())
 		if err := addCallbacks(root); err != nil {
 			return nil, err
 		}
 	}
 	if !a.isPartner() { // the partner API has the same messages in requests and answers, and these require different fields
-		markRequired(a.Package, paths, schemas)
+		markRequired(a.Package, names, paths, schemas)
 	}
 	var extra yaml.Node
 	if err := yaml.Unmarshal([]byte(a.security()+additionsYAML), &extra); err != nil {
@@ -61,13 +65,24 @@ func refine(a area, openapi []byte) (*yaml.Node, error) {
 	setChild(root, "servers", child(more, "servers"))
 	setChild(root, "security", child(more, "security"))
 	setChild(child(root, "components"), "securitySchemes", child(more, "securitySchemes"))
-	// The generator describes Error only in the document of an area with a message that contains one. Other documents get copies.
-	for _, name := range []string{"ErrorAnswer", "Error", "GoogleProtobufAny"} {
-		if child(schemas, name) == nil {
-			setChild(schemas, name, child(more, name))
+	return &doc, addErrorSchemas(names, schemas, more)
+}
+
+// addErrorSchemas adds the schemas of error answers. The generator describes the two inner ones only in the document of an area with a
+// message that contains them. Other documents get copies.
+func addErrorSchemas(names schemaNames, schemas, from *yaml.Node) error {
+	for _, s := range []struct {
+		name    string
+		message protoreflect.FullName
+	}{{"ErrorAnswer", ""}, {"Error", "latchkey.errors.v1.Error"}, {"GoogleProtobufAny", "google.protobuf.Any"}} {
+		if names[s.message] == s.name {
+			continue
+		}
+		if err := addSchema(schemas, s.name, child(from, s.name)); err != nil {
+			return err
 		}
 	}
-	return &doc, nil
+	return nil
 }
 
 const additionsYAML = `
@@ -149,8 +164,8 @@ func refineOperation(pkg string, op *yaml.Node) error {
 
 // markNullable marks the optional fields of a message and its nested messages as nullable, because sending null clears a field. It does not
 // mark optional messages, and does not enter lists and messages of other proto files.
-func markNullable(schemas *yaml.Node, m protoreflect.MessageDescriptor) {
-	properties := child(child(schemas, string(m.Name())), "properties")
+func markNullable(names schemaNames, schemas *yaml.Node, m protoreflect.MessageDescriptor) {
+	properties := child(child(schemas, names[m.FullName()]), "properties")
 	for i := range m.Fields().Len() {
 		fd := m.Fields().Get(i)
 		property := child(properties, fd.JSONName())
@@ -158,7 +173,7 @@ func markNullable(schemas *yaml.Node, m protoreflect.MessageDescriptor) {
 		case fd.HasOptionalKeyword() && child(property, "type") != nil:
 			setChild(property, "nullable", &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!bool", Value: "true"})
 		case fd.Message() != nil && fd.Message().ParentFile() == m.ParentFile() && !fd.IsList():
-			markNullable(schemas, fd.Message())
+			markNullable(names, schemas, fd.Message())
 		}
 	}
 }

@@ -15,8 +15,8 @@ var pathField = regexp.MustCompile(`\{([A-Za-z]+)\}`)
 
 // markRequired marks the required fields of each schema: those that a call must send or, for a schema that only answers have, those that
 // every answer has. Generated clients then need no check for absent values. It removes path parameters from the bodies of requests.
-func markRequired(pkg string, paths, schemas *yaml.Node) {
-	sent, answered := map[protoreflect.Name]protoreflect.MessageDescriptor{}, map[protoreflect.Name]protoreflect.MessageDescriptor{}
+func markRequired(pkg string, names schemaNames, paths, schemas *yaml.Node) {
+	sent, answered := map[protoreflect.FullName]protoreflect.MessageDescriptor{}, map[protoreflect.FullName]protoreflect.MessageDescriptor{}
 	for i := 0; i+1 < len(paths.Content); i += 2 {
 		operations := paths.Content[i+1].Content
 		for j := 1; j < len(operations); j += 2 {
@@ -25,7 +25,7 @@ func markRequired(pkg string, paths, schemas *yaml.Node) {
 				continue
 			}
 			for _, found := range pathField.FindAllStringSubmatch(paths.Content[i].Value, -1) {
-				removeChild(child(child(schemas, string(method.Input().Name())), "properties"), found[1])
+				removeChild(child(child(schemas, names[method.Input().FullName()]), "properties"), found[1])
 			}
 			addMessages(sent, method.Input())
 			addMessages(answered, method.Output())
@@ -33,20 +33,20 @@ func markRequired(pkg string, paths, schemas *yaml.Node) {
 	}
 	for name, m := range answered {
 		if sent[name] == nil {
-			setRequired(child(schemas, string(name)), m, isAlwaysAnswered)
+			setRequired(child(schemas, names[name]), m, isAlwaysAnswered)
 		}
 	}
 	for name, m := range sent {
-		setRequired(child(schemas, string(name)), m, mustBeSent)
+		setRequired(child(schemas, names[name]), m, mustBeSent)
 	}
 }
 
 // addMessages adds a message type and the types of its fields to a map by name.
-func addMessages(to map[protoreflect.Name]protoreflect.MessageDescriptor, m protoreflect.MessageDescriptor) {
-	if to[m.Name()] != nil {
+func addMessages(to map[protoreflect.FullName]protoreflect.MessageDescriptor, m protoreflect.MessageDescriptor) {
+	if to[m.FullName()] != nil {
 		return
 	}
-	to[m.Name()] = m
+	to[m.FullName()] = m
 	for i := range m.Fields().Len() {
 		if inner := m.Fields().Get(i).Message(); inner != nil && !inner.IsMapEntry() {
 			addMessages(to, inner)
