@@ -71,17 +71,36 @@ type Repeatable interface {
 
 // Insert stores a job in the transaction; it can start after the commit. It stores nothing if an equal job (see [unique]) waits already or,
 // unless it is [Repeatable], runs.
-func (q *Queue) Insert(tx *db.Tx, args river.JobArgs) error { return q.insert(tx, args, nil) }
+func (q *Queue) Insert(tx *db.Tx, args river.JobArgs) error {
+	_, err := q.insert(tx, args, nil)
+	return err
+}
+
+// InsertNow is Insert for a job that cannot wait: if an equal job waits for a later time, it can start after the commit, too.
+func (q *Queue) InsertNow(tx *db.Tx, args river.JobArgs) error {
+	stored, err := q.insert(tx, args, nil)
+	if err != nil || !stored.UniqueSkippedAsDuplicate || stored.Job.State == rivertype.JobStateAvailable {
+		return err
+	}
+	if _, err := q.inserter.JobRetryTx(tx.Context(), tx.SQL(), stored.Job.ID); err != nil {
+		return fmt.Errorf("start a job %s early: %w", args.Kind(), err)
+	}
+	if q.d.SQLite() {
+		tx.Notify(inserted, stored.Job.Queue)
+	}
+	return nil
+}
 
 // InsertAt is Insert for a job that starts at a time, accurate to a few seconds. An equal job that waits keeps its own time.
 func (q *Queue) InsertAt(tx *db.Tx, args river.JobArgs, at time.Time) error {
-	return q.insert(tx, args, &river.InsertOpts{ScheduledAt: at})
+	_, err := q.insert(tx, args, &river.InsertOpts{ScheduledAt: at})
+	return err
 }
 
 // insert implements Insert and InsertAt; o may be nil. If an equal [Repeatable] job runs now, it stores the next one.
-func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error {
+func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) (*rivertype.JobInsertResult, error) {
 	if err := tx.Err(); err != nil {
-		return err
+		return nil, err
 	}
 	stored, err := q.inserter.InsertTx(tx.Context(), tx.SQL(), args, o)
 	for err == nil && stored.UniqueSkippedAsDuplicate && stored.Job.State == rivertype.JobStateRunning {
@@ -93,12 +112,12 @@ func (q *Queue) insert(tx *db.Tx, args river.JobArgs, o *river.InsertOpts) error
 		stored, err = q.inserter.InsertTx(tx.Context(), tx.SQL(), args, o)
 	}
 	if err != nil {
-		return fmt.Errorf("store a job %s: %w", args.Kind(), err)
+		return nil, fmt.Errorf("store a job %s: %w", args.Kind(), err)
 	}
 	if q.d.SQLite() && !stored.UniqueSkippedAsDuplicate {
 		tx.Notify(inserted, stored.Job.Queue)
 	}
-	return nil
+	return stored, nil
 }
 
 // inserted is the topic of stored jobs. Its key is the queue.

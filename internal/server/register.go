@@ -31,7 +31,7 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	p.partnerAPI = &partnerapi.Service{
 		DB: s.db, Keys: s.keys, Answers: p.answers, Registry: p.registry, CheckURL: p.pms.CheckURL, Tester: s.tester(p),
 		ReadSpaces: p.readings.Soon, FirstSpaces: p.readings.First, KeepStays: s.cfg.KeepStays,
-		TestDelivery: s.testDelivery,
+		TestDelivery: s.testDelivery, DeliverSoon: p.webhooks.Soon,
 	}
 	api := p.partnerAPI
 	partnerv1.RegisterReservationServiceServer(to, api)

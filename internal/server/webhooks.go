@@ -20,7 +20,8 @@ func (s *Server) newWebhooks(p *parts) worker.Webhooks {
 	return worker.Webhooks{
 		DB: s.db, Keys: s.keys, Jobs: s.jobs, Registry: p.registry, Log: s.log, Every: s.sweep,
 		Send: func(ctx context.Context, w *partner.WebhookRow, secrets []string, messageID string, body []byte) (worker.Sent, error) {
-			out, err := s.deliver(ctx, w, secrets, pms.Message{ID: messageID, Body: body}, false)
+			recovered := w.Failures == 0 // another node may have found out, while the circuit breaker of this node is still open
+			out, err := s.deliver(ctx, w, secrets, pms.Message{ID: messageID, Body: body}, recovered)
 			return worker.Sent{Failure: partner.Failure{Text: out.Failure, Problem: out.Problem}, Gone: out.Gone, NotSent: out.NotSent, RetryAfter: out.RetryAfter}, err
 		},
 		RenderPINs: func(view *db.Tx, propertyID, integrationID, reservationID string) ([]byte, error) {
@@ -40,7 +41,7 @@ func (s *Server) testDelivery(ctx context.Context, w *partner.WebhookRow, secret
 
 // deliver sends a message to a webhook once, and records it in a trace span and in the metrics. The metrics leave out a call that an open
 // circuit breaker or too many other calls prevented, and one that ctx ended. A failed delivery is in the result, not in the error, which is
-// only that of ctx. urgent means that a person waits for the result, so the call ignores an open circuit breaker.
+// only that of ctx. urgent means that the call ignores an open circuit breaker.
 func (s *Server) deliver(ctx context.Context, w *partner.WebhookRow, secrets []string, m pms.Message, urgent bool) (pms.Delivered, error) {
 	ctx, end := s.span(ctx, "webhook", attribute.String("latchkey.integration", w.IntegrationID))
 	began := time.Now()

@@ -138,3 +138,44 @@ func (h *hooks) storedJobs() (n int) {
 	})
 	return n
 }
+
+// A job that waits until the end of a pause delivers at once when a test shows that the webhook works again.
+func TestSuccessfulTestEndsThePause(t *testing.T) {
+	eachHooks(t, func(h *hooks) {
+		right := h.register("int_one", "https://pms.example/")
+		h.emit("lck_a")
+		arrived := make(chan int64, 1)
+		h.answer = func(context.Context, hookMessage) Sent {
+			return Sent{NotSent: true, RetryAfter: time.Hour}
+		}
+		h.enqueue(right)
+		defer h.runJobs()()
+		for h.jobsIn("scheduled") == 0 {
+			time.Sleep(time.Millisecond)
+		}
+		h.setAnswer(func(_ context.Context, m hookMessage) Sent {
+			arrived <- m.Sequence
+			return Sent{}
+		})
+		write(t, h.DB, func(tx *db.Tx) error {
+			if err := partner.RecordWebhookTest(tx, right.PropertyID, right.WebhookID, partner.Failure{}); err != nil {
+				return err
+			}
+			return h.Soon(tx, right.PropertyID, right.WebhookID)
+		})
+		select {
+		case <-arrived:
+		case <-time.After(20 * time.Second):
+			t.Error("the job still waits")
+		}
+	})
+}
+
+// jobsIn returns how many jobs are in a state.
+func (h *hooks) jobsIn(state string) (n int) {
+	h.Helper()
+	write(h.T, h.DB, func(tx *db.Tx) error {
+		return tx.SQL().QueryRowContext(tx.Context(), "SELECT count(*) FROM river_job WHERE CAST(state AS text) = $1", state).Scan(&n)
+	})
+	return n
+}

@@ -75,6 +75,11 @@ func (h Webhooks) Subscriber() Subscriber {
 	}}
 }
 
+// Soon enqueues a job for a webhook that may have recovered, in the transaction. A job that waits until the end of a pause starts at once.
+func (h Webhooks) Soon(tx *db.Tx, propertyID, webhookID string) error {
+	return h.Jobs.InsertNow(tx, jobs.DeliverEvents{PropertyID: propertyID, WebhookID: webhookID})
+}
+
 // Retries is the sweep that enqueues jobs for webhooks whose retry is due or whose job crashed. Only one process of an installation may run
 // it: see [Lease].
 func (h Webhooks) Retries() Sweep {

@@ -37,6 +37,11 @@ func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhoo
 		if err != nil {
 			return nil, err
 		}
+		if secret == "" && row.DisabledAt == nil { // a new URL ends the pause of the former one
+			if err := s.DeliverSoon(tx, a.PropertyID, row.ID); err != nil {
+				return nil, err
+			}
+		}
 		data, err := webhookMessage(tx, row)
 		return &partnerv1.UpsertWebhookResponse{Data: data, SigningSecret: convert.TextOrNil(secret)}, err
 	})
@@ -101,7 +106,7 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, req *partnerv1.Rotate
 }
 
 // TestWebhook sends a message with the event "test" to a webhook once, outside of any transaction, and stores the result. A failure does
-// not count as a failed delivery. After a success, events that wait for a retry are due at once.
+// not count as a failed delivery. After a success, events that wait for a retry or the end of a pause are delivered at once.
 func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookRequest) (*partnerv1.TestWebhookResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -125,7 +130,11 @@ func (s *Service) TestWebhook(ctx context.Context, req *partnerv1.TestWebhookReq
 		return nil, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		return partner.RecordWebhookTest(tx, a.PropertyID, row.ID, partner.Failure{Text: found.Message, Problem: found.Problem})
+		failure := partner.Failure{Text: found.Message, Problem: found.Problem}
+		if err := partner.RecordWebhookTest(tx, a.PropertyID, row.ID, failure); err != nil || failure.Failed() {
+			return err
+		}
+		return s.DeliverSoon(tx, a.PropertyID, row.ID)
 	})
 	return &partnerv1.TestWebhookResponse{Data: &partnerv1.WebhookTest{
 		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Error: convert.TextOrNil(found.Message),
