@@ -2,12 +2,12 @@ package reservation
 
 import (
 	"net/mail"
-	"strings"
 	"time"
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 // Hours are the property's hours that turn a day of arrival or departure into an instant.
@@ -71,13 +71,13 @@ func (m *merge) addWrong(f Field, reason fault.Reason, message string) {
 	m.wrong = append(m.wrong, fault.Field{Path: string(f), Reason: reason, Message: message})
 }
 
-// required sets a mandatory field to the sent value, without trimming it. It adds an error if the result is empty;
+// required sets a mandatory field to the sent value, without trimming it. It adds an error if the result is blank;
 // what describes the expected value in that error.
 func (m *merge) required(f Field, to *string, what string) {
 	if v, named := m.patch.text(f); named {
 		*to = db.OrZero(v)
 	}
-	if strings.TrimSpace(*to) == "" {
+	if text.IsBlank(*to) {
 		m.addWrong(f, fault.Required, "is required: "+what)
 	}
 }

@@ -44,6 +44,14 @@ func Problem(s string) string {
 	return ""
 }
 
+// IsBlank reports whether a text has no character that can be seen: it is empty, or has only spaces, control characters and invisible
+// characters such as U+200B and U+FEFF.
+func IsBlank(s string) bool {
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.In(r, unicode.Z, unicode.Cc, unicode.Cf, unicode.Other_Default_Ignorable_Code_Point)
+	})
+}
+
 // Escape replaces unprintable characters by JSON escapes, such as \u001b, and bytes that are not UTF-8 by U+FFFD.
 func Escape(s string) string {
 	if Problem(s) == "" {

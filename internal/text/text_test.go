@@ -26,6 +26,17 @@ func TestProblem(t *testing.T) {
 	}
 }
 
+func TestIsBlank(t *testing.T) {
+	for s, want := range map[string]bool{
+		"": true, " \t\n": true, "\u00a0\u3000": true, "\u200b": true, "\ufeff": true, "\u00ad\u2060": true, "\u202f": true, "\u3164": true,
+		"A": false, "\u200bA": false, "李": false, "0": false, "-": false, "\ufffd": false, "\ue000": false,
+	} {
+		if got := IsBlank(s); got != want {
+			t.Errorf("%q is blank: %v", s, got)
+		}
+	}
+}
+
 func TestTerminal(t *testing.T) {
 	const said = "Müller\x1b[2J\u009b\u202e\tx\n👩"
 	const want = `Müller\u001b[2J\u009b\u202e` + "\tx\n👩"
