@@ -61,12 +61,14 @@ func (m *merge) failDateOrder() {
 
 // instantOrDay merges the start or the end of the stay. The PMS sends it as an instant, or as a day to which the
 // property's hour is added. heldAt and heldDay are the stored values. If both fields are sent and agree, the instant
-// counts and the day is dropped. So a client can read a reservation and send both fields back unchanged. It adds an
-// error if neither is sent and none is stored, or if the patch only clears the stored form.
+// counts and the day is dropped, unless both are the stored values: a client can read a reservation and send it back
+// unchanged. It adds an error if neither is sent and none is stored, or if the patch only clears the stored form.
 func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)
 	switch {
+	case at != nil && isHeld(*at, heldAt) && (date == nil && !dateNamed || date != nil && !differs(date, heldDay)):
+		return heldAt, heldDay
 	case at != nil && date != nil:
 		wrong := len(m.wrong)
 		t, _ := m.instant(instant, *at), m.day(day, *date, hour)
@@ -85,7 +87,13 @@ func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, 
 	return heldAt, heldDay
 }
 
-// instant parses a date and time with an offset. It adds an error for the field and returns zero if the text is
+// isHeld reports whether an instant that was sent is the stored one. Answers have no fractions of a second, which older versions stored.
+func isHeld(sent string, held time.Time) bool {
+	t, err := clock.Parse(sent)
+	return err == nil && !held.IsZero() && t.Truncate(time.Second).Equal(held.Truncate(time.Second))
+}
+
+// instant parses a date and time with an offset, and cuts it to whole seconds. It adds an error for the field and returns zero if the text is
 // invalid.
 func (m *merge) instant(f Field, s string) time.Time {
 	t, err := clock.Parse(s)
@@ -94,7 +102,7 @@ func (m *merge) instant(f Field, s string) time.Time {
 		return time.Time{}
 	}
 	m.checkYear(f, t)
-	return t.UTC().Truncate(time.Microsecond)
+	return t.UTC().Truncate(time.Second)
 }
 
 // day parses a day YYYY-MM-DD, and returns the instant of the given hour on that day, in the property's time zone. It

@@ -61,10 +61,10 @@ func merged(t testing.TB, patches ...Patch) (Record, []string) {
 	panic("no patch")
 }
 
-// An answer has both forms of each pair, and can be sent back unchanged.
+// A new instant replaces its day. An answer has both forms of each pair, and can be sent back unchanged.
 func TestInstantWinsOverItsDay(t *testing.T) {
 	got, wrong := merged(t, least(), Patch{PMSID: "A1", From: "2026-11-30T23:15:00Z", FromDate: "2026-12-01", To: "2026-12-03T11:00:00+01:00", ToDate: "2026-12-03"})
-	want := []any{[]string(nil), (*string)(nil), (*string)(nil), time.Date(2026, 11, 30, 23, 15, 0, 0, time.UTC), time.Date(2026, 12, 3, 10, 0, 0, 0, time.UTC)}
+	want := []any{[]string(nil), (*string)(nil), ptr("2026-12-03"), time.Date(2026, 11, 30, 23, 15, 0, 0, time.UTC), time.Date(2026, 12, 3, 10, 0, 0, 0, time.UTC)}
 	if d := cmp.Diff(want, []any{wrong, got.FromDate, got.ToDate, got.From, got.To}); d != "" {
 		t.Error(d)
 	}
@@ -100,7 +100,7 @@ func TestMergeReturnsWrongFields(t *testing.T) {
 	}{
 		{"nothing sent", []Patch{{}}, []string{
 			"pmsMeta.id required", "pmsNumber required", "booker.lastName required", "state required", "from required", "to required"}},
-		{"blank is nothing", []Patch{plus(least(), Patch{PMSID: " ", Number: "\t", LastName: "  "})},
+		{"blank is nothing", []Patch{plus(least(), Patch{PMSID: " ", Number: "\t\u00a0", LastName: "\u200b\ufeff\u00ad\u2060"})},
 			[]string{"pmsMeta.id required", "pmsNumber required", "booker.lastName required"}},
 		{"a required field cleared", []Patch{least(), {PMSID: "A1", Number: nil, LastName: nil, State: nil}},
 			[]string{"pmsNumber required", "booker.lastName required", "state required"}},
@@ -118,6 +118,7 @@ func TestMergeReturnsWrongFields(t *testing.T) {
 		{"a year that is a slip", []Patch{plus(least(), Patch{FromDate: "0026-12-01", ToDate: "2206-12-03"})}, []string{"fromDate outOfRange", "toDate outOfRange"}},
 		{"days the wrong way round", []Patch{plus(least(), Patch{FromDate: "2026-12-04"})}, []string{"fromDate datesNotValid"}},
 		{"instants the wrong way round", []Patch{plus(without(least(), FromDate), Patch{From: "2026-12-04T00:00:00Z"})}, []string{"from datesNotValid"}},
+		{"less than a second", []Patch{plus(least(), Patch{From: "2026-12-01T20:00:00.2Z", FromDate: nil, To: "2026-12-01T20:00:00.7Z", ToDate: nil})}, []string{"from datesNotValid"}},
 		{"one day", []Patch{plus(least(), Patch{ToDate: "2026-12-01"})}, []string{"fromDate datesNotValid"}},
 		{"an end before the held beginning", []Patch{least(), {PMSID: "A1", ToDate: "2026-11-30"}}, []string{"toDate datesNotValid"}},
 		{"an end as a moment before the held beginning", []Patch{least(), {PMSID: "A1", To: "2026-11-30T10:00:00Z"}}, []string{"to datesNotValid"}},
@@ -194,10 +195,16 @@ func TestMergeReplacesAliases(t *testing.T) {
 			[]string{"2026-12-01T19:00:00Z", "", "2026-12-03T10:00:00Z", "2026-12-03"}},
 		{"a day replaces an instant", plus(without(least(), FromDate), Patch{From: "2026-12-01T20:00:00+01:00"}), plus(id, Patch{FromDate: "2026-12-02"}), any1(times),
 			[]string{"2026-12-02T14:00:00Z", "2026-12-02", "2026-12-03T10:00:00Z", "2026-12-03"}},
+		{"the held instant changes nothing", least(), plus(id, Patch{From: "2026-12-01T14:00:00Z", To: "2026-12-03T12:00:00+02:00"}), any1(times),
+			[]string{"2026-12-01T14:00:00Z", "2026-12-01", "2026-12-03T10:00:00Z", "2026-12-03"}},
+		{"the held instant replaces a day that is cleared", least(), plus(id, Patch{From: "2026-12-01T14:00:00Z", FromDate: nil}), any1(times),
+			[]string{"2026-12-01T14:00:00Z", "", "2026-12-03T10:00:00Z", "2026-12-03"}},
+		{"a held instant sent back", plus(without(least(), FromDate), Patch{From: "2026-12-01T20:00:00+01:00"}), plus(id, Patch{From: "2026-12-01T20:00:00+01:00"}), any1(times),
+			[]string{"2026-12-01T19:00:00Z", "", "2026-12-03T10:00:00Z", "2026-12-03"}},
 		{"clearing the form that is not held", least(), plus(id, Patch{From: nil, To: nil}), any1(times),
 			[]string{"2026-12-01T14:00:00Z", "2026-12-01", "2026-12-03T10:00:00Z", "2026-12-03"}},
-		{"fractions beyond a microsecond go", least(), plus(id, Patch{To: "2026-12-03T10:00:00.1234567Z"}), any1(func(r Record) time.Time { return r.To }),
-			time.Date(2026, 12, 3, 10, 0, 0, 123456000, time.UTC)},
+		{"fractions of a second go", least(), plus(id, Patch{To: "2026-12-03T10:05:00.9876543Z"}), any1(func(r Record) time.Time { return r.To }),
+			time.Date(2026, 12, 3, 10, 5, 0, 0, time.UTC)},
 
 		{"0 is a count", plus(least(), Patch{Adults: 2}), plus(id, Patch{Adults: 0}), any1(func(r Record) *int { return r.Adults }), ptr(0)},
 		{"a count cleared", plus(least(), Patch{Adults: 2}), plus(id, Patch{Adults: nil}), any1(func(r Record) *int { return r.Adults }), (*int)(nil)},
