@@ -1,6 +1,7 @@
 package reservation
 
 import (
+	"slices"
 	"time"
 
 	"latchkey.dev/internal/clock"
@@ -45,15 +46,19 @@ func (m *merge) dates() {
 // failDateOrder adds the error that the stay does not end after it starts, at one date field that the PMS sent. It adds none if the patch
 // has no date.
 func (m *merge) failDateOrder() {
+	hint := ""
+	if from, to := m.out.FromDate, m.out.ToDate; from != nil && to != nil && *from == *to {
+		hint = "; send a stay of one day as moments, in from and to"
+	}
 	for _, f := range []Field{From, FromDate} {
 		if v, _ := m.patch.text(f); v != nil {
-			m.addWrong(f, fault.DatesNotValid, "must be before the end of the stay")
+			m.addWrong(f, fault.DatesNotValid, "must be before the end of the stay"+hint)
 			return
 		}
 	}
 	for _, f := range []Field{To, ToDate} {
 		if v, _ := m.patch.text(f); v != nil {
-			m.addWrong(f, fault.DatesNotValid, "must be after the beginning of the stay")
+			m.addWrong(f, fault.DatesNotValid, "must be after the beginning of the stay"+hint)
 			return
 		}
 	}
@@ -122,6 +127,16 @@ func (m *merge) checkYear(f Field, t time.Time) {
 	if t.Year() < firstYear || t.Year() > lastYear {
 		m.addWrong(f, fault.OutOfRange, "must lie between the years 2000 and 2199")
 	}
+}
+
+// yearErrors returns those of the errors of a merge that checkYear added.
+func yearErrors(wrong []fault.Field) (years []fault.Field) {
+	for _, f := range wrong {
+		if f.Reason == fault.OutOfRange && slices.Contains([]Field{From, FromDate, To, ToDate}, Field(f.Path)) {
+			years = append(years, f)
+		}
+	}
+	return years
 }
 
 // instantOn returns the first instant at which clocks in a time zone show an hour on a day. If a clock change skips the hour, it returns

@@ -145,6 +145,16 @@ func TestMergeReturnsWrongFields(t *testing.T) {
 	}
 }
 
+// The error of a stay that begins and ends on one day says how to send it.
+func TestStayOfOneDayIsExplained(t *testing.T) {
+	for day, explained := range map[string]bool{"2026-12-01": true, "2026-11-30": false} {
+		_, wrong := Merge(nil, plus(least(), Patch{ToDate: day}), berlin(t), now)
+		if len(wrong) != 1 || strings.Contains(wrong[0].Message, "as moments, in from and to") != explained {
+			t.Errorf("until %s: %v", day, wrong)
+		}
+	}
+}
+
 func TestMergeReplacesAliases(t *testing.T) {
 	bed := plus(least(), Patch{SpaceID: "bed", ParentID: "dorm"})
 	room := plus(least(), Patch{ParentID: "room"})

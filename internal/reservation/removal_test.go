@@ -260,6 +260,12 @@ func TestLatePatchesOfRemovedStays(t *testing.T) {
 		if after := fmt.Sprint(dump(h.ctx(), t, h.db)); after != before {
 			t.Errorf("a late patch changed the database:\n%s\n%s", before, after)
 		}
+		for _, year := range []string{"0001", "1900", "1999"} { // the empty date of .NET is a mistake, not a stay of the past
+			_, err := h.try(with(booking("pmsid-N", "r1"), reservation.From, year+"-01-01T15:00:00Z", reservation.To, year+"-01-02T11:00:00Z"))
+			if f, ok := fault.Of(err); !ok || len(f.Fields) != 2 || f.Fields[0].Reason != fault.OutOfRange {
+				t.Errorf("a stay in the year %s: %v", year, err)
+			}
+		}
 		err := h.db.Write(h.ctx(), func(tx *db.Tx) error {
 			_, err := h.service().Upsert(tx, h.scope, state("pmsid-A", "canceled"), []fault.Field{{Path: "adultCount", Reason: fault.WrongType}})
 			return err

@@ -72,7 +72,8 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 			}
 		}
 		if isLate(p, merged.end(), tx.Now(), keep, found.removed) {
-			return Stored{Property: found.settings, Stale: true}, fieldErrors(wrong, nil)
+			// A date such as 0001-01-01 is no past stay but a mistake, which must not look like a success.
+			return Stored{Property: found.settings, Stale: true}, fieldErrors(wrong, yearErrors(more))
 		}
 	}
 	if err := fieldErrors(wrong, more); err != nil {
