@@ -8,8 +8,8 @@ import (
 )
 
 // FillMasks fills the field masks of a request, because protobuf does not record which fields the JSON body contained. update_mask gets the
-// sent fields of the resource. update_masks gets one mask for each list entry. A mask with paths that the caller sent stays; an empty one
-// counts as not sent.
+// sent fields of the resource. update_masks gets one mask for each list entry, unless the caller sent a wrong number of masks. A mask with
+// paths that the caller sent stays; an empty one counts as not sent.
 func (r *Report) FillMasks(msg protoreflect.Message) {
 	for _, fd := range maskFields(msg) {
 		of := maskedField(msg.Descriptor().Fields(), fd)
@@ -40,8 +40,12 @@ func maskFields(msg protoreflect.Message) (masks []protoreflect.FieldDescriptor)
 	return masks
 }
 
-// fillEntryMasks fills masks with the field mask of each entry of a list in the body. list is the list's JSON name. Masks with paths stay.
+// fillEntryMasks fills masks with the field mask of each entry of a list in the body. list is the list's JSON name. Masks with paths stay. If
+// the caller sent more or fewer masks than entries, all stay: which one is missing is not known, so the handler refuses them.
 func (r *Report) fillEntryMasks(masks protoreflect.List, list string) {
+	if masks.Len() != 0 && masks.Len() != r.Len(list) {
+		return
+	}
 	for i := range r.Len(list) {
 		derived := protoreflect.ValueOfMessage((&fieldmaskpb.FieldMask{Paths: r.EntryMask(list, i)}).ProtoReflect())
 		switch {

@@ -33,7 +33,7 @@ func TestMasksOfAWholeRequest(t *testing.T) {
 	}
 	var report Report
 	got := &partnerv1.BatchUpsertReservationsRequest{}
-	Decode([]byte(`{"updateMasks":["","state"],"reservations":[{"price":null},{"price":null},{"booker":{"email":null}}]}`), got.ProtoReflect(), &report)
+	Decode([]byte(`{"updateMasks":["","state",""],"reservations":[{"price":null},{"price":null},{"booker":{"email":null}}]}`), got.ProtoReflect(), &report)
 	report.FillMasks(got.ProtoReflect())
 	want := []*fieldmaskpb.FieldMask{mask("price"), mask("state"), mask("booker.email")}
 	if len(got.GetUpdateMasks()) != len(want) {
@@ -42,6 +42,19 @@ func TestMasksOfAWholeRequest(t *testing.T) {
 	for i, m := range got.GetUpdateMasks() {
 		if !proto.Equal(m, want[i]) {
 			t.Errorf("entry %d: %v; want %v", i, m, want[i])
+		}
+	}
+}
+
+// Masks that are fewer or more than the entries stay, so that the handler can refuse them.
+func TestWrongNumberOfMasksStays(t *testing.T) {
+	for text, want := range map[string]int{`["state"]`: 1, `["","",""]`: 3, `[]`: 2} {
+		var report Report
+		got := &partnerv1.BatchUpsertReservationsRequest{}
+		Decode([]byte(`{"updateMasks":`+text+`,"reservations":[{"price":null},{"price":null}]}`), got.ProtoReflect(), &report)
+		report.FillMasks(got.ProtoReflect())
+		if n := len(got.GetUpdateMasks()); n != want {
+			t.Errorf("%s: %d masks, want %d", text, n, want)
 		}
 	}
 }

@@ -58,8 +58,12 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 }
 
 // validateItems converts and validates each reservation of a batch. An invalid reservation gets errors in its item and does not fail the
-// call.
+// call. A wrong number of masks fails it: masks belong to reservations by their position, and would clear fields of others.
 func validateItems(req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) ([]item, error) {
+	if masks, all := len(req.GetUpdateMasks()), len(req.GetReservations()); masks != 0 && masks != all {
+		return nil, fault.Fields(fault.Field{Path: "updateMasks", Reason: fault.WrongValue,
+			Message: fmt.Sprintf("must have one mask for each of the reservations, or none: there are %d reservations and %d masks", all, masks)})
+	}
 	items := make([]item, len(req.GetReservations()))
 	for i, sent := range req.GetReservations() {
 		it := &items[i]

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
@@ -16,6 +17,7 @@ import (
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/test/dbtest"
 )
 
@@ -169,6 +171,23 @@ func TestSingleAndBatchAgree(t *testing.T) {
 		r := one.GetData()
 		if r.GetFrom() != "2026-12-01T15:00:00+01:00" || r.GetTo() != "2026-12-02T11:00:00+01:00" || r.GetFromDate() != "2026-12-01" || r.GetHostelId() != "prp_1" {
 			t.Errorf("answered %v", r)
+		}
+	})
+}
+
+// Masks belong to reservations by their position, so their number must be right.
+func TestBatchRefusesAWrongNumberOfMasks(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		s, ctx := counter(t, d, func() {})
+		for masks, ok := range []bool{true, false, true, false} {
+			req := &partnerv1.BatchUpsertReservationsRequest{Reservations: []*partnerv1.Reservation{sent("A"), sent("B")}}
+			for range masks {
+				req.UpdateMasks = append(req.UpdateMasks, &fieldmaskpb.FieldMask{})
+			}
+			_, err := s.BatchUpsertReservations(ctx, req)
+			if f, _ := fault.Of(err); (err == nil) != ok || err != nil && (len(f.Fields) != 1 || f.Fields[0].Path != "updateMasks") {
+				t.Errorf("%d masks of 2 reservations: %v", masks, err)
+			}
 		}
 	})
 }
