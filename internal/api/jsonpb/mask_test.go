@@ -71,6 +71,25 @@ func TestMaskOfABodyThatIsAField(t *testing.T) {
 	}
 }
 
+// A mask names fields as JSON or as the .proto files do.
+func TestMaskTakesBothSpellings(t *testing.T) {
+	for text, want := range map[string]string{
+		"adultCount": "adult_count", "adult_count": "adult_count", "pms_meta.space_id,pmsMeta.groupId,state": "pms_meta.space_id pms_meta.group_id state",
+		"": "", "foo": "foo", "adult count": "wrong", "a,,b": "wrong", ",": "wrong", "_": "_", "a_b-c": "wrong", "a_b.": "wrong",
+	} {
+		var report Report
+		got := &partnerv1.UpsertReservationRequest{}
+		Decode([]byte(`{"updateMask":"`+text+`"}`), got.ProtoReflect(), &report)
+		paths := strings.Join(got.GetUpdateMask().GetPaths(), " ")
+		if len(report.TypeErrors("")) > 0 {
+			paths = "wrong"
+		}
+		if paths != want {
+			t.Errorf("%q: %q, want %q", text, paths, want)
+		}
+	}
+}
+
 // The form of a mask in JSON differs from its form in protobuf: the error for the protobuf form says which form is right.
 func TestMaskInTheFormOfProtobufIsExplained(t *testing.T) {
 	var report Report

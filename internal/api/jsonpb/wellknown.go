@@ -81,25 +81,42 @@ func setDuration(m protoreflect.Message, text string) problem {
 	return problem{}
 }
 
-// setFieldMask parses field names in JSON spelling, such as adultCount, separated by commas, and adds their proto names to m, a
-// google.protobuf.FieldMask. The problem is empty if the text is valid.
+// setFieldMask parses field names separated by commas, and adds their proto names to m, a google.protobuf.FieldMask. A name with an
+// underscore is in the spelling of the .proto files, such as adult_count, and any other in that of JSON, such as adultCount. The problem is
+// empty if the text is valid.
 func setFieldMask(m protoreflect.Message, text string) problem {
-	quoted, err := jsontext.AppendQuote(nil, text)
 	if strings.Count(text, ",") >= defaultEntries {
 		return problem{fault.TooMany, "must name at most " + strconv.Itoa(defaultEntries) + " fields"}
 	}
+	if strings.TrimSpace(text) == "" {
+		return problem{}
+	}
+	list := m.Mutable(m.Descriptor().Fields().ByNumber(1)).List()
+	for name := range strings.SplitSeq(text, ",") {
+		path, ok := protoPath(name)
+		if !ok {
+			return problem{fault.BadFormat, "must be field names separated by commas, such as adultCount,booker.email"}
+		}
+		list.Append(protoreflect.ValueOfString(path))
+	}
+	return problem{}
+}
+
+// protoPath returns the name of a field in the spelling of the .proto files. ok is false if no field can have the name.
+func protoPath(name string) (path string, ok bool) {
+	name = strings.TrimSpace(name)
+	if strings.Contains(name, "_") {
+		return name, protoreflect.FullName(name).IsValid()
+	}
 	mask := &fieldmaskpb.FieldMask{}
+	quoted, err := jsontext.AppendQuote(nil, name)
 	if err == nil {
 		err = protojson.Unmarshal(quoted, mask)
 	}
-	if err != nil {
-		return problem{fault.BadFormat, "must be field names separated by commas"}
+	if err != nil || len(mask.GetPaths()) != 1 {
+		return "", false
 	}
-	list := m.Mutable(m.Descriptor().Fields().ByNumber(1)).List()
-	for _, p := range mask.GetPaths() {
-		list.Append(protoreflect.ValueOfString(p))
-	}
-	return problem{}
+	return mask.GetPaths()[0], true
 }
 
 // readDynamic reads a field of the type google.protobuf.Struct, Value or ListValue. zero is a new value of the field. ok is false if the
