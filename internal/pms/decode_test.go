@@ -188,6 +188,33 @@ func TestSanitize(t *testing.T) {
 	}
 }
 
+// A token that is an ordinary word is masked once, and a very short one is not masked.
+func TestSanitizeMasksOnce(t *testing.T) {
+	for _, c := range []struct{ text, token, want string }{
+		{"the token is wrong", "token", "the [token] is wrong"},
+		{"token=to%2Fken and to/ken", "to/ken", "token=[token] and [token]"},
+		{"tok%25 and tok%", "tok%", "[token] and [token]"},
+		{"a room has a name", "a", "a room has a name"},
+		{"room abc", "abc", "room abc"},
+		{"room abcd", "abcd", "room [token]"},
+	} {
+		if got := sanitize(c.text, c.token, 50); got != c.want {
+			t.Errorf("%q with the token %q: %q, want %q", c.text, c.token, got, c.want)
+		}
+	}
+}
+
+// A reason of the public list stays as it was sent, and any other loses the token.
+func TestReasonsOfTheListAreNotMasked(t *testing.T) {
+	for reason, want := range map[string]string{
+		"reservationNotFound": "reservationNotFound", "spaceUnknown": "spaceUnknown", "reservationLost": "[token]Lost", "": "",
+	} {
+		if got := sanitizeReason(reason, "reservation"); got != want {
+			t.Errorf("%s: %q, want %q", reason, got, want)
+		}
+	}
+}
+
 func seeds(f *testing.F) {
 	for _, s := range []string{
 		"", "[]", "[" + room + "]", `{"data":[` + room + `]}`, `{"owing":12.5,"owingCurrency":"EUR","roomReady":true}`,

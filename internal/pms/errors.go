@@ -13,6 +13,7 @@ import (
 	"time"
 	"unicode"
 
+	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
 )
@@ -225,12 +226,34 @@ func networkProblem(err error) problem {
 	}
 }
 
-// sanitize makes a partner's text safe to store: at most limit characters, printable, on one line and without the token.
-func sanitize(text, token string, limit int) string {
-	if token != "" {
-		for _, form := range []string{token, url.QueryEscape(token), url.PathEscape(token)} {
-			text = strings.ReplaceAll(text, form, "[token]")
+// isPublicReason reports whether a reason in a partner's error is a reason of our own API, which partners use, too.
+func isPublicReason(reason string) bool {
+	for name := range errorsv1.Reason_value {
+		if strings.EqualFold(strings.ReplaceAll(name, "_", ""), "REASON"+reason) {
+			return true
 		}
+	}
+	return false
+}
+
+// sanitizeReason is sanitize for the reason in a partner's error. It masks nothing in a reason that everyone knows.
+func sanitizeReason(reason, token string) string {
+	if isPublicReason(reason) {
+		return reason
+	}
+	return sanitize(reason, token, 100)
+}
+
+// minMasked is the length of the shortest token that is masked. A shorter one protects nothing, because it is guessed at once, but it is
+// part of many words, which the mask would make unreadable.
+const minMasked = 4
+
+// sanitize makes a partner's text safe to store: at most limit characters, printable, on one line and without the token, in any of the
+// forms that a URL can have.
+func sanitize(text, token string, limit int) string {
+	if len(token) >= minMasked {
+		// One pass: otherwise a token such as "token" would be found in the mask itself.
+		text = strings.NewReplacer(url.QueryEscape(token), "[token]", url.PathEscape(token), "[token]", token, "[token]").Replace(text)
 	}
 	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
 		return !unicode.IsPrint(r) || r == ' ' || r == unicode.ReplacementChar

@@ -114,7 +114,7 @@ func errorInAnswer(req *request, res *http.Response, body []byte) *CallError {
 	if res.StatusCode/100 == 3 {
 		failure.problem = problemRedirect
 	}
-	failure.Reason = sanitize(found.GetReason(), req.target.Token, 100)
+	failure.Reason = sanitizeReason(found.GetReason(), req.target.Token)
 	failure.Message = sanitize(found.GetMessage(), req.target.Token, 500)
 	return failure
 }
