@@ -215,6 +215,11 @@ func TestCallsThatCannotBePrepared(t *testing.T) {
 	}
 }
 
+// bed is an entry of a getSpaces answer. more are further members, with a comma first.
+func bed(id, more string) string {
+	return `{"id":"` + id + `","type":"Bed","name":"` + id + `","isPrivate":false,"isActive":true` + more + `}`
+}
+
 func TestProbe(t *testing.T) {
 	for name, c := range map[string]struct {
 		action string
@@ -225,6 +230,9 @@ func TestProbe(t *testing.T) {
 		"spaces": {GetSpaces, reply(200, "["+room+"]"), Report{OK: true, Status: 200, Spaces: 1}, nil},
 		"spaces with every fault named": {GetSpaces, reply(200, `[{"id":1,"type":"Hut","name":"x","isPrivate":true}]`),
 			Report{Status: 200, Cause: CauseContract}, []string{"[0].id wrongType", "[0].isActive required", "[0].type wrongValue"}},
+		"spaces that open conflicts": {GetSpaces, reply(200, "["+room+","+room+","+bed("B1", "")+","+bed("B2", `,"parentId":"R404"`)+","+bed("B3", `,"parentId":"B1"`)+"]"),
+			Report{Status: 200, Cause: CauseContract, Spaces: 5}, []string{"[1].id alreadyExists", "[2].parentId required", "[3].parentId spaceNotFound", "[4].parentId spaceNotFound"}},
+		"spaces, no bed names a room":     {GetSpaces, reply(200, "["+bed("B1", "")+","+bed("B2", "")+"]"), Report{OK: true, Status: 200, Spaces: 2}, nil},
 		"spaces, server error":            {GetSpaces, reply(500, ""), Report{Status: 500, Cause: CauseStatus}, nil},
 		"spaces, redirect":                {GetSpaces, redirect(func(*http.Request) string { return "/x" }, 302), Report{Status: 302, Cause: CauseStatus}, nil},
 		"status":                          {GetCheckInStatus, reply(200, `{"owing":0,"owingCurrency":"EUR","roomReady":true}`), Report{OK: true, Status: 200}, nil},

@@ -91,6 +91,9 @@ func (p *Report) checkAnswer(body []byte) {
 	case GetSpaces:
 		spaces, violations := DecodeSpaces(body)
 		p.Spaces, p.Violations = len(spaces), violations
+		if len(violations) == 0 {
+			p.Violations = listingViolations(spaces)
+		}
 	case GetCheckInStatus:
 		_, p.Violations = DecodeStatus(body)
 	}

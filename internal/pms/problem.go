@@ -100,6 +100,7 @@ func listProblems(list []fault.Field) message.Message {
 var violationKinds = map[fault.Reason]string{
 	fault.Required: "missing", fault.WrongType: "wrongType", fault.OutOfRange: "outOfRange", fault.BadFormat: "notUtf8", fault.BadJSON: "notJson",
 	fault.TooMany: "tooMany", fault.Duplicate: "duplicate", fault.TooShort: "tooShort", fault.TooLong: "tooLong", fault.NotPrintable: "notPrintable",
+	fault.AlreadyExists: "idTwice", fault.SpaceNotFound: "noRoom",
 }
 
 // valueTypes are the types of values that the contract asks for, by the message of the violation.
