@@ -193,8 +193,29 @@ func fieldViolation(msg proto.Message, v *protovalidate.Violation, prefix string
 		f.Message = fmt.Sprintf("must contain at most %v", v.RuleValue.Interface())
 	case kind == "min_items":
 		f.Message = fmt.Sprintf("must contain at least %v", v.RuleValue.Interface())
+	case kind == "unique" && v.FieldValue.IsValid():
+		if value, ok := firstRepeated(v.FieldValue); ok {
+			f.Message = "must not contain " + value + " more than once"
+		}
 	}
 	return f
+}
+
+// firstRepeated returns the first value that a list of texts contains a second time. ok is false if there is none, or v is another list.
+func firstRepeated(v protoreflect.Value) (value string, ok bool) {
+	list, isList := v.Interface().(protoreflect.List)
+	if !isList {
+		return "", false
+	}
+	seen := make(map[string]bool, list.Len())
+	for i := range list.Len() {
+		value, ok := list.Get(i).Interface().(string)
+		if ok && seen[value] {
+			return strconv.Quote(value), true
+		}
+		seen[value] = ok
+	}
+	return "", false
 }
 
 // reasonOfRule maps the last part of a protovalidate rule id to an error reason. All other rules have the reason badFormat.
