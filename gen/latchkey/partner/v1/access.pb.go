@@ -26,8 +26,8 @@ const (
 // AccessPlan says which doors will open, from when to when, and which will not and why.
 type AccessPlan struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// none (no access, or no door of the stay has a lock), issued (each door opens, or its first code is on its way), partial
-	// (some doors only), updating (a lock has not confirmed a change yet: new dates, a room move, another PIN, an
+	// none (no access, or no door of the stay has a lock, as without a known room), issued (each door opens, or its first code is
+	// on its way), partial (some doors only), updating (a lock has not confirmed a change yet: new dates, a room move, another PIN, an
 	// undone check-out), removing (the stay has no right to any door, but a code or SmartKey may still open
 	// one), removed (none can), or failed (the stay has a right to enter, but no door opens: the reasons say why).
 	Status string `protobuf:"bytes,1,opt,name=status,proto3" json:"status,omitempty"`

@@ -46,11 +46,12 @@ type Reservation struct {
 	Booker *Booker `protobuf:"bytes,6,opt,name=booker,proto3" json:"booker,omitempty"`
 	// Required. enquired, requested, optional, confirmed, started (checked in), processed (checked out) or canceled.
 	State string `protobuf:"bytes,7,opt,name=state,proto3" json:"state,omitempty"`
-	// The beginning, RFC 3339 with an offset. Either this or fromDate; both only if they agree in the property's time zone, and
-	// then from counts. Answered in the property's offset.
+	// The beginning, RFC 3339 with an offset, cut to whole seconds. Either this or fromDate; both only if they agree in the
+	// property's time zone, and then from counts, unless both are as answered, which changes nothing. Answered in the property's
+	// offset.
 	From *string `protobuf:"bytes,8,opt,name=from,proto3,oneof" json:"from,omitempty"`
-	// The end, RFC 3339 with an offset. Either this or toDate; both only if they agree in the property's time zone, and then to
-	// counts. Answered in the property's offset.
+	// The end, RFC 3339 with an offset, cut to whole seconds. Either this or toDate; both only if they agree in the property's
+	// time zone, and then to counts, unless both are as answered, which changes nothing. Answered in the property's offset.
 	To *string `protobuf:"bytes,9,opt,name=to,proto3,oneof" json:"to,omitempty"`
 	// The day of arrival, YYYY-MM-DD, completed by the property's check-in time.
 	FromDate *string `protobuf:"bytes,10,opt,name=from_date,json=fromDate,proto3,oneof" json:"from_date,omitempty"`
@@ -74,9 +75,9 @@ type Reservation struct {
 	ChannelNumber *string `protobuf:"bytes,19,opt,name=channel_number,json=channelNumber,proto3,oneof" json:"channel_number,omitempty"`
 	// The service's own space id. Not together with a space of pmsMeta.
 	ParentSpaceId *string `protobuf:"bytes,20,opt,name=parent_space_id,json=parentSpaceId,proto3,oneof" json:"parent_space_id,omitempty"`
-	// The same as pmsMeta.parentSpaceId, or, without bedId, as pmsMeta.spaceId of a private room.
+	// The same as pmsMeta.parentSpaceId: the room of the bed, or, alone, a private room.
 	RoomId *string `protobuf:"bytes,21,opt,name=room_id,json=roomId,proto3,oneof" json:"room_id,omitempty"`
-	// The same as pmsMeta.spaceId of a bed.
+	// The same as pmsMeta.spaceId. In answers it is that id even if it is the id of a private room.
 	BedId *string `protobuf:"bytes,22,opt,name=bed_id,json=bedId,proto3,oneof" json:"bed_id,omitempty"`
 	// Answer. When the service first stored it.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,23,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
@@ -684,7 +685,7 @@ type BatchUpsertReservationsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The changes. Each is validated separately, including the limits of its fields.
 	Reservations []*Reservation `protobuf:"bytes,1,rep,name=reservations,proto3" json:"reservations,omitempty"`
-	// The update_mask of each change, in the same order. REST and Connect in JSON derive them.
+	// The update_mask of each change, in the same order: one for each, or none at all. REST and Connect in JSON derive them.
 	UpdateMasks   []*fieldmaskpb.FieldMask `protobuf:"bytes,2,rep,name=update_masks,json=updateMasks,proto3" json:"update_masks,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
