@@ -98,8 +98,8 @@ func isHeld(sent string, held time.Time) bool {
 	return err == nil && !held.IsZero() && t.Truncate(time.Second).Equal(held.Truncate(time.Second))
 }
 
-// instant parses a date and time with an offset, and cuts it to whole seconds. It adds an error for the field and returns zero if the text is
-// invalid.
+// instant parses a date and time with an offset, and cuts it to whole seconds. It adds an error for the field and returns zero if the text
+// is invalid.
 func (m *merge) instant(f Field, s string) time.Time {
 	t, err := clock.Parse(s)
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 	rpcv1 "latchkey.dev/gen/latchkey/rpc/v1"
 )
 
-// refine completes the generated OpenAPI document with what the generator does not know: short and distinct names of schemas, security schemes, nested query parameters, the
-// Idempotency-Key header, the error format, and which fields are required or nullable. Only the document of the partner area gets callbacks
-// and nullable fields; only the others get the required fields of messages.
+// refine completes the generated OpenAPI document with what the generator does not know: short and distinct names of schemas, security
+// schemes, nested query parameters, the Idempotency-Key header, the error format, and which fields are required or nullable. Only the
+// document of the partner area gets callbacks and nullable fields; only the others get the required fields of messages.
 func refine(a area, openapi []byte) (*yaml.Node, error) {
 	var doc yaml.Node
 	if err := yaml.Unmarshal(openapi, &doc); err != nil {

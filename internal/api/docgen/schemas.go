@@ -68,7 +68,8 @@ func shortenSchemas(pkg string, root, schemas *yaml.Node) (schemaNames, error) {
 	return names, names.shortenReferences(root)
 }
 
-// shortenReferences replaces the full names in all references below a node. A reference to a schema that is not in the document is an error.
+// shortenReferences replaces the full names in all references below a node. It returns an error for a reference to a schema that is not in
+// the document.
 func (names schemaNames) shortenReferences(n *yaml.Node) error {
 	if ref := child(n, "$ref"); ref != nil {
 		full, _ := strings.CutPrefix(ref.Value, schemaPrefix)

@@ -40,8 +40,8 @@ func maskFields(msg protoreflect.Message) (masks []protoreflect.FieldDescriptor)
 	return masks
 }
 
-// fillEntryMasks fills masks with the field mask of each entry of a list in the body. list is the list's JSON name. Masks with paths stay. If
-// the caller sent more or fewer masks than entries, all stay: which one is missing is not known, so the handler refuses them.
+// fillEntryMasks fills masks with the field mask of each entry of a list in the body. list is the list's JSON name. Masks with paths stay.
+// If the caller sent more or fewer masks than entries, all stay: which one is missing is not known, so the handler refuses them.
 func (r *Report) fillEntryMasks(masks protoreflect.List, list string) {
 	if masks.Len() != 0 && masks.Len() != r.Len(list) {
 		return
