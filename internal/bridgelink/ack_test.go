@@ -51,11 +51,12 @@ func TestEventsThatAreNotStoredAreNotAcknowledged(t *testing.T) {
 		b := s.enrol("front")
 		b.connect(address)
 		s.put(n, b.lock("front"), "grt_a", "004217")
-		b.report("front", b.next().GetLockDelta().Slots...)
+		sent := b.next().GetLockDelta().Slots
+		b.report("front", sent...)
 		s.learn()
 		fails.Store(true)
 		use := &lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Events{Events: &lockv1.EventBatch{
-			Events: []*lockv1.Event{{Sequence: 1, Address: "front", Kind: "opened", Slot: 1, Generation: 1}},
+			Events: []*lockv1.Event{{Sequence: 1, Address: "front", Kind: "opened", Slot: 1, Generation: sent[0].Generation}},
 		}}}
 		b.say(use)
 		if _, err := b.end(); status.Code(err) != codes.Unavailable {

@@ -30,7 +30,7 @@ func (s *session) handle(r received) cause {
 	switch k := m.Kind.(type) {
 	case *lockv1.ConnectRequest_SlotReport:
 		return s.write("slotReport", func(tx *db.Tx) error {
-			learned, err := lock.ApplyObservations(tx, s.open.BridgeID, s.open.Epoch, k.SlotReport.Address, observations(k.SlotReport))
+			learned, err := lock.ApplyObservations(tx, s.node.cfg.Keys, s.open.BridgeID, s.open.Epoch, k.SlotReport.Address, observations(k.SlotReport))
 			return s.notifyEvidence(tx, learned, err)
 		})
 	case *lockv1.ConnectRequest_UnmanagedSlots:

@@ -42,7 +42,7 @@ func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*en
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("assign a slot of lock %s: the grant or the PIN is missing", lk.ID)
 	}
-	generation, err := nextGeneration(tx, lk)
+	generation, err := nextGeneration(tx, lk, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -76,7 +76,7 @@ func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p Desi
 	if s.LockID != lk.ID || s.GrantID != p.GrantID || hasNoGrant(s) {
 		return nil, errSlotMoved
 	}
-	generation, err := nextGeneration(tx, lk)
+	generation, err := nextGeneration(tx, lk, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +93,7 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if !s.Present {
 		return s, nil
 	}
-	generation, err := nextGeneration(tx, lk)
+	generation, err := nextGeneration(tx, lk, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -198,7 +198,7 @@ func (s *site) report(row *ent.Slot, evidence slot.Evidence) []lock.EvidenceChan
 func (s *site) reportAs(row *ent.Slot, o slot.Observed) (learned []lock.EvidenceChange) {
 	s.t.Helper()
 	s.change(func(tx *db.Tx) (err error) {
-		learned, err = lock.ApplyObservations(tx, s.bridge.ID, s.epoch, "front", []lock.Observation{{Number: row.Number, Observed: o}})
+		learned, err = lock.ApplyObservations(tx, s.keys, s.bridge.ID, s.epoch, "front", []lock.Observation{{Number: row.Number, Observed: o}})
 		return err
 	})
 	return learned

@@ -29,12 +29,21 @@ func grantOf(row *ent.Slot) slotGrant {
 // former grant later. was is the row before, row the row after. The record is an event that expires with other events. Only its body names
 // the former grant, so that it does not count as a change of that grant's access.
 func recordFormerGrant(tx *db.Tx, was, row *ent.Slot) error {
-	if was.GrantID == "" || was.GrantID == row.GrantID {
+	if was.GrantID == row.GrantID {
+		return nil
+	}
+	return recordEarlierCodes(tx, was)
+}
+
+// recordEarlierCodes records the grant of a slot with its generations up to that of the row, because the slot's Since is about to change.
+// It does nothing if the slot never had a grant.
+func recordEarlierCodes(tx *db.Tx, row *ent.Slot) error {
+	if row.GrantID == "" {
 		return nil
 	}
 	return event.Append(tx, event.Event{
 		PropertyID: row.PropertyID, Subject: event.InternalSubject(row.ID), Kind: event.SlotReassigned,
-		Body: map[string]any{"lockId": row.LockID, "doorId": was.DoorID, "grantId": was.GrantID, "since": was.Since, "until": row.Since - 1},
+		Body: map[string]any{"lockId": row.LockID, "doorId": row.DoorID, "grantId": row.GrantID, "since": row.Since, "until": row.Generation},
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/watch"
 )
@@ -67,9 +68,9 @@ func lockForSession(tx *db.Tx, bridgeID string, epoch int64, address string, num
 }
 
 // ApplyObservations stores what a bridge observed of the slots of one lock, records an event for each change of evidence, and returns the
-// slots that changed. It ignores observations that repeat the last one, that are not of the desired generation, or of an unknown slot or
-// lock. It returns bridge.ErrSuperseded if the session is not current.
-func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, seen []Observation) ([]EvidenceChange, error) {
+// slots that changed. It ignores observations that repeat the last one, that are of an older generation, or of an unknown lock. One of a
+// generation that the database does not know makes it issue the slot again. It returns bridge.ErrSuperseded if the session is not current.
+func ApplyObservations(tx *db.Tx, keys *keyring.Ring, bridgeID string, epoch int64, address string, seen []Observation) ([]EvidenceChange, error) {
 	numbers := make([]int, len(seen))
 	for i, s := range seen {
 		numbers[i] = s.Number
@@ -78,7 +79,10 @@ func ApplyObservations(tx *db.Tx, bridgeID string, epoch int64, address string, 
 	if err != nil || lk == nil {
 		return nil, err
 	}
-	var changes []EvidenceChange
+	changes, err := reissueMissing(tx, keys, bridgeID, epoch, lk, by, seen)
+	if err != nil {
+		return nil, err
+	}
 	for _, s := range seen {
 		row := by[s.Number]
 		if row == nil {

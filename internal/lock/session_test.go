@@ -57,7 +57,7 @@ func TestOlderEpochHasNoEffect(t *testing.T) {
 		}
 		for name, fn := range map[string]func(tx *db.Tx) error{
 			"report": func(tx *db.Tx) error {
-				_, err := lock.ApplyObservations(tx, s.bridge.ID, old, "front", []lock.Observation{{Number: 1, Observed: slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified}}})
+				_, err := lock.ApplyObservations(tx, s.keys, s.bridge.ID, old, "front", []lock.Observation{{Number: 1, Observed: slot.Observed{Generation: uint64(row.Generation), Present: true, Evidence: slot.Verified}}})
 				return err
 			},
 			"events": func(tx *db.Tx) error {

@@ -133,20 +133,23 @@ func slotUsage(tx *db.Tx, lk *ent.Lock) ([]slotUse, error) {
 const slotUsageSQL = `SELECT id, number, NOT present AND evidence = $1 AND NOT "foreign" FROM slots WHERE lock_id = $2 AND property_id = $3
 	ORDER BY COALESCE(seen_at, changed_at), number`
 
-// nextGeneration increments the lock's generation, also in lk, and returns it. Call it before reading the slots: on PostgreSQL the row lock
-// of this update serializes concurrent changes of one lock.
-func nextGeneration(tx *db.Tx, lk *ent.Lock) (int64, error) {
-	found, err := tx.ReadOne(nextGenerationSQL, []any{lk.ID, lk.PropertyID}, &lk.Generation)
+// nextGeneration increases the lock's generation, also in lk, and returns it: at least to the present time in milliseconds and to least. By
+// the time, a database that was restored to an older state does not issue the generations of the lost changes again, for other codes. Call
+// it before reading the slots: on PostgreSQL the row lock of this update serializes concurrent changes of one lock.
+func nextGeneration(tx *db.Tx, lk *ent.Lock, least int64) (int64, error) {
+	least = max(least, tx.Now().UnixMilli())
+	found, err := tx.ReadOne(nextGenerationSQL, []any{least, lk.ID, lk.PropertyID}, &lk.Generation)
 	if err == nil && !found {
 		err = lockNotFound(lk.ID)
 	}
 	if err != nil {
-		return 0, fmt.Errorf("increment the generation of lock %s: %w", lk.ID, err)
+		return 0, fmt.Errorf("increase the generation of lock %s: %w", lk.ID, err)
 	}
 	return lk.Generation, nil
 }
 
-const nextGenerationSQL = "UPDATE locks SET generation = generation + 1 WHERE id = $1 AND property_id = $2 RETURNING generation"
+const nextGenerationSQL = `UPDATE locks SET generation = CASE WHEN generation < $1 THEN $1 ELSE generation + 1 END
+	WHERE id = $2 AND property_id = $3 RETURNING generation`
 
 // updateSlotRow stores a slot's row with its changed desired state, always with a code desired and without result and use. was is the row
 // as it was loaded: if its generation has changed since, the result is errSlotMoved.

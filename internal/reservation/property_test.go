@@ -258,7 +258,7 @@ func (h *testProperty) reportObserved(door string, o slot.Observed) {
 }
 
 func (h *testProperty) reportEvidence(tx *db.Tx, door string, seen []lock.Observation) error {
-	learned, err := lock.ApplyObservations(tx, h.at("brg"), epoch, door, seen)
+	learned, err := lock.ApplyObservations(tx, h.keys, h.at("brg"), epoch, door, seen)
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,15 @@ func (w *world) key(b []byte, slots int) []byte {
 	e := encoder{b}
 	e.flag(w.zombie, w.calm)
 	e.b = append(e.b, w.session, byte(w.skew), w.left.edits, w.left.cuts, w.left.kills, w.left.touches,
-		w.left.swaps, w.left.twins, w.left.restores, w.left.lies,
+		w.left.swaps, w.left.twins, w.left.restores, w.left.lies, w.left.rollbacks,
 		w.drifts, w.stored, w.noted, w.acked, w.batch, w.batchOf, w.sequence, w.written)
 	for i := range slots {
 		e.server(w.srv[i])
+		if e.flag(w.backed, w.unaware[i]); w.backed {
+			e.server(w.backup[i])
+		}
+		e.num(w.drawn[i])
+		e.num(w.lost[i])
 		e.flag(w.touched[i], w.blind[i], w.news[i])
 		if w.calm {
 			e.flag(w.changed[i])

@@ -98,6 +98,7 @@ func (c *scenario) connect(w world, p int) world {
 		for _, row := range mine {
 			c.push(&w, int(row.Slot-1))
 		}
+		w.reportUnnamed(c, p, mine)
 	}
 	return w
 }
@@ -155,6 +156,13 @@ func (w *world) cut(c *scenario) {
 
 func (w *world) receiveReport(c *scenario, m upward, epoch uint64) {
 	before := w.srv[m.slot]
+	if epoch == 1 && before.isBehindWith(m.o, c.rules) {
+		w.reissue(c, m.slot, m.o.Generation)
+		return
+	}
+	if epoch == 1 && m.o.Generation == before.Desired.Generation && (m.o.Evidence.ConfirmedByLock() || m.o.Cleared) {
+		w.unaware[m.slot] = false
+	}
 	s, changed := applyReportWith(before, 1, Report{Epoch: epoch, Observed: m.o}, c.rules)
 	w.srv[m.slot] = s
 	if epoch == 1 && m.o.Generation == before.Desired.Generation && !m.stale {

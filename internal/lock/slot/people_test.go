@@ -65,7 +65,7 @@ func (c *scenario) changeDesired(w world, i int, add adder) {
 				continue
 			}
 			t.left.edits--
-			t.assigned(i, g, before)
+			c.assigned(&t, i, g, before)
 			d = t.srv[i].Desired
 			label := string(g) + " wants slot " + string('1'+rune(i)) + " " + d.String()
 			if d.Intent == Absent && before.SentTo == "" && !before.SentToOther { // it was sent to no bridge
@@ -82,8 +82,12 @@ func (c *scenario) changeDesired(w world, i int, add adder) {
 	}
 }
 
-func (w *world) assigned(i int, grant byte, before ServerSlot) {
+func (c *scenario) assigned(w *world, i int, grant byte, before ServerSlot) {
+	if c.most.rollbacks > 0 && c.off&drawnByTime == 0 {
+		w.srv[i].Desired.Generation = max(w.srv[i].Desired.Generation, w.drawn[i]+1)
+	}
 	d := w.srv[i].Desired
+	w.drawn[i] = max(w.drawn[i], d.Generation)
 	if d.Generation <= before.Desired.Generation {
 		w.fail(9, "a generation was used twice")
 	}

@@ -58,7 +58,7 @@ func (c *scenario) ignores(property int) bool {
 // called is the word for a slot that the product gives to people.
 func (c *scenario) called(s ServerSlot) Evidence {
 	if s.Desired.Generation > 0 && s.Desired.Intent == Absent {
-		if s.Grant == "" {
+		if s.Grant == "" && !s.mayBeOnLock() {
 			return Removed
 		}
 		return Removing
@@ -69,7 +69,7 @@ func (c *scenario) called(s ServerSlot) Evidence {
 // falseConvergence is property 1. A change by hand at the lock is an excuse until the bridge could read it.
 func falseConvergence(c *scenario, w *world, i int) string {
 	s, in := w.srv[i], w.cell[i]
-	if w.touched[i] {
+	if w.touched[i] || w.unaware[i] {
 		return ""
 	}
 	reported := w.used[i] == "" || s.Observed.Used // of the use of a code
@@ -165,8 +165,9 @@ func (c *scenario) opens(in cell) bool {
 
 // otherOwner is property 4.
 func otherOwner(_ *scenario, w *world, i int) string {
-	in := w.cell[i]
-	if in.ours() && w.srv[i].Grant != string(w.who[i][min(in.gen, 7)]) {
+	in, s := w.cell[i], w.srv[i]
+	forgotten := in.gen <= w.lost[i] && (w.unaware[i] || s.OlderMayRemain)
+	if in.ours() && s.Grant != string(w.who[i][min(in.gen, 7)]) && !forgotten {
 		return "a code is in a slot that is free or another's"
 	}
 	return ""
@@ -175,7 +176,7 @@ func otherOwner(_ *scenario, w *world, i int) string {
 // formerCode is property 13. A code of an older generation that is on the lock opens it, whatever is desired by now.
 func formerCode(_ *scenario, w *world, i int) string {
 	in, s := w.cell[i], w.srv[i]
-	if in.ours() && in.gen < s.Desired.Generation && in.pin != s.Desired.PIN && !s.OlderMayRemain && !w.touched[i] {
+	if in.ours() && in.gen < s.Desired.Generation && in.pin != s.Desired.PIN && !s.OlderMayRemain && !w.touched[i] && !w.unaware[i] {
 		return "a former code is on the lock and the server believes that it is not"
 	}
 	return ""
@@ -196,10 +197,10 @@ func (c *scenario) settled(w *world) bool {
 	}
 	for i := range c.slots {
 		s, in := w.srv[i], w.cell[i]
-		if s.Desired.Generation == 0 || (w.touched[i] && c.hidden(*w, i)) {
+		if s.Desired.Generation == 0 && !in.ours() || (w.touched[i] && c.hidden(*w, i)) {
 			continue
 		}
-		if s.Desired.Intent == Absent && s.Grant == "" && !in.ours() {
+		if s.Desired.Intent == Absent && s.Grant == "" && !s.mayBeOnLock() && !in.ours() {
 			continue
 		}
 		if s.Observed.Generation != s.Desired.Generation {

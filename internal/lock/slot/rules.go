@@ -21,6 +21,7 @@ const (
 	windowsEnd                              // a credential whose window has ended does not count as active
 	evidencePerWindow                       // a report about one window proves nothing about the next window
 	olderUntilProven                        // assume that an older credential still opens the door until evidence proves that it does not
+	forgottenReissued                       // issue a slot again of which a bridge knows more than the server
 
 	// Guards of the bridge.
 	olderIgnored             // ignore a desired state of an older generation

@@ -28,8 +28,8 @@ type Report struct {
 }
 
 // Assign gives a slot to the grant with this id, or changes what the grant desires there, and replaces d.Generation by the next generation.
-// It returns false, and the slot unchanged, if grant is empty, another grant has the slot, or the slot is free and d clears it or it holds
-// a foreign credential. With the intent Absent the grant keeps the slot until [ApplyReport] gets the proof that it is empty.
+// It returns false, and the slot unchanged, if grant is empty, another grant has the slot, or no grant has it and d clears it or it holds
+// another credential. With the intent Absent the grant keeps the slot until [ApplyReport] gets the proof that it is empty.
 func Assign(s ServerSlot, grant string, d Desired) (ServerSlot, bool) {
 	return assignWith(s, grant, d, production)
 }
@@ -39,7 +39,7 @@ func assignWith(s ServerSlot, grant string, d Desired, rule rules) (ServerSlot, 
 	if grant == "" || (s.Grant != "" && s.Grant != grant && rule.enforces(sameGrantOnly)) {
 		return s, false
 	}
-	if s.Grant == "" && (d.Intent != Present || (s.Foreign && rule.enforces(foreignNotAssigned))) {
+	if s.Grant == "" && (d.Intent != Present || s.mayBeOnLock() || (s.Foreign && rule.enforces(foreignNotAssigned))) {
 		return s, false
 	}
 	if s.Grant == "" && !rule.enforces(generationsGrow) {
@@ -78,6 +78,31 @@ func markSentWith(s ServerSlot, bridge string, rule rules) (ServerSlot, Desired)
 	d := s.Desired
 	d.MayHoldOwn = s.SentToOther || reported
 	return s, d
+}
+
+// IsBehind reports whether the bridge that sent a report knows more of the slot than the server: it has a newer generation, or a credential
+// where the server believes that it sent none. The server has forgotten it: its database was restored to an older state.
+func (s ServerSlot) IsBehind(o Observed) bool { return s.isBehindWith(o, production) }
+
+// isBehindWith is [ServerSlot.IsBehind] with other rules than those of production, for tests.
+func (s ServerSlot) isBehindWith(o Observed, rule rules) bool {
+	if !rule.enforces(forgottenReissued) {
+		return false
+	}
+	neverSent := s.Desired.Intent != Present && s.Observed.Generation == 0 && !s.mayBeOnLock()
+	return o.Generation > s.Desired.Generation || neverSent && !o.isGone()
+}
+
+// Reissue gives the desired state of a slot another generation, after a report for which [ServerSlot.IsBehind] is true. generation must be
+// newer than the slot's and the reported one, or the bridge ignores the desired state. bridge is the enrolment of the bridge that reported it: the
+// lock may hold a credential that only this bridge knows, so that the slot is not free, also without a grant, before its removal is proven.
+func Reissue(s ServerSlot, bridge string, generation uint64) ServerSlot {
+	s.SentToOther = s.SentToOther || s.SentTo != "" && s.SentTo != bridge
+	s.Desired.Generation, s.SentTo, s.OlderMayRemain = generation, bridge, true
+	if s.Desired.Intent != Present {
+		s.Desired.Intent = Absent
+	}
+	return s
 }
 
 // ApplyReport applies a report about the desired generation from the bridge's current session, which has the given epoch. It ignores other
@@ -149,8 +174,8 @@ func isRemoved(s ServerSlot, rule rules) bool {
 	return s.Observed.Evidence == Verified || (s.Observed.Evidence == Accepted && !(s.ReadBack && rule.enforces(readBackProof)))
 }
 
-// IsFree reports whether a grant may get the slot: no grant has it, and it holds no foreign credential.
-func (s ServerSlot) IsFree() bool { return s.Grant == "" && !s.Foreign }
+// IsFree reports whether a grant may get the slot: no grant has it, and it holds no other credential.
+func (s ServerSlot) IsFree() bool { return s.Grant == "" && !s.Foreign && !s.mayBeOnLock() }
 
 // EvidenceAt returns the evidence of the slot's credential at a time, never Used. A desired credential is Queued before a report about its
 // generation. Accepted and Verified need a report about the present window; in a window without one the credential is Sent, because the

@@ -62,6 +62,7 @@ type peer struct {
 // budget bounds how often people and faults strike.
 type budget struct {
 	edits, cuts, kills, touches, swaps, twins, restores, lies uint8
+	rollbacks                                                 uint8 // of the server's database
 }
 
 type world struct {
@@ -77,6 +78,9 @@ type world struct {
 	old     []upward // of earlier sessions
 	air     []flight
 	left    budget
+	backup  [2]ServerSlot // of the server's database
+	backed  bool
+	drawn   [2]uint64 // the latest generation that the server ever issued
 
 	// Ghosts.
 	who      [2][8]byte // the grant of each generation
@@ -88,6 +92,8 @@ type world struct {
 	used     [2]string  // the one-time code that was used, as the lock reported to the bridge
 	refused  [2]uint64  // the generation that the lock refused last
 	passed   [2]uint8   // operations that went before a ready one
+	lost     [2]uint64  // the server may have forgotten generations up to this one
+	unaware  [2]bool    // the server has forgotten something, and no bridge could show it yet
 	calm     bool       // the link is back and nothing went wrong since
 	changed  [2]bool
 	writes   [2]uint8 // since it is calm
@@ -159,6 +165,8 @@ const (
 	sequenceOnce                      // the server counts the sequence of what it stored
 	usedWithDesired                   // the use of a code is known in the step that applies its desired state
 	usedLoaded                        // used codes are known before a bridge starts an operation
+	drawnByTime                       // a database that was restored issues no generation twice
+	unnamedReported                   // a bridge reports the slots that a snapshot does not name
 )
 
 // modelRules are production's with the waits taken out, so that time costs few states.
@@ -198,7 +206,7 @@ func (c *scenario) hold(w *world, i int) {
 		evidence = Verified
 	}
 	o := Observed{Generation: 1, Present: true, Evidence: evidence}
-	w.who[i][1], w.landed[i], w.window[i] = 'a', 1, Desired{Generation: 1}
+	w.who[i][1], w.landed[i], w.window[i], w.drawn[i] = 'a', 1, Desired{Generation: 1}, 1
 	w.cell[i] = cell{pin: d.PIN, gen: 1}
 	w.srv[i] = ServerSlot{Desired: d, Observed: o, Grant: "a", SentTo: "c", ReadBack: c.caps.ReadBack}
 	w.session = 1 + atLock
@@ -214,6 +222,7 @@ func (c *scenario) edges(w world, add adder) {
 	c.people(w, add)
 	c.link(w, add)
 	c.power(w, add)
+	c.rollback(w, add)
 	c.radio(w, add)
 	if c.ticks(w) {
 		add(c.tick(w), "tick", false)

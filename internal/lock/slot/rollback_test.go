@@ -1,0 +1,52 @@
+package slot
+
+// rollback is what happens to the server's database: it is copied, and later restored from the copy.
+func (c *scenario) rollback(w world, add adder) {
+	if w.left.rollbacks == 0 {
+		return
+	}
+	if !w.backed {
+		t := w
+		t.backup, t.backed = w.srv, true
+		add(t, "backup made", true)
+		return
+	}
+	t := w
+	t.left.rollbacks--
+	t.cut(c)
+	t.srv, t.backup, t.backed = w.backup, [2]ServerSlot{}, false
+	for i := range c.slots {
+		if w.srv[i] != w.backup[i] {
+			t.lost[i], t.unaware[i] = w.drawn[i], true
+		}
+	}
+	add(t, "server restored from the backup", true)
+}
+
+// reissue issues a slot again after a report that shows that the server has forgotten something, as package lock does.
+func (w *world) reissue(c *scenario, i int, reported uint64) {
+	generation := max(w.srv[i].Desired.Generation, reported) + 1
+	if c.off&drawnByTime == 0 {
+		generation = max(generation, w.drawn[i]+1)
+	}
+	w.srv[i] = Reissue(w.srv[i], "c", generation)
+	w.drawn[i], w.unaware[i] = max(w.drawn[i], generation), false
+	if grant := w.srv[i].Grant; grant != "" {
+		w.who[i][min(generation, 7)] = grant[0]
+	}
+	w.window[i].Generation = generation
+	c.push(w, i)
+}
+
+// reportUnnamed reports the slots that the snapshot of a session does not name although the bridge may have set a code there.
+func (w *world) reportUnnamed(c *scenario, p int, named []DigestRow) {
+	for _, row := range w.peers[p].lock.DigestRows() {
+		there := row.Observed.Generation != row.Generation || !row.Observed.isGone()
+		for _, n := range named {
+			there = there && n.Slot != row.Slot
+		}
+		if there && c.off&unnamedReported == 0 {
+			w.sendReport(c, p, row.Observed, int(row.Slot-1))
+		}
+	}
+}
