@@ -92,6 +92,23 @@ func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slo
 	driver.Signal(o.wake)
 }
 
+// reportUnnamed queues reports about the slots of a lock that a snapshot of the server does not name although they may hold a code of the
+// server. Its database was restored to an older state then, and learns of the slots by the reports.
+func (o *outbox) reportUnnamed(address string, named map[uint32]bool) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	for _, r := range o.rows[address] {
+		if named[r.Slot] || !o.isManagedLocked(address, r.Slot) || !o.isOpen {
+			continue
+		}
+		if o.observed[address] == nil {
+			o.observed[address] = map[uint32]slot.Observed{}
+		}
+		o.observed[address][r.Slot] = r.Observed
+		driver.Signal(o.wake)
+	}
+}
+
 // setStatus records the status of a lock. If changed is true, it is reported to the server.
 func (o *outbox) setStatus(address string, s driver.Status, changed bool) {
 	o.mu.Lock()

@@ -236,7 +236,7 @@ func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	case *lockv1.ConnectResponse_Welcome:
 		return errors.New("the server sent Welcome twice")
 	case *lockv1.ConnectResponse_LockSnapshot:
-		s.onDesiredSlots(ctx, k.LockSnapshot.GetAddress(), k.LockSnapshot.GetSlots())
+		s.onSnapshot(ctx, k.LockSnapshot)
 	case *lockv1.ConnectResponse_LockDelta:
 		s.onDesiredSlots(ctx, k.LockDelta.GetAddress(), k.LockDelta.GetSlots())
 	case *lockv1.ConnectResponse_Act:
@@ -273,6 +273,16 @@ func goodbyeError(g *lockv1.Goodbye) error {
 		return errSuperseded
 	}
 	return fmt.Errorf("the server ended the session: %s", g.GetCause())
+}
+
+// onSnapshot passes the desired slots of a lock to its worker, and reports the slots that the server does not name.
+func (s *session) onSnapshot(ctx context.Context, m *lockv1.LockSnapshot) {
+	s.onDesiredSlots(ctx, m.GetAddress(), m.GetSlots())
+	named := make(map[uint32]bool, len(m.GetSlots()))
+	for _, d := range m.GetSlots() {
+		named[d.GetSlot()] = true
+	}
+	s.bridge.outbox.reportUnnamed(m.GetAddress(), named)
 }
 
 // onDesiredSlots decodes the desired slots that the server sent for the lock at address, and passes them to the lock's worker, a PIN that

@@ -63,6 +63,30 @@ func TestChangesWithoutASessionAreReportedLater(t *testing.T) {
 	k.observedAs(1, 1, "verified")
 }
 
+// A server that was restored from a backup does not name the slots that it used first after the backup was made.
+func TestSlotsThatASnapshotDoesNotNameAreReported(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	k.welcome(1, 0)
+	k.snapshot(1, "front", r.desired("front", 1, 7, "048151"), &lockv1.DesiredSlot{Slot: 2, Generation: 8})
+	k.observedAs(1, 7, "verified")
+	k.end <- nil
+	k = r.service.next()
+	k.welcome(2, 0)
+	k.snapshot(2, "front")
+	report := until(k, func(m *lockv1.ConnectRequest) (*lockv1.SlotReport, bool) {
+		return m.GetSlotReport(), m.GetSlotReport() != nil
+	})
+	if all := report.GetSlots(); len(all) != 1 || all[0].GetSlot() != 1 || all[0].GetGeneration() != 7 || !all[0].GetPresent() {
+		t.Fatalf("reported: %v, want slot 1, which has a code, and not slot 2", all)
+	}
+	k.snapshot(2, "front", &lockv1.DesiredSlot{Slot: 1, Generation: 8})
+	k.observedAs(1, 8, "verified")
+	if n := len(r.locks.Slots("front")); n != 0 {
+		t.Errorf("%d codes on the lock", n)
+	}
+}
+
 func TestUndecryptablePINIsReportedAsFailed(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()

@@ -28,7 +28,8 @@ type DesiredSlot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// From 1.
 	Slot uint32 `protobuf:"varint,1,opt,name=slot,proto3" json:"slot,omitempty"`
-	// Grows with each change, forever.
+	// Grows with each change, forever. The service issues a slot again, under a newer generation, if a bridge reports a generation that
+	// the service does not know, because its database was restored to an older state.
 	Generation uint64 `protobuf:"varint,2,opt,name=generation,proto3" json:"generation,omitempty"`
 	// Whether the slot must hold a code of the service.
 	Present bool `protobuf:"varint,3,opt,name=present,proto3" json:"present,omitempty"`
@@ -200,7 +201,8 @@ func (x *SlotWindow) GetNotAfter() *timestamppb.Timestamp {
 	return nil
 }
 
-// LockSnapshot has all slots of one lock. The bridge does not touch a slot that it does not name.
+// LockSnapshot has all slots of one lock. The bridge does not touch a slot that it does not name, but reports it if it may hold a code
+// of the service: a service that was restored from a backup then issues its removal.
 type LockSnapshot struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The lock.
