@@ -87,6 +87,23 @@ func TestSlotsThatASnapshotDoesNotNameAreReported(t *testing.T) {
 	}
 }
 
+// A bridge that was started from an older copy of its store removes a code of which the copy knows nothing.
+func TestOlderCopyOfTheStoreIsNotTrusted(t *testing.T) {
+	r := newRig(t)
+	k := r.service.next()
+	k.welcome(1, 0)
+	k.snapshot(1, "front", &lockv1.DesiredSlot{Slot: 1, Generation: 2})
+	k.observedAs(1, 2, "verified")
+	if err := r.locks.ProgramSilently("front", 1, "048151"); err != nil { // the bridge set and reported it after the copy
+		t.Fatal(err)
+	}
+	k.snapshot(1, "front", &lockv1.DesiredSlot{Slot: 1, Generation: 4, Claimed: true, ReportedGeneration: 3})
+	k.observedAs(1, 4, "verified")
+	if n := len(r.locks.Slots("front")); n != 0 {
+		t.Errorf("%d codes on the lock, reported as removed", n)
+	}
+}
+
 func TestUndecryptablePINIsReportedAsFailed(t *testing.T) {
 	r := newRig(t)
 	k := r.service.next()

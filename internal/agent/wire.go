@@ -78,7 +78,7 @@ func wireUnmanagedSlots(address string, slots map[uint32]bool) *lockv1.Unmanaged
 func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSlot) (slot.Desired, error) {
 	out := slot.Desired{
 		Generation: d.GetGeneration(), Intent: slot.Absent, MayHoldOwn: d.GetClaimed(),
-		NotBefore: clock.TimeOf(d.GetNotBefore()), NotAfter: clock.TimeOf(d.GetNotAfter()),
+		NotBefore: clock.TimeOf(d.GetNotBefore()), NotAfter: clock.TimeOf(d.GetNotAfter()), ReportedGeneration: d.GetReportedGeneration(),
 	}
 	if !d.GetPresent() {
 		return out, nil

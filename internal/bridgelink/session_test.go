@@ -42,6 +42,11 @@ func TestCodeIsSentAndEvidenceIsStored(t *testing.T) {
 			if l.Slot.ID != row.ID || l.Before != slot.Queued || l.After != slot.Verified {
 				t.Errorf("learned %s %s to %s", l.Slot.ID, l.Before, l.After)
 			}
+			b.connect(address) // as if started from an older copy of its store
+			again := b.next().GetLockSnapshot().GetSlots()
+			if first := d.Slots[0]; len(again) != 1 || first.ReportedGeneration != 0 || again[0].ReportedGeneration != first.Generation {
+				t.Errorf("reported generations: %v, then %v", d.Slots, again)
+			}
 		})
 	}
 }

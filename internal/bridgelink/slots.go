@@ -143,7 +143,7 @@ func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSl
 		later[i] = &lockv1.SlotWindow{NotBefore: clock.Timestamp(w.From), NotAfter: clock.Timestamp(w.To)}
 	}
 	return &lockv1.DesiredSlot{
-		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.MayHoldOwn,
+		Slot: w.Number, Generation: d.Generation, Present: d.Intent == slot.Present, Claimed: d.MayHoldOwn, ReportedGeneration: d.ReportedGeneration,
 		SealedPin: sealed, NotBefore: clock.Timestamp(d.NotBefore), NotAfter: clock.Timestamp(d.NotAfter), Later: later, Once: d.OneTimeID,
 	}
 }

@@ -21,8 +21,9 @@ type DesiredSlot struct {
 	LockID        string
 	Number        uint32
 	Generation    int64
-	NeedsMarkSent bool // NeedsMarkSent means that MarkSent must be called before the state is sent
-	mayHoldOwn    bool // mayHoldOwn is MayHoldOwn of [slot.Desired]
+	NeedsMarkSent bool   // NeedsMarkSent means that MarkSent must be called before the state is sent
+	mayHoldOwn    bool   // mayHoldOwn is MayHoldOwn of [slot.Desired]
+	reported      uint64 // reported is ReportedGeneration of [slot.Desired]
 	row           *ent.Slot
 }
 
@@ -61,13 +62,13 @@ func DesiredSlots(tx *db.Tx, s *Session, marks map[string]int64) ([]DesiredSlot,
 func (s *Session) desiredSlot(row *ent.Slot) DesiredSlot {
 	next, d := s.markSent(row)
 	return DesiredSlot{
-		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, mayHoldOwn: d.MayHoldOwn, row: row,
+		LockID: row.LockID, Number: uint32(row.Number), Generation: row.Generation, mayHoldOwn: d.MayHoldOwn, reported: d.ReportedGeneration, row: row,
 		NeedsMarkSent: next.SentTo != row.Claimant || next.SentToOther != row.Inherited,
 	}
 }
 
 // markSent returns the state to store for a row when its code is sent to the bridge of the session, and the desired state to send, of which
-// only Intent and MayHoldOwn are set.
+// only Intent, MayHoldOwn and ReportedGeneration are set.
 func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 	return slot.MarkSent(slot.ServerSlot{
 		Desired: slot.Desired{Intent: intentOf(row)}, Observed: observedOf(row), SentTo: row.Claimant, SentToOther: row.Inherited,
@@ -104,7 +105,8 @@ func MarkSent(tx *db.Tx, s *Session, desired []DesiredSlot) ([]DesiredSlot, erro
 // Desired converts the slot for package slot. It decrypts the PIN, unless the slot should be empty.
 func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desired, error) {
 	d := slot.Desired{
-		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), MayHoldOwn: w.mayHoldOwn, NotBefore: db.OrZero(w.row.NotBefore), NotAfter: db.OrZero(w.row.NotAfter),
+		Generation: uint64(w.row.Generation), Intent: intentOf(w.row), MayHoldOwn: w.mayHoldOwn, ReportedGeneration: w.reported,
+		NotBefore: db.OrZero(w.row.NotBefore), NotAfter: db.OrZero(w.row.NotAfter),
 	}
 	if d.Intent != slot.Present {
 		return d, nil

@@ -35,6 +35,8 @@ func scenarios() []scenario {
 		{name: "masked lock that reports changes by hand", slots: 1, caps: maskedLock, hands: "p", reports: true, tells: true, direct: true, most: budget{edits: 2, touches: 1}},
 		{name: "masked lock, replaced bridge", slots: 1, caps: maskedLock, most: budget{edits: 2, kills: 1, swaps: 1}},
 		{name: "bridge restored from its first image", slots: 1, caps: blindLock, most: budget{edits: 2, kills: 1, restores: 1}},
+		{name: "bridge restored from a later image", slots: 1, caps: blindLock, grants: "ab", direct: true, most: budget{edits: 4, kills: 1, images: 1}},
+		{name: "bridge of a readable lock restored from a later image", slots: 1, caps: maskedLock, grants: "ab", direct: true, most: budget{edits: 4, kills: 1, images: 1}},
 		{name: "server restored from a backup", slots: 1, caps: blindLock, pins: true, most: budget{edits: 2, rollbacks: 1}},
 		{name: "server with a readable lock restored from a backup", slots: 1, caps: maskedLock, grants: "ab", direct: true, most: budget{edits: 3, rollbacks: 1}},
 		{name: "server restored from a backup, kills", slots: 1, caps: blindLock, grants: "ab", direct: true, most: budget{edits: 3, rollbacks: 1, kills: 1}},

@@ -55,6 +55,8 @@ var needed = []expectedBreak{
 	{name: "wake-ups by time", off: wakesByTime, scenario: "windows kept by the bridge", property: 3},
 	{name: "evidence per window", off: evidencePerWindow, scenario: "windows that follow, the link cut", property: 1},
 	{name: "older codes", off: olderUntilProven, scenario: "blind lock, three edits", property: 13},
+	{name: "doubt of a later image", off: oldCopyDoubted, scenario: "bridge restored from a later image", property: 1},
+	{name: "doubt of a later image at a readable lock", off: oldCopyDoubted, scenario: "bridge of a readable lock restored from a later image", property: 1},
 	{name: "forgotten generations", off: forgottenReissued, scenario: "server restored from a backup", property: 10},
 	{name: "generations that no restored database issues again", around: drawnByTime, scenario: "server restored from a backup", property: 1},
 	{name: "slots that the snapshot does not name", around: unnamedReported, scenario: "server restored from a backup", property: 10},

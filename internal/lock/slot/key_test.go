@@ -12,7 +12,7 @@ func (w *world) key(b []byte, slots int) []byte {
 	e := encoder{b}
 	e.flag(w.zombie, w.calm)
 	e.b = append(e.b, w.session, byte(w.skew), w.left.edits, w.left.cuts, w.left.kills, w.left.touches,
-		w.left.swaps, w.left.twins, w.left.restores, w.left.lies, w.left.rollbacks,
+		w.left.swaps, w.left.twins, w.left.restores, w.left.lies, w.left.rollbacks, w.left.images,
 		w.drifts, w.stored, w.noted, w.acked, w.batch, w.batchOf, w.sequence, w.written)
 	for i := range slots {
 		e.server(w.srv[i])
@@ -61,6 +61,9 @@ func (w *world) key(b []byte, slots int) []byte {
 	for p := range w.peers {
 		e.peer(&w.peers[p])
 	}
+	if e.flag(w.imaged); w.imaged {
+		e.peer(&peer{lock: w.image})
+	}
 	return e.b
 }
 
@@ -107,6 +110,7 @@ func (e *encoder) desired(d Desired) {
 	}
 	e.num(uint64(d.LaterWindows.Len()))
 	e.flag(d.MayHoldOwn, d.OneTimeID != "")
+	e.num(d.ReportedGeneration)
 }
 
 //go:norace

@@ -7,6 +7,7 @@ var unset time.Time
 // power is what happens to bridges: killed, restarted, replaced, restored.
 func (c *scenario) power(w world, add adder) {
 	p := w.peers[atLock]
+	c.images(w, add)
 	if p.alive && w.left.kills > 0 {
 		add(c.killed(w), "bridge killed", true)
 	}

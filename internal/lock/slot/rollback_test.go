@@ -1,5 +1,38 @@
 package slot
 
+// images is what happens to the store of the bridge at the lock: it is copied while the lock is at rest, and later restored from the copy.
+func (c *scenario) images(w world, add adder) {
+	p := w.peers[atLock]
+	if w.left.images == 0 {
+		return
+	}
+	if !w.imaged && p.alive && len(p.lock.Slots) > 0 && c.settledAt(w) {
+		t := w
+		t.image, t.imaged = p.lock, true
+		add(t, "image made", true)
+	}
+	if w.imaged && !p.alive && c.imageMayReturn(w) {
+		t := w
+		t.left.images--
+		t.air = nil // it takes longer than any operation
+		t.peers[atLock] = peer{alive: true, lock: w.image}
+		t.image, t.imaged = Lock{}, false
+		add(c.step(t, atLock, Event{Kind: Restarted}), "bridge restored from the image", true)
+	}
+}
+
+// imageMayReturn reports whether the server has a report about each generation that the bridge got after its image was made. What happened
+// to the generation of the image itself, or without a report, no one can know.
+func (c *scenario) imageMayReturn(w world) bool {
+	for _, s := range w.peers[atLock].lock.Slots {
+		was, _ := w.image.Slot(s.Number)
+		if s.Desired.Generation > w.srv[s.Number-1].Observed.Generation || was.Desired.Generation == s.Desired.Generation && was.Content != s.Content {
+			return false
+		}
+	}
+	return true
+}
+
 // rollback is what happens to the server's database: it is copied, and later restored from the copy.
 func (c *scenario) rollback(w world, add adder) {
 	if w.left.rollbacks == 0 {

@@ -36,6 +36,7 @@ const (
 	inFlightIsUnmet          // a slot does not hold its target while a write to it is in flight
 	readBeforeWrite          // read a slot before writing it, unless it is known to hold a Latchkey credential
 	ownStoreTrusted          // a bridge trusts its own record of a slot more than the server's
+	oldCopyDoubted           // a bridge does not trust a record that is older than what it reported
 	foreignNotWritten        // never write a slot with a foreign credential
 	replaceFlag              // a write names explicitly whether it may replace a credential
 	refusalRemovesOlder      // remove the older credential if the lock refuses its replacement

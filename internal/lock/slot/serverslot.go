@@ -60,8 +60,8 @@ func (s ServerSlot) mayBeOnLock() bool { return s.SentTo != "" || s.SentToOther 
 
 // MarkSent marks the desired state as sent to a bridge. bridge is its enrolment, because a bridge that lost its store must enrol again.
 // MarkSent returns the record to store before the message is sent, and the desired state for the message. Only a Present state sets SentTo.
-// MayHoldOwn is set also if the bridge has reported the credential before: such a bridge, if it has no record now, was started from an old
-// copy of its store.
+// MayHoldOwn is set also if the bridge has reported the credential before: such a bridge, if it has no record now or one that is older than
+// ReportedGeneration, was started from an old copy of its store.
 func MarkSent(s ServerSlot, bridge string) (ServerSlot, Desired) {
 	return markSentWith(s, bridge, production)
 }
@@ -76,7 +76,7 @@ func markSentWith(s ServerSlot, bridge string, rule rules) (ServerSlot, Desired)
 		s.SentTo = bridge
 	}
 	d := s.Desired
-	d.MayHoldOwn = s.SentToOther || reported
+	d.MayHoldOwn, d.ReportedGeneration = s.SentToOther || reported, s.Observed.Generation
 	return s, d
 }
 

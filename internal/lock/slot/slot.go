@@ -79,8 +79,11 @@ type Desired struct {
 	OneTimeID string
 	// MayHoldOwn warns a bridge that has no record of the slot: the slot may hold a Latchkey credential, because
 	// another bridge got one, or because this bridge reported one before it was started from an old copy of its
-	// store. A bridge with a record trusts the record.
+	// store. A bridge with a record trusts the record, unless the record is older than ReportedGeneration.
 	MayHoldOwn bool
+	// ReportedGeneration is the latest generation of the slot of which the server has a report, or 0. A bridge with a
+	// record of an older generation was started from an old copy of its store. The bridge does not store it.
+	ReportedGeneration uint64
 }
 
 // String omits the PIN.

@@ -61,8 +61,8 @@ func (m *machine) slotRecord(number uint32) *Slot {
 }
 
 // setDesired stores the desired state in the event, unless its generation is older than that of the stored state. The same generation
-// updates only MayHoldOwn, which a record of the slot can only clear. A newer generation resets the refusal and the retries, and forgets
-// that the slot is foreign, so that it is read again. In each case the slot is reported.
+// updates only MayHoldOwn, which a record of the slot can only clear, unless the record is of an old copy of the store. A newer generation
+// resets the refusal and the retries, and forgets that the slot is foreign, so that it is read again. In each case the slot is reported.
 func (m *machine) setDesired() {
 	d := m.ev.Desired
 	s := m.slotRecord(m.ev.Slot)
@@ -70,7 +70,13 @@ func (m *machine) setDesired() {
 	if d.Generation < s.Desired.Generation && m.rules.enforces(olderIgnored) {
 		return
 	}
-	if s.Desired.Generation > 0 && m.rules.enforces(ownStoreTrusted) {
+	reported := d.ReportedGeneration
+	d.ReportedGeneration = 0
+	switch {
+	case s.Desired.Generation == 0 || !m.rules.enforces(ownStoreTrusted):
+	case s.Desired.Generation < reported && m.rules.enforces(oldCopyDoubted):
+		s.doubtRecord()
+	default:
 		d.MayHoldOwn = d.MayHoldOwn && s.Desired.MayHoldOwn
 	}
 	if d.Generation == s.Desired.Generation {
@@ -82,6 +88,17 @@ func (m *machine) setDesired() {
 	s.RetryOf, s.ManualChanges = "", 0
 	if s.Content.Kind == Foreign { // the foreign credential may have been removed since: read the slot again
 		s.Content = Content{}
+	}
+}
+
+// doubtRecord forgets what the record says of the slot's content, because the record is of an old copy of the bridge's store. A credential
+// that it mentions may be on the lock, also because the bridge has set it again since it was started from the copy. Otherwise MayHoldOwn
+// decides what the slot may hold.
+func (s *Slot) doubtRecord() {
+	was := s.Content.Kind
+	s.Content, s.OldestGeneration = Content{}, 0
+	if was == Own || was == Uncertain {
+		s.Content.Kind = Uncertain
 	}
 }
 

@@ -62,7 +62,7 @@ type peer struct {
 // budget bounds how often people and faults strike.
 type budget struct {
 	edits, cuts, kills, touches, swaps, twins, restores, lies uint8
-	rollbacks                                                 uint8 // of the server's database
+	rollbacks, images                                         uint8 // of the server's database; of a bridge to an image that is not the first
 }
 
 type world struct {
@@ -78,6 +78,8 @@ type world struct {
 	old     []upward // of earlier sessions
 	air     []flight
 	left    budget
+	image   Lock // an older copy of what the bridge at the lock has stored
+	imaged  bool
 	backup  [2]ServerSlot // of the server's database
 	backed  bool
 	drawn   [2]uint64 // the latest generation that the server ever issued

@@ -48,9 +48,12 @@ type DesiredSlot struct {
 	Later []*SlotWindow `protobuf:"bytes,8,rep,name=later,proto3" json:"later,omitempty"`
 	// The id of a one-time code, the same on each lock that has it. A bridge that observes its use removes it by itself.
 	// Empty: not a one-time code.
-	Once          string `protobuf:"bytes,9,opt,name=once,proto3" json:"once,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Once string `protobuf:"bytes,9,opt,name=once,proto3" json:"once,omitempty"`
+	// The latest generation of which the service has a report; 0: none, or an older service. A bridge whose record has an older
+	// generation was started from an old copy of its store: it does not trust the record, but reads or writes the slot again.
+	ReportedGeneration uint64 `protobuf:"varint,10,opt,name=reported_generation,json=reportedGeneration,proto3" json:"reported_generation,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *DesiredSlot) Reset() {
@@ -144,6 +147,13 @@ func (x *DesiredSlot) GetOnce() string {
 		return x.Once
 	}
 	return ""
+}
+
+func (x *DesiredSlot) GetReportedGeneration() uint64 {
+	if x != nil {
+		return x.ReportedGeneration
+	}
+	return 0
 }
 
 // SlotWindow is a time in which a code opens.
@@ -564,7 +574,7 @@ var File_latchkey_lock_v1_slot_proto protoreflect.FileDescriptor
 
 const file_latchkey_lock_v1_slot_proto_rawDesc = "" +
 	"\n" +
-	"\x1blatchkey/lock/v1/slot.proto\x12\x10latchkey.lock.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\xe4\x02\n" +
+	"\x1blatchkey/lock/v1/slot.proto\x12\x10latchkey.lock.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/protobuf/timestamp.proto\"\x95\x03\n" +
 	"\vDesiredSlot\x12\x12\n" +
 	"\x04slot\x18\x01 \x01(\rR\x04slot\x12\x1e\n" +
 	"\n" +
@@ -578,7 +588,9 @@ const file_latchkey_lock_v1_slot_proto_rawDesc = "" +
 	"\tnot_after\x18\x06 \x01(\v2\x1a.google.protobuf.TimestampR\bnotAfter\x12\x18\n" +
 	"\aclaimed\x18\a \x01(\bR\aclaimed\x12=\n" +
 	"\x05later\x18\b \x03(\v2\x1c.latchkey.lock.v1.SlotWindowB\t\xbaH\x06\x92\x01\x03\x10\x80\x02R\x05later\x12\x1b\n" +
-	"\x04once\x18\t \x01(\tB\a\xbaH\x04r\x02\x18@R\x04once\"\x80\x01\n" +
+	"\x04once\x18\t \x01(\tB\a\xbaH\x04r\x02\x18@R\x04once\x12/\n" +
+	"\x13reported_generation\x18\n" +
+	" \x01(\x04R\x12reportedGeneration\"\x80\x01\n" +
 	"\n" +
 	"SlotWindow\x129\n" +
 	"\n" +
