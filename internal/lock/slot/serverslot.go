@@ -94,8 +94,9 @@ func (s ServerSlot) isBehindWith(o Observed, rule rules) bool {
 }
 
 // Reissue gives the desired state of a slot another generation, after a report for which [ServerSlot.IsBehind] is true. generation must be
-// newer than the slot's and the reported one, or the bridge ignores the desired state. bridge is the enrolment of the bridge that reported it: the
-// lock may hold a credential that only this bridge knows, so that the slot is not free, also without a grant, before its removal is proven.
+// newer than the slot's and the reported one, or the bridge ignores the desired state. bridge is the enrolment of the bridge that reported
+// it. The lock may hold a credential that only this bridge knows, so that the slot is not free, also without a grant, before its removal is
+// proven.
 func Reissue(s ServerSlot, bridge string, generation uint64) ServerSlot {
 	s.SentToOther = s.SentToOther || s.SentTo != "" && s.SentTo != bridge
 	s.Desired.Generation, s.SentTo, s.OlderMayRemain = generation, bridge, true
