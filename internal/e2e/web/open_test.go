@@ -81,3 +81,20 @@ func TestPhoneFollowsTheRoom(t *testing.T) {
 	}
 	p.Hold("Hold to open Room 103", "Open. Push the door now.")
 }
+
+// The sentence that a door is open goes when the door locks again, and a short touch always says what to do.
+func TestPhoneForgetsTheOpenDoor(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	p, _ := w.keptPhone(browser.WithClock)
+	p.Hold("Hold to open Room 101", "Open. Push the door now.")
+	p.Pass(15)
+	if strings.Contains(p.Text(), "Push the door now") {
+		t.Error("the page says that the door is open after it has locked again")
+	}
+	p.Hold("Hold to open Room 101", "Open. Push the door now.")
+	p.Click("Hold to open Room 101")
+	p.WaitText("Hold the button until it fills.")
+	p.Pass(15)
+	p.WaitText("Hold the button until it fills.")
+}

@@ -3,6 +3,7 @@ import { CannotKeep, open, ready, type Door } from "./smartkey/phone";
 import { within } from "../../kit/ts/page";
 
 const holdMillis = 600; // a pocket or a slip of the finger opens nothing
+const openMillis = 10_000; // locks lock again after some seconds; no answer says after how many
 const area = document.getElementById("open");
 
 /** Asks for a link with the page's session. */
@@ -40,18 +41,22 @@ function row(stay: string, door: Door): HTMLElement {
   const made = item.firstElementChild as HTMLElement;
   const [button, said] = [made.querySelector("button")!, made.querySelector<HTMLElement>("[data-said]")!];
   let busy = false;
+  let locking = 0;
   const press = async () => {
     if (busy) return;
     busy = true;
     button.setAttribute("aria-disabled", "true");
     say(said, "sending");
+    clearTimeout(locking);
     const done = await open(stay, door.door);
     if (done.doors) draw(stay, done.doors);
+    if (done.result === "opened") locking = window.setTimeout(() => (said.hidden = true), openMillis);
     say(done.result === "moved" ? state() : said, done.result === "refused" ? `refused.${done.reason}` : done.result);
     button.removeAttribute("aria-disabled");
     busy = false;
   };
   let holding = 0;
+  let held = false; // the touch that ends with the next click was long enough
   const release = () => {
     clearTimeout(holding);
     delete button.dataset.held;
@@ -59,13 +64,16 @@ function row(stay: string, door: Door): HTMLElement {
   button.addEventListener("pointerdown", (e) => {
     if (!e.isPrimary || e.button !== 0) return;
     button.dataset.held = "";
-    holding = window.setTimeout(() => (release(), void press()), holdMillis);
+    held = false;
+    holding = window.setTimeout(() => (release(), (held = true), void press()), holdMillis);
   });
   for (const name of ["pointerup", "pointerleave", "pointercancel"] as const) button.addEventListener(name, release);
   // The keyboard and screen readers press without a pointer. A short touch says what to do.
   button.addEventListener("click", (e) => {
-    if (e.detail === 0) void press();
-    else if (!busy && said.hidden) say(said, "press");
+    if (e.detail === 0) return void press();
+    if (busy || held) return;
+    clearTimeout(locking);
+    say(said, "press");
   });
   button.addEventListener("contextmenu", (e) => e.preventDefault());
   return made;
