@@ -170,3 +170,35 @@ func TestTabletWaitsAMinuteForThePMS(t *testing.T) {
 	k.Pass(15)
 	k.WaitHeading("The connection was cut")
 }
+
+// Larger text stays for the whole visit, whatever the guest touches, and ends with it.
+func TestTabletEnlargesOneVisit(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	k := w.enrol()
+	larger := func(want string) {
+		t.Helper()
+		k.Wait("main[data-ready] h1")
+		k.WaitUntil("larger text: "+want, `document.querySelector("button[data-larger]").ariaPressed === "`+want+`" &&
+			String(document.documentElement.hasAttribute("data-larger")) === "`+want+`"`)
+	}
+	larger("false")
+	k.Click("Larger text")
+	larger("true")
+	k.Axe()
+	k.ClickAt("h1")
+	larger("true")
+	k.Click("English")
+	k.WaitUntil("the chosen language", `location.search === "?chosen"`)
+	larger("true")
+	w.atBooking(k)
+	larger("true")
+	k.ClickAt("h1")
+	larger("true")
+	k.Click("Larger text")
+	larger("false")
+	k.Click("Larger text")
+	k.Visit(w.Base + "/k/")
+	larger("false")
+}

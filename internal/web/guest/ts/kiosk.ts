@@ -68,16 +68,21 @@ async function prepare(form: HTMLFormElement): Promise<void> {
   }
 }
 
-// Larger text, for this guest only.
-if (sessionStorage.getItem("larger")) document.documentElement.dataset.larger = "";
-document.addEventListener("click", (e) => {
-  if (!(e.target as Element).closest("[data-larger]")) return;
-  const on = document.documentElement.toggleAttribute("data-larger");
+// Larger text, for this guest only: the start page ends the visit, unless a guest has just chosen the language there.
+const idle = document.body.dataset.idle;
+if (idle === "start" && location.search !== "?chosen") sessionStorage.clear();
+const larger = document.querySelector<HTMLElement>("button[data-larger]");
+const enlarge = (on: boolean) => {
+  document.documentElement.toggleAttribute("data-larger", on);
+  larger?.setAttribute("aria-pressed", String(on));
+};
+enlarge(sessionStorage.getItem("larger") !== null);
+larger?.addEventListener("click", () => {
+  const on = !document.documentElement.hasAttribute("data-larger");
+  enlarge(on);
   on ? sessionStorage.setItem("larger", "1") : sessionStorage.removeItem("larger");
 });
 
-const idle = document.body.dataset.idle;
-if (idle === "start") sessionStorage.clear();
 // These pages load the start page by themselves, at whatever address the service worker shows them: it shows whether check-in is open.
 if (withoutGuest.includes(idle!)) setTimeout(() => leave("/k/"), 1000 * Number(document.body.dataset.refresh));
 
