@@ -238,6 +238,12 @@ func (f flow) Self() *guestv1.StayGuest {
 // Others returns the number of guests in the party without the first.
 func (f flow) Others() int { return max(len(f.Stay.GetGuests())-1, 0) }
 
+// HasMore reports whether more guests are listed than the party has people: companions with answers or a link are kept when the number is
+// made smaller.
+func (f flow) HasMore() bool {
+	return len(f.Stay.GetGuests()) > int(f.Stay.GetAdultCount()+f.Stay.GetChildCount())
+}
+
 // Companion reports whether the session belongs to a companion. A companion only fills in a form, and the main guest checks in.
 func (f flow) Companion() bool { return f.Self().GetRole() == "companion" }
 

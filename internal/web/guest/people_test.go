@@ -27,6 +27,23 @@ func TestCompanionWhoHasAnswered(t *testing.T) {
 	}
 }
 
+// A smaller number of people keeps a companion with a link in the list. The page says so, until the guest is removed.
+func TestPeopleSaysWhoStaysInTheList(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.setCookie("lk-stay-rsv_1", staySession)
+	const more = "The list has more people than the number below"
+	if page := b.shows("/g/stays/rsv_1/people"); strings.Contains(page.body, more) {
+		t.Error("the page says that the list has too many people, before the number is changed")
+	}
+	b.moves("/g/stays/rsv_1/people", form("adults", "1", "children", "0"), "/g/stays/rsv_1/people")
+	b.shows("/g/stays/rsv_1/people", more, "If this guest does not come, press “Remove this guest”.")
+	b.moves("/g/stays/rsv_1/people/gst_2", form("do", "remove"), "/g/stays/rsv_1/people")
+	if page := b.shows("/g/stays/rsv_1/people"); strings.Contains(page.body, more) {
+		t.Error("the page says that the list has too many people, after the guest was removed")
+	}
+}
+
 // A page that does not exist, below a stay that this device has, deletes nothing that the device keeps of the stay.
 func TestUnknownPageKeepsTheStay(t *testing.T) {
 	f := newFake()
