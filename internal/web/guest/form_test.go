@@ -46,7 +46,7 @@ func TestWrongAnswersAreKept(t *testing.T) {
 func TestPartyThatIsRefused(t *testing.T) {
 	b := newFake().client(t)
 	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
-	for typed, problem := range map[string]string{"9": "up to 8 people", "two": "Enter a number that is possible here.", "": "Enter a number that is possible here."} {
+	for typed, problem := range map[string]string{"9": "up to 8 people", "two": "Enter 1 to 30 adults and 0 to 30 children.", "": "Enter 1 to 30 adults and 0 to 30 children."} {
 		a := b.do(http.MethodPost, "/g/stays/rsv_1/people", form("adults", typed, "children", "1"))
 		if a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%q: status %d", typed, a.status)

@@ -58,7 +58,7 @@ func (x *exchange) setParty() (problem string, kv []any, err error) {
 	case f.Meta["limit"] != "":
 		return "web.people.tooMany", []any{"limit", f.Meta["limit"]}, nil
 	}
-	return "problem.outOfRange", nil, nil
+	return "web.people.range", nil, nil
 }
 
 // savePartySize stores the number of people from the form at a kiosk, and continues with the guests' forms. A smaller number is stored too,

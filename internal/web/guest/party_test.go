@@ -20,7 +20,7 @@ func TestKioskAsksHowManyCame(t *testing.T) {
 		t.Errorf("the form of the companion leads to no other page:\n%s", page.body)
 	}
 	b.shows("/k/people", "How many people stay?", "Adults", "Children")
-	for typed, want := range map[string]string{"": "Enter a number that is possible here.", "0": "Enter a number that is possible here.", "9": "Here you can name up to 8 people.", "two": "Enter a number that is possible here."} {
+	for typed, want := range map[string]string{"": "Enter 1 to 30 adults and 0 to 30 children.", "0": "Enter 1 to 30 adults and 0 to 30 children.", "9": "Here you can name up to 8 people.", "two": "Enter 1 to 30 adults and 0 to 30 children."} {
 		a := b.do(http.MethodPost, "/k/people", form("x~adults", typed, "x~children", "0"))
 		if a.contains(t, want); a.status != http.StatusUnprocessableEntity {
 			t.Errorf("%q adults: status %d", typed, a.status)

@@ -11,6 +11,7 @@ import (
 type peopleView struct {
 	Sent  string // id of the guest to whom a link was sent
 	Bad   string // id of the guest whose posted address is invalid
+	Email string // what was typed as the address of Bad
 	Kept  string // id of a companion who has answered on a link of their own: only the front desk can change their link or remove them
 	Minor string // id of a minor who gets no link until the main guest has entered a date of birth
 	Party partyView
@@ -89,7 +90,7 @@ func (s *site) changePerson(x *exchange) error {
 	}
 	_, err := s.api.Forms.InviteCompanion(x.callContext(), &guestv1.InviteCompanionRequest{GuestId: id, Email: email})
 	if err != nil && s.Fault(err).Kind == fault.Invalid {
-		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id})
+		return x.people(http.StatusUnprocessableEntity, peopleView{Bad: id, Email: email})
 	}
 	if err != nil {
 		return x.notChanged(err, id)

@@ -27,6 +27,25 @@ func TestCompanionWhoHasAnswered(t *testing.T) {
 	}
 }
 
+// What is wrong is marked and kept, and the text names what is possible.
+func TestPeopleMarksWhatIsWrong(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.setCookie("lk-stay-rsv_1", staySession)
+	for typed, want := range map[string]string{"": "", "bo(at)example.com": ` value="bo(at)example.com"`} {
+		a := b.do(http.MethodPost, "/g/stays/rsv_1/people/gst_2", form("do", "invite", "email", typed))
+		a.contains(t, "Enter an email address")
+		if !strings.Contains(a.body, `<div class="field is-wrong"><label for="email-gst_2"`) || !strings.Contains(a.body, want+` aria-invalid="true" aria-describedby="email-gst_2-wrong"`) {
+			t.Errorf("the page does not mark and keep %q:\n%s", typed, a.body)
+		}
+	}
+	a := b.do(http.MethodPost, "/g/stays/rsv_1/people", form("adults", "0", "children", "0"))
+	a.contains(t, "Enter 1 to 30 adults and 0 to 30 children.")
+	if !strings.Contains(a.body, `<div class="field is-wrong">`) {
+		t.Errorf("the page does not mark the number:\n%s", a.body)
+	}
+}
+
 // A smaller number of people keeps a companion with a link in the list. The page says so, until the guest is removed.
 func TestPeopleSaysWhoStaysInTheList(t *testing.T) {
 	f := newFake()
