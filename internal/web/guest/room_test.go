@@ -18,6 +18,10 @@ func TestStayShowsPeopleAndWhatIsKept(t *testing.T) {
 	if strings.Contains(page.body, thePin) {
 		t.Error("the page has a code")
 	}
+	f.stay.Guests[0].FirstName, f.stay.Guests[0].LastName = "محمد", "الأنصاري"
+	if page := b.shows("/g/stays/rsv_1"); !strings.Contains(page.body, "<bdi>محمد الأنصاري</bdi> <bdi>+1</bdi>") {
+		t.Errorf("a name from right to left takes the number of the others into itself:\n%s", page.body)
+	}
 	f.stay.Guests = []*guestv1.StayGuest{f.stay.Guests[0]}
 	if page := b.shows("/g/stays/rsv_1", "Your stay"); strings.Contains(page.body, "People in the room") {
 		t.Error("a guest alone has a list of people")
