@@ -13,7 +13,9 @@ func TestTwoPhonesOfOneRoom(t *testing.T) {
 	w := open(t)
 	two := map[string]any{"adultCount": 2}
 	w.book("B-1", "1001", "R101", two)
-	main := browser.Open(t, browser.WithSize(browser.Phone))
+	main := browser.Open(t, browser.WithSize(browser.Phone), browser.WithScript(`
+		Object.defineProperty(navigator, "clipboard", {value: {writeText: async (text) => { window.copied = text; }}});
+		navigator.share = async (data) => { window.shared = data.url; };`))
 	main.Visit(w.link())
 	main.Next("Open my stay", "Your stay")
 	stay := main.Address()
@@ -21,6 +23,14 @@ func TestTwoPhonesOfOneRoom(t *testing.T) {
 	main.Next("Show a link to pass on", "A link for this guest")
 	main.Axe()
 	link := main.QR()
+	main.Click("Copy the link")
+	main.WaitText("Copied.")
+	main.Click("Share")
+	if !main.Holds(`copied === "` + link + `" && shared === copied`) {
+		t.Error("the page copies or shares another link than that of its QR code")
+	}
+	main.Fits()
+	main.Screenshot("passed")
 
 	companion := browser.Open(t, browser.WithSize(browser.Phone))
 	companion.Visit(link)

@@ -4,6 +4,7 @@ import { feed } from "./feed";
 import { greeted } from "./greeted";
 import { live } from "../../kit/ts/live";
 import { offline } from "./offline";
+import { passOn } from "./passon";
 import { focusFirst } from "../../kit/ts/page";
 
 focusFirst();
@@ -23,6 +24,7 @@ addEventListener("pageshow", () => {
 });
 
 feed();
+passOn();
 void doors();
 void greeted();
 void offline().catch(() => {}); // a browser that keeps nothing still shows the pages
