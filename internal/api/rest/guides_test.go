@@ -35,7 +35,7 @@ func TestGuidesArePages(t *testing.T) {
 			}
 		}
 	}
-	if _, page := docs(t, "/guide"); !strings.Contains(page, `href="/docs/quick-start"`) || !strings.Contains(page, `href="/docs/property"`) {
+	if _, page := docs(t, "/guide"); !strings.Contains(page, `href="/docs/quick-start"`) || !strings.Contains(page, `href="/docs/property"`) || !strings.Contains(page, `href="/g/"`) || !strings.Contains(page, `href="/app"`) {
 		t.Errorf("the entrance leads nowhere: %s", page)
 	}
 }

@@ -24,7 +24,8 @@ var notFoundPage = []byte(`<!DOCTYPE html>
 <body>
 <main>
 <h1>There is no such page</h1>
-<p>This is the address of an API for programs. The <a href="/guide">guides</a> and the <a href="/docs">reference</a> describe it.</p>
+<p>Guests <a href="/g/">open their stay</a>. Staff <a href="/app">sign in</a>.</p>
+<p>For programs, this is the address of an API. The <a href="/guide">guides</a> and the <a href="/docs">reference</a> describe it.</p>
 </main>
 </body>
 </html>

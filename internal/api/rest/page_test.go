@@ -22,7 +22,7 @@ func TestBrowsersGetPages(t *testing.T) {
 		{"GET", "/", "application/json", 200, "application/json", `"/docs"`},
 		{"POST", "/", "", 404, "application/json", "routeNotFound"},
 		{"GET", "/rooms", browser, 404, "text/html; charset=utf-8", `<a href="/docs">`},
-		{"GET", "/rooms", "text/html", 404, "text/html; charset=utf-8", `<a href="/docs">`},
+		{"GET", "/rooms", "text/html", 404, "text/html; charset=utf-8", `Guests <a href="/g/">open their stay</a>. Staff <a href="/app">sign in</a>.`},
 		{"GET", "/docs/", browser, 404, "text/html; charset=utf-8", `<a href="/docs">`},
 		{"GET", "/rooms", "*/*", 404, "application/json", "routeNotFound"},
 		{"GET", "/rooms", "text/plain", 404, "application/json", "routeNotFound"},

@@ -85,6 +85,9 @@ func (x *exchange) continueLink(status int) (link, label string) {
 	if id := x.keptStay(x.R.PathValue("id")); id != "" {
 		return "/g/stays/" + id, "web.problem.stay"
 	}
+	if status == http.StatusNotFound {
+		return "/g/", "web.first.title"
+	}
 	return "", ""
 }
 

@@ -131,7 +131,7 @@ func TestAnotherStayIsUnknown(t *testing.T) {
 // A mail program may take words after the link for a part of it.
 func TestLinkThatIsTooLong(t *testing.T) {
 	b := newFake().client(t)
-	if a := b.get("/g/l/" + linkSecret + strings.Repeat("x", 64)); a.status != http.StatusNotFound || !strings.Contains(plain(a.body), "This link does not work any more") {
+	if a := b.get("/g/l/" + linkSecret + strings.Repeat("x", 64)); a.status != http.StatusNotFound || !strings.Contains(plain(a.body), "This link does not work") {
 		t.Errorf("status %d: %s", a.status, plain(a.body))
 	}
 }
@@ -225,12 +225,15 @@ func TestWayOn(t *testing.T) {
 	f := newFake()
 	b := f.client(t)
 	for path, want := range map[string]string{
-		"/g/stays/rsv_1": "Paste a link of your stay", "/g/l/lkl_other": "This link does not work any more", "/q/other": "This QR code is not in use",
+		"/g/stays/rsv_1": "Paste a link of your stay", "/g/l/lkl_other": "This link does not work", "/q/other": "This QR code is not in use",
 	} {
 		page := b.get(path)
 		page.contains(t, want)
 		if strings.Contains(page.body, `href="/g/stays/`) {
 			t.Errorf("%s: a device without a stay is led to one", path)
+		}
+		if page.status == http.StatusNotFound && want != "Paste a link of your stay" && !strings.Contains(page.body, `<a class="button" href="/g/">Open your stay</a>`) {
+			t.Errorf("%s leads nowhere:\n%s", path, page.body)
 		}
 	}
 	b.shows("/q/door_1", "Questions? Hostel Miramar helps you. Call +351210000000")
