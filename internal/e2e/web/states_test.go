@@ -106,6 +106,7 @@ var guestStates = []state{
 	{name: "checkin-waiting", path: "/g/stays/stay1/checkin", given: both(stage("waiting"), func(s *scripted) { s.stay.CheckIn.AcceptedAt = timestamppb.New(moment) })},
 	{name: "checkin-late", path: "/g/stays/stay1/checkin", given: both(stage("waiting"), func(s *scripted) { s.stay.CheckIn.Late, s.stay.CheckIn.AcceptedAt = true, timestamppb.New(moment) })},
 	{name: "checkin-owing", path: "/g/stays/stay1/checkin", given: stop("owing")},
+	{name: "stay-owing", path: "/g/stays/stay1", given: stop("owing")},
 	{name: "checkin-room", path: "/g/stays/stay1/checkin", given: stop("roomNotReady")},
 	{name: "checkin-pms", path: "/g/stays/stay1/checkin", given: stop("partnerError")},
 	{name: "checkin-identity", path: "/g/stays/stay1/checkin", given: stage("identityCheck", &guestv1.CheckInStop{Reason: "identityCheck"})},

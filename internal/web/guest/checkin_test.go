@@ -44,7 +44,14 @@ func TestStops(t *testing.T) {
 			t.Errorf("%s: the page does not follow what staff do", test.want)
 		}
 	}
-	f.stay.CheckIn = &guestv1.CheckIn{Stage: "stopped", Stops: []*guestv1.CheckInStop{{Reason: "owing", Retry: true}, {Reason: "minorAlone"}}}
+	f.stay.CheckIn = &guestv1.CheckIn{Stage: "stopped", Stops: []*guestv1.CheckInStop{{Reason: "owing", Amount: "84.00", Currency: "EUR", Retry: true}}}
+	if home := b.shows("/g/stays/rsv_1", "You cannot check in yet There is an open amount of 84.00 EUR. Pay at the desk"); !strings.Contains(home.body, `value="again"`) || strings.Contains(home.body, "I am here") {
+		t.Errorf("the page of the stay does not offer to try again:\n%s", home.body)
+	}
+	f.stay.CheckIn.Stops = append(f.stay.CheckIn.Stops, &guestv1.CheckInStop{Reason: "minorAlone"})
+	if home := b.shows("/g/stays/rsv_1", "Please go to the desk", "An adult has to check in with you."); strings.Contains(home.body, `value="again"`) || strings.Contains(home.body, "I am here") {
+		t.Errorf("the page of the stay offers a check-in that the desk has to complete:\n%s", home.body)
+	}
 	if page := b.shows("/g/stays/rsv_1/checkin", "An adult has to check in with you."); strings.Contains(page.body, `value="again"`) {
 		t.Error("a minor alone may try again after paying")
 	}

@@ -138,6 +138,7 @@ type stayView struct {
 	Doors  pinView
 	openView
 	Stage string // kind of the title message of the check-in's stage
+	Retry bool   // the guest can retry the stopped check-in
 	Rules bool   // the page links to the house rules, because no open task links to them
 	Apple bool   // on this device, an installed app has its own cookies, so it needs its own link
 }
@@ -161,7 +162,7 @@ func (s *site) showStay(x *exchange) error {
 	v.openView = x.openView()
 	v.Apple = isApple(v.Device)
 	v.Unread = int(x.flow.Stay.GetUnreadMessages())
-	v.Stage = stageTitle(x.flow.Stay.GetCheckIn())
+	v.Stage, v.Retry = stageTitle(x.flow.Stay.GetCheckIn()), canRetry(x.flow.Stay.GetCheckIn())
 	p.Gone = x.flow.Stay.GetCheckIn().GetStage() == "ended"
 	p.Data = v
 	return x.render(http.StatusOK, "stay", p)
