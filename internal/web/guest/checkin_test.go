@@ -1,6 +1,7 @@
 package guest
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 
@@ -57,6 +58,21 @@ func TestStops(t *testing.T) {
 	}
 	f.stay.CheckIn = &guestv1.CheckIn{Stage: "notToday", OpensOn: "2026-11-21"}
 	b.shows("/g/stays/rsv_1/checkin", "Your stay starts on Saturday, 21 November.")
+}
+
+// Before the check-in, the forms say that a guest can interrupt them. Afterwards there is nothing to come back for.
+func TestSavedAsYouGo(t *testing.T) {
+	f := newFake()
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	for state, says := range map[string]bool{"confirmed": true, "started": false} {
+		f.stay.State = state
+		for _, path := range []string{"", "/form/gst_1/name"} {
+			if page := b.get("/g/stays/rsv_1" + path); page.status != http.StatusOK || strings.Contains(page.body, "Saved as you go.") != says {
+				t.Errorf("%s%s: status %d, says that answers are saved: %t", state, path, page.status, !says)
+			}
+		}
+	}
 }
 
 // The evidence of a code reads in the guest's words, and a gate with the room's code is not listed again.
