@@ -345,11 +345,14 @@ func (r Reader) formatTime(at time.Time, format string) string {
 }
 
 // Date returns a message with the parameters of at in its own zone: day, month, mon (short), year, weekday, wd (short), hour and clock.
-// kind is that of a text with any of them.
+// kind is that of a text with any of them. The first day of a month is a message, because French has an ordinal number for it: "1er".
 func Date(kind string, at time.Time) Message {
-	month, weekday := "month."+strconv.Itoa(int(at.Month())), "weekday."+strconv.Itoa(int(at.Weekday()))
+	day, month, weekday := any(at.Day()), "month."+strconv.Itoa(int(at.Month())), "weekday."+strconv.Itoa(int(at.Weekday()))
+	if at.Day() == 1 {
+		day = Message{Kind: "date.first"}
+	}
 	return Message{Kind: kind, Params: Params{
-		"day": at.Day(), "year": at.Year(), "month": Message{Kind: month}, "weekday": Message{Kind: weekday},
+		"day": day, "year": at.Year(), "month": Message{Kind: month}, "weekday": Message{Kind: weekday},
 		"mon": Message{Kind: month + ".short"}, "wd": Message{Kind: weekday + ".short"},
 		"hour": at.Format(layouts["hour"]), "clock": at.Format(layouts["clock"]),
 	}}

@@ -3,6 +3,7 @@ package message
 import (
 	"slices"
 	"testing"
+	"time"
 )
 
 // The notation holds the rules of languages with one to six forms. The wanted forms are those of Unicode CLDR.
@@ -73,5 +74,18 @@ func TestDatesAndPlurals(t *testing.T) {
 		if !slices.Equal(got, test.plurals) {
 			t.Errorf("%s: %q", test.language, got)
 		}
+	}
+}
+
+// French counts the first day of a month, and no other.
+func TestFirstDay(t *testing.T) {
+	first := time.Date(2026, 12, 1, 23, 30, 0, 0, time.UTC)
+	for language, want := range map[string]string{"en": "Tuesday, 1 December", "de": "Dienstag, 1. Dezember", "es": "martes, 1 de diciembre", "fr": "mardi 1er décembre", "pt": "Tuesday, 1 December"} {
+		if got := (Reader{Language: language}).Text(Date("date.day", first)); got != want {
+			t.Errorf("%s: %q, want %q", language, got, want)
+		}
+	}
+	if got := (Reader{Language: "fr"}).Text(Date("date.time", first.AddDate(0, 0, 1))); got != "2 déc. 2026 à 23:30" {
+		t.Errorf("the second day is %q", got)
 	}
 }
