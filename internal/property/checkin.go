@@ -183,3 +183,23 @@ func TextsIn(s *CheckInSettings, language string) LocalTexts {
 		Address:    in(s.Address, local.Address),
 	}
 }
+
+// LanguagesIn returns the language of each text that [TextsIn] returns: language, or the property's default language for a text without a
+// translation. It is "" for a text that is "".
+func LanguagesIn(s *CheckInSettings, language string) LocalTexts {
+	local := s.Texts[language]
+	of := func(standard, local string) string {
+		switch {
+		case standard == "":
+			return ""
+		case local == "":
+			return s.Language
+		}
+		return language
+	}
+	return LocalTexts{
+		HouseRules: of(s.HouseRules, local.HouseRules),
+		Directions: of(s.Directions, local.Directions),
+		Address:    of(s.Address, local.Address),
+	}
+}

@@ -25,4 +25,14 @@ func TestTextsIn(t *testing.T) {
 			t.Errorf("%q: %+v, want %+v", language, got, want)
 		}
 	}
+	for language, want := range map[string]property.LocalTexts{
+		"en": {HouseRules: "en", Directions: "en"},
+		"de": {HouseRules: "de", Directions: "de"},
+		"fr": {HouseRules: "fr", Directions: "en"},
+		"es": {HouseRules: "en", Directions: "en"},
+	} {
+		if got := property.LanguagesIn(settings, language); got != want {
+			t.Errorf("%q: the languages are %+v, want %+v", language, got, want)
+		}
+	}
 }

@@ -18,7 +18,7 @@ func PropertyFace(p *property.Row, s *guest.Settings, language string) *guestv1.
 	texts := property.TextsIn(s, language)
 	return &guestv1.PropertyFace{
 		Id: p.ID, Name: p.Name, TimeZone: p.TimeZone, Language: s.Language, DeskPhone: s.DeskPhone, Accent: s.Accent,
-		Address: texts.Address, Directions: texts.Directions,
+		Address: texts.Address, Directions: texts.Directions, DirectionsLanguage: property.LanguagesIn(s, language).Directions,
 	}
 }
 

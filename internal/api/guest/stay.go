@@ -96,7 +96,8 @@ func (s *Stays) stay(ctx context.Context, view *db.Tx, a actor.Actor, p *guest.P
 		From: timestamppb.New(p.Reservation.FromAt), To: timestamppb.New(p.Reservation.ToAt),
 		AdultCount: int32(p.Adults), ChildCount: int32(p.Children), Tasks: tasks(p, a),
 		ArrivalTime: p.Stay.ArrivalTime, HouseRules: property.TextsIn(p.Settings, language).HouseRules, HouseRulesAcceptedAt: convert.OptionalTime(p.Stay.HouseRulesAcceptedAt),
-		Shared: sharedGroups(p, a), AtKiosk: a.Origin != guest.OriginMail && a.Origin != guest.OriginDoor,
+		HouseRulesLanguage: property.LanguagesIn(p.Settings, language).HouseRules,
+		Shared:             sharedGroups(p, a), AtKiosk: a.Origin != guest.OriginMail && a.Origin != guest.OriginDoor,
 	}
 	for _, m := range p.Visible(a) {
 		g := &guestv1.StayGuest{Id: m.Row.ID, Role: m.Row.Role, Complete: len(m.Missing) == 0, Child: m.Row.Child, Invited: m.Row.InvitedAt != nil}

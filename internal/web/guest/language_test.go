@@ -14,6 +14,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 
+	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/test/pseudo"
 )
@@ -49,6 +50,26 @@ func TestCallsAskForThePagesLanguage(t *testing.T) {
 	b.shows(rules, "In de.")
 	b.setCookie("lk-lang", "fr")
 	b.shows(rules, "In fr.")
+}
+
+// A text of the property that is not in the language of the page says in which language it is, for screen readers.
+func TestTextsOfThePropertyHaveALanguage(t *testing.T) {
+	f := newFake()
+	face, _ := proto.Clone(theProperty).(*guestv1.PropertyFace)
+	face.DirectionsLanguage = "pt"
+	f.stay.Property, f.stay.HouseRulesLanguage = face, "en"
+	b := f.client(t)
+	b.setCookie("lk-stay-rsv_1", staySession)
+	b.setCookie("lk-lang", "fr")
+	rules, directions := `<p dir="auto" lang="en">No candles.</p>`, `<p dir="auto" lang="pt">To the end</p>`
+	for path, want := range map[string][]string{"/form/rules": {rules}, "": {rules, directions}} {
+		page := b.get("/g/stays/rsv_1" + path)
+		for _, text := range want {
+			if !strings.Contains(page.body, text) {
+				t.Errorf("%q has no %s:\n%s", path, text, page.body)
+			}
+		}
+	}
 }
 
 // A guest at a tablet chooses the language for the visit. The next guest, and the page that the service worker keeps, have the property's.

@@ -273,9 +273,11 @@ type PropertyFace struct {
 	// Its postal address, in lines.
 	Address string `protobuf:"bytes,7,opt,name=address,proto3" json:"address,omitempty"`
 	// How to find the property, in lines.
-	Directions    string `protobuf:"bytes,8,opt,name=directions,proto3" json:"directions,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	Directions string `protobuf:"bytes,8,opt,name=directions,proto3" json:"directions,omitempty"`
+	// The language of directions, a BCP 47 tag: that of the call, or the property's if they have no translation. Empty without directions.
+	DirectionsLanguage string `protobuf:"bytes,9,opt,name=directions_language,json=directionsLanguage,proto3" json:"directions_language,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *PropertyFace) Reset() {
@@ -360,6 +362,13 @@ func (x *PropertyFace) GetAddress() string {
 func (x *PropertyFace) GetDirections() string {
 	if x != nil {
 		return x.Directions
+	}
+	return ""
+}
+
+func (x *PropertyFace) GetDirectionsLanguage() string {
+	if x != nil {
+		return x.DirectionsLanguage
 	}
 	return ""
 }
@@ -1369,7 +1378,7 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\bcanceled\x18\b \x01(\bR\bcanceled\x12\x16\n" +
 	"\x06source\x18\t \x01(\tR\x06source\x12\x17\n" +
 	"\astay_id\x18\n" +
-	" \x01(\tR\x06stayId\"\xdc\x01\n" +
+	" \x01(\tR\x06stayId\"\x8d\x02\n" +
 	"\fPropertyFace\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04name\x18\x02 \x01(\tR\x04name\x12\x1b\n" +
@@ -1381,7 +1390,8 @@ const file_latchkey_guest_v1_link_proto_rawDesc = "" +
 	"\aaddress\x18\a \x01(\tR\aaddress\x12\x1e\n" +
 	"\n" +
 	"directions\x18\b \x01(\tR\n" +
-	"directions\"\xa5\x01\n" +
+	"directions\x12/\n" +
+	"\x13directions_language\x18\t \x01(\tR\x12directionsLanguage\"\xa5\x01\n" +
 	"\x0fBindLinkRequest\x12 \n" +
 	"\x04link\x18\x01 \x01(\tB\f\xbaH\x06r\x04\x10\x01\x18@\x80\x01\x01R\x04link\x12K\n" +
 	"\x06device\x18\x02 \x01(\tB3\xbaH0r.R\x00R\x06iPhoneR\x04iPadR\aAndroidR\aWindowsR\x03MacR\x05LinuxR\x06device\x12#\n" +

@@ -783,9 +783,12 @@ type Stay struct {
 	// before the PMS has checked the guest in.
 	AccessUntil *timestamppb.Timestamp `protobuf:"bytes,32,opt,name=access_until,json=accessUntil,proto3" json:"access_until,omitempty"`
 	// The reservations come from the property's own programs, through its built-in integration: partner_name is that integration's name, in English.
-	OwnPrograms   bool `protobuf:"varint,33,opt,name=own_programs,json=ownPrograms,proto3" json:"own_programs,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
+	OwnPrograms bool `protobuf:"varint,33,opt,name=own_programs,json=ownPrograms,proto3" json:"own_programs,omitempty"`
+	// The language of house_rules, a BCP 47 tag: that of the call, or the property's if the rules have no translation. Empty if there are no
+	// rules.
+	HouseRulesLanguage string `protobuf:"bytes,34,opt,name=house_rules_language,json=houseRulesLanguage,proto3" json:"house_rules_language,omitempty"`
+	unknownFields      protoimpl.UnknownFields
+	sizeCache          protoimpl.SizeCache
 }
 
 func (x *Stay) Reset() {
@@ -1040,6 +1043,13 @@ func (x *Stay) GetOwnPrograms() bool {
 		return x.OwnPrograms
 	}
 	return false
+}
+
+func (x *Stay) GetHouseRulesLanguage() string {
+	if x != nil {
+		return x.HouseRulesLanguage
+	}
+	return ""
 }
 
 // StayMail is the state of a mail to the guest.
@@ -2337,8 +2347,7 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\x1aCreateSmartKeyLinkResponse\x12\x17\n" +
 	"\x04link\x18\x01 \x01(\tB\x03\x80\x01\x01R\x04link\x129\n" +
 	"\n" +
-	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xf8\n" +
-	"\n" +
+	"expires_at\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\texpiresAt\"\xaa\v\n" +
 	"\x04Stay\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12;\n" +
 	"\bproperty\x18\x02 \x01(\v2\x1f.latchkey.guest.v1.PropertyFaceR\bproperty\x12\x16\n" +
@@ -2377,7 +2386,8 @@ const file_latchkey_guest_v1_stay_proto_rawDesc = "" +
 	"\vgroup_rooms\x18\x1f \x01(\x05R\n" +
 	"groupRooms\x12=\n" +
 	"\faccess_until\x18  \x01(\v2\x1a.google.protobuf.TimestampR\vaccessUntil\x12!\n" +
-	"\fown_programs\x18! \x01(\bR\vownProgramsB\x0f\n" +
+	"\fown_programs\x18! \x01(\bR\vownPrograms\x120\n" +
+	"\x14house_rules_language\x18\" \x01(\tR\x12houseRulesLanguageB\x0f\n" +
 	"\r_keep_profileB\x12\n" +
 	"\x10_unread_messagesJ\x04\b\x17\x10\x18\"=\n" +
 	"\bStayMail\x12\x14\n" +
