@@ -189,25 +189,38 @@ func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
 const mostOpen = 200
 
 // incidents are kinds that report something that happened once. They do not count as open problems.
-var incidents = []Kind{LockTampered, LockJammed, Guessing, BackupCodeUsed, KioskHelp, MailFailed, MailFailedOther}
+var incidents = []Kind{LockTampered, LockJammed, Guessing, BackupCodeUsed, MailFailed, MailFailedOther}
+
+// calls are kinds with which a guest calls for help. Only a person can end such a problem, so a call is open until it is marked as read.
+var calls = []Kind{CheckInHelp, KioskHelp}
 
 // IsProblemOpen reports whether the problem of a notice is still open. It is false for incidents.
 func IsProblemOpen(row *Row) bool {
+	if slices.Contains(calls, Kind(row.Kind)) {
+		return row.ReadAt == nil
+	}
 	return row.OnceKey != nil && !slices.Contains(incidents, Kind(row.Kind))
 }
 
 // CountOpen returns how many problems of a property are open, with read or unread notices, up to mostOpen. more means that there are
-// further ones.
+// further ones. It counts the same notices as [IsProblemOpen].
 func CountOpen(view *db.Tx, propertyID string) (n int, more bool, err error) {
-	ended := make([]string, len(incidents))
-	for i, k := range incidents {
-		ended[i] = string(k)
-	}
-	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.OnceKeyNotNil(), notice.KindNotIn(ended...)).Limit(mostOpen + 1).IDs(view.Context())
+	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.Or(
+		notice.And(notice.OnceKeyNotNil(), notice.KindNotIn(append(names(incidents), names(calls)...)...)),
+		notice.And(notice.ReadAtIsNil(), notice.KindIn(names(calls)...)),
+	)).Limit(mostOpen + 1).IDs(view.Context())
 	if err != nil {
 		return 0, false, fmt.Errorf("count open problems: %w", err)
 	}
 	return min(len(ids), mostOpen), len(ids) > mostOpen, nil
+}
+
+// names returns kinds as the database stores them.
+func names(kinds []Kind) (stored []string) {
+	for _, k := range kinds {
+		stored = append(stored, string(k))
+	}
+	return stored
 }
 
 // ListNew returns at most limit unread notices of these kinds whose problem is not resolved, also incidents, the oldest first. Their ids

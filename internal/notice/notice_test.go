@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
@@ -266,5 +267,35 @@ func TestCountOpen(t *testing.T) {
 		is(mostOpen, true)
 		write(t, d, func(tx *db.Tx) error { return Resolve(tx, p, p+"/first") })
 		is(mostOpen, false)
+	})
+}
+
+// A call for help is open until a person marks it as read, with and without a OnceKey. An alarm is not, because nothing ends it.
+func TestCallForHelpIsOpenUntilRead(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := hotel(t, d, "A")
+		write(t, d, func(tx *db.Tx) error {
+			return errors.Join(
+				Add(tx, Notice{PropertyID: p, Kind: CheckInHelp, Subject: "s", Params: message.Params{"number": "7"}}),
+				Add(tx, Notice{PropertyID: p, Kind: KioskHelp, Subject: "s", Params: message.Params{"kiosk": "Lobby"}, OnceKey: p + "/help"}),
+				Add(tx, Notice{PropertyID: p, Kind: BackupCodeUsed, Subject: "s", Params: message.Params{"what": "x"}, OnceKey: p + "/used"}))
+		})
+		is := func(want int) {
+			t.Helper()
+			rows, err := List(d.View(t.Context()), p, Filter{}, 10, "")
+			n := 0
+			for _, row := range rows {
+				if IsProblemOpen(row) {
+					n++
+				}
+			}
+			counted, _, wrong := CountOpen(d.View(t.Context()), p)
+			if err != nil || wrong != nil || n != want || counted != want {
+				t.Errorf("%d open, %v; %d counted, %v; want %d", n, err, counted, wrong, want)
+			}
+		}
+		is(2)
+		write(t, d, func(tx *db.Tx) error { _, err := MarkRead(tx, p); return err })
+		is(0)
 	})
 }

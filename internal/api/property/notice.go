@@ -99,5 +99,6 @@ func noticeMessage(n *notice.Row, to message.Reader) *propertyv1.Notice {
 	return &propertyv1.Notice{
 		Id: n.ID, Kind: n.Kind, Subject: n.Subject, Text: notice.Text(n, to), Stands: notice.IsProblemOpen(n),
 		ReadAt: convert.OptionalTime(n.ReadAt), CreatedAt: timestamppb.New(n.CreatedAt), Parameters: convert.Struct(n.Parameters),
+		ResolvedAt: convert.OptionalTime(n.ResolvedAt),
 	}
 }

@@ -2,6 +2,7 @@ package staff
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -41,16 +42,31 @@ func subjectLink(id string, may func(right string) bool) link {
 	return link{}
 }
 
-// newNoticeRow returns a notice with the chip that shows whether its problem is still open. may reports whether the person has a right.
+// newNoticeRow returns a notice with the chip that shows whether its problem is still open. A notice without a problem that ends, such as an
+// alarm, is neither open nor resolved. may reports whether the person has a right.
 func newNoticeRow(n *propertyv1.Notice, may func(right string) bool) noticeRow {
-	r := noticeRow{Notice: n, Chip: chip{"info", "◌", "staff.notice.over"}, Touch: subjectLink(n.GetSubject(), may)}
+	r := noticeRow{Notice: n, Chip: chip{"info", "◌", "staff.notice.once"}, Touch: subjectLink(n.GetSubject(), may)}
 	if strings.HasPrefix(n.GetKind(), "mapping") && strings.HasPrefix(n.GetSubject(), "int_") { // several conflicts of an integration
 		r.Touch = link{listURL("/app/spaces", "pms", n.GetSubject()), "staff.touch.spaces"}
 	}
-	if n.GetStands() {
+	switch {
+	case n.GetStands():
 		r.Chip = chip{"warn", "◐", "staff.notice.open"}
+	case n.GetResolvedAt() != nil:
+		r.Chip = chip{"info", "◌", "staff.notice.over"}
 	}
 	return r
+}
+
+// callsFirst orders the open calls for help before all other notices, because a guest waits.
+func callsFirst(a, b noticeRow) int {
+	calls := func(r noticeRow) int {
+		if r.GetStands() && (r.GetKind() == "checkInHelp" || r.GetKind() == "kioskHelp") {
+			return 0
+		}
+		return 1
+	}
+	return calls(a) - calls(b)
 }
 
 type noticesView struct {
@@ -84,6 +100,7 @@ func (s *site) showNotices(x *exchange) error {
 			v.Mark = append(v.Mark, n.GetId())
 		}
 	}
+	slices.SortStableFunc(v.Rows, callsFirst)
 	if v.Unread && len(v.Rows) == 0 {
 		v.Open, v.Many = int(found.GetData().GetOpen()), found.GetData().GetMoreOpen()
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
@@ -69,5 +70,31 @@ func TestMarkNoNotice(t *testing.T) {
 	n := &notices{house: house{rights: []string{"readNotices", "manageNotices"}}}
 	if w := serve(t, API{Sessions: n, Properties: n, Notices: n}, "/app/notices", url.Values{"all": {"yes"}}); w.Code != http.StatusSeeOther || len(n.marked) > 0 {
 		t.Errorf("status %d, %d calls", w.Code, len(n.marked))
+	}
+}
+
+// A notice is open, resolved, or about what happened once. An open call for help comes before newer notices.
+func TestNoticeChips(t *testing.T) {
+	at := timestamppb.Now()
+	all := []*propertyv1.Notice{
+		{Kind: "batteryLow", Stands: true}, {Kind: "batteryLow", ResolvedAt: at}, {Kind: "lockTampered"},
+		{Kind: "checkInHelp", ReadAt: at}, {Kind: "checkInHelp", Stands: true}, {Kind: "kioskHelp", Stands: true},
+	}
+	var rows []noticeRow
+	for _, n := range all {
+		rows = append(rows, newNoticeRow(n, func(string) bool { return true }))
+	}
+	slices.SortStableFunc(rows, callsFirst)
+	var got []string
+	for _, r := range rows {
+		got = append(got, r.GetKind()+" "+r.Chip.Text)
+		checkTexts(t, r.Chip.Text)
+	}
+	want := []string{
+		"checkInHelp staff.notice.open", "kioskHelp staff.notice.open", "batteryLow staff.notice.open", "batteryLow staff.notice.over",
+		"lockTampered staff.notice.once", "checkInHelp staff.notice.once",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
 	}
 }

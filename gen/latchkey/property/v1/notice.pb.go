@@ -294,7 +294,8 @@ type Notice struct {
 	Subject string `protobuf:"bytes,3,opt,name=subject,proto3" json:"subject,omitempty"`
 	// What happened, and what to do.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
-	// The problem is still open. Always false for what nothing ends, such as an alarm or a failed mail.
+	// The problem is still open. A call for help is open until it is marked as read. Always false for what nothing ends, such as an alarm or a
+	// failed mail.
 	Stands bool `protobuf:"varint,5,opt,name=stands,proto3" json:"stands,omitempty"`
 	// When it was marked as read.
 	ReadAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
@@ -302,7 +303,9 @@ type Notice struct {
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,7,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// The parameters of the text, by name. A parameter that is a text of its own has its kind and parameters. Absent in a
 	// notice that was stored before the service stored parameters.
-	Parameters    *structpb.Struct `protobuf:"bytes,8,opt,name=parameters,proto3" json:"parameters,omitempty"`
+	Parameters *structpb.Struct `protobuf:"bytes,8,opt,name=parameters,proto3" json:"parameters,omitempty"`
+	// When the problem ended by itself or through the work of staff. Absent while it is open, and for what nothing ends.
+	ResolvedAt    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=resolved_at,json=resolvedAt,proto3" json:"resolved_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -389,6 +392,13 @@ func (x *Notice) GetCreatedAt() *timestamppb.Timestamp {
 func (x *Notice) GetParameters() *structpb.Struct {
 	if x != nil {
 		return x.Parameters
+	}
+	return nil
+}
+
+func (x *Notice) GetResolvedAt() *timestamppb.Timestamp {
+	if x != nil {
+		return x.ResolvedAt
 	}
 	return nil
 }
@@ -716,7 +726,7 @@ const file_latchkey_property_v1_notice_proto_rawDesc = "" +
 	"\x1bUpdateNoticeSettingsRequest\x12H\n" +
 	"\bsettings\x18\x01 \x01(\v2$.latchkey.property.v1.NoticeSettingsB\x06\xbaH\x03\xc8\x01\x01R\bsettings\"X\n" +
 	"\x1cUpdateNoticeSettingsResponse\x128\n" +
-	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.NoticeSettingsR\x04data\"\x9b\x02\n" +
+	"\x04data\x18\x01 \x01(\v2$.latchkey.property.v1.NoticeSettingsR\x04data\"\xd8\x02\n" +
 	"\x06Notice\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x18\n" +
@@ -728,7 +738,9 @@ const file_latchkey_property_v1_notice_proto_rawDesc = "" +
 	"created_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x127\n" +
 	"\n" +
 	"parameters\x18\b \x01(\v2\x17.google.protobuf.StructR\n" +
-	"parameters\"\xa4\x01\n" +
+	"parameters\x12;\n" +
+	"\vresolved_at\x18\t \x01(\v2\x1a.google.protobuf.TimestampR\n" +
+	"resolvedAt\"\xa4\x01\n" +
 	"\x12ListNoticesRequest\x12\x1f\n" +
 	"\vunread_only\x18\x01 \x01(\bR\n" +
 	"unreadOnly\x12'\n" +
@@ -792,21 +804,22 @@ var file_latchkey_property_v1_notice_proto_depIdxs = []int32{
 	11, // 3: latchkey.property.v1.Notice.read_at:type_name -> google.protobuf.Timestamp
 	11, // 4: latchkey.property.v1.Notice.created_at:type_name -> google.protobuf.Timestamp
 	12, // 5: latchkey.property.v1.Notice.parameters:type_name -> google.protobuf.Struct
-	8,  // 6: latchkey.property.v1.ListNoticesResponse.data:type_name -> latchkey.property.v1.NoticeList
-	5,  // 7: latchkey.property.v1.NoticeList.list:type_name -> latchkey.property.v1.Notice
-	6,  // 8: latchkey.property.v1.NoticeService.ListNotices:input_type -> latchkey.property.v1.ListNoticesRequest
-	9,  // 9: latchkey.property.v1.NoticeService.MarkNoticesRead:input_type -> latchkey.property.v1.MarkNoticesReadRequest
-	1,  // 10: latchkey.property.v1.NoticeService.GetNoticeSettings:input_type -> latchkey.property.v1.GetNoticeSettingsRequest
-	3,  // 11: latchkey.property.v1.NoticeService.UpdateNoticeSettings:input_type -> latchkey.property.v1.UpdateNoticeSettingsRequest
-	7,  // 12: latchkey.property.v1.NoticeService.ListNotices:output_type -> latchkey.property.v1.ListNoticesResponse
-	10, // 13: latchkey.property.v1.NoticeService.MarkNoticesRead:output_type -> latchkey.property.v1.MarkNoticesReadResponse
-	2,  // 14: latchkey.property.v1.NoticeService.GetNoticeSettings:output_type -> latchkey.property.v1.GetNoticeSettingsResponse
-	4,  // 15: latchkey.property.v1.NoticeService.UpdateNoticeSettings:output_type -> latchkey.property.v1.UpdateNoticeSettingsResponse
-	12, // [12:16] is the sub-list for method output_type
-	8,  // [8:12] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	11, // 6: latchkey.property.v1.Notice.resolved_at:type_name -> google.protobuf.Timestamp
+	8,  // 7: latchkey.property.v1.ListNoticesResponse.data:type_name -> latchkey.property.v1.NoticeList
+	5,  // 8: latchkey.property.v1.NoticeList.list:type_name -> latchkey.property.v1.Notice
+	6,  // 9: latchkey.property.v1.NoticeService.ListNotices:input_type -> latchkey.property.v1.ListNoticesRequest
+	9,  // 10: latchkey.property.v1.NoticeService.MarkNoticesRead:input_type -> latchkey.property.v1.MarkNoticesReadRequest
+	1,  // 11: latchkey.property.v1.NoticeService.GetNoticeSettings:input_type -> latchkey.property.v1.GetNoticeSettingsRequest
+	3,  // 12: latchkey.property.v1.NoticeService.UpdateNoticeSettings:input_type -> latchkey.property.v1.UpdateNoticeSettingsRequest
+	7,  // 13: latchkey.property.v1.NoticeService.ListNotices:output_type -> latchkey.property.v1.ListNoticesResponse
+	10, // 14: latchkey.property.v1.NoticeService.MarkNoticesRead:output_type -> latchkey.property.v1.MarkNoticesReadResponse
+	2,  // 15: latchkey.property.v1.NoticeService.GetNoticeSettings:output_type -> latchkey.property.v1.GetNoticeSettingsResponse
+	4,  // 16: latchkey.property.v1.NoticeService.UpdateNoticeSettings:output_type -> latchkey.property.v1.UpdateNoticeSettingsResponse
+	13, // [13:17] is the sub-list for method output_type
+	9,  // [9:13] is the sub-list for method input_type
+	9,  // [9:9] is the sub-list for extension type_name
+	9,  // [9:9] is the sub-list for extension extendee
+	0,  // [0:9] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_notice_proto_init() }
