@@ -15,7 +15,7 @@ import (
 type Brief struct {
 	Stage        Stage
 	Stops        []StopReason
-	Owing        *money.Amount // Owing is the amount that stops the check-in, or nil
+	Owing        *money.Amount // Owing is the amount that stops the check-in, or will stop one that has not begun; or nil
 	FormComplete bool          // FormComplete means that no required answer of the guests is missing
 	ArrivalTime  string        // ArrivalTime is HH:MM as the guests said, or empty
 	BeganAt      time.Time     // BeganAt is when the guest began at the property, or zero
@@ -48,20 +48,29 @@ func (s *Service) BriefsUpTo(view *db.Tx, property *ent.Property, rows []*ent.Re
 	}
 	out := make([]Brief, len(rows))
 	for i, row := range rows {
-		if out[i], err = s.brief(view, row, stays[row.ID], zone, &most); err != nil {
+		f := briefFacts(view.Now(), zone, policyOf(property), row, stays[row.ID])
+		if out[i], err = s.brief(view, f, row, stays[row.ID], &most); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
 }
 
-// brief returns one check-in. stay is what is stored about it, or nil. most is how many check-ins may still be read in full; brief counts
-// it down.
-func (s *Service) brief(view *db.Tx, row *ent.Reservation, stay *ent.Stay, zone *time.Location, most *int) (Brief, error) {
-	now := view.Now()
-	f := Facts{Now: now, Reservation: ReservationFacts{
-		State: row.State, Today: now.In(zone).Format(time.DateOnly), ArrivalOn: row.FromAt.In(zone).Format(time.DateOnly), To: row.ToAt,
+// briefFacts returns what a list knows about a check-in without reading it in full. stay is what is stored about it, or nil.
+func briefFacts(now time.Time, zone *time.Location, policy Policy, row *ent.Reservation, stay *ent.Stay) Facts {
+	day := func(at time.Time) string { return at.In(zone).Format(time.DateOnly) }
+	f := Facts{Now: now, Rules: Rules{Policy: policy}, Reservation: ReservationFacts{
+		State: row.State, Today: day(now), ArrivalOn: day(row.FromAt), To: row.ToAt, Owing: amount(row.OwingMinor, row.OwingCurrency),
 	}}
+	if stay != nil {
+		f.Cleared = clearances(stay.Cleared, f.Reservation.ArrivalOn, zone)
+	}
+	return f
+}
+
+// brief returns one check-in. f is from briefFacts, and stay is what is stored about the check-in, or nil. most is how many check-ins may
+// still be read in full; brief counts it down.
+func (s *Service) brief(view *db.Tx, f Facts, row *ent.Reservation, stay *ent.Stay, most *int) (Brief, error) {
 	step := Next(f)
 	var b Brief
 	if stay != nil {
@@ -74,10 +83,13 @@ func (s *Service) brief(view *db.Tx, row *ent.Reservation, stay *ent.Stay, zone 
 			if err != nil {
 				return b, err
 			}
-			step = Next(r.facts(now))
+			step = Next(r.facts(f.Now))
 		}
 	}
 	b.Stage = step.Stage
+	if step.Stage == NotToday || step.Stage == NotStarted {
+		b.Owing = f.stoppingAmount(f.Reservation.Owing)
+	}
 	for _, stop := range step.Stops {
 		b.Stops = append(b.Stops, stop.Reason)
 		if stop.Reason == StopOwing {

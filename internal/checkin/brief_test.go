@@ -2,6 +2,7 @@ package checkin_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -32,6 +33,20 @@ func TestBriefs(t *testing.T) {
 		if b := brief(); b.Stage != checkin.NotStarted || !b.BeganAt.IsZero() {
 			x.Errorf("before it began: %+v", b)
 		}
+		x.push(reservation.Patch{reservation.Owing: 84.0, reservation.Currency: "EUR"})
+		if b := brief(); b.Stage != checkin.NotStarted || b.Owing == nil || b.Owing.String() != "84.00 EUR" || len(b.Stops) > 0 {
+			x.Errorf("an amount that will stop it: %+v", b)
+		}
+		x.clock.Advance(-24 * time.Hour)
+		if b := brief(); b.Stage != checkin.NotToday || b.Owing == nil {
+			x.Errorf("the day before: %+v", b)
+		}
+		x.clock.Advance(24 * time.Hour)
+		x.policy(checkin.OwingAllowed)
+		if b := brief(); b.Owing != nil {
+			x.Errorf("guests who owe may check in: %+v", b)
+		}
+		x.policy(checkin.OwingBlocks)
 		x.desk.set(func() { x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":false}` })
 		x.do("start", x.start, checkin.Stopped, checkin.StopOwing, checkin.StopRoomNotReady)
 		b := brief()
@@ -57,4 +72,12 @@ func TestBriefs(t *testing.T) {
 			x.Errorf("processed: %+v", b)
 		}
 	})
+}
+
+// policy sets the property's rule about unpaid amounts.
+func (x *fixture) policy(rule checkin.OwingRule) {
+	x.Helper()
+	x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+		return tx.Property.UpdateOneID(propertyID).SetOwingPolicy(string(rule)).Exec(tx.Context())
+	}))
 }

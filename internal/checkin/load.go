@@ -67,8 +67,11 @@ func newRecord(party *guest.Party, complete bool) (*record, error) {
 }
 
 // policy returns the property's rule about unpaid amounts.
-func (r *record) policy() Policy {
-	return Policy{Owing: OwingRule(r.Property.OwingPolicy), Threshold: r.Property.OwingThresholdMinor}
+func (r *record) policy() Policy { return policyOf(r.Property) }
+
+// policyOf returns a property's rule about unpaid amounts.
+func policyOf(p *ent.Property) Policy {
+	return Policy{Owing: OwingRule(p.OwingPolicy), Threshold: p.OwingThresholdMinor}
 }
 
 // facts returns the input of [Next] at a time: the reservation, the guests, the settings and the answer of the PMS.

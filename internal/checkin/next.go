@@ -218,6 +218,15 @@ func (f Facts) waives(owing money.Amount) bool {
 	return c != nil && c.Waived.Currency == owing.Currency && owing.Minor <= c.Waived.Minor
 }
 
+// stoppingAmount returns an amount that is owed if it stops the check-in: the rules do not let it pass, and staff have not waived it.
+// Otherwise it returns nil, also for a nil amount.
+func (f Facts) stoppingAmount(owing *money.Amount) *money.Amount {
+	if owing == nil || !f.Rules.Policy.Blocks(*owing) || f.waives(*owing) {
+		return nil
+	}
+	return owing
+}
+
 // stops returns what stops the check-in before checkIn may be called, in order of importance. Steps that the guest still has to take are
 // not among them. While the PMS fails, neither its former answer nor money owed counts.
 func (f Facts) stops() []Stop {
@@ -230,7 +239,7 @@ func (f Facts) stops() []Stop {
 		if a.NotRegistered {
 			owing, ready = f.Reservation.Owing, true
 		}
-		if owing != nil && f.Rules.Policy.Blocks(*owing) && !f.waives(*owing) {
+		if owing = f.stoppingAmount(owing); owing != nil {
 			out = append(out, Stop{Reason: StopOwing, Owing: owing, Retry: true})
 		}
 		if !ready {

@@ -67,12 +67,12 @@ func (a *attention) add(reservationID string, needs bool) {
 	}
 }
 
-// needsStaff decides whether a stay needs staff: a door might not open for the guest, or the check-in waits for staff. A stay that has
-// ended needs none. status is empty for a departure and for an arrival that was not checked. An empty b does not count as waiting.
+// needsStaff decides whether a stay needs staff: a door might not open for the guest, the check-in waits for staff, or an open amount will
+// stop it. A stay that has ended needs none. status is empty for a departure and for an arrival that was not checked. An empty b does not count as waiting.
 func needsStaff(state access.State, status readiness.Status, b checkin.Brief) bool {
 	if state == access.Processed {
 		return false
 	}
 	doors := status != "" && status != readiness.Ready
-	return doors || len(b.Stops) > 0 || b.Stage == checkin.IdentityCheck || b.Stage == checkin.Signature
+	return doors || len(b.Stops) > 0 || b.Owing != nil || b.Stage == checkin.IdentityCheck || b.Stage == checkin.Signature
 }

@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/money"
 	"latchkey.dev/internal/reservation/readiness"
 )
 
@@ -35,6 +36,9 @@ func TestNeedsStaff(t *testing.T) {
 		if got := needsStaff(c.state, c.status, checkin.Brief{Stage: c.stage, Stops: c.stops}); got != c.want {
 			t.Errorf("%+v: %t", c, got)
 		}
+	}
+	if !needsStaff(access.Confirmed, readiness.Ready, checkin.Brief{Stage: checkin.NotStarted, Owing: &money.Amount{Minor: 1, Currency: "EUR"}}) {
+		t.Error("a guest whose check-in an open amount will stop needs no staff")
 	}
 }
 

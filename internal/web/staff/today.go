@@ -203,7 +203,9 @@ func newDayRow(tab string, stay *propertyv1.DayStay) dayRow {
 	case tab == "departures":
 		r.Chip = chip{"info", "○", "staff.day.inHouse"}
 	default:
-		r.Chip = verdictChip(stay.GetVerdict())
+		if r.Chip = verdictChip(stay.GetVerdict()); stay.GetVerdict() == "ready" && stay.GetNeedsStaff() {
+			r.Chip = chip{"warn", "◐", "staff.verdict.staff"} // the doors are ready, but the check-in stops before them
+		}
 		r.Over = tab == "arrivals" && stay.GetState() == "started" && stay.GetVerdict() == "ready"
 	}
 	c := stay.GetCheckIn()
@@ -218,6 +220,9 @@ func newDayRow(tab string, stay *propertyv1.DayStay) dayRow {
 		r.CheckIn = []string{"staff.stage." + stage, "staff.form.open"}
 		if c.GetFormComplete() {
 			r.CheckIn[1] = "staff.form.done"
+		}
+		if c.GetOwing() != "" {
+			r.CheckIn, r.Tone = append(r.CheckIn, "staff.owes"), "warn"
 		}
 	case stage != "":
 		r.CheckIn = []string{"staff.stage." + stage}

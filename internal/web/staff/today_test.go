@@ -95,3 +95,24 @@ func TestTodayFollowsTheRights(t *testing.T) {
 		}
 	}
 }
+
+// A guest whose doors are ready, but whose check-in is stopped or will be, does not get in without staff.
+func TestReadyDoorsBehindAStop(t *testing.T) {
+	for _, c := range []struct {
+		needs   bool
+		checkIn *propertyv1.DayCheckIn
+		chip    string
+		says    []string
+	}{
+		{false, &propertyv1.DayCheckIn{Stage: "start"}, "staff.verdict.ready", []string{"staff.stage.start", "staff.form.open"}},
+		{true, &propertyv1.DayCheckIn{Stage: "notToday", Owing: "84.00", OwingCurrency: "EUR"}, "staff.verdict.staff", []string{"staff.stage.notToday", "staff.form.open", "staff.owes"}},
+		{true, &propertyv1.DayCheckIn{Stage: "stopped", Stops: []string{"owing"}, Owing: "84.00", OwingCurrency: "EUR"}, "staff.verdict.staff", []string{"staff.stop.owing"}},
+		{true, &propertyv1.DayCheckIn{Stage: "signature"}, "staff.verdict.staff", []string{"staff.stage.signature"}},
+	} {
+		r := newDayRow("arrivals", &propertyv1.DayStay{State: "confirmed", Verdict: "ready", NeedsStaff: c.needs, CheckIn: c.checkIn})
+		if r.Chip.Text != c.chip || !slices.Equal(r.CheckIn, c.says) || r.Waives != (c.checkIn.GetStage() == "stopped") {
+			t.Errorf("%v: %+v", c.checkIn, r)
+		}
+		checkTexts(t, append(r.CheckIn, r.Chip.Text)...)
+	}
+}

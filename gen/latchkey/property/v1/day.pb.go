@@ -567,7 +567,7 @@ type DayStay struct {
 	CheckIn *DayCheckIn `protobuf:"bytes,11,opt,name=check_in,json=checkIn,proto3" json:"check_in,omitempty"`
 	// For a bed: the name of its dorm. Absent for a room or a dorm.
 	ParentSpaceName *string `protobuf:"bytes,12,opt,name=parent_space_name,json=parentSpaceName,proto3,oneof" json:"parent_space_name,omitempty"`
-	// The guest may not get in, or the check-in waits for staff.
+	// The guest may not get in, the check-in waits for staff, or an open amount will stop it.
 	NeedsStaff bool `protobuf:"varint,13,opt,name=needs_staff,json=needsStaff,proto3" json:"needs_staff,omitempty"`
 	// For each of doors, in the same order: the name of the dorm if the door is a bed, or "".
 	DoorParentNames []string `protobuf:"bytes,14,rep,name=door_parent_names,json=doorParentNames,proto3" json:"door_parent_names,omitempty"`
@@ -716,7 +716,8 @@ type DayCheckIn struct {
 	ArrivalTime string `protobuf:"bytes,4,opt,name=arrival_time,json=arrivalTime,proto3" json:"arrival_time,omitempty"`
 	// When the guest began at the property. Absent: not yet.
 	BeganAt *timestamppb.Timestamp `protobuf:"bytes,5,opt,name=began_at,json=beganAt,proto3" json:"began_at,omitempty"`
-	// The amount that stops it, such as "84.00", if owing is one of the stops; otherwise empty. WaiveOwing lets the guest check in although it is owed.
+	// The amount that stops it, such as "84.00", if owing is one of the stops. WaiveOwing lets the guest check in although it is owed. Before the
+	// guest begins: the amount that the PMS has sent, if it will stop the check-in. Otherwise empty.
 	Owing string `protobuf:"bytes,6,opt,name=owing,proto3" json:"owing,omitempty"`
 	// Its currency, such as EUR; otherwise empty.
 	OwingCurrency string `protobuf:"bytes,7,opt,name=owing_currency,json=owingCurrency,proto3" json:"owing_currency,omitempty"`
