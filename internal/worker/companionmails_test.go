@@ -168,6 +168,10 @@ func TestRemovedCompanionLeavesNoAddress(t *testing.T) {
 			if ofBo != (row.State == string(mail.Canceled)) || ofBo && len(row.Address)+len(row.AddressMAC)+len(row.Reply)+len(row.Text) > 0 {
 				s.Errorf("the mail %s to guest %q is %s, and has %d bytes of an address", row.Kind, row.GuestID, row.State, len(row.Address))
 			}
+			err := s.d.Write(s.Context(), func(tx *db.Tx) error { _, err := s.mails.Resend(tx, "prp_one", row.ID); return err })
+			if (err != nil) != ofBo {
+				s.Errorf("the mail %s to guest %q is sent again: %v", row.Kind, row.GuestID, err)
+			}
 		}
 	})
 }

@@ -18,7 +18,8 @@ var sentOnce = map[mail.Kind]string{
 // Resend orders a mail again, with a new link, and returns the new mail's id. A booker's mail goes to the present address, a mail to staff
 // about a stay to the present staffEmail (without one it is refused), any other to the same address as before. It replaces the newest mail
 // of the same kind to the same guest: links of that mail that no device has opened end. A mail that is still on its way is not ordered
-// again, and its id is returned. So if staff press twice, only one link works. It refuses the mails of sentOnce.
+// again, and its id is returned. So if staff press twice, only one link works. It refuses the mails of sentOnce, and a mail to an address that
+// is no longer the companion's, because such a mail would be canceled.
 func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	row, err := mail.Get(tx, propertyID, mailID)
 	if err != nil {
@@ -37,6 +38,15 @@ func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	if row.GuestID != "" || row.ReservationID == "" {
 		if again.To, err = mail.Recipient(tx, m.Keys, row); err != nil {
 			return "", err
+		}
+	}
+	if row.GuestID != "" {
+		is, err := m.isCompanions(tx, row, again.To)
+		if err != nil {
+			return "", err
+		}
+		if !is {
+			return "", fault.Fields(fault.Field{Path: "id", Reason: fault.Unsupported, Message: "is a mail to a companion who was removed, or has another address"})
 		}
 	}
 	if again.Kind.HasLink() && row.ReservationID != "" {

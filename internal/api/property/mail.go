@@ -110,6 +110,7 @@ func (s *mails) message(ctx context.Context, view *db.Tx, row *mail.Row) (*prope
 	return &propertyv1.Mail{
 		Id: row.ID, Kind: row.Kind, ReservationId: row.ReservationID, MaskedTo: mail.Mask(to), State: row.State, Attempts: int32(row.Attempts),
 		Failure: row.Failure, FailureText: chain.Reader(ctx).Text(mail.ProblemText(row)), Answer: reply, SentAt: convert.OptionalTime(row.SentAt), CreatedAt: timestamppb.New(row.CreatedAt),
+		GuestId: row.GuestID,
 	}, nil
 }
 
@@ -232,7 +233,8 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 
 // ResendMail orders a mail of the same kind again and returns it. It replaces the newest such mail to the same guest: a link of that mail
 // that no device has opened ends. If that mail is still on its way, ResendMail returns it and orders none. It refuses an invitation to join
-// the staff, a mail about an erasure, and a mail to staff if the property has no staffEmail.
+// the staff, a mail about an erasure, a mail to an address that a companion no longer has, and a mail to staff if the property has no
+// staffEmail.
 func (s *mails) ResendMail(ctx context.Context, r *propertyv1.ResendMailRequest) (*propertyv1.ResendMailResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResendMailResponse, error) {
 		mailID, err := s.Resend(tx, propertyID, r.GetId())

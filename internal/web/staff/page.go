@@ -46,7 +46,7 @@ func (x *exchange) newPage(title string, kv ...any) *page {
 }
 
 // results are the allowed values of the query "done" after a redirect. The page shows the message staff.done.NAME.
-var results = []string{"password", "firstPassword", "secondEnded", "sessionEnded", "cleared", "refused", "asked", "callEnded", "resent", "noAddress", "mailSent", "erasure",
+var results = []string{"password", "firstPassword", "secondEnded", "sessionEnded", "cleared", "refused", "asked", "callEnded", "resent", "noAddress", "mailSent", "mailGone", "erasure",
 	"lockNamed", "lockAssigned", "bridgeRevoked", "noticeRead", "codeMade", "codeRevoked",
 	"saved", "created", "deleted", "mapped", "taken", "takenPart", "read", "revoked", "withdrawn", "removed", "undone", "waived",
 	"extended", "pinReplaced", "swapped", "linked", "unlinked", "imported"}

@@ -53,10 +53,13 @@ func (v reservationView) Follows() string {
 func (v reservationView) EmailParts() []string { return strings.SplitAfterN(v.GetEmail(), "@", 2) }
 
 // Resends reports whether the page has a button that sends a mail again: one to a guest, whose address is known, while the guest still has a
-// use for it. The confirmation of an erasure is not among them: its address is erased.
+// use for it. The confirmation of an erasure is not among them: its address is erased, as is that of a companion who was removed.
 func (v reservationView) Resends(m *propertyv1.Mail) bool {
 	switch m.GetKind() {
 	case "erasure", "staff", "notices":
+		return false
+	}
+	if m.GetGuestId() != "" && m.GetMaskedTo() == "" {
 		return false
 	}
 	return v.Email != nil && !slices.Contains([]string{"canceled", "processed"}, v.GetState())
@@ -225,7 +228,7 @@ func (x *exchange) refuseReason(field, wrong string) error {
 
 // changeCheckIn handles the buttons of staff in the check-in of a reservation, such as to clear a stage (confirm an identity check), to
 // waive an open amount, or to send the invitation again. Refusing a stage and waiving an amount need a reason. If the amount has changed
-// meanwhile, nothing is waived. If the guest has no address for the invitation, no mail is sent. The page shows each of these.
+// meanwhile, nothing is waived. If the guest has no address for a mail, no mail is sent. The page shows each of these.
 func (s *site) changeCheckIn(x *exchange) error {
 	id, api := x.R.PathValue("id"), s.api.CheckIns
 	if do := x.Value("do"); do == "refuse" || do == "waive" {
@@ -253,6 +256,9 @@ func (s *site) changeCheckIn(x *exchange) error {
 	case "resendMail":
 		done = "mailSent"
 		_, err = s.api.Mails.ResendMail(x.call(), &propertyv1.ResendMailRequest{Id: x.Value("mail")})
+		if err != nil && s.Fault(err).Kind == fault.Invalid {
+			done, err = "mailGone", nil
+		}
 	case "resend":
 		done = "resent"
 		_, err = api.ResendInvitation(x.call(), &propertyv1.ResendInvitationRequest{ReservationId: id})

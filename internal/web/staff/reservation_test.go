@@ -14,6 +14,26 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
+// A mail is sent again unless its kind, its stay or a companion who was removed makes that useless.
+func TestMailsThatAreSentAgain(t *testing.T) {
+	for _, c := range []struct {
+		state string
+		mail  *propertyv1.Mail
+		want  bool
+	}{
+		{"confirmed", &propertyv1.Mail{Kind: "invitation"}, true}, // its recipient is known when it is sent
+		{"confirmed", &propertyv1.Mail{Kind: "companion", GuestId: "gst_1", MaskedTo: "b...@example.com"}, true},
+		{"confirmed", &propertyv1.Mail{Kind: "companion", GuestId: "gst_1"}, false},
+		{"confirmed", &propertyv1.Mail{Kind: "erasure"}, false},
+		{"processed", &propertyv1.Mail{Kind: "invitation"}, false},
+	} {
+		v := reservationView{Reservation: &propertyv1.Reservation{State: c.state, Email: new("ana@example.com")}}
+		if got := v.Resends(c.mail); got != c.want {
+			t.Errorf("%s, %v: %t", c.state, c.mail, got)
+		}
+	}
+}
+
 // A reason is there, and fits into the audit log.
 func TestWrongReason(t *testing.T) {
 	for reason, want := range map[string]string{"": "staff.why.missing", "locked out": "", strings.Repeat("ä", maxReason): "", strings.Repeat("ä", maxReason+1): "problem.tooLong"} {

@@ -636,7 +636,9 @@ type Mail struct {
 	// When it was ordered.
 	CreatedAt *timestamppb.Timestamp `protobuf:"bytes,10,opt,name=created_at,json=createdAt,proto3" json:"created_at,omitempty"`
 	// Why it failed and what to do about it, for staff, or empty.
-	FailureText   string `protobuf:"bytes,11,opt,name=failure_text,json=failureText,proto3" json:"failure_text,omitempty"`
+	FailureText string `protobuf:"bytes,11,opt,name=failure_text,json=failureText,proto3" json:"failure_text,omitempty"`
+	// The companion to whom it goes, or empty. The removal of a companion empties masked_to, and ResendMail then refuses the mail.
+	GuestId       string `protobuf:"bytes,12,opt,name=guest_id,json=guestId,proto3" json:"guest_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -744,6 +746,13 @@ func (x *Mail) GetCreatedAt() *timestamppb.Timestamp {
 func (x *Mail) GetFailureText() string {
 	if x != nil {
 		return x.FailureText
+	}
+	return ""
+}
+
+func (x *Mail) GetGuestId() string {
+	if x != nil {
+		return x.GuestId
 	}
 	return ""
 }
@@ -1655,7 +1664,7 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x16\n" +
 	"\x06reason\x18\x02 \x01(\tR\x06reason\x12\x16\n" +
 	"\x06answer\x18\x03 \x01(\tR\x06answer\x12\x12\n" +
-	"\x04text\x18\x04 \x01(\tR\x04text\"\xe5\x02\n" +
+	"\x04text\x18\x04 \x01(\tR\x04text\"\x80\x03\n" +
 	"\x04Mail\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x12\n" +
 	"\x04kind\x18\x02 \x01(\tR\x04kind\x12%\n" +
@@ -1669,7 +1678,8 @@ const file_latchkey_property_v1_mail_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAt\x12!\n" +
-	"\ffailure_text\x18\v \x01(\tR\vfailureText\"\xee\x01\n" +
+	"\ffailure_text\x18\v \x01(\tR\vfailureText\x12\x19\n" +
+	"\bguest_id\x18\f \x01(\tR\aguestId\"\xee\x01\n" +
 	"\x10ListMailsRequest\x12.\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18(R\rreservationId\x12Y\n" +
 	"\x05state\x18\x02 \x01(\tBC\xbaH@r>R\x00R\awaitingR\asendingR\x04sentR\amailboxR\x06failedR\abouncedR\bcanceledR\x05state\x12'\n" +
