@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"golang.org/x/text/language"
+	"golang.org/x/text/unicode/bidi"
 )
 
 // Match returns the language of the catalogue that fits best. accept is an Accept-Language header, and more are tags with lower priority.
@@ -45,4 +46,15 @@ func Direction(language string) string {
 		return RightToLeft
 	}
 	return LeftToRight
+}
+
+// isolate wraps a value in Unicode marks, so that a name or phone number keeps its own direction, and the text around it keeps its order.
+func isolate(s string) string { return "\u2068" + s + "\u2069" }
+
+// hasRightToLeft reports whether a text has a letter of a right-to-left script.
+func hasRightToLeft(s string) bool {
+	return strings.ContainsFunc(s, func(r rune) bool {
+		properties, _ := bidi.LookupRune(r)
+		return properties.Class() == bidi.R || properties.Class() == bidi.AL
+	})
 }

@@ -237,15 +237,12 @@ func (r Reader) Text(m Message) string {
 			return plural(language, number(value), strings.Split(part[3][1:], "|"))
 		}
 		formatted := r.format(value, part[2])
-		if _, isText := value.(string); isText && Direction(language) == RightToLeft {
+		if _, isText := value.(string); isText && (Direction(language) == RightToLeft || hasRightToLeft(formatted)) {
 			return isolate(formatted)
 		}
 		return formatted
 	}))
 }
-
-// isolate wraps a value in Unicode marks, so that a name or phone number keeps its own direction in a text of right-to-left script.
-func isolate(s string) string { return "\u2068" + s + "\u2069" }
 
 // find returns the text of a kind in a language, else in the language without its region ("de" for "de-AT"), else in English. used is the
 // language in which the text was found.

@@ -147,6 +147,7 @@ func TestText(t *testing.T) {
 		{Message{Kind: "notice.arrivalAtRisk", Params: Params{"number": "N", "from": at, "fixes": []Message{
 			{Kind: "fix.atDoor", Params: Params{"door": "Room 1", "problem": Message{Kind: "fix.noBridge"}}}, {Kind: "fix.more"},
 		}}}, "Stay N, which begins on 22 Nov 2026, 00:30, may not open to its guest. Room 1: The lock has no bridge. Enrol one, or hand out a key. There is more: see the arrivals."},
+		{Message{Kind: "staff.messages.title", Params: Params{"name": "Ana محمد", "number": "2001"}}, "Messages with \u2068Ana محمد\u2069 · #2001"},
 		{Message{Kind: "conflicts.more", Params: Params{"count": int64(3)}}, "And 3 more."},
 	} {
 		if got := (Reader{Zone: zone}).Text(test.m); got != test.want {
