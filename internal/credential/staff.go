@@ -90,6 +90,22 @@ func TokenName(tx *db.Tx, propertyID, tokenID string) (string, error) {
 	return row.Name, nil
 }
 
+// TokenNames returns, by id, the names of those of tokenIDs that are tokens of a property. They may have ended.
+func TokenNames(tx *db.Tx, propertyID string, tokenIDs []string) (map[string]string, error) {
+	names := map[string]string{}
+	if len(tokenIDs) == 0 {
+		return names, nil
+	}
+	rows, err := tx.Token.Query().Where(token.PropertyID(propertyID), token.IDIn(tokenIDs...)).Select(token.FieldID, token.FieldName).All(tx.Context())
+	if err != nil {
+		return nil, fmt.Errorf("load the names of tokens: %w", err)
+	}
+	for _, row := range rows {
+		names[row.ID] = row.Name
+	}
+	return names, nil
+}
+
 // CreateOperatorToken creates a token (lko_) for an operator of the installation, and returns its row and its secret, of which only a hash
 // is stored. With the ttl 0 it never expires. It fails if there are too many valid operator tokens.
 func CreateOperatorToken(tx *db.Tx, keys *keyring.Ring, name string, ttl time.Duration) (*ent.Token, string, error) {

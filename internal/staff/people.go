@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/membership"
 	"latchkey.dev/ent/person"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -98,16 +99,26 @@ func ListMembers(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Member, 
 	return all, nil
 }
 
-// Names returns, by author such as "staff:prs_...", the names of people of a property. It includes people who were removed, as long as the
-// audit log is kept, and omits authors of other kinds.
+// Names returns, by author such as "staff:prs_...", the names of people and staff tokens of a property. It includes people who were removed,
+// as long as the audit log is kept, and tokens that have ended. It omits authors of other kinds.
 func Names(view *db.Tx, keys *keyring.Ring, propertyID string, authors []string) (map[string]string, error) {
-	var ids []string
+	var ids, tokens []string
 	for _, recorded := range authors {
-		if personID, ok := strings.CutPrefix(recorded, author("")); ok && id.Valid(id.Person, personID) {
-			ids = append(ids, personID)
+		switch caller, ok := strings.CutPrefix(recorded, author("")); {
+		case ok && id.Valid(id.Person, caller):
+			ids = append(ids, caller)
+		case ok && id.Valid(id.Token, caller):
+			tokens = append(tokens, caller)
 		}
 	}
 	names := map[string]string{}
+	named, err := credential.TokenNames(view, propertyID, tokens)
+	if err != nil {
+		return nil, err
+	}
+	for tokenID, name := range named {
+		names[author(tokenID)] = name
+	}
 	if len(ids) == 0 {
 		return names, nil
 	}

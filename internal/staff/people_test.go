@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"latchkey.dev/ent"
+	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 )
@@ -174,6 +176,17 @@ func TestAccessOfAPersonEnds(t *testing.T) {
 		members, err := ListMembers(x.DB.View(x.Context()), x.Keys, hotel)
 		if err != nil || len(members) != 1 || members[0].ID != ada.PersonID || members[0].Email != "ada@example.com" {
 			x.Errorf("members %+v, %v", members, err)
+		}
+		var reader *ent.Token
+		x.must(x.write(func(tx *db.Tx) (err error) {
+			reader, _, err = credential.CreateStaffToken(tx, x.Keys, hotel, "Night audit", credential.RoleViewer, 0)
+			return err
+		}))
+		if names, err := Names(x.DB.View(x.Context()), x.Keys, hotel, []string{author(reader.ID)}); err != nil || len(names) != 1 || names[author(reader.ID)] != "Night audit" {
+			x.Errorf("names of tokens %v, %v", names, err)
+		}
+		if names, err := Names(x.DB.View(x.Context()), x.Keys, hostel, []string{author(reader.ID)}); err != nil || len(names) != 0 {
+			x.Errorf("names of tokens of another property %v, %v", names, err)
 		}
 		recorded := []string{ada.Author, by.Author, author(x.owner("mallory@example.com", hostel).PersonID), "staff:tok_1", "pms", ""}
 		names, err := Names(x.DB.View(x.Context()), x.Keys, hotel, recorded)

@@ -110,7 +110,7 @@ func dayOf(row *property.Row, path, day string) (begins, ends time.Time, err err
 	return begins, ends, err
 }
 
-// namesOf maps the authors of the entries in a list to their names. It has no name for an author that is not a person, such as a token.
+// namesOf maps the authors of the entries in a list to their names. It has no name for an author that is neither a person nor a staff token.
 // author returns the recorded author of an entry.
 func namesOf[T any](view *db.Tx, keys *keyring.Ring, propertyID string, list []T, author func(T) string) (map[string]string, error) {
 	authors := map[string]bool{}

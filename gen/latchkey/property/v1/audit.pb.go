@@ -44,7 +44,7 @@ type AuditEntry struct {
 	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
 	// done, refused (the caller may not, or the request was wrong) or failed (the service could not).
 	Outcome string `protobuf:"bytes,8,opt,name=outcome,proto3" json:"outcome,omitempty"`
-	// The name of a person of the property who called. Empty for other callers, and for a person who was removed.
+	// The name of the person or the staff token of the property that called. Empty for other callers, and for a person who was removed.
 	ActorName string `protobuf:"bytes,9,opt,name=actor_name,json=actorName,proto3" json:"actor_name,omitempty"`
 	// The stored entry cannot be read, because it was changed to what no entry is. Only its number is known, and VerifyEntries reports it as changed.
 	Damaged       bool `protobuf:"varint,10,opt,name=damaged,proto3" json:"damaged,omitempty"`

@@ -818,7 +818,7 @@ type MappingChange struct {
 	Undoes string `protobuf:"bytes,7,opt,name=undoes,proto3" json:"undoes,omitempty"`
 	// The change that undid it; empty if it was not undone.
 	UndoneBy string `protobuf:"bytes,8,opt,name=undone_by,json=undoneBy,proto3" json:"undone_by,omitempty"`
-	// The name of a person of the property who made it. Empty for other callers, and for a person who was removed.
+	// The name of the person or the staff token of the property that made it. Empty for other callers, and for a person who was removed.
 	AuthorName    string `protobuf:"bytes,9,opt,name=author_name,json=authorName,proto3" json:"author_name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
