@@ -73,6 +73,7 @@ type codesView struct {
 	Tabs    []tab
 	Rows    []codeRow
 	Lock    *propertyv1.Lock // shows only the backup codes of this lock; nil for all codes, or without the right to read locks
+	Kind    string           // shows only the codes of this kind; "" for all
 	Ended   bool             // the list includes codes that have ended
 	Other   string           // URL that shows or hides codes that have ended
 	Next    string
@@ -91,7 +92,7 @@ func (s *site) showCodes(x *exchange) error {
 	if !slices.Contains(codeKinds, kind) {
 		return x.Redirect("/app/codes")
 	}
-	v := codesView{Ended: q.Get("ended") != "", Manages: x.may("manageAccess"), Sets: x.may("manageSettings"), Live: x.may("readLocks")}
+	v := codesView{Kind: kind, Ended: q.Get("ended") != "", Manages: x.may("manageAccess"), Sets: x.may("manageSettings"), Live: x.may("readLocks")}
 	lock := q.Get("lock")
 	if lock != "" && x.may("readLocks") {
 		of, err := s.api.Locks.GetLock(x.call(), &propertyv1.GetLockRequest{Id: lock})
