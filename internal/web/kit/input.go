@@ -35,12 +35,15 @@ func (i Input) ownsPath(path string) bool {
 	return found && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }
 
-// Refuse adds the fields of inputs that the API refused to the error summary of the page, and ignores other fields. It returns false if f
-// concerns none of the inputs: the caller must then handle f in another way.
+// Refuse adds the fields of inputs that the API refused to the error summary of the page, in the order of inputs, and ignores other fields.
+// It returns false if f concerns none of the inputs: the caller must then handle f in another way.
 func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 	before := len(p.Wrong)
-	for _, field := range f.Fields {
-		at := slices.IndexFunc(inputs, func(i Input) bool { return i.ownsPath(field.Path) })
+	owner := func(of fault.Field) int {
+		return slices.IndexFunc(inputs, func(i Input) bool { return i.ownsPath(of.Path) })
+	}
+	for _, field := range slices.SortedStableFunc(slices.Values(f.Fields), func(a, b fault.Field) int { return owner(a) - owner(b) }) {
+		at := owner(field)
 		if at < 0 {
 			continue
 		}

@@ -330,13 +330,13 @@ func (s *site) createCode(x *exchange) error {
 	r, wrong := codeRequest(x.R.PostForm, zone)
 	refuse := func(names []string) error {
 		return x.newCodePage(http.StatusUnprocessableEntity, func(p *page) {
-			for _, name := range names {
+			for _, name := range inPageOrder(names) {
 				p.Wrong = append(p.Wrong, kit.Wrong{ID: "f-" + name, Label: p.T("staff.code." + name), Text: p.T("staff.code." + name + ".missing")})
 			}
 		})
 	}
 	if r.GetHolder() == "" {
-		wrong = append([]string{"holder"}, wrong...)
+		wrong = append(wrong, "holder")
 	}
 	if len(wrong) > 0 {
 		return refuse(wrong)
@@ -351,10 +351,15 @@ func (s *site) createCode(x *exchange) error {
 		for _, field := range f.Fields {
 			names = append(names, codeField(field.Path))
 		}
-		slices.Sort(names)
-		return refuse(slices.Compact(names))
+		return refuse(names)
 	}
 	return x.Redirect("/app/codes/" + made.GetData().GetId() + "?done=codeMade")
+}
+
+// inPageOrder returns parts of the form of a new code in their order on the page, each once.
+func inPageOrder(names []string) []string {
+	all := []string{"kind", "holder", "door", "hours", "until"}
+	return slices.DeleteFunc(all, func(name string) bool { return !slices.Contains(names, name) })
 }
 
 // codeField returns the part of the form, such as "hours", to which a refused field of the API request belongs. An unknown field belongs to

@@ -167,6 +167,9 @@ func TestCodeRequest(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, wrong, c.wrong)
 		}
 	}
+	if got := inPageOrder([]string{"until", "door", "holder", "door", "kind"}); !slices.Equal(got, []string{"kind", "holder", "door", "until"}) {
+		t.Errorf("the errors are in the order %v", got)
+	}
 	for path, want := range map[string]string{"kind": "kind", "holder": "holder", "hours[0].from": "hours", "notAfter": "until", "doorIds": "door", "": "door"} {
 		if got := codeField(path); got != want {
 			t.Errorf("%q is in %q, want %q", path, got, want)
