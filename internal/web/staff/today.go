@@ -31,6 +31,7 @@ type dayRow struct {
 	CheckIn []string                 // kinds of messages about the stage of the check-in, or about what stops it
 	Tone    string                   // tone of CheckIn
 	Clears  string                   // the check-in stage that staff must clear (confirm) by law, or ""
+	Owes    bool                     // an open amount will stop the check-in, which has not begun
 	Waives  bool                     // an open amount stops the check-in, which staff can waive
 	Over    bool                     // nothing is left to do for this stay
 }
@@ -221,9 +222,7 @@ func newDayRow(tab string, stay *propertyv1.DayStay) dayRow {
 		if c.GetFormComplete() {
 			r.CheckIn[1] = "staff.form.done"
 		}
-		if c.GetOwing() != "" {
-			r.CheckIn, r.Tone = append(r.CheckIn, "staff.owes"), "warn"
-		}
+		r.Owes = c.GetOwing() != ""
 	case stage != "":
 		r.CheckIn = []string{"staff.stage." + stage}
 	}
