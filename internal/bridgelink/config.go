@@ -30,7 +30,7 @@ const (
 	maxMessage  = 1 << 20 // bytes of one message
 )
 
-// Config is what a Node needs. Logger, OnEvidence, Metrics, Name, Clock and Intervals may be zero.
+// Config is what a Node needs. Logger, OnEvidence, OnCapabilities, Metrics, Name, Clock and Intervals may be zero.
 type Config struct {
 	DB     *db.DB
 	Keys   *keyring.Ring
@@ -39,7 +39,10 @@ type Config struct {
 	Logger *slog.Logger
 	// OnEvidence is called with every slot whose evidence changed, in the transaction that stores the change. Its error rolls that back.
 	OnEvidence func(tx *db.Tx, learned []lock.EvidenceChange) error
-	Metrics    prometheus.Registerer
+	// OnCapabilities is called with the doors whose locks have other capabilities than before, in the transaction that stores them. Its error
+	// rolls that back.
+	OnCapabilities func(tx *db.Tx, propertyID string, doors []string) error
+	Metrics        prometheus.Registerer
 	// Name identifies the node; random if empty.
 	Name  string
 	Clock clock.Clock // clock of the service; its time is sent to bridges

@@ -71,10 +71,20 @@ func (n *Node) openSession(ctx context.Context, identity bridge.Identity, keyHas
 	defer n.opening.release()
 	var open *lock.Session
 	err := n.cfg.DB.Write(ctx, func(tx *db.Tx) (err error) {
-		open, err = lock.OpenSession(tx, identity, keyHash, greeting, reports)
-		return err
+		if open, err = lock.OpenSession(tx, identity, keyHash, greeting, reports); err != nil {
+			return err
+		}
+		return n.notifyCapabilities(tx, open.PropertyID, open.Doors)
 	})
 	return open, err
+}
+
+// notifyCapabilities calls the callback of the configuration if locks of doors have other capabilities than before.
+func (n *Node) notifyCapabilities(tx *db.Tx, propertyID string, doors []string) error {
+	if len(doors) == 0 || n.cfg.OnCapabilities == nil {
+		return nil
+	}
+	return n.cfg.OnCapabilities(tx, propertyID, doors)
 }
 
 // register adds a session, which then receives notifications about its bridge.

@@ -104,8 +104,11 @@ func (s *session) onLockReport(r *lockv1.LockReport) cause {
 	report := decodeLockReport(r)
 	var locks []lock.LockRef
 	why := s.write("lockReport", func(tx *db.Tx) (err error) {
-		locks, err = lock.ApplyReports(tx, s.open.BridgeID, s.open.Epoch, []lock.LockReport{report})
-		return err
+		var doors []string
+		if locks, doors, err = lock.ApplyReports(tx, s.open.BridgeID, s.open.Epoch, []lock.LockReport{report}); err != nil {
+			return err
+		}
+		return s.node.notifyCapabilities(tx, s.open.PropertyID, doors)
 	})
 	for _, lk := range locks {
 		if _, known := s.cursors[lk.ID]; !known && why == "" {

@@ -26,7 +26,7 @@ func TestRevokedBridgeIsRefusedUntilEnrolledAgain(t *testing.T) {
 			t.Errorf("a revoked bridge got in: %v", err)
 		}
 		err := s.db.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := lock.ApplyReports(tx, s.bridge.ID, open.Epoch, nil)
+			_, _, err := lock.ApplyReports(tx, s.bridge.ID, open.Epoch, nil)
 			return err
 		})
 		if err == nil {

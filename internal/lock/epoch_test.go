@@ -85,7 +85,7 @@ func TestSessionsOpenedAtOnceHaveDifferentEpochs(t *testing.T) {
 		}
 		for epoch := range epochs {
 			err := s.db.Write(t.Context(), func(tx *db.Tx) error {
-				_, err := lock.ApplyReports(tx, s.bridge.ID, epoch, []lock.LockReport{{Address: "front"}})
+				_, _, err := lock.ApplyReports(tx, s.bridge.ID, epoch, []lock.LockReport{{Address: "front"}})
 				return err
 			})
 			if current := epoch == br.Epoch; current != (err == nil) || !current && !errors.Is(err, bridge.ErrSuperseded) {

@@ -164,14 +164,14 @@ func TestFlappingIsNotifiedOnce(t *testing.T) {
 		for i := range 20 {
 			percent := 20 + i%2
 			s.change(func(tx *db.Tx) error {
-				_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &percent}}})
+				_, _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &percent}}})
 				return err
 			})
 		}
 		is("a battery at its limit", count("lock.batteryLow", "lock.batteryOk"), 1, 0)
 		full, off := 100, int64(90_000)
 		s.change(func(tx *db.Tx) error {
-			_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &full, ClockOffsetMS: &off}}})
+			_, _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &full, ClockOffsetMS: &off}}})
 			return err
 		})
 		is("a new battery, a wrong clock", count("lock.batteryLow", "lock.batteryOk", "lock.clockUntrusted", "lock.clockOk"), 1, 1, 1, 0)

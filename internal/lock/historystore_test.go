@@ -21,7 +21,7 @@ func TestHistoryOfALock(t *testing.T) {
 			t.Helper()
 			s.clock.Advance(time.Minute)
 			s.change(func(tx *db.Tx) error {
-				_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: online, BatteryPercent: &battery, ClockOffsetMS: &clock}}})
+				_, _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: online, BatteryPercent: &battery, ClockOffsetMS: &clock}}})
 				return err
 			})
 		}
@@ -67,7 +67,7 @@ func TestHistoryOfALock(t *testing.T) {
 			s.change(func(tx *db.Tx) error {
 				for i := range 30 {
 					battery := 10 + 80*(i%2)
-					if _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &battery}}}); err != nil {
+					if _, _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &battery}}}); err != nil {
 						return err
 					}
 				}

@@ -48,24 +48,26 @@ type LockReport struct {
 }
 
 // ApplyReports stores what a bridge reports in a session about some of its locks, and returns these locks. A lock that is reported for the
-// first time is created at the bridge's property. It returns the fault TooMany if the bridge then has more than maxStoredLocks, and
+// first time is created at the bridge's property. doors are the doors whose locks have other capabilities now, so that stays there may get
+// codes that they could not have before. It returns the fault TooMany if the bridge then has more than maxStoredLocks, and
 // bridge.ErrSuperseded if epoch is not its current session.
-func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport) ([]LockRef, error) {
+func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport) (locks []LockRef, doors []string, err error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	r, err := applyReports(tx, br, reports)
 	if err == nil && r.leftOut > 0 {
 		err = fault.New(fault.Exhausted, fault.TooMany, "a bridge has reported %d locks already; use another bridge for new ones", maxStoredLocks)
 	}
-	return lockRefs(r.named), err
+	return lockRefs(r.named), r.doors, err
 }
 
 // applied is what came of the reports of a bridge.
 type applied struct {
 	named   []*ent.Lock // named are the locks in the reports, also the new ones
 	others  []*ent.Lock // others are the other locks of the bridge, which did not change
+	doors   []string    // doors are the doors whose locks have other capabilities now
 	leftOut int         // leftOut is the number of new locks that were not stored
 }
 
@@ -85,7 +87,11 @@ func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (applied, err
 		lk := known[h.Address]
 		switch {
 		case lk != nil:
+			before := lk.Capabilities
 			lk, err = updateLock(tx, lk, h)
+			if err == nil && lk.DoorID != nil && !reflect.DeepEqual(before, lk.Capabilities) {
+				out.doors = append(out.doors, *lk.DoorID)
+			}
 		case len(known) >= maxStoredLocks:
 			out.leftOut++
 			continue
@@ -103,22 +109,21 @@ func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (applied, err
 }
 
 // applyAllReports stores the reports of a bridge about every lock that it drives, like applyReports, and marks the bridge's other locks
-// offline. It returns all locks of the bridge, and the number of new ones that were left out.
-func applyAllReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (locks []*ent.Lock, leftOut int, err error) {
+// offline. It returns all locks of the bridge as named.
+func applyAllReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (applied, error) {
 	r, err := applyReports(tx, br, reports)
 	if err != nil {
-		return nil, 0, err
+		return applied{}, err
 	}
-	locks = r.named
 	for _, lk := range r.others {
 		gone := lk.Status
 		gone.Online, gone.OfflineCause = false, ""
 		if lk, err = updateLock(tx, lk, LockReport{Status: &gone}); err != nil {
-			return nil, 0, err
+			return applied{}, err
 		}
-		locks = append(locks, lk)
+		r.named = append(r.named, lk)
 	}
-	return locks, r.leftOut, nil
+	return r, nil
 }
 
 // createLock stores a lock that a bridge reports for the first time. Its name is the reported name, or its address.

@@ -31,7 +31,7 @@ func newMoving(s *site) moving {
 func (m moving) report(online bool) {
 	m.t.Helper()
 	m.change(func(tx *db.Tx) error {
-		_, err := lock.ApplyReports(tx, m.bridge.ID, m.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: online}}})
+		_, _, err := lock.ApplyReports(tx, m.bridge.ID, m.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: online}}})
 		return err
 	})
 }

@@ -19,7 +19,7 @@ func (s *site) hear(h lock.LockReport) *ent.Lock {
 	h.Address = "front"
 	var id string
 	s.change(func(tx *db.Tx) error {
-		locks, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{h})
+		locks, _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{h})
 		if err == nil {
 			id = locks[0].ID
 		}

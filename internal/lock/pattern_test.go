@@ -23,7 +23,7 @@ func TestPatternsAreCheckedWhenReported(t *testing.T) {
 			c := s.caps
 			c.ForbiddenPatterns = patterns
 			s.change(func(tx *db.Tx) error {
-				_, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Capabilities: &c}})
+				_, _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Capabilities: &c}})
 				return err
 			})
 		}

@@ -18,6 +18,7 @@ type Session struct {
 	Locks         []LockRef
 	PreviousNode  string   // PreviousNode is the node that still has the bridge's former session; empty if none has
 	OutOfSync     []string // OutOfSync are the ids of the locks whose slot digest differs between bridge and server
+	Doors         []string // Doors are the doors whose locks have other capabilities than before
 	LeftOut       int      // LeftOut is the number of reported locks that were not stored, because the bridge has too many
 	enrolmentID   string
 }
@@ -45,17 +46,17 @@ func OpenSession(tx *db.Tx, who bridge.Identity, shown []byte, h bridge.Hello, r
 	if err := markBridgeOnline(tx, was, reports); err != nil {
 		return nil, err
 	}
-	locks, leftOut, err := applyAllReports(tx, br, reports)
+	r, err := applyAllReports(tx, br, reports)
 	if err != nil {
 		return nil, err
 	}
-	rows, err := slotsOfLocks(tx, br.PropertyID, idsOf(locks))
+	rows, err := slotsOfLocks(tx, br.PropertyID, idsOf(r.named))
 	if err != nil {
 		return nil, err
 	}
 	return &Session{
 		PropertyID: br.PropertyID, BridgeID: br.ID, Epoch: br.Epoch, HPKEKey: br.HpkeKey, EventSequence: br.EventSequence,
-		RenewalDue: bridge.RenewalDue(br, tx.Now()), Locks: lockRefs(locks), OutOfSync: outOfSync(locks, rows, reports), LeftOut: leftOut, PreviousNode: before, enrolmentID: bridge.EnrolmentID(br),
+		RenewalDue: bridge.RenewalDue(br, tx.Now()), Locks: lockRefs(r.named), OutOfSync: outOfSync(r.named, rows, reports), LeftOut: r.leftOut, Doors: r.doors, PreviousNode: before, enrolmentID: bridge.EnrolmentID(br),
 	}, nil
 }
 

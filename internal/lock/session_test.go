@@ -65,7 +65,7 @@ func TestOlderEpochHasNoEffect(t *testing.T) {
 				return err
 			},
 			"locks": func(tx *db.Tx) error {
-				_, err := lock.ApplyReports(tx, s.bridge.ID, old, []lock.LockReport{{Address: "back"}})
+				_, _, err := lock.ApplyReports(tx, s.bridge.ID, old, []lock.LockReport{{Address: "back"}})
 				return err
 			},
 		} {
@@ -80,6 +80,40 @@ func TestOlderEpochHasNoEffect(t *testing.T) {
 			t.Error("the older session's end marked the newer offline")
 		}
 		s.evidence(row.ID, slot.Queued)
+	})
+}
+
+// Stays that got no code may get one when the lock of their door has other capabilities, such as more slots.
+func TestOtherCapabilitiesNameTheDoor(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.connect("front", "back")
+		locks, _, err := lock.List(s.db.View(t.Context()), s.propertyID, lock.ListFilter{}, 0, 1000)
+		s.must(err)
+		s.change(func(tx *db.Tx) error { _, err := lock.AssignDoor(tx, s.propertyID, locks[0].ID, "gat_1"); return err })
+		report := func(address string, slots int) (doors []string) {
+			caps := s.caps
+			caps.Slots = slots
+			s.change(func(tx *db.Tx) (err error) {
+				_, doors, err = lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: address, Capabilities: &caps}})
+				return err
+			})
+			return doors
+		}
+		on, off := locks[0].Address, locks[1].Address
+		for name, tt := range map[string]struct {
+			doors, want []string
+		}{
+			"the same":            {report(on, s.caps.Slots), nil},
+			"more slots":          {report(on, 30), []string{"gat_1"}},
+			"a lock without door": {report(off, 30), nil},
+		} {
+			if !slices.Equal(tt.doors, tt.want) {
+				t.Errorf("%s: doors %v, want %v", name, tt.doors, tt.want)
+			}
+		}
+		if open := s.connect(on, off); !slices.Equal(open.Doors, []string{"gat_1"}) { // its Hello has the former capabilities
+			t.Errorf("a new session names the doors %v", open.Doors)
+		}
 	})
 }
 
@@ -148,7 +182,7 @@ func TestReplacedLocksDoNotRefuseTheBridge(t *testing.T) {
 			t.Errorf("%d locks are online", len(online))
 		}
 		err = s.db.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := lock.ApplyReports(tx, s.bridge.ID, open.Epoch, s.numbered(stored, 1))
+			_, _, err := lock.ApplyReports(tx, s.bridge.ID, open.Epoch, s.numbered(stored, 1))
 			return err
 		})
 		if !fault.Has(err, fault.TooMany) {

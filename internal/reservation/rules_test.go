@@ -35,7 +35,7 @@ func TestPINRulesStayCheap(t *testing.T) {
 					reports = append(reports, lock.LockReport{Address: gate, Capabilities: &c, Status: &lock.Status{Online: true}})
 				}
 				h.write(func(tx *db.Tx) error {
-					_, err := lock.ApplyReports(tx, h.at("brg"), epoch, reports)
+					_, _, err := lock.ApplyReports(tx, h.at("brg"), epoch, reports)
 					return err
 				})
 				h.checkIn("A", "bare")

@@ -106,6 +106,17 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 		OnEvidence: func(tx *db.Tx, reported []lock.EvidenceChange) error {
 			return code.ApplyEvidence(access.Reconciler{Tx: tx, Keys: s.keys}, reported)
 		},
+		OnCapabilities: func(tx *db.Tx, propertyID string, doors []string) error {
+			ids := make([]*string, len(doors))
+			for i := range doors {
+				ids[i] = &doors[i]
+			}
+			touched, err := space.StaysAtDoors(tx, propertyID, ids...)
+			if err != nil {
+				return err
+			}
+			return p.reservations.Replan(tx, propertyID, touched)
+		},
 		Metrics: s.metrics, Clock: s.clock,
 		Name: s.name, Intervals: s.nodePace,
 	})
