@@ -34,7 +34,7 @@ func (c *Chain) Admit(ctx context.Context, fullMethod string, p Protocol) (conte
 	defer cancel()
 	c.runAdmission(limited, call)
 	if call.refusal == nil {
-		call.releaseSlot, call.refusal = c.unfinished.acquire(call)
+		call.refusal = call.beginArrival()
 	}
 	call.admissionTime = time.Since(call.started)
 	return ctx, call
@@ -67,16 +67,8 @@ func (call *Call) Fail(err error) {
 
 // End releases the memory and the count of unfinished calls that the call holds. It may be called more than once.
 func (call *Call) End() {
-	call.releaseArrivalSlot()
+	call.MessageArrived()
 	call.releaseMemory()
-}
-
-// releaseArrivalSlot ends the count of the call as unfinished, if it is counted, because its message has arrived or the call is over.
-func (call *Call) releaseArrivalSlot() {
-	if call.releaseSlot != nil {
-		call.releaseSlot()
-		call.releaseSlot = nil
-	}
 }
 
 // handlerContext returns the handler's context: ctx with the authenticated caller. For a call of a public or anonymous method it returns

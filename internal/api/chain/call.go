@@ -91,9 +91,9 @@ type Call struct {
 	request  proto.Message // message of a unary call
 	recorded bool          // the audit log has an entry of the call
 
-	running     bool   // Unary or Stream has begun to run the call
-	releaseSlot func() // ends the count of the call in unfinishedCalls; nil if it is not counted
-	reserved    int64  // bytes of Chain.decodeMemory that the call has reserved
+	running  bool        // Unary or Stream has begun to run the call
+	arriving bool        // the call is counted as unfinished: see beginArrival
+	memory   reservation // the memory that the call has reserved
 }
 
 // callKey is the context key of a *Call.
@@ -170,7 +170,7 @@ func (c *Chain) newCall(ctx context.Context, fullMethod string) *Call {
 	call := &Call{
 		RequestID: NewRequestID(singleValue(md, HeaderRequestID)),
 		Method:    fullMethod, Protocol: GRPC,
-		chain: c, method: c.findMethod(fullMethod), started: time.Now(), md: md,
+		chain: c, method: c.findMethod(fullMethod), started: time.Now(), md: md, memory: reservation{chain: c},
 	}
 	if call.method == unknownMethod {
 		call.Method = printableMethod(fullMethod)

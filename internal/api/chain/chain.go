@@ -89,7 +89,7 @@ type Chain struct {
 	calls          *limiter
 	batches        *limiter
 	tokens         *limiter
-	unfinished     *unfinishedCalls
+	arrivals       *arrivals
 	decodeMemory   *semaphore.Weighted
 	metrics        *metrics
 	methods        map[string]*method
@@ -108,10 +108,10 @@ func New(cfg Config) (*Chain, error) {
 		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, handlerFields: cfg.HandlerFields, static: cfg.Static, strictPackages: cfg.StrictPackages, explainStorage: cfg.Explain, audit: cfg.Audit, inner: cfg.Inner, proxies: cfg.TrustedProxies,
 		deadline: cfg.Deadline, metrics: m,
 		public: map[string]bool{}, methods: map[string]*method{},
-		calls:      newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),
-		batches:    newLimiter("batches", cfg.Limits.BatchPerMinute, cfg.Limits.BatchPerMinute),
-		tokens:     newLimiter("calls", cfg.Limits.TokenPerMinute, cfg.Limits.TokenBurst),
-		unfinished: &unfinishedCalls{byNetwork: map[string]int{}}, decodeMemory: semaphore.NewWeighted(decodeMemoryBytes),
+		calls:    newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),
+		batches:  newLimiter("batches", cfg.Limits.BatchPerMinute, cfg.Limits.BatchPerMinute),
+		tokens:   newLimiter("calls", cfg.Limits.TokenPerMinute, cfg.Limits.TokenBurst),
+		arrivals: &arrivals{bySender: map[string]arriving{}}, decodeMemory: semaphore.NewWeighted(decodeMemoryBytes),
 	}
 	if c.clock == nil {
 		c.clock = clock.System

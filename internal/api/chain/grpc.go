@@ -59,6 +59,7 @@ func (call *Call) receive(ctx context.Context, read func(any) error, v any) erro
 	defer in.free()
 	err := read(&in)
 	if err == nil {
+		call.MessageArrived()
 		err = in.decode(ctx, msg)
 	} else if limit := receiveLimitOf(ctx); limit != nil && status.Code(err) == codes.DeadlineExceeded && limit.parent.Err() == nil {
 		err = TooSlow().With(err)

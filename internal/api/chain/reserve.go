@@ -3,20 +3,83 @@ package chain
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"latchkey.dev/internal/fault"
 )
 
 const (
-	// decodeMemoryBytes bounds the estimated memory of all requests that are decoded at the same time.
+	// decodeMemoryBytes bounds the estimated memory of all requests that arrive or are decoded at the same time.
 	decodeMemoryBytes = 32 << 20
+	// maxArrivingBytes bounds the part of it that the requests of one sender reserve until they have arrived completely. A sender that
+	// sends slowly, or never finishes, leaves the rest to others.
+	maxArrivingBytes = 4 << 20
 	// unreservedBytes is the size up to which a request needs no reservation, so that small requests never wait for large ones.
 	unreservedBytes = 16 << 10
 	// maxReserveWait is how long a large request waits for free memory.
 	maxReserveWait = 5 * time.Second
 )
+
+// reservation is the part of the chain's memory that one request has reserved for its message.
+type reservation struct {
+	chain    *Chain
+	sender   string
+	bytes    int64
+	arriving int64 // the part of bytes that counts for the sender in Chain.arrivals
+}
+
+// reserve waits until n bytes are free and reserves them in place of the former reservation. It fails after maxReserveWait. With arriving,
+// the bytes also count for the sender.
+func (m *reservation) reserve(ctx context.Context, n int64, arriving bool) error {
+	m.release()
+	n = min(n, decodeMemoryBytes)
+	ctx, cancel := context.WithTimeout(ctx, maxReserveWait)
+	defer cancel()
+	if arriving && m.sender != "" {
+		if err := m.chain.arrivals.reserve(ctx, m.sender, n); err != nil {
+			return noMemory(err)
+		}
+		m.arriving = n
+	}
+	if err := m.chain.decodeMemory.Acquire(ctx, n); err != nil {
+		m.endArrival()
+		return noMemory(err)
+	}
+	m.bytes = n
+	return nil
+}
+
+// noMemory returns the error for a request that got no memory. It returns err if the caller has gone away.
+func noMemory(err error) error {
+	if errors.Is(err, context.Canceled) {
+		return err
+	}
+	return fault.New(fault.Unavailable, fault.UnavailableReason, "too many large requests are being read at once: send this one again shortly").Retry(time.Second)
+}
+
+// shrink frees the part of the reservation above n bytes, because the message has arrived and is no larger.
+func (m *reservation) shrink(n int64) {
+	m.endArrival()
+	m.chain.decodeMemory.Release(m.bytes - n)
+	m.bytes = n
+}
+
+// endArrival stops counting the bytes for the sender.
+func (m *reservation) endArrival() {
+	if m.arriving > 0 {
+		m.chain.arrivals.release(m.sender, m.arriving)
+		m.arriving = 0
+	}
+}
+
+// release frees the reserved memory, if any.
+func (m *reservation) release() {
+	m.endArrival()
+	if m.bytes > 0 {
+		m.chain.decodeMemory.Release(m.bytes)
+		m.bytes = 0
+	}
+}
 
 // Reserve waits until memory for decoding a request is free and reserves it until the request is validated or the call ends. It fails after
 // maxReserveWait. A request of at most unreservedBytes needs no reservation; a larger one replaces the former reservation of the call.
@@ -24,59 +87,12 @@ func (call *Call) Reserve(ctx context.Context, bytes int) error {
 	if call == nil || bytes <= unreservedBytes {
 		return nil
 	}
-	call.releaseMemory()
-	n := min(int64(bytes), decodeMemoryBytes)
-	ctx, cancel := context.WithTimeout(ctx, maxReserveWait)
-	defer cancel()
-	if err := call.chain.decodeMemory.Acquire(ctx, n); err != nil {
-		if errors.Is(err, context.Canceled) {
-			return err
-		}
-		return fault.New(fault.Unavailable, fault.UnavailableReason, "too many large requests are being read at once: send this one again shortly").Retry(time.Second)
+	if n := int64(bytes); n <= call.memory.bytes {
+		call.memory.shrink(n)
+		return nil
 	}
-	call.reserved = n
-	return nil
+	return call.memory.reserve(ctx, int64(bytes), false)
 }
 
-// releaseMemory frees the memory that Reserve reserved, if any.
-func (call *Call) releaseMemory() {
-	if call.reserved > 0 {
-		call.chain.decodeMemory.Release(call.reserved)
-		call.reserved = 0
-	}
-}
-
-// maxUnfinished bounds the unfinished calls without a credential of one client network. A stream is unfinished until it ends.
-const maxUnfinished = 64
-
-// unfinishedCalls counts the calls without a credential whose message has not arrived completely, by client network.
-type unfinishedCalls struct {
-	mu        sync.Mutex
-	byNetwork map[string]int
-}
-
-// acquire counts a call as unfinished and returns the function that ends the count. The function is nil for calls that are not counted:
-// those with a credential or over the Unix socket. It fails at maxUnfinished calls.
-func (a *unfinishedCalls) acquire(call *Call) (release func(), err error) {
-	if call.actor.Kind != "" || !call.Client.IsValid() {
-		return nil, nil
-	}
-	network := ClientNetwork(call.Client)
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.byNetwork[network] >= maxUnfinished {
-		return nil, fault.New(fault.Exhausted, fault.RateLimited, "more than %d requests from this address are unfinished: finish them first", maxUnfinished).
-			Put("quota", "unfinished").Retry(time.Second)
-	}
-	a.byNetwork[network]++
-	return func() { a.release(network) }, nil
-}
-
-// release ends the count of one call from a network.
-func (a *unfinishedCalls) release(from string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.byNetwork[from]--; a.byNetwork[from] == 0 {
-		delete(a.byNetwork, from)
-	}
-}
+// releaseMemory frees the memory that the call has reserved, if any.
+func (call *Call) releaseMemory() { call.memory.release() }

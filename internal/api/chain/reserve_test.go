@@ -7,31 +7,30 @@ import (
 	"testing/synctest"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"latchkey.dev/internal/fault"
 )
 
 // TestLargeRequestsShareMemory sends more large requests than the process decodes at the same time.
 func TestLargeRequestsShareMemory(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		c := &Chain{decodeMemory: semaphore.NewWeighted(decodeMemoryBytes)}
+		c := memoryOnly()
+		large := func() *Call { return &Call{chain: c, memory: reservation{chain: c}} }
 		var held []*Call
 		for range decodeMemoryBytes / MaxRequestBytes {
-			call := &Call{chain: c}
+			call := large()
 			if err := call.Reserve(t.Context(), MaxRequestBytes); err != nil {
 				t.Fatal(err)
 			}
 			held = append(held, call)
 		}
 		began := time.Now()
-		late := &Call{chain: c}
+		late := large()
 		f, ok := fault.Of(late.Reserve(t.Context(), MaxRequestBytes))
 		if !ok || f.Kind != fault.Unavailable || f.RetryAfter <= 0 || time.Since(began) != maxReserveWait {
 			t.Errorf("one too many: %+v after %v", f, time.Since(began))
 		}
 		late.End()
-		if err := (&Call{chain: c}).Reserve(t.Context(), unreservedBytes); err != nil {
+		if err := large().Reserve(t.Context(), unreservedBytes); err != nil {
 			t.Errorf("a small request waits: %v", err)
 		}
 		gone, cancel := context.WithCancel(t.Context())
@@ -47,7 +46,7 @@ func TestLargeRequestsShareMemory(t *testing.T) {
 		for _, call := range append(held, late) {
 			call.End()
 		}
-		if err := (&Call{chain: c}).Reserve(t.Context(), 100*decodeMemoryBytes); err != nil {
+		if err := large().Reserve(t.Context(), 100*decodeMemoryBytes); err != nil {
 			t.Errorf("a request larger than all the room, alone: %v", err)
 		}
 	})

@@ -38,7 +38,7 @@ func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.Un
 	}()
 	ctx, cancel := context.WithTimeout(ctx, c.deadline)
 	defer cancel()
-	call.releaseArrivalSlot()
+	call.MessageArrived()
 	if !call.admissionDone {
 		c.runAdmission(ctx, call)
 	}

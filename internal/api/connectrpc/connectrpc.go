@@ -32,7 +32,8 @@ type Handler struct {
 // endpoint is one RPC method and its HTTP handler.
 type endpoint struct {
 	http.Handler
-	streams bool
+	streams       bool
+	clientStreams bool // the client sends any number of messages
 }
 
 // New returns a handler whose calls run through the chain.
@@ -68,7 +69,7 @@ func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	}
 	for _, s := range desc.Streams {
 		full := fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName)
-		h.endpoints[full] = &endpoint{Handler: withoutTimeouts(h.streamHandler(full, s, impl)), streams: true}
+		h.endpoints[full] = &endpoint{Handler: withoutTimeouts(h.streamHandler(full, s, impl)), streams: true, clientStreams: s.ClientStreams}
 	}
 }
 
@@ -99,8 +100,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	body := &requestBody{ReadCloser: req.Body, header: r.Header}
+	if !call.clientStreams {
+		body.ReadCloser = admitted.Body(req.Context(), w, r, new(bool))
+	}
 	if !call.streams {
-		body.remaining, body.onTooLarge = chain.MaxReceiveBytes, func() error { return h.refuseInChain(req, chain.TooLarge()) }
+		body.remaining, body.refuse = chain.MaxReceiveBytes, func(f *fault.Fault) error { return h.refuseInChain(req, f) }
 	}
 	served := *req
 	served.Body = body
@@ -127,6 +131,7 @@ func (h *Handler) unaryHandler(full string, m grpc.MethodDesc, impl any) func(co
 			chain.From(ctx).Report = report
 		}
 		resp, err := m.Handler(impl, ctx, func(v any) error {
+			chain.From(ctx).MessageArrived()
 			if err := req.Msg.decode(ctx, v, report); err != nil {
 				chain.From(ctx).Fail(err) // Fail stores the error; the chain answers it
 			}

@@ -87,22 +87,27 @@ type fixedStatusWriter struct {
 // WriteHeader ignores the status that Connect chose, and writes c.status.
 func (c fixedStatusWriter) WriteHeader(int) { c.ResponseWriter.WriteHeader(c.status) }
 
-// requestBody is a request body whose Read returns an error with a reason if the body arrives too slowly or is too large.
+// requestBody is a request body whose Read returns an error with a reason if the body arrives too slowly or is too large, or if no memory
+// is free for it.
 type requestBody struct {
 	io.ReadCloser
-	header     http.Header  // headers of the request
-	remaining  int          // number of bytes that can still be read before the limit
-	onTooLarge func() error // returns the error for a body that is too large; if nil, the size is not limited
+	header    http.Header              // headers of the request
+	remaining int                      // number of bytes that can still be read before the limit
+	refuse    func(*fault.Fault) error // returns the error for a refused body of a unary call; if nil, the size is not limited
 }
 
-// Read returns TooSlow if the body arrives too slowly, and the error of onTooLarge beyond the limit.
+// Read returns TooSlow if the body arrives too slowly, and TooLarge beyond the limit.
 func (c *requestBody) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
-		id := chain.NewRequestID(c.header.Get(chain.HeaderRequestID))
-		return n, connectError(envelope.Status(chain.TooSlow(), id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
+		return n, c.withReason(chain.TooSlow())
 	}
-	if c.onTooLarge == nil {
+	if f, ok := fault.Of(err); ok && c.refuse != nil {
+		return n, c.refuse(f)
+	} else if ok {
+		return n, c.withReason(f)
+	}
+	if c.refuse == nil {
 		return n, err
 	}
 	if c.remaining -= n; c.remaining >= 0 {
@@ -110,7 +115,13 @@ func (c *requestBody) Read(p []byte) (int, error) {
 	}
 	// Read the rest up to a limit, so that the sender receives the answer.
 	_, _ = io.Copy(io.Discard, io.LimitReader(c.ReadCloser, chain.MaxDiscard))
-	return 0, c.onTooLarge()
+	return 0, c.refuse(chain.TooLarge())
+}
+
+// withReason returns the error of a call that does not reach the chain.
+func (c *requestBody) withReason(f *fault.Fault) error {
+	id := chain.NewRequestID(c.header.Get(chain.HeaderRequestID))
+	return connectError(envelope.Status(f, id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
 }
 
 // gzipReader decompresses at most one byte more than the maximum, so that the chain refuses the message with a reason. Connect's own limit

@@ -82,6 +82,7 @@ func (s *requestBody) decode(v any) {
 		report.Fault = f
 		return
 	}
+	call.MessageArrived()
 	m, ok := bodyTarget(v)
 	if !ok {
 		report.Fault = fault.New(fault.Internal, fault.InternalError, "a body cannot be read into %T", v)
@@ -94,7 +95,8 @@ func (s *requestBody) decode(v any) {
 	jsonpb.Decode(raw, m.ProtoReflect(), report)
 }
 
-// readAll returns the whole body, or the fault of a body that is compressed, too large, too slow or cut off.
+// readAll returns the whole body, or the fault of a body that is compressed, too large, too slow or cut off, or for which no memory is
+// free.
 func (s *requestBody) readAll() ([]byte, *fault.Fault) {
 	r := s.exchange.request
 	if enc := r.Header.Get("Content-Encoding"); enc != "" && !strings.EqualFold(enc, "identity") {
@@ -107,12 +109,16 @@ func (s *requestBody) readAll() ([]byte, *fault.Fault) {
 	if r.ContentLength > 0 {
 		buf.Grow(int(min(r.ContentLength, maxPreallocation)) + bytes.MinRead) // the buffer grows further while reading
 	}
-	n, err := buf.ReadFrom(io.LimitReader(r.Body, chain.MaxRequestBytes+1))
+	body := s.exchange.call.Body(s.exchange.callContext, s.exchange.writer, r, &s.exchange.bodyTimedOut)
+	n, err := buf.ReadFrom(io.LimitReader(body, chain.MaxRequestBytes+1))
 	switch {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		s.exchange.bodyTimedOut = true
 		return nil, chain.TooSlow().With(err)
 	case err != nil:
+		if refused, ok := fault.Of(err); ok {
+			return nil, refused
+		}
 		return nil, fault.New(fault.Invalid, fault.BadJSON, "the body ended before it was complete").With(err)
 	case n > chain.MaxRequestBytes:
 		return nil, s.discardTooLarge()

@@ -1,0 +1,194 @@
+package chain
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/fault"
+)
+
+// maxUnfinished bounds the unfinished requests of one sender. A stream is unfinished until it ends.
+const maxUnfinished = 64
+
+// arrivals counts the requests that have not arrived completely, and the memory that these have reserved, by sender. A sender is an
+// integration, another token or, without a credential, a client network. Requests of the sender "" are not counted.
+type arrivals struct {
+	mu       sync.Mutex
+	bySender map[string]arriving
+}
+
+// arriving is what the requests of one sender use.
+type arriving struct {
+	unfinished int
+	holders    int // the requests that have reserved memory or wait for it
+	memory     *semaphore.Weighted
+}
+
+// sender returns the sender that a call counts for. It is "" for calls over the Unix socket and for those of bridges.
+func (call *Call) sender() string {
+	switch {
+	case !call.Client.IsValid():
+		return ""
+	case call.actor.Kind == actor.Integration:
+		return call.actor.Subject()
+	case call.actor.Kind != "":
+		return call.actor.TokenID
+	}
+	return ClientNetwork(call.Client)
+}
+
+// begin counts a request as unfinished, until end. It fails at maxUnfinished requests.
+func (a *arrivals) begin(sender string) error {
+	if sender == "" {
+		return nil
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.bySender[sender]
+	if s.unfinished >= maxUnfinished {
+		return fault.New(fault.Exhausted, fault.RateLimited, "more than %d requests of this token or address are unfinished: finish them first", maxUnfinished).
+			Put("quota", "unfinished").Retry(time.Second)
+	}
+	s.unfinished++
+	a.bySender[sender] = s
+	return nil
+}
+
+// end stops counting a request that begin counted.
+func (a *arrivals) end(sender string) {
+	if sender == "" {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.bySender[sender]
+	s.unfinished--
+	a.store(sender, s)
+}
+
+// reserve waits until a sender may use n more bytes, which it does until release. It fails when ctx ends.
+func (a *arrivals) reserve(ctx context.Context, sender string, n int64) error {
+	a.mu.Lock()
+	s := a.bySender[sender]
+	if s.memory == nil {
+		s.memory = semaphore.NewWeighted(maxArrivingBytes)
+	}
+	s.holders++
+	a.bySender[sender] = s
+	a.mu.Unlock()
+	err := s.memory.Acquire(ctx, n)
+	if err != nil {
+		a.release(sender, 0)
+	}
+	return err
+}
+
+// release frees n bytes that reserve reserved.
+func (a *arrivals) release(sender string, n int64) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.bySender[sender]
+	s.memory.Release(n)
+	if s.holders--; s.holders == 0 {
+		s.memory = nil
+	}
+	a.store(sender, s)
+}
+
+// store stores what a sender uses, and forgets a sender that uses nothing. The caller holds a.mu.
+func (a *arrivals) store(sender string, s arriving) {
+	if s.unfinished == 0 && s.holders == 0 {
+		delete(a.bySender, sender)
+		return
+	}
+	a.bySender[sender] = s
+}
+
+// beginArrival counts the call as unfinished until endArrival. It fails if its sender has too many unfinished requests.
+func (call *Call) beginArrival() error {
+	call.memory.sender = call.sender()
+	if err := call.chain.arrivals.begin(call.memory.sender); err != nil {
+		return err
+	}
+	call.arriving = true
+	return nil
+}
+
+// MessageArrived ends the count of the call as unfinished, if it is counted, because its message has arrived or the call is over.
+func (call *Call) MessageArrived() {
+	if call != nil && call.arriving {
+		call.arriving = false
+		call.chain.arrivals.end(call.memory.sender)
+	}
+}
+
+// Receive bounds the body of an HTTP request that is no call, such as a form that is posted to a page. The request counts as an unfinished
+// one of its client network until arrived is called. Its body becomes one like that of [Call.Body], with memory until the request's context
+// ends. Receive fails if the network has too many unfinished requests. A refused body is discarded.
+func (c *Chain) Receive(w http.ResponseWriter, r *http.Request) (arrived func(), err error) {
+	call := &Call{chain: c, memory: reservation{chain: c}}
+	call.Client = clientAddr(FromHTTP(r.Context(), r), r.Header.Values(HeaderForwardedFor), c.proxies)
+	if err := call.beginArrival(); err != nil {
+		Discard(w, r)
+		return nil, err
+	}
+	sent := *r
+	r.Body = call.Body(r.Context(), w, &sent, new(bool))
+	return func() {
+		call.MessageArrived()
+		if call.memory.bytes > 0 {
+			context.AfterFunc(r.Context(), call.releaseMemory)
+		}
+	}, nil
+}
+
+// Body returns the body of an HTTP request from which the message of the call is read. If more than unreservedBytes arrive, it first
+// reserves memory for the complete body. Without free memory, it discards the body as [Discard] does, stores its result in late, and a Read
+// fails with the fault of [Call.Reserve].
+func (call *Call) Body(ctx context.Context, w http.ResponseWriter, r *http.Request, late *bool) io.ReadCloser {
+	if r.ContentLength >= 0 && r.ContentLength <= unreservedBytes || r.Body == nil {
+		return r.Body
+	}
+	b := &body{ReadCloser: r.Body, ctx: ctx, memory: &call.memory, whole: MaxRequestBytes, free: unreservedBytes + 1}
+	b.discard = func() { *late = Discard(w, r) }
+	if r.ContentLength >= 0 {
+		b.whole = min(b.whole, r.ContentLength)
+	}
+	return b
+}
+
+// body is a request body that reserves memory while it arrives. It reserves for the complete body at once: two bodies that each reserved
+// a part could wait for each other. A body of unknown length can be as large as a request may be.
+type body struct {
+	io.ReadCloser
+	ctx     context.Context // ends the wait for memory
+	memory  *reservation
+	discard func() // discards the body that is refused
+	whole   int64  // the size to reserve
+	free    int64  // how many bytes are still read without a reservation
+	err     error  // the error of the reservation
+}
+
+// Read reserves memory before it reads beyond the bytes that need none.
+func (b *body) Read(p []byte) (int, error) {
+	if b.free == 0 && b.memory.bytes == 0 && b.err == nil {
+		if b.err = b.memory.reserve(b.ctx, b.whole, true); b.err != nil {
+			b.discard()
+		}
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	if b.free > 0 && int64(len(p)) > b.free {
+		p = p[:b.free]
+	}
+	n, err := b.ReadCloser.Read(p)
+	b.free = max(b.free-int64(n), 0)
+	return n, err
+}
