@@ -27,7 +27,7 @@ import (
 // webHandler creates all pages. They call the API over the in-process connection, through the same chain as every
 // other client.
 func (s *Server) webHandler(p *parts) (http.Handler, error) {
-	return web.New(kit.Options{Logger: s.log, Secure: s.isSecure, Now: s.clock.Now, As: pageContext, Fault: envelope.FaultOf}, guest.API{
+	return web.New(kit.Options{Logger: s.log, Secure: s.isSecure, Now: s.clock.Now, As: pageContext, Fault: envelope.FaultOf, Receive: p.chain.Receive}, guest.API{
 		Links: guestv1.NewLinkServiceClient(p.local), Stays: guestv1.NewStayServiceClient(p.local), Forms: guestv1.NewFormServiceClient(p.local),
 		CheckIns: guestv1.NewCheckInServiceClient(p.local), Kiosks: kioskv1.NewKioskServiceClient(p.local),
 		Messages: guestv1.NewMessageServiceClient(p.local),

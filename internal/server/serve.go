@@ -37,11 +37,13 @@ func (s *Server) grpcOptions(c *chain.Chain) []grpc.ServerOption {
 }
 
 // httpServer returns an HTTP server with time limits: a request must arrive within a minute, and its answer must be read within a minute
-// after the call's deadline. Streams have no limit for the answer, and a profile has its own duration in addition.
+// after the call's deadline. Streams have no limit for the answer, and a profile has its own duration in addition. Over HTTP/2, one
+// connection may have 100 requests at once, of which the server buffers little, because an address may have many connections.
 func (s *Server) httpServer(h http.Handler) *http.Server {
 	const in, out = time.Minute, time.Minute
 	return &http.Server{
 		Handler: h, Protocols: connectrpc.Protocols(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: in, WriteTimeout: in + s.cfg.CallDeadline + out,
+		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10},
 		IdleTimeout: 50 * time.Second, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }

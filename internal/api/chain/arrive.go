@@ -129,9 +129,9 @@ func (call *Call) MessageArrived() {
 }
 
 // Receive bounds the body of an HTTP request that is no call, such as a form that is posted to a page. The request counts as an unfinished
-// one of its client network until arrived is called. Its body becomes one like that of [Call.Body], with memory until the request's context
-// ends. Receive fails if the network has too many unfinished requests. A refused body is discarded.
-func (c *Chain) Receive(w http.ResponseWriter, r *http.Request) (arrived func(), err error) {
+// one of its client network until arrived is called. Its body, of which at most most bytes are read, becomes one like that of [Call.Body],
+// with memory until the request's context ends. Receive fails if the network has too many unfinished requests. A refused body is discarded.
+func (c *Chain) Receive(w http.ResponseWriter, r *http.Request, most int64) (arrived func(), err error) {
 	call := &Call{chain: c, memory: reservation{chain: c}}
 	call.Client = clientAddr(FromHTTP(r.Context(), r), r.Header.Values(HeaderForwardedFor), c.proxies)
 	if err := call.beginArrival(); err != nil {
@@ -139,7 +139,7 @@ func (c *Chain) Receive(w http.ResponseWriter, r *http.Request) (arrived func(),
 		return nil, err
 	}
 	sent := *r
-	r.Body = call.Body(r.Context(), w, &sent, new(bool))
+	r.Body = call.body(r.Context(), w, &sent, most, new(bool))
 	return func() {
 		call.MessageArrived()
 		if call.memory.bytes > 0 {
@@ -152,10 +152,15 @@ func (c *Chain) Receive(w http.ResponseWriter, r *http.Request) (arrived func(),
 // reserves memory for the complete body. Without free memory, it discards the body as [Discard] does, stores its result in late, and a Read
 // fails with the fault of [Call.Reserve].
 func (call *Call) Body(ctx context.Context, w http.ResponseWriter, r *http.Request, late *bool) io.ReadCloser {
+	return call.body(ctx, w, r, MaxRequestBytes, late)
+}
+
+// body is [Call.Body] for a body of which at most most bytes are read.
+func (call *Call) body(ctx context.Context, w http.ResponseWriter, r *http.Request, most int64, late *bool) io.ReadCloser {
 	if r.ContentLength >= 0 && r.ContentLength <= unreservedBytes || r.Body == nil {
 		return r.Body
 	}
-	b := &body{ReadCloser: r.Body, ctx: ctx, memory: &call.memory, whole: MaxRequestBytes, free: unreservedBytes + 1}
+	b := &body{ReadCloser: r.Body, ctx: ctx, memory: &call.memory, whole: most, free: unreservedBytes + 1}
 	b.discard = func() { *late = Discard(w, r) }
 	if r.ContentLength >= 0 {
 		b.whole = min(b.whole, r.ContentLength)
@@ -164,7 +169,7 @@ func (call *Call) Body(ctx context.Context, w http.ResponseWriter, r *http.Reque
 }
 
 // body is a request body that reserves memory while it arrives. It reserves for the complete body at once: two bodies that each reserved
-// a part could wait for each other. A body of unknown length can be as large as a request may be.
+// a part could wait for each other. A body of unknown length can be as large as is read of it.
 type body struct {
 	io.ReadCloser
 	ctx     context.Context // ends the wait for memory

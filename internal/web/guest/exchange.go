@@ -2,6 +2,7 @@ package guest
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"net/url"
 	"regexp"
@@ -30,11 +31,15 @@ func (s *site) httpHandler(h handler) http.Handler {
 		if strings.HasPrefix(r.URL.Path, "/k/") {
 			w.Header().Set("Permissions-Policy", kit.Permissions(kit.KeepScreenOn))
 		}
-		if !x.ParseForm() {
+		err := x.ParseForm()
+		if errors.Is(err, kit.ErrForm) {
 			x.renderProblem(http.StatusBadRequest, "web.problem.form")
 			return
 		}
-		if err := h(x); err != nil {
+		if err == nil {
+			err = h(x)
+		}
+		if err != nil {
 			x.renderError(err)
 		}
 	})

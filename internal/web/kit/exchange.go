@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base64"
+	"errors"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -15,6 +16,8 @@ import (
 
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
+
+	"latchkey.dev/internal/fault"
 )
 
 // Exchange is one request for a page and its response.
@@ -38,20 +41,39 @@ func (a *Area) NewExchange(w http.ResponseWriter, r *http.Request) *Exchange {
 // maxForm is the maximum size of a posted form in bytes.
 const maxForm = 64 << 10
 
-// ParseForm parses the body of a POST, also one with uploaded files. It returns false if the body is invalid or larger than maxForm. For
-// other methods it does nothing and returns true.
-func (x *Exchange) ParseForm() bool { return x.ParseFormOf(maxForm) }
+// ErrForm means that a posted form is invalid or too large.
+var ErrForm = errors.New("the posted form is invalid or too large")
+
+// ParseForm parses the body of a POST, also one with uploaded files. It returns [ErrForm] if the body is invalid or larger than maxForm, and
+// the fault of [Options.Receive] if the server has no room for it. For other methods it does nothing.
+func (x *Exchange) ParseForm() error { return x.ParseFormOf(maxForm) }
 
 // ParseFormOf is [Exchange.ParseForm] with another maximum size in bytes.
-func (x *Exchange) ParseFormOf(most int64) bool {
+func (x *Exchange) ParseFormOf(most int64) error {
 	if x.R.Method != http.MethodPost {
-		return true
+		return nil
+	}
+	if receive := x.area.Receive; receive != nil {
+		arrived, err := receive(x.W, x.R, most)
+		if err != nil {
+			return err
+		}
+		defer arrived()
 	}
 	x.R.Body = http.MaxBytesReader(x.W, x.R.Body, most)
+	err := error(nil)
 	if strings.HasPrefix(x.R.Header.Get("Content-Type"), "multipart/form-data") {
-		return x.R.ParseMultipartForm(most) == nil
+		err = x.R.ParseMultipartForm(most)
+	} else {
+		err = x.R.ParseForm()
 	}
-	return x.R.ParseForm() == nil
+	if f, ok := fault.Of(err); ok {
+		return f
+	}
+	if err != nil {
+		return ErrForm
+	}
+	return nil
 }
 
 // SendFile answers with a message of the API as a JSON file, which the browser stores under the name.

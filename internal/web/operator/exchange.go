@@ -2,6 +2,7 @@ package operator
 
 import (
 	"context"
+	"errors"
 	"net/http"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
@@ -26,10 +27,11 @@ func (s *site) httpHandler(h handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{Exchange: s.NewExchange(w, r), site: s}
 		x.token = x.Cookie(sessionCookie)
-		err := error(nil)
-		if x.ParseForm() {
+		err := x.ParseForm()
+		switch {
+		case err == nil:
 			err = h(x)
-		} else {
+		case errors.Is(err, kit.ErrForm):
 			err = x.problem(http.StatusBadRequest, "staff.problem.form")
 		}
 		if err != nil {

@@ -2,6 +2,8 @@ package staff
 
 import (
 	"context"
+	"errors"
+	"io"
 	"net/http"
 	"net/url"
 	"path"
@@ -35,10 +37,11 @@ func (s *site) httpHandler(h handler) http.Handler {
 		x := &exchange{Exchange: s.NewExchange(w, r), site: s}
 		w.Header().Set("Permissions-Policy", kit.Permissions(kit.UsePasskeys))
 		x.token = x.Cookie(sessionCookie)
-		err := error(nil)
-		if x.parseForm() {
+		err := x.parseForm()
+		switch {
+		case err == nil:
 			err = h(x)
-		} else {
+		case errors.Is(err, kit.ErrForm):
 			err = x.problem(http.StatusBadRequest, "staff.problem.form")
 		}
 		if err != nil {
@@ -50,13 +53,17 @@ func (s *site) httpHandler(h handler) http.Handler {
 // maxSheetForm is the maximum size in bytes of the form with a file of rooms.
 const maxSheetForm = 1 << 20
 
-// parseForm parses the posted form. It returns false if the form is invalid or too large. Only the upload of a file of rooms can be large,
-// and only if the browser sends a session cookie.
-func (x *exchange) parseForm() bool {
-	if x.R.URL.Path == "/app/spaces/import" && x.token != "" {
-		return x.ParseFormOf(maxSheetForm)
+// parseForm parses the posted form: see [kit.Exchange.ParseForm]. Only the upload of a file of rooms can be large. So its session is checked
+// first, and without a valid one the file is discarded.
+func (x *exchange) parseForm() error {
+	if x.R.URL.Path != "/app/spaces/import" || x.R.Method != http.MethodPost || x.token == "" {
+		return x.ParseForm()
 	}
-	return x.ParseForm()
+	if _, err := x.site.api.Sessions.GetSession(x.call(), &propertyv1.GetSessionRequest{}); err != nil {
+		_, _ = io.Copy(io.Discard, http.MaxBytesReader(x.W, x.R.Body, maxSheetForm)) // so that the browser reads the answer
+		return err
+	}
+	return x.ParseFormOf(maxSheetForm)
 }
 
 // call returns the context for an API call. It carries the session of the signed-in person, the property of the page, and the language.

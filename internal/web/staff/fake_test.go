@@ -177,6 +177,15 @@ func (f *fakeAPI) post(t *testing.T, path string, form url.Values) *httptest.Res
 // send returns the response to a request of a signed-in person.
 func (f *fakeAPI) send(t *testing.T, r *http.Request, language string) *httptest.ResponseRecorder {
 	t.Helper()
+	return sendTo(t, API{
+		Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f, Codes: f, Notices: f, Locks: f, Bridges: f, Integrations: f,
+		EnrolmentAddress: func(host string) (string, bool) { return host + ":17070", true },
+	}, r, language)
+}
+
+// sendTo returns the response to a request of a person with a session cookie.
+func sendTo(t *testing.T, api API, r *http.Request, language string) *httptest.ResponseRecorder {
+	t.Helper()
 	k, err := kit.New(kit.Options{
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Secure: func(*http.Request) bool { return false }, Fault: fakeFault, Now: func() time.Time { return noon },
 		As: func(ctx context.Context, _ *http.Request, _ kit.Credential) context.Context { return ctx },
@@ -184,10 +193,7 @@ func (f *fakeAPI) send(t *testing.T, r *http.Request, language string) *httptest
 	if err != nil {
 		t.Fatal(err)
 	}
-	pages, err := New(k, API{
-		Sessions: f, Properties: f, Reservations: f, CheckIns: f, Mails: f, Audit: f, People: f, Codes: f, Notices: f, Locks: f, Bridges: f, Integrations: f,
-		EnrolmentAddress: func(host string) (string, bool) { return host + ":17070", true },
-	})
+	pages, err := New(k, api)
 	if err != nil {
 		t.Fatal(err)
 	}
