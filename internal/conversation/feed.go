@@ -1,6 +1,10 @@
 package conversation
 
-import "sync"
+import (
+	"sync"
+
+	"latchkey.dev/internal/watch"
+)
 
 // maxChanged limits the changed conversations that a watcher of a property collects. With more, the watcher reads all conversations again.
 const maxChanged = 500
@@ -9,12 +13,18 @@ const maxChanged = 500
 type Feed struct {
 	closed   chan struct{}
 	mu       sync.Mutex
-	watchers map[string]map[*Watcher]struct{} // by guest or property
+	watchers map[string]*watchers // by guest or property
+}
+
+// watchers are the watchers of one guest or property.
+type watchers struct {
+	all   map[*Watcher]struct{}
+	quota watch.Quota
 }
 
 // NewFeed returns a feed without watchers.
 func NewFeed() *Feed {
-	return &Feed{closed: make(chan struct{}), watchers: map[string]map[*Watcher]struct{}{}}
+	return &Feed{closed: make(chan struct{}), watchers: map[string]*watchers{}}
 }
 
 // Close closes the channel of [Feed.Closed], because the service stops. It does not close or wake the channels of the watchers, so each
@@ -28,35 +38,47 @@ func (f *Feed) Closed() <-chan struct{} { return f.closed }
 type Watcher struct {
 	feed    *Feed
 	of      string
+	caller  string
 	woken   chan struct{}
 	changed map[string]struct{} // the guests whose conversations changed
 	all     bool                // more than maxChanged conversations changed
 }
 
-// WatchGuest watches the conversation of a guest. The caller stops the watcher.
-func (f *Feed) WatchGuest(guestID string) *Watcher { return f.watch(guestID) }
+// WatchGuest watches the conversation of a guest. It returns a fault if the guest has too many watchers: see [watch.Quota]. The caller stops
+// the watcher.
+func (f *Feed) WatchGuest(guestID string) (*Watcher, error) { return f.watch(guestID, guestID) }
 
-// WatchProperty watches all conversations of a property. The caller stops the watcher.
-func (f *Feed) WatchProperty(propertyID string) *Watcher { return f.watch(propertyID) }
-
-// watch registers a watcher. of is the id of a guest or a property.
-func (f *Feed) watch(of string) *Watcher {
-	w := &Watcher{feed: f, of: of, woken: make(chan struct{}, 1), changed: map[string]struct{}{}}
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.watchers[of] == nil {
-		f.watchers[of] = map[*Watcher]struct{}{}
-	}
-	f.watchers[of][w] = struct{}{}
-	return w
+// WatchProperty watches all conversations of a property. caller is the person or token that reads them. It returns a fault if the caller or
+// the property has too many watchers: see [watch.Quota]. The caller stops the watcher.
+func (f *Feed) WatchProperty(propertyID, caller string) (*Watcher, error) {
+	return f.watch(propertyID, caller)
 }
 
-// Stop ends the watcher. Its channel [Watcher.Woken] stays open and receives nothing more.
+// watch registers a watcher. of is the id of a guest or a property.
+func (f *Feed) watch(of, caller string) (*Watcher, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	list := f.watchers[of]
+	if list == nil {
+		list = &watchers{all: map[*Watcher]struct{}{}}
+		f.watchers[of] = list
+	}
+	if err := list.quota.Take(caller); err != nil {
+		return nil, err
+	}
+	w := &Watcher{feed: f, of: of, caller: caller, woken: make(chan struct{}, 1), changed: map[string]struct{}{}}
+	list.all[w] = struct{}{}
+	return w, nil
+}
+
+// Stop ends the watcher. It must be called once only. The channel of [Watcher.Woken] stays open and receives nothing more.
 func (w *Watcher) Stop() {
 	w.feed.mu.Lock()
 	defer w.feed.mu.Unlock()
-	delete(w.feed.watchers[w.of], w)
-	if len(w.feed.watchers[w.of]) == 0 {
+	list := w.feed.watchers[w.of]
+	delete(list.all, w)
+	list.quota.Give(w.caller)
+	if len(list.all) == 0 {
 		delete(w.feed.watchers, w.of)
 	}
 }
@@ -83,7 +105,11 @@ func (f *Feed) Wake(k Key) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, of := range []string{k.GuestID, k.PropertyID} {
-		for w := range f.watchers[of] {
+		list := f.watchers[of]
+		if list == nil {
+			continue
+		}
+		for w := range list.all {
 			if len(w.changed) >= maxChanged {
 				w.all = true
 			} else {

@@ -3,13 +3,55 @@ package conversation
 import (
 	"fmt"
 	"testing"
+
+	"latchkey.dev/internal/fault"
 )
+
+// watching returns a function that returns a watcher, which must have been registered.
+func watching(t *testing.T) func(*Watcher, error) *Watcher {
+	return func(w *Watcher, err error) *Watcher {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return w
+	}
+}
+
+// A guest, a caller of a property, and a property have a bounded number of watchers. A stopped watcher makes room at once.
+func TestWatchersAreBounded(t *testing.T) {
+	callers := 0
+	for name, c := range map[string]struct {
+		most  int
+		watch func(*Feed) (*Watcher, error)
+	}{
+		"a guest":  {20, func(f *Feed) (*Watcher, error) { return f.WatchGuest("gst_1") }},
+		"a caller": {20, func(f *Feed) (*Watcher, error) { return f.WatchProperty("prp_1", "tok_1") }},
+		"a property": {200, func(f *Feed) (*Watcher, error) {
+			callers++
+			return f.WatchProperty("prp_1", fmt.Sprint("tok_", callers))
+		}},
+	} {
+		f := NewFeed()
+		var all []*Watcher
+		for range c.most {
+			all = append(all, watching(t)(c.watch(f)))
+		}
+		if _, err := c.watch(f); !fault.Has(err, fault.RateLimited) {
+			t.Errorf("%s: one watcher too many: %v", name, err)
+		}
+		watching(t)(f.WatchGuest("gst_2"))
+		watching(t)(f.WatchProperty("prp_2", "tok_1"))
+		all[0].Stop()
+		watching(t)(c.watch(f))
+	}
+}
 
 // A change wakes the watchers of its guest and of the property, and names the guest. Too many changes are "all".
 func TestFeed(t *testing.T) {
 	f := NewFeed()
 	k := Key{"prp_1", "rsv_1", "gst_1"}
-	own, house, other := f.WatchGuest("gst_1"), f.WatchProperty("prp_1"), f.WatchGuest("gst_2")
+	own, house, other := watching(t)(f.WatchGuest("gst_1")), watching(t)(f.WatchProperty("prp_1", "tok_1")), watching(t)(f.WatchGuest("gst_2"))
 	f.Wake(k)
 	f.Wake(k)
 	for name, w := range map[string]*Watcher{"the guest's": own, "the property's": house} {

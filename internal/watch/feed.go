@@ -6,18 +6,11 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"latchkey.dev/internal/fault"
 )
 
-const (
-	// maxOfCaller bounds the open streams of one person or token at a property, maxOfProperty those of a property, both in this process.
-	maxOfCaller   = 20
-	maxOfProperty = 200
-	// keepUnwatched is how long the changes of a property are kept after its last stream ended, so that a stream can continue after a lost
-	// connection.
-	keepUnwatched = 2 * time.Minute
-)
+// keepUnwatched is how long the changes of a property are kept after its last stream ended, so that a stream can continue after a lost
+// connection.
+const keepUnwatched = 2 * time.Minute
 
 // Feed distributes changes to the open streams of this process. It stores for each watched property, not for each stream, which things
 // changed, so that a slow stream costs nothing.
@@ -33,7 +26,7 @@ type property struct {
 	position  uint64
 	topics    map[Topic]*history
 	streams   map[*Stream]struct{}
-	callers   map[string]int
+	quota     Quota
 	unwatched time.Time // unwatched is when the last stream ended; zero while there is one
 }
 
@@ -68,20 +61,18 @@ func (f *Feed) Open(propertyID, caller string, topics []Topic, resume string) (*
 	defer f.mu.Unlock()
 	p := f.properties[propertyID]
 	if p == nil {
-		p = &property{id: rand.Text(), topics: map[Topic]*history{}, streams: map[*Stream]struct{}{}, callers: map[string]int{}}
+		p = &property{id: rand.Text(), topics: map[Topic]*history{}, streams: map[*Stream]struct{}{}}
 		for _, t := range Topics {
 			p.topics[t] = &history{}
 		}
 		f.properties[propertyID] = p
 	}
-	if p.callers[caller] >= maxOfCaller || len(p.streams) >= maxOfProperty {
-		return nil, fault.New(fault.Exhausted, fault.RateLimited, "too many streams are open: at most %d for each caller, and %d for a property", maxOfCaller, maxOfProperty).
-			Put("quota", "streams").Retry(10 * time.Second)
+	if err := p.quota.Take(caller); err != nil {
+		return nil, err
 	}
 	s := &Stream{feed: f, propertyID: propertyID, caller: caller, topics: topics, woken: make(chan struct{}, 1)}
 	s.position, s.known = p.positionOf(resume)
 	p.streams[s], p.unwatched = struct{}{}, time.Time{}
-	p.callers[caller]++
 	return s, nil
 }
 
@@ -102,9 +93,7 @@ func (s *Stream) End() {
 	defer f.mu.Unlock()
 	p := f.properties[s.propertyID]
 	delete(p.streams, s)
-	if p.callers[s.caller]--; p.callers[s.caller] == 0 {
-		delete(p.callers, s.caller)
-	}
+	p.quota.Give(s.caller)
 	if len(p.streams) == 0 {
 		p.unwatched = time.Now()
 	}

@@ -94,7 +94,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	open(t, f, "prp_b", "", Locks)
 	all[0].End()
 	open(t, f, "prp_a", "", Locks)
-	for n := len(all); n < maxOfProperty; n++ {
+	for n := len(all); n < maxOfAll; n++ {
 		if _, err := f.Open("prp_a", strings.Repeat("x", n), []Topic{Locks}, ""); err != nil {
 			t.Fatal(err)
 		}

@@ -85,7 +85,10 @@ func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.Se
 	if err != nil {
 		return err
 	}
-	watcher := s.Feed.WatchGuest(k.GuestID)
+	watcher, err := s.Feed.WatchGuest(k.GuestID)
+	if err != nil {
+		return err
+	}
 	defer watcher.Stop()
 	beat := time.NewTicker(watchBeat)
 	defer beat.Stop()

@@ -164,7 +164,10 @@ func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, s
 	if err != nil {
 		return err
 	}
-	watcher := s.Feed.WatchProperty(propertyID)
+	watcher, err := s.Feed.WatchProperty(propertyID, streamCaller(ctx))
+	if err != nil {
+		return err
+	}
 	defer watcher.Stop()
 	beat := time.NewTicker(watchBeat)
 	defer beat.Stop()

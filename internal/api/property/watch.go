@@ -1,6 +1,7 @@
 package property
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"time"
@@ -48,11 +49,7 @@ func (s *Events) Watch(r *propertyv1.WatchRequest, stream grpc.ServerStreamingSe
 	if err != nil {
 		return err
 	}
-	name := caller.PersonID
-	if name == "" {
-		name = caller.TokenID
-	}
-	changes, err := s.Feed.Open(propertyID, name, topics, r.GetResumeToken())
+	changes, err := s.Feed.Open(propertyID, streamCaller(ctx), topics, r.GetResumeToken())
 	if err != nil {
 		return err
 	}
@@ -68,6 +65,12 @@ func (s *Events) Watch(r *propertyv1.WatchRequest, stream grpc.ServerStreamingSe
 			return err
 		}
 	}
+}
+
+// streamCaller returns the caller whose open streams are counted together: the person, or else the token.
+func streamCaller(ctx context.Context) string {
+	caller, _ := actor.From(ctx)
+	return cmp.Or(caller.PersonID, caller.TokenID)
 }
 
 // wait waits for the time limit, or until woken receives a value. It returns an error if the stream must end. A nil woken never receives

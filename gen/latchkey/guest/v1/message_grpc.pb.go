@@ -39,7 +39,8 @@ type MessageServiceClient interface {
 	// Marks the property's messages up to a number as read.
 	ReadMessages(ctx context.Context, in *ReadMessagesRequest, opts ...grpc.CallOption) (*ReadMessagesResponse, error)
 	// Sends the messages of the conversation after a number, and then each new one, in their order and each once. The stream ends with
-	// UNAUTHENTICATED when the session ends, and with UNAVAILABLE when the service stops: call again with the last number.
+	// UNAUTHENTICATED when the session ends, and with UNAVAILABLE when the service stops: call again with the last number. 429 rateLimited with more than
+	// 20 open streams of one guest.
 	WatchMessages(ctx context.Context, in *WatchMessagesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchMessagesResponse], error)
 }
 
@@ -114,7 +115,8 @@ type MessageServiceServer interface {
 	// Marks the property's messages up to a number as read.
 	ReadMessages(context.Context, *ReadMessagesRequest) (*ReadMessagesResponse, error)
 	// Sends the messages of the conversation after a number, and then each new one, in their order and each once. The stream ends with
-	// UNAUTHENTICATED when the session ends, and with UNAVAILABLE when the service stops: call again with the last number.
+	// UNAUTHENTICATED when the session ends, and with UNAVAILABLE when the service stops: call again with the last number. 429 rateLimited with more than
+	// 20 open streams of one guest.
 	WatchMessages(*WatchMessagesRequest, grpc.ServerStreamingServer[WatchMessagesResponse]) error
 	mustEmbedUnimplementedMessageServiceServer()
 }

@@ -43,7 +43,7 @@ type MessageServiceClient interface {
 	ReadMessages(ctx context.Context, in *ReadMessagesRequest, opts ...grpc.CallOption) (*ReadMessagesResponse, error)
 	// Sends each conversation that has a message that the property has not read, and then each conversation that changes. Read its messages with
 	// ListMessages after the last number that you have. The same state may be sent twice. The stream ends with UNAVAILABLE when the service
-	// stops: call again.
+	// stops: call again. 429 rateLimited with more than 20 open streams of one caller.
 	WatchConversations(ctx context.Context, in *WatchConversationsRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchConversationsResponse], error)
 }
 
@@ -131,7 +131,7 @@ type MessageServiceServer interface {
 	ReadMessages(context.Context, *ReadMessagesRequest) (*ReadMessagesResponse, error)
 	// Sends each conversation that has a message that the property has not read, and then each conversation that changes. Read its messages with
 	// ListMessages after the last number that you have. The same state may be sent twice. The stream ends with UNAVAILABLE when the service
-	// stops: call again.
+	// stops: call again. 429 rateLimited with more than 20 open streams of one caller.
 	WatchConversations(*WatchConversationsRequest, grpc.ServerStreamingServer[WatchConversationsResponse]) error
 	mustEmbedUnimplementedMessageServiceServer()
 }

@@ -56,7 +56,8 @@ type MessageServiceClient interface {
 	// Marks the property's messages up to a number as read.
 	ReadMessages(context.Context, *v1.ReadMessagesRequest) (*v1.ReadMessagesResponse, error)
 	// Sends the messages of the conversation after a number, and then each new one, in their order and each once. The stream ends with
-	// UNAUTHENTICATED when the session ends, and with UNAVAILABLE when the service stops: call again with the last number.
+	// UNAUTHENTICATED when the session ends, and with UNAVAILABLE when the service stops: call again with the last number. 429 rateLimited with more than
+	// 20 open streams of one guest.
 	WatchMessages(context.Context, *v1.WatchMessagesRequest) (*connect.ServerStreamForClient[v1.WatchMessagesResponse], error)
 }
 
@@ -147,7 +148,8 @@ type MessageServiceHandler interface {
 	// Marks the property's messages up to a number as read.
 	ReadMessages(context.Context, *v1.ReadMessagesRequest) (*v1.ReadMessagesResponse, error)
 	// Sends the messages of the conversation after a number, and then each new one, in their order and each once. The stream ends with
-	// UNAUTHENTICATED when the session ends, and with UNAVAILABLE when the service stops: call again with the last number.
+	// UNAUTHENTICATED when the session ends, and with UNAVAILABLE when the service stops: call again with the last number. 429 rateLimited with more than
+	// 20 open streams of one guest.
 	WatchMessages(context.Context, *v1.WatchMessagesRequest, *connect.ServerStream[v1.WatchMessagesResponse]) error
 }
 

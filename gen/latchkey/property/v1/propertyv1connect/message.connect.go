@@ -62,7 +62,7 @@ type MessageServiceClient interface {
 	ReadMessages(context.Context, *v1.ReadMessagesRequest) (*v1.ReadMessagesResponse, error)
 	// Sends each conversation that has a message that the property has not read, and then each conversation that changes. Read its messages with
 	// ListMessages after the last number that you have. The same state may be sent twice. The stream ends with UNAVAILABLE when the service
-	// stops: call again.
+	// stops: call again. 429 rateLimited with more than 20 open streams of one caller.
 	WatchConversations(context.Context, *v1.WatchConversationsRequest) (*connect.ServerStreamForClient[v1.WatchConversationsResponse], error)
 }
 
@@ -172,7 +172,7 @@ type MessageServiceHandler interface {
 	ReadMessages(context.Context, *v1.ReadMessagesRequest) (*v1.ReadMessagesResponse, error)
 	// Sends each conversation that has a message that the property has not read, and then each conversation that changes. Read its messages with
 	// ListMessages after the last number that you have. The same state may be sent twice. The stream ends with UNAVAILABLE when the service
-	// stops: call again.
+	// stops: call again. 429 rateLimited with more than 20 open streams of one caller.
 	WatchConversations(context.Context, *v1.WatchConversationsRequest, *connect.ServerStream[v1.WatchConversationsResponse]) error
 }
 
