@@ -27,7 +27,7 @@ type assets struct {
 	names  map[string]string // file name with hash, by the name without it: guest-4UINZKSM.css by guest.css
 }
 
-// asset is a file with its content type (kind), its content, its gzip copy and its ETag (tag).
+// asset is a file with its content type (kind), its content, its gzip copy, if it has one, and its ETag (tag).
 type asset struct {
 	kind          string
 	plain, zipped []byte
@@ -59,8 +59,15 @@ func loadAssets() (*assets, error) {
 
 // newAsset returns a file with its compressed copy and its ETag. The extension of name decides the content type.
 func newAsset(name string, content []byte) *asset {
+	a := newSmallAsset(name, content)
+	a.zipped = zip(content)
+	return a
+}
+
+// newSmallAsset is newAsset without a compressed copy, for a file that is made for one request.
+func newSmallAsset(name string, content []byte) *asset {
 	sum := sha256.Sum256(content)
-	return &asset{kind: mime.TypeByExtension(path.Ext(name)), plain: content, zipped: zip(content), tag: fmt.Sprintf(`"%x"`, sum[:8])}
+	return &asset{kind: mime.TypeByExtension(path.Ext(name)), plain: content, tag: fmt.Sprintf(`"%x"`, sum[:8])}
 }
 
 // URL returns the URL of a file under /static. name is without the hash, such as guest.css. For a name that no file has, the URL is of no
@@ -102,13 +109,15 @@ func (f *asset) write(w http.ResponseWriter, r *http.Request) {
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Cross-Origin-Resource-Policy", "same-origin")
 	h.Set("ETag", f.tag)
-	h.Add("Vary", "Accept-Encoding")
+	if f.zipped != nil {
+		h.Add("Vary", "Accept-Encoding")
+	}
 	if r.Header.Get("If-None-Match") == f.tag {
 		w.WriteHeader(http.StatusNotModified)
 		return
 	}
 	body := f.plain
-	if acceptsGzip(r) && len(f.zipped) < len(f.plain) {
+	if f.zipped != nil && acceptsGzip(r) && len(f.zipped) < len(f.plain) {
 		h.Set("Content-Encoding", "gzip")
 		body = f.zipped
 	}

@@ -2,7 +2,9 @@ package kit
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"html/template"
 	"image"
 	"image/color"
@@ -12,6 +14,7 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/boombuler/barcode/qr"
 )
@@ -47,13 +50,41 @@ func serveIcon(w http.ResponseWriter, r *http.Request) {
 	}
 	c, _ := parseColour(m[1])
 	size, _ := strconv.Atoi(m[2])
-	var b bytes.Buffer
-	if err := png.Encode(&b, drawIcon(c.toward(black, lightGround, onLight), size)); err != nil {
-		http.Error(w, "", http.StatusInternalServerError)
-		return
-	}
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	newAsset("icon.png", b.Bytes()).write(w, r)
+	newSmallAsset("icon.png", encodeIcon(c.toward(black, lightGround, onLight), size)).write(w, r)
+}
+
+// blankIcons are the encoded icons in some color, by size. Each is drawn once, because drawing and encoding take a hundred times as long as
+// the rest of a request.
+var blankIcons = map[int]func() []byte{TouchIcon: blankIcon(TouchIcon), SmallIcon: blankIcon(SmallIcon), LargeIcon: blankIcon(LargeIcon)}
+
+// blankIcon returns a function that encodes an icon of a size at the first call.
+func blankIcon(size int) func() []byte {
+	return sync.OnceValue(func() []byte {
+		var b bytes.Buffer
+		encoder := png.Encoder{CompressionLevel: png.BestCompression}
+		if err := encoder.Encode(&b, drawIcon(black, size)); err != nil {
+			panic(err) // a buffer takes every image with a palette
+		}
+		return b.Bytes()
+	})
+}
+
+// paletteStart is where the palette of a PNG is, after the signature, the chunk with the size and the palette's own length and type.
+const paletteStart = 8 + 25 + 8
+
+// encodeIcon returns the icon on the color ground as a PNG. Icons of one size differ only in the palette and its checksum, which also covers
+// the type of the chunk.
+func encodeIcon(ground colour, size int) []byte {
+	icon := bytes.Clone(blankIcons[size]())
+	at := icon[paletteStart:]
+	for i, c := range iconPalette(ground) {
+		r, g, b, _ := c.RGBA()
+		at[3*i], at[3*i+1], at[3*i+2] = byte(r>>8), byte(g>>8), byte(b>>8)
+	}
+	const end = 3 * (shades + 1)
+	binary.BigEndian.PutUint32(at[end:], crc32.ChecksumIEEE(icon[paletteStart-4:paletteStart+end]))
+	return icon
 }
 
 // shades is the number of steps from the background's colour to the key's. The mixed colours between them smooth the edges of the key.
@@ -62,6 +93,18 @@ const shades = 16
 // drawIcon draws the white key on the color ground. The key stays within the middle 80 % of the image, because devices crop icons to other
 // shapes.
 func drawIcon(ground colour, size int) image.Image {
+	out := image.NewPaletted(image.Rect(0, 0, size, size), iconPalette(ground))
+	for y := range size {
+		for x := range size {
+			distance := keyDistance((float64(x)+.5)/float64(size), (float64(y)+.5)/float64(size)) * float64(size)
+			out.SetColorIndex(x, y, uint8(math.Round(shades*min(1, max(0, .5-distance)))))
+		}
+	}
+	return out
+}
+
+// iconPalette returns the colors of an icon, from the color ground to that of the key.
+func iconPalette(ground colour) color.Palette {
 	palette := make(color.Palette, shades+1)
 	for i := range palette {
 		var mixed colour
@@ -70,14 +113,7 @@ func drawIcon(ground colour, size int) image.Image {
 		}
 		palette[i] = color.RGBA{mixed[0], mixed[1], mixed[2], 255}
 	}
-	out := image.NewPaletted(image.Rect(0, 0, size, size), palette)
-	for y := range size {
-		for x := range size {
-			distance := keyDistance((float64(x)+.5)/float64(size), (float64(y)+.5)/float64(size)) * float64(size)
-			out.SetColorIndex(x, y, uint8(math.Round(shades*min(1, max(0, .5-distance)))))
-		}
-	}
-	return out
+	return palette
 }
 
 // keyDistance returns the distance of a point from the outline of the key. The image is a square of length 1. It is negative inside the

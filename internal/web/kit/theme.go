@@ -85,6 +85,6 @@ func serveTheme(w http.ResponseWriter, r *http.Request) {
 	c, _ := parseColour(strings.TrimSuffix(name, ".css"))
 	light, dark := c.toward(black, lightGround, onLight), c.toward(white, darkGround, onDark)
 	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	newAsset("theme.css", fmt.Appendf(nil, "@layer theme{:root{--accent:%s;--on-accent:%s}@media(prefers-color-scheme:dark){:root:not([data-face=kiosk],[data-theme=light]){%s}}:root[data-theme=dark]{%[3]s}}\n",
+	newSmallAsset("theme.css", fmt.Appendf(nil, "@layer theme{:root{--accent:%s;--on-accent:%s}@media(prefers-color-scheme:dark){:root:not([data-face=kiosk],[data-theme=light]){%s}}:root[data-theme=dark]{%[3]s}}\n",
 		light, onLight, fmt.Sprintf("--accent:%s;--on-accent:%s;--link:var(--accent)", dark, onDark))).write(w, r)
 }
