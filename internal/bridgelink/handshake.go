@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc/credentials"
+
+	"latchkey.dev/internal/connlimit"
 )
 
 // handshakeLimits returns the limits of concurrent TLS handshakes: half of the CPU cores. API calls keep the other half when thousands of
@@ -36,11 +38,16 @@ func newQueuedTLS(config *tls.Config, handshakes *limiter) queuedTLS {
 	return queuedTLS{credentials.NewTLS(config), handshakes}
 }
 
-// ServerHandshake implements credentials.TransportCredentials. When it returns, also with an error, the limiter is released.
+// ServerHandshake implements credentials.TransportCredentials. When it returns, also with an error, the limiter is released. Only a client
+// with a certificate of a bridge keeps its connection when the limit of connections is reached.
 func (c queuedTLS) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	h := &handshake{Conn: raw, limiter: c.limiter}
 	defer h.release()
-	return c.TransportCredentials.ServerHandshake(h)
+	conn, info, err := c.TransportCredentials.ServerHandshake(h)
+	if err == nil {
+		connlimit.Protect(raw, true)
+	}
+	return conn, info, err
 }
 
 // handshake is a connection during its TLS handshake. It occupies the limiter from the client's first message until the server waits for

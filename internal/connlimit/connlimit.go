@@ -3,6 +3,8 @@
 package connlimit
 
 import (
+	"container/list"
+	"crypto/tls"
 	"net"
 	"net/netip"
 	"slices"
@@ -20,6 +22,9 @@ type Config struct {
 	// EvictSilent makes room for a new connection that would be refused: it closes the oldest connection whose client has sent nothing.
 	// That is one of the same address if the address is at its limit, otherwise one of any address.
 	EvictSilent bool
+	// UntilProtected makes EvictSilent close the oldest connection that [Protect] does not protect, whatever its client has sent. It is for
+	// servers that know which connections are in use.
+	UntilProtected bool
 	// Exceeded is called for each new connection that is refused, or that evicts an older one. from is the address of the new one. It may be
 	// nil.
 	Exceeded func(from netip.Addr)
@@ -62,7 +67,7 @@ type listener struct {
 	mu   sync.Mutex
 	all  int
 	by   map[netip.Prefix]int
-	open []*conn // oldest first; only used with EvictSilent
+	idle list.List // each *conn that may be evicted, oldest first; empty without EvictSilent
 }
 
 // Accept returns the next connection within the limits.
@@ -117,7 +122,7 @@ func (l *listener) limitKey(from netip.Addr) netip.Prefix {
 	return Network(from)
 }
 
-// isWithinLimits reports whether one more connection from the network is allowed. The caller holds l.mu, also for the next four methods.
+// isWithinLimits reports whether one more connection from the network is allowed. The caller holds l.mu, also for the next five methods.
 func (l *listener) isWithinLimits(from netip.Prefix) bool {
 	return !l.isAtLimit(from) && (l.cfg.Total == 0 || l.all < l.cfg.Total)
 }
@@ -127,12 +132,12 @@ func (l *listener) isAtLimit(from netip.Prefix) bool {
 	return l.cfg.PerAddress > 0 && from.IsValid() && l.by[from] >= l.cfg.PerAddress
 }
 
-// oldestSilent returns the connection to close for a new one: the oldest that has sent nothing, from the same network if that is at its
-// limit. It returns nil if there is none.
+// oldestSilent returns the connection to close for a new one: the oldest that may be evicted, from the same network if that is at its limit.
+// It returns nil if there is none.
 func (l *listener) oldestSilent(from netip.Prefix) *conn {
 	own := l.isAtLimit(from)
-	for _, c := range l.open {
-		if !c.hasSent && (!own || c.from == from) {
+	for e := l.idle.Front(); e != nil; e = e.Next() {
+		if c, ok := e.Value.(*conn); ok && (!own || c.from == from) {
 			return c
 		}
 	}
@@ -146,7 +151,7 @@ func (l *listener) add(c *conn) {
 		l.by[c.from]++
 	}
 	if l.cfg.EvictSilent {
-		l.open = append(l.open, c)
+		c.spot = l.idle.PushBack(c)
 	}
 }
 
@@ -162,8 +167,14 @@ func (l *listener) remove(c *conn) {
 			delete(l.by, c.from)
 		}
 	}
-	if l.cfg.EvictSilent {
-		l.open = slices.DeleteFunc(l.open, func(o *conn) bool { return o == c })
+	l.protect(c)
+}
+
+// protect removes a connection from those that may be evicted.
+func (l *listener) protect(c *conn) {
+	if c.spot != nil {
+		l.idle.Remove(c.spot)
+		c.spot = nil
 	}
 }
 
@@ -173,22 +184,39 @@ type conn struct {
 	listener *listener
 	from     netip.Prefix
 
-	gone    bool // no longer counted; guarded by the listener's mutex
-	hasSent bool // the client has sent data; guarded by the listener's mutex
-	once    sync.Once
+	gone bool          // no longer counted; guarded by the listener's mutex
+	spot *list.Element // its place in the listener's idle, or nil; guarded by the listener's mutex
+	once sync.Once
 }
 
-// Read reads from the connection. The first data protect it from being evicted.
+// Read reads from the connection. The first data protect it from being evicted, unless only [Protect] does.
 func (c *conn) Read(p []byte) (int, error) {
 	n, err := c.Conn.Read(p)
-	if n > 0 && c.listener.cfg.EvictSilent {
-		c.once.Do(func() {
-			c.listener.mu.Lock()
-			defer c.listener.mu.Unlock()
-			c.hasSent = true
-		})
+	if n > 0 && c.listener.cfg.EvictSilent && !c.listener.cfg.UntilProtected {
+		c.once.Do(func() { Protect(c, true) })
 	}
 	return n, err
+}
+
+// Protect begins or ends the protection of a connection from being evicted. The connection is one that a listener of [New] has accepted,
+// possibly within TLS. Protect does nothing for others, and for those of a listener without EvictSilent.
+func Protect(c net.Conn, on bool) {
+	if secure, ok := c.(*tls.Conn); ok {
+		c = secure.NetConn()
+	}
+	own, ok := c.(*conn)
+	if !ok || !own.listener.cfg.EvictSilent {
+		return
+	}
+	l := own.listener
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	switch {
+	case on:
+		l.protect(own)
+	case own.spot == nil && !own.gone:
+		own.spot = l.idle.PushBack(own)
+	}
 }
 
 // Close closes the connection and stops counting it.

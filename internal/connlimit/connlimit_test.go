@@ -1,6 +1,7 @@
 package connlimit
 
 import (
+	"crypto/tls"
 	"errors"
 	"io"
 	"net"
@@ -134,5 +135,48 @@ func TestNetwork(t *testing.T) {
 	}
 	if got := Network(netip.Addr{}); got.IsValid() {
 		t.Errorf("no address: %v", got)
+	}
+}
+
+func TestProtectedConnectionsAreKept(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	limited := New(l, Config{PerAddress: 2, EvictSilent: true, UntilProtected: true})
+	defer func() { _ = limited.Close() }()
+	accept := func() (client, server net.Conn) {
+		t.Helper()
+		client, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if server, err = limited.Accept(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = client.Close(), server.Close() })
+		_, _ = client.Write([]byte("x"))
+		_, _ = io.ReadFull(server, make([]byte, 1))
+		return client, server
+	}
+	first, kept := accept()
+	Protect(tls.Server(kept, &tls.Config{}), true)
+	second, unused := accept()
+	third, used := accept() // what the second has sent does not protect it
+	if !cut(second) {
+		t.Error("an unused connection did not make room")
+	}
+	Protect(unused, false) // too late
+	Protect(used, true)
+	Protect(kept, false)
+	accept()
+	if !cut(first) {
+		t.Error("a connection that is no longer used did not make room")
+	}
+	if _, err := used.Write([]byte("y")); err != nil {
+		t.Error(err)
+	}
+	if _, err := io.ReadFull(third, make([]byte, 1)); err != nil {
+		t.Errorf("a used connection was closed: %v", err)
 	}
 }

@@ -44,22 +44,24 @@ func listen(cfg config.Config) (_ *listeners, err error) {
 	return l, err
 }
 
-// limitConnections limits the connections per address on all listeners except the operators' socket; an IPv6 address counts as its /64. It
-// closes others at once, counts them in a metric, and logs at most one warning a minute for each listener. Trusted proxies have no limit.
+// limitConnections limits the connections per address on all listeners except the operators' socket; an IPv6 address counts as its /64. At
+// the limit, a new connection takes the place of an unused one: of a bridge's before its TLS handshake, of gRPC before the first data, else
+// of one without a request. If all are used, the new one is closed. A metric counts both, and the log has at most one warning a minute for
+// each listener. Trusted proxies have no limit.
 func (s *Server) limitConnections() {
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "latchkey_connections_refused_total", Help: "Connections refused because their address had too many, by listener.",
+		Name: "latchkey_connections_refused_total", Help: "Connections refused, or closed unused for a newer one, because their address had too many, by listener.",
 	}, []string{"listener"})
 	s.metrics.MustRegister(refused)
 	for name, l := range map[string]*net.Listener{"http": &s.listeners.http, "grpc": &s.listeners.grpc, "bridge": &s.listeners.bridge, "ops": &s.listeners.ops} {
 		count := refused.WithLabelValues(name)
 		seldom := rate.Sometimes{Interval: time.Minute}
 		*l = connlimit.New(*l, connlimit.Config{
-			PerAddress: s.cfg.ConnectionsPerAddress, Exempt: s.cfg.TrustedProxies,
+			PerAddress: s.cfg.ConnectionsPerAddress, Exempt: s.cfg.TrustedProxies, EvictSilent: true, UntilProtected: name != "grpc",
 			Exceeded: func(from netip.Addr) {
 				count.Inc()
 				seldom.Do(func() {
-					s.log.Warn("an address holds too many connections: new ones are refused. Name it with --trusted-proxies if it is a proxy, or raise --connections-per-address",
+					s.log.Warn("an address holds too many connections: for a new one, an unused one is closed, or else the new one. Name it with --trusted-proxies if it is a proxy, or raise --connections-per-address",
 						"listener", name, "address", from.String(), "most", s.cfg.ConnectionsPerAddress)
 				})
 			},

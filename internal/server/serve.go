@@ -19,6 +19,7 @@ import (
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/connectrpc"
 	"latchkey.dev/internal/config"
+	"latchkey.dev/internal/connlimit"
 )
 
 // grpcOptions returns the options of the public gRPC listener. The defaults of gRPC limit neither streams nor idle connections.
@@ -44,6 +45,7 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	return &http.Server{
 		Handler: h, Protocols: connectrpc.Protocols(), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: in, WriteTimeout: in + s.cfg.CallDeadline + out,
 		HTTP2:       &http.HTTP2Config{MaxConcurrentStreams: 100, MaxReceiveBufferPerConnection: 256 << 10, MaxReceiveBufferPerStream: 128 << 10},
+		ConnState:   func(c net.Conn, state http.ConnState) { connlimit.Protect(c, state == http.StateActive) },
 		IdleTimeout: 50 * time.Second, MaxHeaderBytes: 64 << 10, ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug),
 	}
 }
