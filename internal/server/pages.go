@@ -8,6 +8,7 @@ import (
 	"net/textproto"
 	"net/url"
 
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/metadata"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
@@ -33,7 +34,7 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Messages: guestv1.NewMessageServiceClient(p.local),
 		Privacy:  guestv1.NewPrivacyServiceClient(p.local),
 	}, staff.API{
-		Passkeys: propertyv1.NewPasskeyServiceClient(p.local), Identities: propertyv1.NewIdentityServiceClient(p.local),
+		Passkeys: propertyv1.NewPasskeyServiceClient(p.local), Identities: knownProvider{propertyv1.NewIdentityServiceClient(p.local), p.provider},
 		Sessions: propertyv1.NewSessionServiceClient(p.local), Properties: propertyv1.NewPropertyServiceClient(p.local), Days: propertyv1.NewDayServiceClient(p.local),
 		Reservations: propertyv1.NewReservationServiceClient(p.local), CheckIns: propertyv1.NewCheckInServiceClient(p.local),
 		Messages: propertyv1.NewMessageServiceClient(p.local), Mails: propertyv1.NewMailServiceClient(p.local), Locks: propertyv1.NewLockServiceClient(p.local),
@@ -51,6 +52,17 @@ func (s *Server) webHandler(p *parts) (http.Handler, error) {
 		Properties: adminv1.NewPropertyServiceClient(p.local), Owners: adminv1.NewOwnerServiceClient(p.local),
 		Apps: adminv1.NewAppServiceClient(p.local), Tokens: adminv1.NewTokenServiceClient(p.local),
 	})
+}
+
+// knownProvider is the client of pages for the identity service. It reads the identity provider, which is the same for all, past the rate
+// limit: otherwise each view of the sign-in page would count as a call of the address, which a hotel's staff shares with its guests.
+type knownProvider struct {
+	propertyv1.IdentityServiceClient
+	service propertyv1.IdentityServiceServer
+}
+
+func (k knownProvider) GetIdentityProvider(ctx context.Context, in *propertyv1.GetIdentityProviderRequest, _ ...grpc.CallOption) (*propertyv1.GetIdentityProviderResponse, error) {
+	return k.service.GetIdentityProvider(ctx, in)
 }
 
 // enrolmentAddress returns the address at which bridges enrol, and whether they must do so without TLS, which they do on the same machine

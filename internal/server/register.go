@@ -102,7 +102,8 @@ func (s *Server) registerStaffAndAdmin(p *parts, to grpc.ServiceRegistrar) {
 	sessions := propertyapi.Sessions{Deps: deps, Staff: &staff.Service{DB: s.db, Keys: s.keys, Failed: p.failures, PublicURL: s.PublicURL, Provider: p.identities}}
 	propertyv1.RegisterSessionServiceServer(to, &sessions)
 	propertyv1.RegisterPasskeyServiceServer(to, &propertyapi.Passkeys{Sessions: sessions})
-	propertyv1.RegisterIdentityServiceServer(to, &propertyapi.Identities{Sessions: sessions})
+	p.provider = &propertyapi.Identities{Sessions: sessions}
+	propertyv1.RegisterIdentityServiceServer(to, p.provider)
 	propertyv1.RegisterPersonServiceServer(to, &propertyapi.People{Deps: deps, URL: s.invitationURL, Mail: p.mails.OrderJoin})
 	operators := adminapi.New(adminapi.Deps{DB: s.db, Answers: p.answers, Keys: s.keys, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL, Describe: s.describe, Jobs: s.jobs})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)

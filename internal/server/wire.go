@@ -19,6 +19,7 @@ import (
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/gen/site"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/access/code"
@@ -73,6 +74,7 @@ type parts struct {
 	checkIns     *checkin.Service
 	failures     *staff.Failures // failures records failed sign-ins
 	identities   *openid.Provider
+	provider     propertyv1.IdentityServiceServer // provider is the service from which pages read the identity provider
 	answers      *idem.Answers
 	chain        *chain.Chain
 	grpc         *grpc.Server
