@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,7 +18,7 @@ import (
 const maxUnfinished = 64
 
 // arrivals counts the requests that have not arrived completely, and the memory that these have reserved, by sender. A sender is an
-// integration, another token or, without a credential, a client network. Requests of the sender "" are not counted.
+// integration, another token or, without a credential, a client network, or the posts of one. The sender "" is not counted.
 type arrivals struct {
 	mu       sync.Mutex
 	bySender map[string]arriving
@@ -28,7 +29,11 @@ type arriving struct {
 	unfinished int
 	holders    int // the requests that have reserved memory or wait for it
 	memory     *semaphore.Weighted
+	posts      []*post // the unfinished posts, oldest first
 }
+
+// post is an HTTP request that is no call and whose body has not arrived completely.
+type post struct{ cut func() } // cut makes the next Read of the body fail
 
 // sender returns the sender that a call counts for. It is "" for calls over the Unix socket and for those of bridges.
 func (call *Call) sender() string {
@@ -72,6 +77,29 @@ func (a *arrivals) end(sender string) {
 	a.store(sender, s)
 }
 
+// beginPost counts a post as unfinished, until endPost. At maxUnfinished posts, it cuts the oldest off. Refusing the new one instead would
+// let a guest keep all others of the hotel's network from posting, whereas an honest post arrives long before it is the oldest.
+func (a *arrivals) beginPost(sender string, p *post) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.bySender[sender]
+	if len(s.posts) >= maxUnfinished {
+		s.posts[0].cut()
+		s.posts = slices.Delete(s.posts, 0, 1)
+	}
+	s.posts = append(s.posts, p)
+	a.bySender[sender] = s
+}
+
+// endPost stops counting a post. Afterwards it is not cut off.
+func (a *arrivals) endPost(sender string, p *post) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	s := a.bySender[sender]
+	s.posts = slices.DeleteFunc(s.posts, func(o *post) bool { return o == p })
+	a.store(sender, s)
+}
+
 // reserve waits until a sender may use n more bytes, which it does until release. It fails when ctx ends.
 func (a *arrivals) reserve(ctx context.Context, sender string, n int64) error {
 	a.mu.Lock()
@@ -103,7 +131,7 @@ func (a *arrivals) release(sender string, n int64) {
 
 // store stores what a sender uses, and forgets a sender that uses nothing. The caller holds a.mu.
 func (a *arrivals) store(sender string, s arriving) {
-	if s.unfinished == 0 && s.holders == 0 {
+	if s.unfinished == 0 && s.holders == 0 && len(s.posts) == 0 {
 		delete(a.bySender, sender)
 		return
 	}
@@ -128,24 +156,26 @@ func (call *Call) MessageArrived() {
 	}
 }
 
-// Receive bounds the body of an HTTP request that is no call, such as a form that is posted to a page. The request counts as an unfinished
-// one of its client network until arrived is called. Its body, of which at most most bytes are read, becomes one like that of [Call.Body],
-// with memory until the request's context ends. Receive fails if the network has too many unfinished requests. A refused body is discarded.
-func (c *Chain) Receive(w http.ResponseWriter, r *http.Request, most int64) (arrived func(), err error) {
+// Receive bounds the body of an HTTP request that is no call, such as a form that is posted to a page. It counts as unfinished until arrived
+// is called: a client network has at most maxUnfinished such requests, and a further one cuts the oldest off. The body, of which at most
+// most bytes are read, becomes one like that of [Call.Body], with memory until the request's context ends. The requests of a network are
+// counted apart from its calls.
+func (c *Chain) Receive(w http.ResponseWriter, r *http.Request, most int64) (arrived func()) {
 	call := &Call{chain: c, memory: reservation{chain: c}}
-	call.Client = clientAddr(FromHTTP(r.Context(), r), r.Header.Values(HeaderForwardedFor), c.proxies)
-	if err := call.beginArrival(); err != nil {
-		Discard(w, r)
-		return nil, err
+	sent, p := *r, &post{cut: func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) }}
+	if from := clientAddr(FromHTTP(r.Context(), r), r.Header.Values(HeaderForwardedFor), c.proxies); from.IsValid() {
+		call.memory.sender = "post " + ClientNetwork(from)
+		c.arrivals.beginPost(call.memory.sender, p)
 	}
-	sent := *r
 	r.Body = call.body(r.Context(), w, &sent, most, new(bool))
 	return func() {
-		call.MessageArrived()
+		if call.memory.sender != "" {
+			c.arrivals.endPost(call.memory.sender, p)
+		}
 		if call.memory.bytes > 0 {
 			context.AfterFunc(r.Context(), call.releaseMemory)
 		}
-	}, nil
+	}
 }
 
 // Body returns the body of an HTTP request from which the message of the call is read. If more than unreservedBytes arrive, it first

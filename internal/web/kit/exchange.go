@@ -54,11 +54,7 @@ func (x *Exchange) ParseFormOf(most int64) error {
 		return nil
 	}
 	if receive := x.area.Receive; receive != nil {
-		arrived, err := receive(x.W, x.R, most)
-		if err != nil {
-			return err
-		}
-		defer arrived()
+		defer receive(x.W, x.R, most)()
 	}
 	x.R.Body = http.MaxBytesReader(x.W, x.R.Body, most)
 	err := error(nil)

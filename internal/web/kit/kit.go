@@ -33,9 +33,9 @@ type Options struct {
 	As func(ctx context.Context, r *http.Request, c Credential) context.Context
 	// Fault converts the error of an API call.
 	Fault func(error) *fault.Fault
-	// Receive bounds the forms that arrive at the same time. It may replace the body of r, of which at most most bytes are read. It returns
-	// a fault if there is no room, as a Read of the body can. arrived is called when the form has been read. Nil means no bound.
-	Receive func(w http.ResponseWriter, r *http.Request, most int64) (arrived func(), err error)
+	// Receive bounds the forms that arrive at the same time. It may replace the body of r, of which at most most bytes are read, by one whose
+	// Read returns a fault if there is no room. arrived is called when the form has been read. Nil means no bound.
+	Receive func(w http.ResponseWriter, r *http.Request, most int64) (arrived func())
 }
 
 // Credential is what an API call sends in addition to its message. Each field may be empty.
