@@ -45,7 +45,7 @@ const maxForm = 64 << 10
 var ErrForm = errors.New("the posted form is invalid or too large")
 
 // ParseForm parses the body of a POST, also one with uploaded files. It returns [ErrForm] if the body is invalid or larger than maxForm, and
-// the fault of [Options.Receive] if the server has no room for it. For other methods it does nothing.
+// the fault of reading it if the server has no room. For other methods it does nothing.
 func (x *Exchange) ParseForm() error { return x.ParseFormOf(maxForm) }
 
 // ParseFormOf is [Exchange.ParseForm] with another maximum size in bytes.
