@@ -89,7 +89,13 @@ func TestOtherCapabilitiesNameTheDoor(t *testing.T) {
 		s.connect("front", "back")
 		locks, _, err := lock.List(s.db.View(t.Context()), s.propertyID, lock.ListFilter{}, 0, 1000)
 		s.must(err)
-		s.change(func(tx *db.Tx) error { _, err := lock.AssignDoor(tx, s.propertyID, locks[0].ID, "gat_1"); return err })
+		s.change(func(tx *db.Tx) error {
+			if err := tx.Gate.Create().SetID("gat_1").SetPropertyID(s.propertyID).SetName("gate").SetSpaceIds([]string{}).Exec(tx.Context()); err != nil {
+				return err
+			}
+			_, err := lock.AssignDoor(tx, s.propertyID, locks[0].ID, "gat_1")
+			return err
+		})
 		report := func(address string, slots int) (doors []string) {
 			caps := s.caps
 			caps.Slots = slots
