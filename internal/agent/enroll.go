@@ -164,7 +164,7 @@ func newCertificateRequest() (*ecdsa.PrivateKey, []byte, error) {
 // must be valid.
 func verifyEnrolment(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecdsa.PublicKey) error {
 	if sum := sha256.Sum256(a.GetCaCertificate()); !bytes.Equal(sum[:], fingerprint[:]) {
-		return errors.New("the server's CA does not match the join code: someone may be intercepting the connection. Nothing was stored")
+		return errors.New("the server's CA does not match the join code: someone may be intercepting the connection. Nothing was stored on this machine; ask for a new join code")
 	}
 	ca, err := x509.ParseCertificate(a.GetCaCertificate())
 	if err != nil {

@@ -28,6 +28,7 @@ func TestJoinCodeIsValidOnceForAnHourAndNamesTheCA(t *testing.T) {
 		}
 		for name, bad := range map[string]string{
 			"empty": "", "no fingerprint": secret, "mistyped": "lkj_" + other + code[5:], "another's": "lkj_" + strings.Repeat("a", 38) + code[42:],
+			"another CA": secret + "." + base64.RawURLEncoding.EncodeToString(make([]byte, 32)),
 		} {
 			if _, err := s.apply(bad); !fault.Has(err, fault.JoinCodeInvalid) {
 				t.Errorf("%s: %v, want it refused", name, err)
@@ -48,6 +49,30 @@ func TestJoinCodeIsValidOnceForAnHourAndNamesTheCA(t *testing.T) {
 		s.clock.Advance(time.Hour)
 		if _, err := s.apply(late); !fault.Has(err, fault.JoinCodeInvalid) {
 			t.Errorf("the code served after an hour: %v", err)
+		}
+	})
+}
+
+func TestMistypedFingerprintKeepsTheBridgeThatWorks(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		var code string
+		s.change(func(tx *db.Tx) (err error) {
+			_, code, err = bridge.ReplaceJoinCode(tx, s.keys, s.ca, s.propertyID, s.bridge.ID)
+			return err
+		})
+		secret, print, _ := strings.Cut(code, ".")
+		wrong := "A"
+		if print[:1] == wrong {
+			wrong = "B"
+		}
+		if _, err := s.apply(secret + "." + wrong + print[1:]); !fault.Has(err, fault.JoinCodeInvalid) {
+			t.Errorf("a mistyped fingerprint: %v, want it refused", err)
+		}
+		if _, err := s.advance(s.cert, bridge.Hello{}); err != nil {
+			t.Errorf("the bridge that works was cut off: %v", err)
+		}
+		if _, err := s.apply(code); err != nil {
+			t.Errorf("the right code was used up: %v", err)
 		}
 	})
 }

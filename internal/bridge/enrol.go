@@ -44,8 +44,10 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost OnLin
 	if err := checkHPKEKey(a.HPKEKey); err != nil {
 		return nil, err
 	}
-	secret, ok := parseJoinCode(a.JoinCode)
-	if !ok {
+	// The fingerprint is compared before the code is used up. Otherwise a mistyped fingerprint, which only the bridge would notice, would end
+	// the enrolment of the bridge that works.
+	secret, fingerprint, ok := parseJoinCode(a.JoinCode)
+	if !ok || fingerprint != ca.Fingerprint() {
 		return nil, errJoinCode
 	}
 	br, err := tx.Bridge.Query().Where(entbridge.JoinMAC(keys.MAC(joinMAC, secret))).Only(tx.Context())
@@ -143,15 +145,17 @@ func joinCode(secret string, fingerprint [32]byte) string {
 	return secret + "." + base64.RawURLEncoding.EncodeToString(fingerprint[:])
 }
 
-// parseJoinCode returns the secret part of a join code; ok is false if the code is malformed. The fingerprint part is checked by the
-// bridge.
-func parseJoinCode(code string) (secret string, ok bool) {
+// parseJoinCode returns the two parts of a join code; ok is false if the code is malformed.
+func parseJoinCode(code string) (secret string, fingerprint [32]byte, ok bool) {
 	secret, print, ok := strings.Cut(strings.TrimSpace(code), ".")
 	if !ok || !keyring.IsToken(secret, keyring.JoinCode) {
-		return "", false
+		return "", fingerprint, false
 	}
 	raw, err := base64.RawURLEncoding.DecodeString(print)
-	return secret, err == nil && len(raw) == 32
+	if err != nil || len(raw) != len(fingerprint) {
+		return "", fingerprint, false
+	}
+	return secret, [32]byte(raw), true
 }
 
 // EnrolmentID returns an id that changes with each enrolment of a bridge, or "" if it was never enrolled. A bridge that was enrolled again
