@@ -3,7 +3,6 @@
 package config
 
 import (
-	"errors"
 	"fmt"
 	"net"
 	"net/netip"
@@ -175,76 +174,6 @@ func (c Config) KeyPath() string {
 
 // SocketPath returns the path of the operators' Unix socket.
 func (c Config) SocketPath() string { return filepath.Join(c.DataDir, "operator.sock") }
-
-// Validate returns all errors that it finds in the configuration, joined. It opens no file and no connection, and does not check settings
-// that other packages parse, such as the URL of the database.
-func (c Config) Validate() error {
-	var wrong []error
-	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
-	if c.DataDir == "" {
-		fail("--data-dir is empty")
-	}
-	for flag, addr := range map[string]string{"http": c.Listen.HTTP, "grpc": c.Listen.GRPC, "bridge": c.Listen.Bridge, "ops": c.Listen.Ops} {
-		host, _, err := net.SplitHostPort(addr)
-		switch {
-		case err != nil:
-			fail("--listen-%s %q: must be HOST:PORT", flag, addr)
-		case flag == "ops" && !IsLoopback(host) && c.OpsTokenFile == "":
-			fail("--listen-ops %q: needs --ops-token-file on an address other than loopback", addr)
-		case flag != "bridge" && !IsLoopback(host) && !c.Insecure && !c.TLS.On():
-			fail("--listen-%s %q: needs --tls-cert and --tls-key (or --tls-domains), or --insecure if a proxy terminates TLS", flag, addr)
-		}
-	}
-	if (c.TLS.Cert == "") != (c.TLS.Key == "") {
-		fail("--tls-cert and --tls-key must be used together")
-	}
-	if c.KeepEvents < 30*24*time.Hour {
-		fail("--keep-events must be at least 30d")
-	}
-	if c.KeepAudit < 365*24*time.Hour {
-		fail("--keep-audit must be at least 365d")
-	}
-	// Within this minimum after a stay, all that needs it ends: access, tokens, PINs, jobs, and stored answers of an Idempotency-Key.
-	if c.KeepStays < 30*24*time.Hour {
-		fail("--keep-stays must be at least 30d")
-	}
-	if (c.NATS.Cert == "") != (c.NATS.Key == "") {
-		fail("--nats-cert and --nats-key must be used together")
-	}
-	if c.DatabaseConns < 4 || c.DatabaseConns > 1000 {
-		fail("--database-conns must be from 4 to 1000")
-	}
-	if c.ConnectionsPerAddress < 8 {
-		fail("--connections-per-address must be at least 8")
-	}
-	if c.ClockOffsetLimit < 100*time.Millisecond {
-		fail("--clock-offset-limit must be at least 100ms")
-	}
-	wrong = append(wrong, c.OIDC.validate()...)
-	if c.TLS.ACME != "" && len(c.TLS.Domains) == 0 {
-		fail("--tls-acme needs --tls-domains")
-	}
-	if c.TLS.Cert != "" && len(c.TLS.Domains) > 0 {
-		fail("--tls-domains and --tls-cert cannot be used together")
-	}
-	if g := c.Grace(); g < 0 || g > 5*time.Minute {
-		fail("--drain-grace must be from 0 to 5m")
-	}
-	for flag, d := range map[string]time.Duration{"spaces-every": c.SpacesEvery, "call-deadline": c.CallDeadline} {
-		if d < time.Second {
-			fail("--%s must be at least 1s", flag)
-		}
-	}
-	for flag, n := range map[string]int{
-		"per-minute": c.Rate.PerMinute, "burst": c.Rate.Burst, "batch-per-minute": c.Rate.BatchPerMinute,
-		"staff-per-minute": c.Rate.StaffPerMinute, "staff-burst": c.Rate.StaffBurst,
-	} {
-		if n < 1 {
-			fail("--rate-%s must be at least 1", flag)
-		}
-	}
-	return errors.Join(wrong...)
-}
 
 // On reports whether the HTTP and gRPC listeners use TLS.
 func (t TLS) On() bool { return t.Cert != "" || len(t.Domains) > 0 }

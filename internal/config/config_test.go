@@ -78,6 +78,9 @@ func TestValidate(t *testing.T) {
 		"a forgetful audit":    {func(c *Config) { c.KeepAudit = 300 * 24 * time.Hour }, "--keep-audit"},
 		"stays kept for a day": {func(c *Config) { c.KeepStays = 24 * time.Hour }, "--keep-stays"},
 		"restless":             {func(c *Config) { c.SpacesEvery = 1 }, "--spaces-every"},
+		"a port of 0":          {func(c *Config) { c.Partner.Ports = []uint16{9443, 0} }, "--partner-ports"},
+		"NATS without cluster": {func(c *Config) { c.NATS.Credentials = "nofile" }, "--nats-url"},
+		"a bad collector":      {func(c *Config) { c.Telemetry.URL = "foo" }, "--otlp-url"},
 
 		"a provider over HTTP":      {func(c *Config) { c.OIDC = OIDC{Issuer: "http://sso.example", ClientID: "a", ClientSecret: "b"} }, "--oidc-issuer"},
 		"a provider with a query":   {func(c *Config) { c.OIDC = OIDC{Issuer: "https://sso.example?a=b", ClientID: "a", ClientSecret: "b"} }, "--oidc-issuer"},
@@ -109,6 +112,52 @@ func TestValidate(t *testing.T) {
 		open.OIDC = OIDC{Issuer: issuer, ClientID: "a", ClientSecretFile: "b"}
 		if err := open.Validate(); err != nil {
 			t.Errorf("the provider %s is refused: %v", issuer, err)
+		}
+	}
+}
+
+func TestAddressesGivenToOthers(t *testing.T) {
+	for _, tt := range []struct {
+		bridge, public string
+		want           string // "": valid
+	}{
+		{bridge: "bridges.example.com:7090"}, {bridge: "192.0.2.1:443"}, {bridge: "[2001:db8::1]:7090"}, {bridge: "localhost:7090"},
+		{bridge: "foo", want: "--bridge-address"}, {bridge: "example.com:", want: "--bridge-address"}, {bridge: "example.com:99999", want: "--bridge-address"},
+		{bridge: "example.com:0", want: "--bridge-address"}, {bridge: "http://x:1", want: "--bridge-address"}, {bridge: ":21252", want: "--bridge-address"},
+		{bridge: "0.0.0.0:7090", want: "--bridge-address"}, {bridge: "[::]:7090", want: "--bridge-address"},
+		{public: "https://checkin.example.com"}, {public: "http://192.0.2.1:7080/"}, {public: "https://example.com/checkin"},
+		{public: "foo", want: "--public-url"}, {public: "ftp://x", want: "--public-url"}, {public: "https://", want: "--public-url"},
+		{public: "https://x:99999", want: "--public-url"}, {public: "https://a@x", want: "--public-url"}, {public: "https://x?a=b", want: "--public-url"},
+		{public: "http://0.0.0.0:7080", want: "--public-url"}, {public: "http://[::]:7080", want: "--public-url"},
+	} {
+		c := Default()
+		c.BridgeAddress, c.PublicURL = tt.bridge, tt.public
+		if err := c.Validate(); tt.want == "" && err != nil || tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)) {
+			t.Errorf("%q %q: got %v, want %q", tt.bridge, tt.public, err, tt.want)
+		}
+	}
+}
+
+func TestWarnings(t *testing.T) {
+	for name, tt := range map[string]struct {
+		change func(*Config)
+		want   string // "": no warning
+	}{
+		"defaults":              {func(*Config) {}, ""},
+		"bridges everywhere":    {func(c *Config) { c.Listen.Bridge = "0.0.0.0:7090" }, "--bridge-address"},
+		"bridges at any":        {func(c *Config) { c.Listen.Bridge = ":7090" }, "--bridge-address"},
+		"bridges by name":       {func(c *Config) { c.Listen.Bridge, c.BridgeAddress = "[::]:7090", "bridges.example.com:7090" }, ""},
+		"bridges at one":        {func(c *Config) { c.Listen.Bridge = "192.0.2.1:7090" }, ""},
+		"links everywhere":      {func(c *Config) { c.Listen.HTTP = "0.0.0.0:80" }, "--public-url"},
+		"links by name":         {func(c *Config) { c.Listen.HTTP, c.PublicURL = "0.0.0.0:80", "https://example.com" }, ""},
+		"ACME on loopback":      {func(c *Config) { c.TLS.Domains = []string{"example.com"} }, "--tls-domains"},
+		"another authority":     {func(c *Config) { c.TLS = TLS{Domains: []string{"a"}, ACME: "https://ca.example"} }, ""},
+		"ACME for every caller": {func(c *Config) { c.TLS.Domains, c.Listen.HTTP, c.PublicURL = []string{"a"}, ":443", "https://a" }, ""},
+	} {
+		c := Default()
+		tt.change(&c)
+		if got := strings.Join(c.Warnings(), " "); tt.want == "" && got != "" || !strings.Contains(got, tt.want) {
+			t.Errorf("%s: %q, want one about %q", name, got, tt.want)
 		}
 	}
 }

@@ -111,6 +111,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 			return nil, err
 		}
 	}
+	for _, text := range cfg.Warnings() {
+		s.log.Warn(text)
+	}
 	if s.metrics == nil {
 		s.metrics = telemetry.Registry()
 	}
