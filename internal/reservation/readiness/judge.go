@@ -79,6 +79,7 @@ type Lock struct {
 	Battery      *int          // Battery is in percent
 	Free         int           // Free is the number of slots that a new code can use
 	Jammed       bool
+	Undriven     string // Undriven is lock.NoBridge or lock.BridgeRevoked, or empty if the lock has a valid bridge
 	OfflineCause string // OfflineCause is why the lock's bridge reaches no lock, from lock.Status; empty if only this lock is offline
 	Guessable    bool   // Guessable means that nothing slows the guessing of PINs at the lock
 }
@@ -243,11 +244,11 @@ func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func
 		severity = Note
 	}
 	switch {
-	case d.Reason == lock.NoBridge || d.Reason == lock.BridgeRevoked:
+	case l.Undriven != "":
 		if !there {
 			severity = Blocks
 		}
-		add(d.Reason, severity)
+		add(l.Undriven, severity)
 	case !l.BridgeOnline:
 		add(BridgeOffline, severity)
 	case !l.Online:

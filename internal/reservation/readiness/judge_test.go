@@ -51,6 +51,7 @@ func TestJudge(t *testing.T) {
 	}
 	off := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online = false }
 	cut := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Online, l.BridgeOnline = false, false }
+	revoked := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Undriven = lock.BridgeRevoked }
 	full := func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Free = 0 }
 	failing := func(action string) change {
 		return func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Failing = []string{action} }
@@ -84,7 +85,8 @@ func TestJudge(t *testing.T) {
 		{"lock away, an hour before", expected(hour, off), NotReady, "blocks lockOffline"},
 		{"lock away after the code was seen in it", expected(hour, checkedIn(slot.Verified), off), Ready, "note lockOffline"},
 		{"lock away before the code came", expected(hour, checkedIn(slot.Queued), off), NotReady, "blocks lockOffline"},
-		{"no bridge drives it", expected(day, cut, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.Reason = lock.BridgeRevoked }), NotReady, "blocks bridgeRevoked"},
+		{"no bridge drives it", expected(day, cut, revoked), NotReady, "blocks bridgeRevoked"},
+		{"no bridge drives it after the code was seen in it", expected(hour, checkedIn(slot.Verified), cut, revoked), Ready, "note bridgeRevoked"},
 		{"low battery", expected(day, charge(20)), AtRisk, "risks batteryLow"},
 		{"hardly any", expected(day, charge(5)), NotReady, "blocks batteryLow"},
 		{"enough", expected(day, charge(21)), Ready, ""},

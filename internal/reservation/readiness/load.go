@@ -114,6 +114,12 @@ func toLock(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 	if ms := lk.Status.ClockOffsetMS; ms != nil {
 		out.Clock = time.Duration(*ms) * time.Millisecond
 	}
+	switch {
+	case br == nil:
+		out.Undriven = lock.NoBridge
+	case br.RevokedAt != nil:
+		out.Undriven = lock.BridgeRevoked
+	}
 	if br != nil {
 		out.BridgeOnline, out.BridgeClock = bridge.IsOnline(br, now), time.Duration(br.ClockOffsetMs)*time.Millisecond
 	}
