@@ -69,7 +69,7 @@ func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	}
 	for _, s := range desc.Streams {
 		full := fmt.Sprintf("/%s/%s", desc.ServiceName, s.StreamName)
-		h.endpoints[full] = &endpoint{Handler: withoutTimeouts(h.streamHandler(full, s, impl)), streams: true, clientStreams: s.ClientStreams}
+		h.endpoints[full] = &endpoint{Handler: withoutDelays(h.streamHandler(full, s, impl)), streams: true, clientStreams: s.ClientStreams}
 	}
 }
 

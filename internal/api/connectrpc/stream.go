@@ -22,12 +22,14 @@ import (
 	"latchkey.dev/internal/fault/envelope"
 )
 
-// withoutTimeouts removes the server's read and write timeouts, because the client decides how long a stream lasts.
-func withoutTimeouts(h http.Handler) http.Handler {
+// withoutDelays removes the server's read and write timeouts, because the client decides how long a stream lasts, and has a proxy such as
+// nginx pass each message on at once.
+func withoutDelays(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		// A response writer that does not support deadlines has none to remove.
 		c := http.NewResponseController(w)
 		_, _ = c.SetReadDeadline(time.Time{}), c.SetWriteDeadline(time.Time{})
+		w.Header().Set("X-Accel-Buffering", "no")
 		h.ServeHTTP(w, r)
 	})
 }

@@ -73,8 +73,8 @@ func (b *deadlineWriter) SetWriteDeadline(at time.Time) error {
 	return nil
 }
 
-// The server's read and write timeouts apply to unary calls, not to streams.
-func TestStreamsHaveNoTimeouts(t *testing.T) {
+// The server's timeouts and a proxy's buffer apply to unary calls, not to streams.
+func TestStreamsHaveNoTimeoutsAndNoBuffer(t *testing.T) {
 	srv := start(t, &service{})
 	for path, want := range map[string]bool{lockv1connect.BridgeServiceConnectProcedure: true, partnerv1.ReservationService_UpsertReservation_FullMethodName: false} {
 		w := &deadlineWriter{ResponseRecorder: httptest.NewRecorder()}
@@ -85,6 +85,9 @@ func TestStreamsHaveNoTimeouts(t *testing.T) {
 		srv.Config.Handler.ServeHTTP(w, r)
 		if w.in != want || w.out != want {
 			t.Errorf("%s: lifted %v and %v", path, w.in, w.out)
+		}
+		if got := w.Header().Get("X-Accel-Buffering"); (got == "no") != want {
+			t.Errorf("%s: X-Accel-Buffering %q", path, got)
 		}
 	}
 }
