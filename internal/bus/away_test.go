@@ -3,13 +3,17 @@ package bus_test
 import (
 	"context"
 	"errors"
+	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/nats-io/nats-server/v2/server"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"latchkey.dev/internal/bus"
 	"latchkey.dev/internal/test/bustest"
+	"latchkey.dev/internal/test/logtest"
 )
 
 // until polls until holds returns true.
@@ -57,6 +61,33 @@ func TestStartsWithoutAServerAndConnectsLater(t *testing.T) {
 	s.Restart()
 	<-connects
 	until(t, "a request is answered", func() bool { return echo(t, b) })
+}
+
+// The log says why no server was there at the start, because a retry does not help against a wrong setting.
+func TestStartLogsWhyNoServerAccepts(t *testing.T) {
+	open := func(o server.Options) string {
+		o.Host, o.Port, o.NoSigs, o.NoLog = "127.0.0.1", server.RANDOM_PORT, true, true
+		return startServerWith(t, &o)
+	}
+	for name, tt := range map[string]struct{ url, want string }{
+		"login":        {open(server.Options{Username: "a", Password: "b"}), "Authorization Violation"},
+		"no TLS there": {strings.Replace(open(server.Options{}), "nats://", "tls://", 1), "secure connection not available"},
+		"none":         {bustest.Reserve(t).URL, "no servers available"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var log logtest.Buffer
+			b, err := bus.Open(t.Context(), bus.Config{URL: tt.url, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+			if !strings.Contains(log.String(), tt.want) {
+				t.Errorf("the log does not name %q:\n%s", tt.want, log.String())
+			}
+		})
+	}
 }
 
 func TestReconnects(t *testing.T) {

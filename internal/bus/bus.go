@@ -98,16 +98,20 @@ func Open(ctx context.Context, cfg Config) (*Bus, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		opts = append(opts, nats.Timeout(time.Until(deadline)))
 	}
-	if b.conn, err = nats.Connect(cfg.URL, opts...); err != nil {
+	// The client does not report why the first attempt failed if it retries by itself.
+	if b.conn, err = nats.Connect(cfg.URL, opts...); err != nil && b.embedded == nil {
+		cause := err
+		if b.conn, err = nats.Connect(cfg.URL, append(opts, nats.RetryOnFailedConnect(true))...); err == nil {
+			b.log.Warn("no NATS server accepts this node: starting without one, and retrying", "url", redact(cfg.URL), "error", cause)
+		}
+	}
+	if err != nil {
 		if b.embedded != nil {
 			stop(b.embedded)
 		}
 		return nil, fmt.Errorf("bus: connect: %w", err)
 	}
 	b.ctx, b.cancel = context.WithCancel(context.Background())
-	if !b.conn.IsConnected() {
-		b.log.Warn("no NATS server can be reached: starting without one, and retrying", "url", redact(cfg.URL), "error", b.conn.LastError())
-	}
 	return b, nil
 }
 
@@ -129,7 +133,7 @@ func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 	opts := []nats.Option{
 		nats.Name(cfg.Name),
 		nats.MaxReconnects(-1), nats.ReconnectWait(reconnectWait), nats.ReconnectJitter(reconnectWait, time.Second),
-		nats.ReconnectBufSize(1 << 20), nats.RetryOnFailedConnect(true), nats.IgnoreAuthErrorAbort(),
+		nats.ReconnectBufSize(1 << 20), nats.IgnoreAuthErrorAbort(),
 		nats.PingInterval(cmp.Or(cfg.PingInterval, pingInterval)), nats.MaxPingsOutstanding(pingsUnanswered),
 		nats.ErrorHandler(func(_ *nats.Conn, sub *nats.Subscription, err error) { b.logError(sub, err) }),
 		nats.DisconnectErrHandler(func(_ *nats.Conn, err error) {
