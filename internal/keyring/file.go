@@ -17,6 +17,9 @@ func LoadFile(path string) (KEKs, error) {
 	if err != nil {
 		return nil, err
 	}
+	if st.IsDir() { // otherwise the advice below would take a directory such as / from its users
+		return nil, fmt.Errorf("key file %s: it is a directory; name the file", path)
+	}
 	if st.Mode().Perm()&0o077 != 0 {
 		return nil, fmt.Errorf("key file %s: other users can read it (mode %04o); run: chmod 600 %s", path, st.Mode().Perm(), path)
 	}

@@ -154,3 +154,19 @@ func TestParseKEKsRefuses(t *testing.T) {
 		}
 	}
 }
+
+// The advice for a file with a wrong mode would break a directory such as /etc.
+func TestKeyFileThatIsADirectory(t *testing.T) {
+	_, err := keyring.LoadFile(t.TempDir())
+	if err == nil || !strings.Contains(err.Error(), "it is a directory") || strings.Contains(err.Error(), "chmod") {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestWrongKeyNamesItsSetting(t *testing.T) {
+	for want, s := range map[string]keyring.Source{"--key or LATCHKEY_KEY": {Text: "abc"}, "--key-command": {Command: []string{"echo", "abc"}}} {
+		if _, err := keyring.Open(t.Context(), s, memory{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v does not name %s", err, want)
+		}
+	}
+}

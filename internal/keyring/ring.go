@@ -118,9 +118,17 @@ func (s Source) loadKEKs(ctx context.Context, store Reader) (KEKs, error) {
 	case len(s.Keys) > 0:
 		return s.Keys, nil
 	case s.Text != "":
-		return ParseKEKs(s.Text)
+		keys, err := ParseKEKs(s.Text)
+		if err != nil {
+			return nil, fmt.Errorf("--key or LATCHKEY_KEY: %w", err)
+		}
+		return keys, nil
 	case len(s.Command) > 0:
-		return CommandKEKs(ctx, s.Command)
+		keys, err := CommandKEKs(ctx, s.Command)
+		if err != nil {
+			return nil, fmt.Errorf("--key-command: %w", err)
+		}
+		return keys, nil
 	case s.File == "":
 		return nil, errors.New("no source of a key-encryption key: set --key-file, LATCHKEY_KEY or --key-command")
 	}
