@@ -151,12 +151,12 @@ func (c Config) DatabaseURL() string {
 const defaultGrace = 5 * time.Second
 
 // Grace returns how long a stopping server still answers calls while it reports that it is not ready, so that load balancers send no new
-// ones. The default is 0 if the listeners for calls and bridges are on loopback, else defaultGrace.
+// ones. The default is 0 if every listener is on loopback, else defaultGrace: load balancers ask the operations listener.
 func (c Config) Grace() time.Duration {
 	if c.DrainGrace != nil {
 		return *c.DrainGrace
 	}
-	for _, address := range []string{c.Listen.HTTP, c.Listen.GRPC, c.Listen.Bridge} {
+	for _, address := range []string{c.Listen.HTTP, c.Listen.GRPC, c.Listen.Bridge, c.Listen.Ops} {
 		if host, _, err := net.SplitHostPort(address); err != nil || !IsLoopback(host) {
 			return defaultGrace
 		}

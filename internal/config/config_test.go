@@ -169,7 +169,7 @@ func TestGraceIsZeroOnLoopback(t *testing.T) {
 		want   time.Duration
 	}{
 		"all on loopback":    {func(*Config) {}, 0},
-		"only operations":    {func(c *Config) { c.Listen.Ops = "192.0.2.1:7099" }, 0},
+		"ops for others":     {func(c *Config) { c.Listen.Ops = "192.0.2.1:7099" }, 5 * time.Second},
 		"HTTP for others":    {func(c *Config) { c.Listen.HTTP = ":7080" }, 5 * time.Second},
 		"gRPC for others":    {func(c *Config) { c.Listen.GRPC = "192.0.2.1:7070" }, 5 * time.Second},
 		"bridges for others": {func(c *Config) { c.Listen.Bridge = "[::]:7090" }, 5 * time.Second},

@@ -11,6 +11,9 @@ import (
 // Database is the server's database.
 func (s *Server) Database() *db.DB { return s.db }
 
+// LogTraceErrors has OpenTelemetry report its errors to a log.
+var LogTraceErrors = logTraceErrors
+
 // Metrics is where the server's figures are.
 func (s *Server) Metrics() prometheus.Gatherer { return s.metrics }
 

@@ -112,6 +112,19 @@ func (s *Server) BridgeAddr() string { return s.listeners.bridge.Addr().String()
 // OpsAddr returns the address of the listener for metrics and health.
 func (s *Server) OpsAddr() string { return s.listeners.ops.Addr().String() }
 
+// OpsURL returns the URL of the listener for metrics and health.
+func (s *Server) OpsURL() string {
+	if s.opsOverTLS() {
+		return "https://" + s.OpsAddr()
+	}
+	return "http://" + s.OpsAddr()
+}
+
+// opsOverTLS reports whether the listener for metrics and health uses TLS: with a token, on an address other than loopback.
+func (s *Server) opsOverTLS() bool {
+	return s.tls != nil && s.opsToken != nil && !config.IsLoopback(hostOf(s.cfg.Listen.Ops))
+}
+
 // SocketPath returns the path of the operators' Unix socket.
 func (s *Server) SocketPath() string { return s.cfg.SocketPath() }
 

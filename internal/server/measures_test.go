@@ -67,6 +67,9 @@ func TestFiguresOfTheInstallation(t *testing.T) {
 		h.online(t, 1)
 		err := h.Database().Write(t.Context(), func(tx *db.Tx) error {
 			property := tx.Property.Query().OnlyIDX(tx.Context())
+			// A revoked bridge and one that is enrolled but never connected are not offline ones.
+			tx.Bridge.Create().SetID("brg_revoked").SetPropertyID(property).SetName("Attic").SetEpoch(2).SetLastSeenAt(tx.Now()).SetRevokedAt(tx.Now()).SetCreatedAt(tx.Now()).ExecX(tx.Context())
+			tx.Bridge.Create().SetID("brg_new").SetPropertyID(property).SetName("Shed").SetEpoch(1).SetEnrolledAt(tx.Now()).SetCreatedAt(tx.Now()).ExecX(tx.Context())
 			if err := event.Append(tx, event.Event{PropertyID: property, Subject: "rsv_a", Kind: event.AccessIssued}); err != nil {
 				return err
 			}
@@ -83,6 +86,9 @@ func TestFiguresOfTheInstallation(t *testing.T) {
 			if got, ok := all[name]; !ok || got != want {
 				t.Errorf("%s: %v %v, want %v", name, got, ok, want)
 			}
+		}
+		if got, ok := all["bridges offline"]; ok {
+			t.Errorf("bridges offline: %v, want none", got)
 		}
 		for _, name := range []string{"events_waiting", "events_oldest_seconds", "subscriber_events_waiting arrivals", "subscriber_events_oldest_seconds arrivals", "jobs_late_seconds"} {
 			if got, ok := all[name]; !ok || got < 0 || got > 60 {

@@ -73,13 +73,14 @@ func readOpsToken(cfg config.Config) (opsToken, error) {
 	return sum[:], nil
 }
 
-// guard wraps next, so that only requests with the token reach it. Others are answered 401. Without a token, the listener is on loopback,
+// guard wraps next, so that only requests with the token reach it, and those for /livez, which says nothing and is asked by liveness probes
+// that have no token. Others are answered 401. Without a token, the listener is on loopback,
 // and guard requires a loopback host in the Host header, else it answers 421. Otherwise a web page could reach the listener through a name
 // that resolves to 127.0.0.1.
 func (t opsToken) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
-		case t != nil && !t.shownBy(r):
+		case t != nil && r.URL.Path != "/livez" && !t.shownBy(r):
 			w.Header().Set("WWW-Authenticate", "Bearer")
 			http.Error(w, "show the token of --ops-token-file as a bearer token", http.StatusUnauthorized)
 		case t == nil && !config.IsLoopback(hostOf(r.Host)):

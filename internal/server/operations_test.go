@@ -71,10 +71,16 @@ func TestOperationsAskForTheirToken(t *testing.T) {
 	for shown, want := range map[string]int{
 		"": 401, "Bearer": 401, "Bearer " + token[1:]: 401, "Basic " + token: 401, "Bearer " + token: 200, "bearer " + token: 200,
 	} {
-		for _, path := range []string{"/metrics", "/livez", "/debug/pprof/"} {
+		for _, path := range []string{"/metrics", "/debug/pprof/"} {
 			if got := ask(t, n, path, "node1.example", shown); got != want {
 				t.Errorf("%s with %q: %d, want %d", path, shown, got, want)
 			}
+		}
+		if got := ask(t, n, "/livez", "node1.example", shown); got != http.StatusOK {
+			t.Errorf("/livez with %q: %d, want it to need no token", shown, got)
+		}
+		if got := ask(t, n, "/readyz", "node1.example", shown); (got == http.StatusUnauthorized) != (want == http.StatusUnauthorized) {
+			t.Errorf("/readyz with %q: %d", shown, got)
 		}
 	}
 }

@@ -18,7 +18,6 @@ import (
 
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/connectrpc"
-	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/connlimit"
 )
 
@@ -58,7 +57,7 @@ func (s *Server) serve(g *errgroup.Group) {
 	s.parts.http = []*http.Server{public, socket, ops}
 
 	web, operations := s.overTLS(s.listeners.http), s.listeners.ops
-	if s.opsToken != nil && !config.IsLoopback(hostOf(s.cfg.Listen.Ops)) {
+	if s.opsOverTLS() {
 		operations = s.overTLS(operations)
 	}
 	for name, run := range map[string]func() error{

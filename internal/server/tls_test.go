@@ -11,6 +11,7 @@ import (
 	"math/big"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -105,6 +106,27 @@ func TestCertificateGoesBeforeAnythingIsServed(t *testing.T) {
 	for _, address := range []string{n.HTTPAddr(), n.GRPCAddr()} {
 		if serial, _ := shown(t, address); serial != 1 {
 			t.Errorf("certificate %d", serial)
+		}
+	}
+}
+
+// The operations listener uses TLS only with a token and for others.
+func TestOperationsURLNamesTheProtocol(t *testing.T) {
+	c := settings(t, "")
+	c.TLS.Cert, c.TLS.Key = filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
+	certify(t, c.TLS.Cert, c.TLS.Key, 1, time.Now())
+	c.OpsTokenFile = filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(c.OpsTokenFile, []byte(strings.Repeat("a1", 20)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for listen, want := range map[string]string{"127.0.0.1:0": "http://127.0.0.1:", "0.0.0.0:0": "https://"} {
+		c.Listen.Ops = listen
+		s := build(t, c, server.Options{})
+		if got := s.OpsURL(); !strings.HasPrefix(got, want) {
+			t.Errorf("at %s: %s, want %s", listen, got, want)
+		}
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
 		}
 	}
 }

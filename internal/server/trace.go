@@ -2,9 +2,11 @@ package server
 
 import (
 	"context"
+	"log/slog"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/trace"
@@ -18,6 +20,7 @@ import (
 // discards traces.
 func (s *Server) openTraces(ctx context.Context, provider trace.TracerProvider) error {
 	if provider == nil && s.cfg.Telemetry.URL != "" {
+		logTraceErrors(s.log)
 		made, err := telemetry.Tracing(ctx, s.cfg.Telemetry.URL, s.version)
 		if err != nil {
 			return err
@@ -37,6 +40,12 @@ func (s *Server) openTraces(ctx context.Context, provider trace.TracerProvider) 
 	}
 	s.traces = provider.Tracer("latchkey.dev")
 	return nil
+}
+
+// logTraceErrors logs the errors of OpenTelemetry, which has one handler for the whole process. By default it writes plain lines, also next
+// to a log in JSON.
+func logTraceErrors(log *slog.Logger) {
+	otel.SetErrorHandler(otel.ErrorHandlerFunc(func(err error) { log.Warn("traces are not sent", "error", err) }))
 }
 
 // span starts a trace span and returns a function that ends it with the error of the work, or nil. Spans contain no addresses, tokens or

@@ -2,11 +2,14 @@ package server_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 	"testing"
 	"time"
 
+	"go.opentelemetry.io/otel"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"google.golang.org/grpc"
@@ -15,7 +18,18 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/server"
+	"latchkey.dev/internal/test/logtest"
 )
+
+// OpenTelemetry reports its errors to the server's log, in the log's format.
+func TestErrorsOfTracesAreLogged(t *testing.T) {
+	var log logtest.Buffer
+	server.LogTraceErrors(slog.New(slog.NewJSONHandler(&log, nil)))
+	otel.Handle(errors.New("no collector"))
+	if !log.Has(`"msg":"traces are not sent","error":"no collector"`) {
+		t.Errorf("the log does not have the error:\n%s", log.String())
+	}
+}
 
 // Traces show calls, changes of the database and calls to partners, and nothing that is secret or about people.
 func TestTraces(t *testing.T) {
