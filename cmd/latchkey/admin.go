@@ -24,7 +24,7 @@ type operatorTokenCommands struct {
 
 type operatorTokenCreate struct {
 	Name string   `arg:"" help:"Who or what uses the token."`
-	TTL  lifetime `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d. Left out: never."`
+	TTL  lifetime `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d, at most 366d. Left out: never."`
 }
 
 func (operatorTokenCreate) Help() string {

@@ -87,7 +87,7 @@ func (c *appTokenCreate) Run(ctx context.Context, r *remote, io *streams) error 
 
 type appTokenRotate struct {
 	App     string  `required:"" placeholder:"APP" help:"The app, by name or id."`
-	Overlap minutes `placeholder:"DURATION" help:"How long the old tokens stay valid, such as 1d. Left out: not at all."`
+	Overlap minutes `placeholder:"DURATION" help:"How long the old tokens stay valid, such as 1d, at most 7d. Left out: not at all."`
 }
 
 func (appTokenRotate) Help() string {

@@ -64,7 +64,7 @@ func TestHelp(t *testing.T) {
 	if got := help(0, "help"); !strings.Contains(got, "space list") {
 		t.Error(got)
 	}
-	help(1, "help", "nonsense")
+	help(2, "help", "nonsense")
 	// Hidden in help, they are flags still.
 	if got := typed(t, 1, "space", "list", "--server", "h:1"); !strings.Contains(got, "--server needs --token") {
 		t.Error(got)
@@ -182,6 +182,37 @@ func TestDurationsInDays(t *testing.T) {
 	s.ok("integration rotate-token "+in+" --overlap 1d", "lka_")
 	s.ok("integration rotate-token "+in+" --overlap 60", "lka_")
 	s.fails(2, "integration rotate-token "+in+" --overlap soon", "want a duration")
+	s.fails(2, "integration rotate-token "+in+" --overlap 8d", "--overlap", "from 0 to 7d")
+	s.fails(2, "integration rotate-token "+in+" --overlap 10081", "from 0 to 7d")
+	s.fails(2, "integration rotate-token "+in+" --overlap 5s", "whole minutes")
+	s.fails(2, "token create --ttl 1s", "whole minutes")
+	s.fails(2, "token create --ttl 367d", "at most 366d")
+}
+
+// A wrong setting of the server is a usage error that names the flag once.
+func TestWrongSettingsAreUsageErrors(t *testing.T) {
+	for _, tt := range [][]string{
+		{"--bridge-address", "foo"}, {"--public-url", "ftp://x"}, {"--otlp-url", "foo"}, {"--partner-ports", "0"}, {"--nats-credentials", "nofile"},
+		{"--partner-allow", "http://x"}, {"--partner-deny", "x"}, {"--mail-allow", "http://x"}, {"--database", "mysql://x"}, {"--database", "sqlite:"},
+		{"--trusted-proxies", "10.0.0.1"},
+	} {
+		got := typed(t, 2, append([]string{"serve", "--data-dir", t.TempDir()}, tt...)...)
+		if strings.Count(got, tt[0]) != 1 || strings.Contains(got, "netip") {
+			t.Errorf("%v: %s", tt, got)
+		}
+	}
+	typed(t, 2, "migrate", "--database", "mysql://x")
+	typed(t, 2, "backup", "copy.db", "--database", "mysql://x")
+}
+
+// What the help shows as usage can be typed.
+func TestUsageLine(t *testing.T) {
+	for _, command := range []string{"reservation list", "app token list", "admin token create"} {
+		usage, _, _ := strings.Cut(typed(t, 0, append(strings.Fields(command), "--help")...), "\n")
+		if !strings.Contains(usage, " "+command+" ") || !strings.HasSuffix(usage, " [flags]") || strings.Contains(usage, "(") {
+			t.Errorf("%s: %s", command, usage)
+		}
+	}
 }
 
 type brokenWriter struct{}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"strings"
@@ -37,7 +38,7 @@ func (c *healthCommand) Run(ctx context.Context, to *streams) error {
 	}
 	res, err := (&http.Client{Transport: transport}).Do(req)
 	if err != nil {
-		return fmt.Errorf("no server answers at %s: %w", socket, errors.Unwrap(err))
+		return healthUnanswered(c.DataDir, socket, err)
 	}
 	text, err := io.ReadAll(io.LimitReader(res.Body, 64<<10))
 	if err := errors.Join(err, res.Body.Close()); err != nil {
@@ -49,4 +50,13 @@ func (c *healthCommand) Run(ctx context.Context, to *streams) error {
 	}
 	fmt.Fprintln(to.out, state)
 	return nil
+}
+
+// healthUnanswered returns the error of a request over the socket that got no answer because of err. A socket of another user says nothing about
+// the server.
+func healthUnanswered(dataDir, socket string, err error) error {
+	if errors.Is(err, fs.ErrPermission) {
+		return noSocket(dataDir, errors.Unwrap(err))
+	}
+	return fmt.Errorf("no server answers at %s: %w", socket, errors.Unwrap(err))
 }

@@ -1,10 +1,19 @@
 package main
 
 import (
+	"io/fs"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 )
+
+func TestHealthOfAnotherUsersServer(t *testing.T) {
+	err := healthUnanswered("/srv/data", "/srv/data/operator.sock", &url.Error{Op: "Get", URL: "http://localhost/readyz", Err: fs.ErrPermission})
+	if !strings.Contains(err.Error(), "belongs to another user") || strings.Contains(err.Error(), "no server") {
+		t.Error(err)
+	}
+}
 
 func TestHealthSaysWhy(t *testing.T) {
 	s := newShell(t)

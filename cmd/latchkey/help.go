@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"slices"
@@ -22,7 +23,7 @@ func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error 
 		return nil
 	}
 	if start(ctx, append(c.Topic, "--help"), io.in, io.raw, io.errs) != 0 {
-		return fmt.Errorf("there is no command %s; latchkey --help lists the commands", strings.Join(c.Topic, " "))
+		return usageError{fmt.Errorf("there is no command %s; latchkey --help lists the commands", strings.Join(c.Topic, " "))}
 	}
 	return nil
 }
@@ -58,11 +59,38 @@ func printHelp(options kong.HelpOptions, c *kong.Context) error {
 		f.Hidden, hidden = true, true
 		defer func() { f.Hidden = false }()
 	}
+	// The line is to be typed, so it has no names in parentheses.
+	for n := selected; n != nil; n = n.Parent {
+		aliases := n.Aliases
+		n.Aliases = nil
+		defer func() { n.Aliases = aliases }()
+	}
+	var page bytes.Buffer
+	to := c.Stdout
+	c.Stdout = &page
 	err := kong.DefaultHelpPrinter(options, c)
+	c.Stdout = to
+	usage, rest, _ := strings.Cut(page.String(), "\n")
+	if !strings.Contains(usage, "[flags]") && hasOptionalFlag(selected) {
+		usage += " [flags]" // kong does not see the flags of the command's grandparent
+	}
+	fmt.Fprint(to, usage+"\n"+rest)
 	if hidden {
 		fmt.Fprintln(c.Stdout, "\nFlags that name the server and the token: latchkey help connection")
 	}
 	return err
+}
+
+// hasOptionalFlag reports whether a command has a flag other than --help that may be left out, also a hidden one.
+func hasOptionalFlag(n *kong.Node) bool {
+	for _, list := range n.AllFlags(false) {
+		for _, f := range list {
+			if f.Name != "help" && !f.Required {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // connectionHelp prints how commands reach a server, with all connection flags.

@@ -101,7 +101,7 @@ func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error 
 
 type rotateToken struct {
 	ID      string  `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
-	Overlap minutes `placeholder:"DURATION" help:"How long the old token stays valid, such as 1d. Left out: not at all."`
+	Overlap minutes `placeholder:"DURATION" help:"How long the old token stays valid, such as 1d, at most 7d. Left out: not at all."`
 }
 
 // Run replaces the access token and prints the new one. The old one ends at once, or after --overlap.

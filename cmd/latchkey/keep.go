@@ -18,6 +18,20 @@ type stored struct {
 	DataDir  string `default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Where the embedded database is."`
 }
 
+// Validate checks the flags for kong.
+func (s stored) Validate() error { return checkDatabase(s.Database) }
+
+// checkDatabase checks the value of --database; empty: the flag is left out.
+func checkDatabase(url string) error {
+	if url == "" {
+		return nil
+	}
+	if err := db.CheckURL(url); err != nil {
+		return fmt.Errorf("--database: %w", err)
+	}
+	return nil
+}
+
 // open opens the database that the flags name. It fails if there is none, instead of creating it.
 func (s stored) open(ctx context.Context) (*db.DB, error) {
 	url := config.Config{DataDir: s.DataDir, Database: s.Database}.DatabaseURL()

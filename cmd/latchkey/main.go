@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -67,7 +68,7 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 	var file settingsFile
 	parser, err := kong.New(&c, kong.Name("latchkey"), kong.Description(description), kong.Vars{"version": version, "data_dir": config.Default().DataDir},
 		kong.Writers(out, errs), kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp), groups,
-		kong.ValueFormatter(describe), durations, kong.PostBuild(environment), kong.Configuration(file.read))
+		kong.ValueFormatter(describe), durations, ranges, kong.PostBuild(environment), kong.Configuration(file.read))
 	if err != nil {
 		fmt.Fprintln(errs, "latchkey:", err)
 		return 2
@@ -99,7 +100,13 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 			text := explain(err, namingOf(chosen.Selected()))
 			fmt.Fprintln(errs, "latchkey:", text+file.origins(text, args))
 		}
+		if errors.As(err, new(usageError)) {
+			return 2
+		}
 		return 1
 	}
 	return 0
 }
+
+// usageError is the error of a command whose command line is wrong in a way that only the command itself notices.
+type usageError struct{ error }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/alecthomas/kong"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -208,9 +209,11 @@ func TestFailedAt(t *testing.T) {
 	}
 }
 
-func TestInMinutesRoundsUp(t *testing.T) {
-	if inMinutes(0) != 0 || inMinutes(1) != 1 || inMinutes(60e9) != 1 || inMinutes(61e9) != 2 {
-		t.Error("a short time became never, or a minute two")
+func TestInMinutesRefusesSeconds(t *testing.T) {
+	for d, want := range map[time.Duration]int64{0: 0, time.Minute: 1, 36 * time.Hour: 2160, 1: -1, 61 * time.Second: -1} {
+		if got, err := inMinutes(d); (err != nil) != (want < 0) || err == nil && got != want {
+			t.Errorf("%v: %d %v", d, got, err)
+		}
 	}
 }
 

@@ -35,6 +35,9 @@ Or, in another terminal:
 The first prints the next step, the second a link for the owner of that property.`
 }
 
+// Validate checks the settings while the command line is parsed, so that a wrong one is a usage error.
+func (c *serveCommand) Validate() error { return server.Validate(c.Config) }
+
 // Run runs the server until the context ends.
 func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	s, err := server.New(ctx, c.Config, server.Options{Version: version})
@@ -70,7 +73,7 @@ func (c *serveCommand) welcome(ctx context.Context, to io.Writer, s *server.Serv
 	fmt.Fprintf(to, "  REST, Connect  %s://%s (documentation: /docs)\n", scheme, s.HTTPAddr())
 	fmt.Fprintf(to, "  gRPC           %s\n", s.GRPCAddr())
 	fmt.Fprintf(to, "  bridges        %s\n", s.BridgeAddr())
-	fmt.Fprintf(to, "  operations     http://%s (/metrics, /readyz)\n", s.OpsAddr())
+	fmt.Fprintf(to, "  operations     %s (/metrics, /readyz)\n", s.OpsURL())
 	fmt.Fprintf(to, "  database       %s\n", db.Redact(c.DatabaseURL()))
 	if c.Key == "" && len(c.KeyCommand) == 0 {
 		fmt.Fprintf(to, "  key            %s (keep a copy elsewhere: without it the secrets in the database are lost)\n", c.KeyPath())
@@ -117,6 +120,9 @@ type migrateCommand struct {
 	DataDir  string `default:"latchkey-data" type:"path" env:"LATCHKEY_DATA_DIR" help:"Where the embedded database is."`
 	Check    bool   `help:"Only list the pending migrations. Exit code 1 if there are any."`
 }
+
+// Validate checks the flags for kong.
+func (c *migrateCommand) Validate() error { return checkDatabase(c.Database) }
 
 func (*migrateCommand) Help() string {
 	return "Serve migrates an embedded database itself. Migrate a PostgreSQL database with this command before you start the new version."

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"time"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 )
@@ -18,7 +17,7 @@ type tokenCommands struct {
 type tokenCreate struct {
 	Role string   `enum:"viewer,operator,owner" default:"operator" help:"viewer: read only. operator: also change spaces, mappings and locks. owner: also change settings and credentials."`
 	Name string   `help:"Who or what uses the token."`
-	TTL  lifetime `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d. Left out: never."`
+	TTL  lifetime `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d, at most 366d. Left out: never."`
 }
 
 func (tokenCreate) Help() string {
@@ -78,9 +77,4 @@ func (c *tokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 		answer, err := adminv1.NewTokenServiceClient(s.conn).RevokeStaffToken(s, &adminv1.RevokeStaffTokenRequest{PropertyId: property, Id: c.ID})
 		return s.printAnswer(answer, err, func() { s.say("Revoked %s.", c.ID) })
 	})
-}
-
-// inMinutes converts a duration to minutes for the API. It rounds up, because 0 minutes would mean that a token never expires.
-func inMinutes(d time.Duration) int32 {
-	return int32((d + time.Minute - 1) / time.Minute)
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"net/netip"
 	"reflect"
 	"strconv"
 	"time"
@@ -16,6 +17,20 @@ var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFun
 	d, err := popDuration(c)
 	target.SetInt(int64(d))
 	return err
+}))
+
+// ranges is an option of kong that reads address ranges, and says what one is instead of the error of a parser.
+var ranges = kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(func(c *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := c.Scan.PopValueInto("range", &text); err != nil {
+		return err
+	}
+	p, err := netip.ParsePrefix(text)
+	if err != nil {
+		return fmt.Errorf("%q: want a range such as 10.0.0.0/8, or 10.0.0.1/32 for one address", text)
+	}
+	target.Set(reflect.ValueOf(p))
+	return nil
 }))
 
 // popDuration returns the value of a duration flag.
@@ -52,12 +67,30 @@ func (l *lifetime) Decode(c *kong.DecodeContext) error {
 	if d <= 0 {
 		return fmt.Errorf("must be more than 0, not %v: leave it out for a token that never expires", d)
 	}
-	*l = lifetime(inMinutes(d))
-	return nil
+	n, err := inMinutes(d)
+	if err == nil && n > mostLifetime {
+		err = fmt.Errorf("must be at most 366d, not %v", d)
+	}
+	*l = lifetime(n)
+	return err
 }
 
-// minutes is a flag for a duration that the API takes in whole minutes. It is rounded up.
+// minutes is a flag for a duration that the API takes in whole minutes, up to mostMinutes.
 type minutes int32
+
+const (
+	mostMinutes  = 7 * 24 * 60   // overlaps
+	mostLifetime = 366 * 24 * 60 // lifetimes of tokens
+)
+
+// inMinutes converts a duration to minutes for the API. It does not round, because a secret would then be valid for longer than asked, or,
+// with 0 minutes, forever.
+func inMinutes(d time.Duration) (int64, error) {
+	if d%time.Minute != 0 {
+		return 0, fmt.Errorf("must be whole minutes, such as 90m, not %v", d)
+	}
+	return int64(d / time.Minute), nil
+}
 
 // Decode parses the flag's value for kong: a duration such as 1d, or a number of minutes.
 func (m *minutes) Decode(c *kong.DecodeContext) error {
@@ -65,14 +98,19 @@ func (m *minutes) Decode(c *kong.DecodeContext) error {
 	if err != nil {
 		return err
 	}
-	if n, err := strconv.ParseInt(text, 10, 32); err == nil {
-		*m = minutes(n)
-		return nil
-	}
-	d, err := clock.ParseDuration(text)
+	n, err := strconv.ParseInt(text, 10, 32)
 	if err != nil {
-		return err
+		d, err := clock.ParseDuration(text)
+		if err != nil {
+			return err
+		}
+		if n, err = inMinutes(d); err != nil {
+			return err
+		}
 	}
-	*m = minutes(inMinutes(d))
+	if n < 0 || n > mostMinutes {
+		return fmt.Errorf("must be from 0 to 7d, not %s", text)
+	}
+	*m = minutes(n)
 	return nil
 }

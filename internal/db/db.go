@@ -115,6 +115,23 @@ func Open(ctx context.Context, cfg Config) (*DB, error) {
 	return d, nil
 }
 
+// CheckURL checks the form of a database URL. It opens nothing, and its error contains no part of the URL that may be a password.
+func CheckURL(raw string) error {
+	switch scheme, rest, _ := strings.Cut(raw, ":"); scheme {
+	case "sqlite":
+		if path := strings.TrimPrefix(rest, "//"); path == "" || strings.HasPrefix(path, ":memory:") {
+			return errors.New("sqlite: needs a file, as in sqlite:data/latchkey.db")
+		}
+	case "postgres", "postgresql":
+		if _, err := url.Parse(raw); err != nil || !strings.HasPrefix(rest, "//") {
+			return errors.New("want postgres://USER:PASSWORD@HOST/NAME, with special characters of the password as %XX")
+		}
+	default:
+		return errors.New("want sqlite:PATH or postgres://USER:PASSWORD@HOST/NAME")
+	}
+	return nil
+}
+
 // Missing reports whether url names an SQLite file that does not exist yet. Open would create it.
 func Missing(url string) bool {
 	path, ok := strings.CutPrefix(url, "sqlite:")

@@ -1,19 +1,17 @@
 package server
 
 import (
-	"fmt"
 	"strings"
 	"time"
 
-	"latchkey.dev/internal/pms"
 	"latchkey.dev/internal/worker"
 )
 
 // wireMail creates the parts that send mails and that invite guests to check in.
 func (s *Server) wireMail(p *parts) error {
-	rules, err := pms.NewRules(pms.RulesOptions{Hosts: s.cfg.Mail.Allow, Ports: mailPorts, Flag: "--mail-allow"})
+	rules, err := mailRules(s.cfg)
 	if err != nil {
-		return fmt.Errorf("mail servers: %w", err)
+		return err
 	}
 	p.mails = worker.Mails{DB: s.db, Keys: s.keys, Jobs: s.jobs, Reservations: p.reservations, BaseURL: s.PublicURL, Dial: rules.Dialer(mailDialTimeout), Log: s.log, Every: s.sweep, Ended: s.measures.recordMail,
 		GuestsReadMailbox: s.guestsReadMailbox}

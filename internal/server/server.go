@@ -95,7 +95,7 @@ type Server struct {
 // New opens the database, the encryption keys and the listeners, and connects the parts. The server answers nothing before Run. If New
 // fails, it closes what it opened.
 func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err error) {
-	if err := cfg.Validate(); err != nil {
+	if err := Validate(cfg); err != nil {
 		return nil, fmt.Errorf("configuration: %w", err)
 	}
 	s := &Server{

@@ -2,10 +2,8 @@ package server
 
 import (
 	"context"
-	"fmt"
 	"maps"
 	"net/http"
-	"net/netip"
 	"sync/atomic"
 	"time"
 
@@ -169,17 +167,9 @@ const startWait = time.Second
 
 // wirePartners creates the client that calls partners' endpoints, and the parts that use it: reading of spaces, and check-in.
 func (s *Server) wirePartners(p *parts) error {
-	var own []netip.Prefix
-	for _, r := range s.cfg.Partner.Deny {
-		prefix, err := netip.ParsePrefix(r)
-		if err != nil {
-			return fmt.Errorf("--partner-deny %q: want a range such as 203.0.113.0/24", r)
-		}
-		own = append(own, prefix)
-	}
-	rules, err := pms.NewRules(pms.RulesOptions{Hosts: s.cfg.Partner.Allow, Ports: s.cfg.Partner.Ports, OwnRanges: own})
+	rules, err := partnerRules(s.cfg)
 	if err != nil {
-		return fmt.Errorf("--partner-allow: %w", err)
+		return err
 	}
 	if p.pms, err = pms.New(pms.Options{Rules: rules, Log: s.log, Clock: s.clock}); err != nil {
 		return err
