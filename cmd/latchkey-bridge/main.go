@@ -33,12 +33,21 @@ func main() {
 	os.Exit(start(os.Args[1:]))
 }
 
-// start runs one command line and returns the exit code: 1 if it failed, otherwise 0. It ends the process itself if the command line is
-// wrong, and after --help and --version.
+// exitCode returns the exit code for one of kong: 2 for a wrong command line, as for latchkey.
+func exitCode(kong int) int {
+	if kong == 80 {
+		return 2
+	}
+	return kong
+}
+
+// start runs one command line and returns the exit code: 1 if it failed, otherwise 0. It ends the process itself, with code 2, if the
+// command line is wrong, and with 0 after --help and --version.
 func start(args []string) int {
 	var c commands
 	parser, err := kong.New(&c, kong.Name("latchkey-bridge"), kong.Vars{"version": version},
-		kong.Description("The on-site agent between locks and Latchkey."), kong.ShortUsageOnError())
+		kong.Description("The on-site agent between locks and Latchkey."), kong.ShortUsageOnError(),
+		kong.Exit(func(code int) { os.Exit(exitCode(code)) }))
 	if err != nil {
 		slog.Error("command line", "error", err)
 		return 1

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/alecthomas/kong"
 )
 
 // People type the address of the HTTP listener, which they know from the browser.
@@ -59,5 +61,22 @@ func TestCommandsExplainAMissingEnrolment(t *testing.T) {
 	}
 	if code := start([]string{"--dir", dir, "enroll", "192.0.2.1:1", "--plaintext", "--join-code", "lkj_x.AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA"}); code != 1 {
 		t.Errorf("a join code in the clear to another machine exits with %d", code)
+	}
+}
+
+// kong ends a wrong command line with a code of its own.
+func TestWrongCommandLineEndsWith2(t *testing.T) {
+	for code, want := range map[int]int{80: 2, 0: 0, 1: 1} {
+		if got := exitCode(code); got != want {
+			t.Errorf("exit code %d for %d, want %d", got, code, want)
+		}
+	}
+	parser, err := kong.New(&commands{}, kong.Vars{"version": "1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var coder interface{ ExitCode() int }
+	if _, err := parser.Parse([]string{"nonsense"}); !errors.As(err, &coder) || exitCode(coder.ExitCode()) != 2 {
+		t.Errorf("%v", err)
 	}
 }

@@ -32,7 +32,7 @@ const (
 )
 
 // Examine makes all checks of the doctor command, except those of the locks, for the bridge with the store directory dir. It changes
-// nothing and does not disturb a running bridge.
+// nothing, except that it creates a file and removes it at once, and does not disturb a running bridge.
 func Examine(ctx context.Context, dir string) []Finding {
 	var out []Finding
 	out = append(out, examineFiles(dir)...)
@@ -121,7 +121,29 @@ func examineFiles(dir string) []Finding {
 	if _, err := os.Stat(dir); err != nil {
 		return out
 	}
-	return append(out, examinePermissions("key file", filepath.Join(dir, keyFile), 0o077, "chmod 600"))
+	return append(out, examinePermissions("key file", filepath.Join(dir, keyFile), 0o077, "chmod 600"), examineDisk(dir))
+}
+
+// probeSize is how much examineDisk writes, in bytes: more than a bridge writes in one step.
+const probeSize = 256 << 10
+
+// examineDisk checks that the store directory takes new data. A bridge without room for it stops and does not start again.
+func examineDisk(dir string) Finding {
+	f := Finding{What: "disk"}
+	probe, err := os.CreateTemp(dir, "doctor-*")
+	if err == nil {
+		_, err = probe.Write(make([]byte, probeSize))
+		err = errors.Join(err, probe.Sync(), probe.Close(), os.Remove(probe.Name()))
+	}
+	switch {
+	case err == nil:
+		f.OK, f.Detail = true, "takes new data"
+	case errors.Is(err, fs.ErrPermission):
+		f.Detail, f.Advice = err.Error(), "run doctor as the bridge's user: sudo -u latchkey-bridge latchkey-bridge doctor"
+	default:
+		f.Detail, f.Advice = err.Error(), "make room on the disk (df -h "+dir+", journalctl --vacuum-size=100M), then start the bridge"
+	}
+	return f
 }
 
 // examinePermissions checks that the file or directory at path exists and has no permission bit of forbidden. what is its name in the

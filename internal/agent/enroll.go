@@ -114,7 +114,11 @@ func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error)
 func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
 	creds := credentials.NewTLS(nil)
 	if e.Plaintext {
-		if host, _, err := net.SplitHostPort(e.Address); err != nil || !config.IsLoopback(host) {
+		host, _, err := net.SplitHostPort(e.Address)
+		if err != nil {
+			return nil, fmt.Errorf("%s names no port: give HOST:PORT, the server's --listen-grpc (port 7070 unless it says otherwise)", e.Address)
+		}
+		if !config.IsLoopback(host) {
 			return nil, fmt.Errorf("%s is not this machine: a join code is a secret and is sent over TLS only", e.Address)
 		}
 		creds = insecure.NewCredentials()
@@ -133,9 +137,17 @@ func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest
 		if strings.Contains(why, "unexpected HTTP status code") || strings.Contains(why, "looked like an HTTP/1.1 header") {
 			why = "this is an HTTP listener; enrol at the server's gRPC listener, --listen-grpc there (port 7070 unless it says otherwise)"
 		}
+		if endsAtOnce(why) {
+			why = "what answers there is not the server's gRPC listener: enrol at its --listen-grpc (port 7070 unless it says otherwise), with --plaintext only if it uses no TLS"
+		}
 		return nil, fmt.Errorf("enrol at %s: %s", e.Address, why)
 	}
 	return answer, nil
+}
+
+// endsAtOnce reports whether, by the text of a connection error, what answers closes a connection that begins as gRPC.
+func endsAtOnce(why string) bool {
+	return strings.Contains(why, "error reading server preface") || strings.Contains(why, "broken pipe") || strings.Contains(why, "connection reset by peer")
 }
 
 // fingerprintOf returns the second part of a join code: the SHA-256 hash of the CA certificate that the server must show.

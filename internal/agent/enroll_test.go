@@ -6,6 +6,7 @@ import (
 	"crypto/rand"
 	"crypto/x509"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 
@@ -36,6 +37,8 @@ func TestEnrollTrustsOnlyTheCAOfTheJoinCode(t *testing.T) {
 		}, "names no bridge"},
 		{"half a join code", func(_ *service, e *Enrolment) { e.JoinCode = e.JoinCode[:20] }, "join code is incomplete"},
 		{"a wrong join code", func(_ *service, e *Enrolment) { e.JoinCode = "x" + e.JoinCode }, "no such join code"},
+		{"no port", func(_ *service, e *Enrolment) { e.Address = "127.0.0.1" }, "names no port"},
+		{"another program", func(_ *service, e *Enrolment) { e.Address = hangingUp(t) }, "not the server's gRPC listener"},
 		{"plaintext to elsewhere", func(_ *service, e *Enrolment) { e.Address = "192.0.2.1:443" }, "over TLS only"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -57,4 +60,26 @@ func TestEnrollTrustsOnlyTheCAOfTheJoinCode(t *testing.T) {
 			}
 		})
 	}
+}
+
+// hangingUp returns the address of a program that closes each connection.
+func hangingUp(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		for {
+			conn, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
+	t.Cleanup(func() { _ = l.Close(); <-ended })
+	return l.Addr().String()
 }

@@ -176,3 +176,16 @@ func TestConnectionErrorsAreReadable(t *testing.T) {
 		}
 	}
 }
+
+func TestDoctorTriesToWrite(t *testing.T) {
+	dir := t.TempDir()
+	if f := examineDisk(dir); !f.OK {
+		t.Errorf("%+v", f)
+	}
+	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
+		t.Errorf("left behind: %v %v", left, err)
+	}
+	if f := examineDisk(filepath.Join(dir, "none")); f.OK || f.Advice == "" {
+		t.Errorf("a place that takes nothing: %+v", f)
+	}
+}
