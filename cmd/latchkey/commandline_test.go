@@ -159,7 +159,7 @@ func TestErrorsNameTheFileAndLine(t *testing.T) {
 
 func TestPartnerAllowRefusesURLs(t *testing.T) {
 	for entry, says := range map[string]string{"http://x": "it is a URL", "https://pms.internal:8443/api": "it is a URL", "pms.internal:0": "port"} {
-		got := typed(t, 1, "serve", "--data-dir", filepath.Join(t.TempDir(), "d"), "--listen-http=127.0.0.1:0", "--listen-grpc=127.0.0.1:0",
+		got := typed(t, 2, "serve", "--data-dir", filepath.Join(t.TempDir(), "d"), "--listen-http=127.0.0.1:0", "--listen-grpc=127.0.0.1:0",
 			"--listen-bridge=127.0.0.1:0", "--listen-ops=127.0.0.1:0", "--partner-allow", entry)
 		if !strings.Contains(got, `--partner-allow "`+entry+`": `) || !strings.Contains(got, says) || !strings.Contains(got, "want HOST or HOST:PORT") {
 			t.Errorf("%s: %s", entry, got)

@@ -59,7 +59,7 @@ func printHelp(options kong.HelpOptions, c *kong.Context) error {
 		f.Hidden, hidden = true, true
 		defer func() { f.Hidden = false }()
 	}
-	// The line is to be typed, so it has no names in parentheses.
+	// People type the line, so it has no names in parentheses.
 	for n := selected; n != nil; n = n.Parent {
 		aliases := n.Aliases
 		n.Aliases = nil
