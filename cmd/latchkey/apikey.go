@@ -10,7 +10,7 @@ type apiKeyCommands struct {
 	remote `embed:""`
 
 	Create apiKeyCreate `cmd:"" help:"Create the api-key of a property. It can read all of the property."`
-	Show   apiKeyShow   `cmd:"" help:"Show the api-key without its secret."`
+	Show   apiKeyShow   `cmd:"" help:"Show the api-key, and a replaced one that still works, without the secrets."`
 	Rotate apiKeyRotate `cmd:"" help:"Replace the api-key by a new one."`
 	Revoke apiKeyRevoke `cmd:"" help:"Revoke the api-key at once."`
 }
@@ -27,19 +27,22 @@ func (*apiKeyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 
 type apiKeyShow struct{}
 
-// Run prints the api-key of a property without its secret.
+// Run prints the api-key of a property, and a replaced one that still works, without their secrets.
 func (*apiKeyShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).GetApiKey(s, &propertyv1.GetApiKeyRequest{})
 		return s.printAnswer(answer, err, func() {
-			t := answer.GetData()
-			s.printFacts("id", t.GetId(), "begins", t.GetHint()+"...", "ends", formatTime(t.GetExpiresAt()), "created", formatTime(t.GetCreatedAt()))
+			var rows [][]string
+			for _, t := range append([]*propertyv1.Token{answer.GetData()}, answer.GetFormer()...) {
+				rows = append(rows, []string{t.GetId(), t.GetHint() + "...", formatTime(t.GetExpiresAt()), formatTime(t.GetCreatedAt())})
+			}
+			s.printTable("", []string{"id", "begins", "ends", "created"}, rows)
 		})
 	})
 }
 
 type apiKeyRotate struct {
-	Overlap minutes `placeholder:"DURATION" help:"How long the old key stays valid, such as 1d. Left out: not at all."`
+	Overlap minutes `placeholder:"DURATION" help:"How long the old key stays valid, such as 1d, at most 7d. Left out: not at all."`
 }
 
 // Run replaces the api-key of a property, or creates the first, and prints the new one. The old key ends at once, or after --overlap.

@@ -217,6 +217,10 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 	s.fails(1, "notice read", "--all")
 	s.ok("api-key create", "lkk_")
 	s.fails(1, "api-key create", "rotate it")
+	s.ok("api-key rotate --overlap 1d", "lkk_")
+	if out := s.ok("api-key show", "BEGINS"); strings.Count(out, "lkk_") != 2 {
+		t.Errorf("the key in its overlap is missing:\n%s", out)
+	}
 	s.ok("api-key revoke", "Revoked")
 	// The tokens that commands created for themselves are revoked.
 	s.ok("token list", "There is no valid token")

@@ -1,6 +1,7 @@
 package partner
 
 import (
+	"slices"
 	"time"
 
 	"latchkey.dev/ent"
@@ -15,7 +16,7 @@ import (
 // CreateAPIKey creates the api-key of a property and returns its row and the key (lkk_...), which is shown once. It returns a fault if the
 // property has a valid one. The key belongs to the property's built-in integration, which is created with the first key.
 func (r *Registry) CreateAPIKey(tx *db.Tx, propertyID string) (*ent.Token, string, error) {
-	_, err := APIKey(tx, propertyID, tx.Now())
+	_, err := APIKeys(tx, propertyID, tx.Now())
 	if err == nil {
 		return nil, "", fault.New(fault.Exists, fault.AlreadyExists, "the property already has an api-key; rotate it to get a new one")
 	}
@@ -48,8 +49,9 @@ func (r *Registry) RevokeAPIKey(tx *db.Tx, propertyID string) error {
 	return nil
 }
 
-// APIKey returns the newest valid api-key of a property without its secret, or the fault TokenNotFound.
-func APIKey(tx *db.Tx, propertyID string, now time.Time) (*ent.Token, error) {
+// APIKeys returns the valid api-keys of a property without their secrets, newest first, or the fault TokenNotFound if there is none. There
+// is more than one during the overlap of a replacement.
+func APIKeys(tx *db.Tx, propertyID string, now time.Time) ([]*ent.Token, error) {
 	rows, err := credential.List(tx, now, token.Kind(string(credential.APIKey)), token.PropertyID(propertyID))
 	if err != nil {
 		return nil, wrapError("find an api-key", err)
@@ -57,7 +59,8 @@ func APIKey(tx *db.Tx, propertyID string, now time.Time) (*ent.Token, error) {
 	if len(rows) == 0 {
 		return nil, apiKeyNotFound()
 	}
-	return rows[len(rows)-1], nil
+	slices.Reverse(rows)
+	return rows, nil
 }
 
 // IsOwn reports whether an integration is the built-in one of its property, for the property's own scripts.

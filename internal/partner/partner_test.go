@@ -220,7 +220,7 @@ func TestClientTokens(t *testing.T) {
 
 func TestAPIKey(t *testing.T) {
 	each(t, func(x *fixture) {
-		if _, err := APIKey(x.d.View(x.Context()), x.p1, x.clock.Now()); !fault.Has(err, fault.TokenNotFound) {
+		if _, err := APIKeys(x.d.View(x.Context()), x.p1, x.clock.Now()); !fault.Has(err, fault.TokenNotFound) {
 			t.Errorf("none yet: %v", err)
 		}
 		x.fails(fault.TokenNotFound, func(tx *db.Tx) error { return x.r.RevokeAPIKey(tx, x.p1) })

@@ -17,17 +17,22 @@ type apiKeys struct {
 	Deps
 }
 
-// GetApiKey returns the newest valid key of the property's own scripts, without the secret. It fails if there is none.
+// GetApiKey returns the newest valid key of the property's own scripts, and replaced ones in their overlap, without the secrets. It fails
+// if there is none.
 func (s *apiKeys) GetApiKey(ctx context.Context, _ *propertyv1.GetApiKeyRequest) (*propertyv1.GetApiKeyResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return nil, err
 	}
-	row, err := partner.APIKey(s.DB.View(ctx), propertyID, s.now(ctx))
+	rows, err := partner.APIKeys(s.DB.View(ctx), propertyID, s.now(ctx))
 	if err != nil {
 		return nil, err
 	}
-	return &propertyv1.GetApiKeyResponse{Data: tokenMessage(row)}, nil
+	answer := &propertyv1.GetApiKeyResponse{Data: tokenMessage(rows[0])}
+	for _, row := range rows[1:] {
+		answer.Former = append(answer.Former, tokenMessage(row))
+	}
+	return answer, nil
 }
 
 // CreateApiKey creates the key of the property's own scripts. It fails if there is a valid one. Only this answer has the key.

@@ -202,7 +202,11 @@ func TestAPIKey(t *testing.T) {
 		if _, err := a.w.deps.Partners.Authenticate(a.Context(), partner.Credentials{APIKey: key}); err != nil {
 			t.Errorf("during the overlap: %v", err)
 		}
-		same(t, "the newest", next.GetData().GetId(), must(a.APIKey.GetApiKey(a.ctx, &propertyv1.GetApiKeyRequest{}))(t).GetData().GetId())
+		shown := must(a.APIKey.GetApiKey(a.ctx, &propertyv1.GetApiKeyRequest{}))(t)
+		same(t, "the newest", next.GetData().GetId(), shown.GetData().GetId())
+		if former := shown.GetFormer(); len(former) != 1 || former[0].GetId() == next.GetData().GetId() || former[0].GetExpiresAt() == nil {
+			t.Errorf("the key in its overlap: %v", former)
+		}
 		must(a.APIKey.RevokeApiKey(a.ctx, &propertyv1.RevokeApiKeyRequest{}))(t)
 		for _, k := range []string{key, next.GetApiKey()} {
 			if _, err := a.w.deps.Partners.Authenticate(a.Context(), partner.Credentials{APIKey: k}); err == nil {

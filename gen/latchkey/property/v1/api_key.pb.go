@@ -64,8 +64,10 @@ func (*GetApiKeyRequest) Descriptor() ([]byte, []int) {
 // GetApiKeyResponse describes the api-key.
 type GetApiKeyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The api-key, without its secret.
-	Data          *Token `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// The newest api-key, without its secret.
+	Data *Token `protobuf:"bytes,1,opt,name=data,proto3" json:"data,omitempty"`
+	// Replaced api-keys that are still valid, for the overlap of their replacement. Newest first.
+	Former        []*Token `protobuf:"bytes,2,rep,name=former,proto3" json:"former,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -103,6 +105,13 @@ func (*GetApiKeyResponse) Descriptor() ([]byte, []int) {
 func (x *GetApiKeyResponse) GetData() *Token {
 	if x != nil {
 		return x.Data
+	}
+	return nil
+}
+
+func (x *GetApiKeyResponse) GetFormer() []*Token {
+	if x != nil {
+		return x.Former
 	}
 	return nil
 }
@@ -379,9 +388,10 @@ var File_latchkey_property_v1_api_key_proto protoreflect.FileDescriptor
 const file_latchkey_property_v1_api_key_proto_rawDesc = "" +
 	"\n" +
 	"\"latchkey/property/v1/api_key.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a&latchkey/property/v1/integration.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\x12\n" +
-	"\x10GetApiKeyRequest\"D\n" +
+	"\x10GetApiKeyRequest\"y\n" +
 	"\x11GetApiKeyResponse\x12/\n" +
-	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.TokenR\x04data\"\x15\n" +
+	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.TokenR\x04data\x123\n" +
+	"\x06former\x18\x02 \x03(\v2\x1b.latchkey.property.v1.TokenR\x06former\"\x15\n" +
 	"\x13CreateApiKeyRequest\"e\n" +
 	"\x14CreateApiKeyResponse\x12/\n" +
 	"\x04data\x18\x01 \x01(\v2\x1b.latchkey.property.v1.TokenR\x04data\x12\x1c\n" +
@@ -426,21 +436,22 @@ var file_latchkey_property_v1_api_key_proto_goTypes = []any{
 }
 var file_latchkey_property_v1_api_key_proto_depIdxs = []int32{
 	8, // 0: latchkey.property.v1.GetApiKeyResponse.data:type_name -> latchkey.property.v1.Token
-	8, // 1: latchkey.property.v1.CreateApiKeyResponse.data:type_name -> latchkey.property.v1.Token
-	8, // 2: latchkey.property.v1.RotateApiKeyResponse.data:type_name -> latchkey.property.v1.Token
-	0, // 3: latchkey.property.v1.ApiKeyService.GetApiKey:input_type -> latchkey.property.v1.GetApiKeyRequest
-	2, // 4: latchkey.property.v1.ApiKeyService.CreateApiKey:input_type -> latchkey.property.v1.CreateApiKeyRequest
-	4, // 5: latchkey.property.v1.ApiKeyService.RotateApiKey:input_type -> latchkey.property.v1.RotateApiKeyRequest
-	6, // 6: latchkey.property.v1.ApiKeyService.RevokeApiKey:input_type -> latchkey.property.v1.RevokeApiKeyRequest
-	1, // 7: latchkey.property.v1.ApiKeyService.GetApiKey:output_type -> latchkey.property.v1.GetApiKeyResponse
-	3, // 8: latchkey.property.v1.ApiKeyService.CreateApiKey:output_type -> latchkey.property.v1.CreateApiKeyResponse
-	5, // 9: latchkey.property.v1.ApiKeyService.RotateApiKey:output_type -> latchkey.property.v1.RotateApiKeyResponse
-	7, // 10: latchkey.property.v1.ApiKeyService.RevokeApiKey:output_type -> latchkey.property.v1.RevokeApiKeyResponse
-	7, // [7:11] is the sub-list for method output_type
-	3, // [3:7] is the sub-list for method input_type
-	3, // [3:3] is the sub-list for extension type_name
-	3, // [3:3] is the sub-list for extension extendee
-	0, // [0:3] is the sub-list for field type_name
+	8, // 1: latchkey.property.v1.GetApiKeyResponse.former:type_name -> latchkey.property.v1.Token
+	8, // 2: latchkey.property.v1.CreateApiKeyResponse.data:type_name -> latchkey.property.v1.Token
+	8, // 3: latchkey.property.v1.RotateApiKeyResponse.data:type_name -> latchkey.property.v1.Token
+	0, // 4: latchkey.property.v1.ApiKeyService.GetApiKey:input_type -> latchkey.property.v1.GetApiKeyRequest
+	2, // 5: latchkey.property.v1.ApiKeyService.CreateApiKey:input_type -> latchkey.property.v1.CreateApiKeyRequest
+	4, // 6: latchkey.property.v1.ApiKeyService.RotateApiKey:input_type -> latchkey.property.v1.RotateApiKeyRequest
+	6, // 7: latchkey.property.v1.ApiKeyService.RevokeApiKey:input_type -> latchkey.property.v1.RevokeApiKeyRequest
+	1, // 8: latchkey.property.v1.ApiKeyService.GetApiKey:output_type -> latchkey.property.v1.GetApiKeyResponse
+	3, // 9: latchkey.property.v1.ApiKeyService.CreateApiKey:output_type -> latchkey.property.v1.CreateApiKeyResponse
+	5, // 10: latchkey.property.v1.ApiKeyService.RotateApiKey:output_type -> latchkey.property.v1.RotateApiKeyResponse
+	7, // 11: latchkey.property.v1.ApiKeyService.RevokeApiKey:output_type -> latchkey.property.v1.RevokeApiKeyResponse
+	8, // [8:12] is the sub-list for method output_type
+	4, // [4:8] is the sub-list for method input_type
+	4, // [4:4] is the sub-list for extension type_name
+	4, // [4:4] is the sub-list for extension extendee
+	0, // [0:4] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_api_key_proto_init() }
