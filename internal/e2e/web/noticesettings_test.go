@@ -19,7 +19,7 @@ func TestPersonChoosesNotices(t *testing.T) {
 				p.SetCookie(w.Base, "lk-lang", m.language)
 			}
 			p.Visit(w.Base + "/app/account/notices")
-			p.Wait("main[data-ready] table.choices")
+			p.Wait("main[data-ready] table.list")
 			p.Axe()
 			p.Fits()
 			p.Screenshot("my-notices")
