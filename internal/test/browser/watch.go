@@ -67,6 +67,7 @@ func (w *watcher) onCrash() {
 	w.Lock()
 	defer w.Unlock()
 	w.crashes++
+	w.tolerated = append(w.tolerated, "error occurred when fetching the script") // the service worker that the process was loading
 	if w.crashes > 1 {
 		w.faults = append(w.faults, "the process of the page crashed again")
 	}
