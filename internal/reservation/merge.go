@@ -71,13 +71,14 @@ func (m *merge) addWrong(f Field, reason fault.Reason, message string) {
 	m.wrong = append(m.wrong, fault.Field{Path: string(f), Reason: reason, Message: message})
 }
 
-// required sets a mandatory field to the sent value, without trimming it. It adds an error if the result is blank;
-// what describes the expected value in that error.
+// required sets a mandatory field to the sent value, without trimming it. It adds an error if the result is blank; what describes the
+// expected value in that error. A stored text of invisible characters, which was accepted once, does not block changes of other fields.
 func (m *merge) required(f Field, to *string, what string) {
-	if v, named := m.patch.text(f); named {
+	v, named := m.patch.text(f)
+	if named {
 		*to = db.OrZero(v)
 	}
-	if text.IsBlank(*to) {
+	if *to == "" || named && text.IsBlank(*to) {
 		m.addWrong(f, fault.Required, "is required: "+what)
 	}
 }

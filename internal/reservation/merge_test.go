@@ -34,6 +34,18 @@ func plus(p Patch, more Patch) Patch {
 	return p
 }
 
+// A name of invisible characters, which was stored before it was refused, does not block a cancelation.
+func TestBlankStoredTextBlocksNoChange(t *testing.T) {
+	held, wrong := Merge(nil, least(), berlin(t), now)
+	if len(wrong) > 0 {
+		t.Fatal(wrong)
+	}
+	held.Number, held.Booker.LastName = "\u200b", "\u200b"
+	if _, wrong := Merge(&held, Patch{PMSID: "A1", State: "canceled"}, berlin(t), now); len(wrong) > 0 {
+		t.Errorf("refused: %v", wrong)
+	}
+}
+
 func without(p Patch, f Field) Patch {
 	p = maps.Clone(p)
 	delete(p, f)
