@@ -23,12 +23,12 @@ func EndLinksAndSessions(tx *db.Tx, propertyID string, reservationIDs ...string)
 	if err := endSessions(tx, propertyID, guestsession.ReservationIDIn(reservationIDs...)); err != nil {
 		return err
 	}
-	return forgetInvitations(tx, propertyID, reservationIDs)
+	return ForgetInvitations(tx, propertyID, reservationIDs...)
 }
 
 // EndFormerAddress ends the access of a booker's former address to reservations: the main guest's links, except those mailed to the present
 // address, and all the main guest's sessions of mailed links, with their SmartKeys. Sessions that began at a kiosk or at the door go on,
-// and so do those of companions. The present address is invited again. presentMAC is its keyed hash, or nil if the booker has none.
+// and so do those of companions. presentMAC is its keyed hash, or nil if the booker has none.
 func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservationIDs ...string) error {
 	which := []predicate.GuestLink{guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...), guestlink.GuestID("")}
 	if presentMAC != nil {
@@ -37,10 +37,7 @@ func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservati
 	if err := revokeLinksWhere(tx, which...); err != nil {
 		return err
 	}
-	if err := reservation.EndMailDevices(tx, propertyID, reservationIDs...); err != nil {
-		return err
-	}
-	return forgetInvitations(tx, propertyID, reservationIDs)
+	return reservation.EndMailDevices(tx, propertyID, reservationIDs...)
 }
 
 // HadLinkAt reports whether a link of the main guest was ever mailed to an address; addressMAC is the address's keyed hash.
@@ -72,8 +69,8 @@ func revokeLinksWhere(tx *db.Tx, which ...predicate.GuestLink) error {
 	return nil
 }
 
-// forgetInvitations makes the reservations count as not invited and not reminded, so that the next sweep can mail their bookers again.
-func forgetInvitations(tx *db.Tx, propertyID string, reservationIDs []string) error {
+// ForgetInvitations makes the reservations count as not invited and not reminded, so that the next sweep can mail their bookers again.
+func ForgetInvitations(tx *db.Tx, propertyID string, reservationIDs ...string) error {
 	err := tx.Invitation.Update().Where(invitation.PropertyID(propertyID), invitation.ReservationIDIn(reservationIDs...)).
 		ClearInvitedAt().SetMailID("").ClearRemindedAt().SetReminderID("").Exec(tx.Context())
 	if err != nil {

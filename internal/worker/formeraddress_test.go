@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/smtptest"
 )
 
 // bindMailed opens the link of a mail on a device.
@@ -118,4 +119,31 @@ func TestRelayAddressChanges(t *testing.T) {
 			t.Errorf("working links: %v", works)
 		}
 	})
+}
+
+// An invitation that was given up before its link was stored, because mails to the address bounce, does not count for a corrected address.
+func TestAddressIsCorrectedAfterABounce(t *testing.T) {
+	for name, more := range map[string]func(reservation.Patch){"alone": func(reservation.Patch) {}, "in a group": inGroup("G")} {
+		t.Run(name, func(t *testing.T) {
+			eachPost(t, func(p *post) {
+				s := smtptest.Start(p, false)
+				p.use(s, mail.StartTLS, smtptest.Password)
+				s.Answer(refuse(550, "no such user"), nil)
+				p.change("0", "wrong@example.com", 5*day)
+				p.settle()
+				p.deliver()
+				s.Answer(nil, nil)
+				p.change("1", "wrong@example.com", 5*day, more)
+				p.settle()
+				p.deliver()
+				p.change("1", "ana@example.com", 5*day, more)
+				p.invite()
+				p.settle()
+				p.deliver()
+				if n := len(s.Received()); n != 1 {
+					p.Errorf("%d mails arrived, want 1", n)
+				}
+			})
+		})
+	}
 }

@@ -60,8 +60,8 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 	return notifyAddresses(tx, b, d)
 }
 
-// endFormerAddresses ends the access of the former addresses of the reservations moved. It ends nothing if no link was mailed to the former
-// address, such as an agency's: a guest who gave another address may have a link from there.
+// endFormerAddresses ends the access of the former addresses of the reservations moved, and has the present ones invited again. It ends
+// nothing if no link was mailed to the former address, such as an agency's: a guest who gave another address may have a link from there.
 func endFormerAddresses(tx *db.Tx, rooms map[string]room, moved []string) error {
 	byAddress := map[string][]string{} // reservations by present address
 	for _, id := range moved {
@@ -82,7 +82,10 @@ func endFormerAddresses(tx *db.Tx, rooms map[string]room, moved []string) error 
 			return err
 		}
 	}
-	return nil
+	if len(moved) == 0 {
+		return nil
+	}
+	return guest.ForgetInvitations(tx, rooms[moved[0]].stay.PropertyID, moved...)
 }
 
 // prolong extends the links and sessions of the reservations that changed since the last evaluation, if their stays end later now.
