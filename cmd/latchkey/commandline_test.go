@@ -192,7 +192,7 @@ func TestDurationsInDays(t *testing.T) {
 // A wrong setting of the server is a usage error that names the flag once.
 func TestWrongSettingsAreUsageErrors(t *testing.T) {
 	for _, tt := range [][]string{
-		{"--bridge-address", "foo"}, {"--public-url", "ftp://x"}, {"--otlp-url", "foo"}, {"--partner-ports", "0"}, {"--nats-credentials", "nofile"},
+		{"--bridge-address", "foo"}, {"--public-url", "ftp://x"}, {"--otlp-url", "foo"}, {"--partner-ports", "0"},
 		{"--partner-allow", "http://x"}, {"--partner-deny", "x"}, {"--mail-allow", "http://x"}, {"--database", "mysql://x"}, {"--database", "sqlite:"},
 		{"--trusted-proxies", "10.0.0.1"},
 	} {

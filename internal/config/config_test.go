@@ -79,7 +79,6 @@ func TestValidate(t *testing.T) {
 		"stays kept for a day": {func(c *Config) { c.KeepStays = 24 * time.Hour }, "--keep-stays"},
 		"restless":             {func(c *Config) { c.SpacesEvery = 1 }, "--spaces-every"},
 		"a port of 0":          {func(c *Config) { c.Partner.Ports = []uint16{9443, 0} }, "--partner-ports"},
-		"NATS without cluster": {func(c *Config) { c.NATS.Credentials = "nofile" }, "--nats-url"},
 		"a bad collector":      {func(c *Config) { c.Telemetry.URL = "foo" }, "--otlp-url"},
 
 		"a provider over HTTP":      {func(c *Config) { c.OIDC = OIDC{Issuer: "http://sso.example", ClientID: "a", ClientSecret: "b"} }, "--oidc-issuer"},
@@ -150,6 +149,7 @@ func TestWarnings(t *testing.T) {
 		"bridges at one":        {func(c *Config) { c.Listen.Bridge = "192.0.2.1:7090" }, ""},
 		"links everywhere":      {func(c *Config) { c.Listen.HTTP = "0.0.0.0:80" }, "--public-url"},
 		"links by name":         {func(c *Config) { c.Listen.HTTP, c.PublicURL = "0.0.0.0:80", "https://example.com" }, ""},
+		"NATS without a server": {func(c *Config) { c.NATS.Credentials = "nofile" }, "--nats-url"},
 		"ACME on loopback":      {func(c *Config) { c.TLS.Domains = []string{"example.com"} }, "--tls-domains"},
 		"another authority":     {func(c *Config) { c.TLS = TLS{Domains: []string{"a"}, ACME: "https://ca.example"} }, ""},
 		"ACME for every caller": {func(c *Config) { c.TLS.Domains, c.Listen.HTTP, c.PublicURL = []string{"a"}, ":443", "https://a" }, ""},

@@ -47,9 +47,6 @@ func (c Config) Validate() error {
 	if (c.NATS.Cert == "") != (c.NATS.Key == "") {
 		fail("--nats-cert and --nats-key must be used together")
 	}
-	if c.NATS.URL == "" && c.NATS != (NATS{}) {
-		fail("--nats-credentials, --nats-ca, --nats-cert and --nats-key need --nats-url")
-	}
 	if c.DatabaseConns < 4 || c.DatabaseConns > 1000 {
 		fail("--database-conns must be from 4 to 1000")
 	}
@@ -107,7 +104,7 @@ func (c Config) validateAddresses() (wrong []error) {
 			fail("--public-url %q: is not an address that guests can reach; name this machine as they reach it", c.PublicURL)
 		}
 	}
-	if u, err := url.Parse(c.Telemetry.URL); c.Telemetry.URL != "" && (err != nil || !isWeb(u)) {
+	if u, err := url.Parse(c.Telemetry.URL); c.Telemetry.URL != "" && (err != nil || u.Host == "") {
 		fail("--otlp-url %q: must be an address such as http://localhost:4317", c.Telemetry.URL)
 	}
 	if slices.Contains(c.Partner.Ports, 0) {
@@ -126,6 +123,9 @@ func (c Config) Warnings() (texts []string) {
 	}
 	if len(c.TLS.Domains) > 0 && c.TLS.ACME == "" && IsLoopback(hostOf(c.Listen.HTTP)) {
 		texts = append(texts, "--tls-domains is set, but --listen-http is on loopback: Let's Encrypt issues no certificate, unless a proxy passes port 443 on to it without ending TLS")
+	}
+	if c.NATS.URL == "" && c.NATS != (NATS{}) {
+		texts = append(texts, "--nats-credentials, --nats-ca, --nats-cert and --nats-key have no effect without --nats-url")
 	}
 	return texts
 }
