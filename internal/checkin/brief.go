@@ -2,6 +2,7 @@ package checkin
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"latchkey.dev/ent"
@@ -9,13 +10,14 @@ import (
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/money"
+	"latchkey.dev/internal/partner"
 )
 
 // Brief is a short form of a check-in, for lists.
 type Brief struct {
 	Stage        Stage
 	Stops        []StopReason
-	Owing        *money.Amount // Owing is the amount that stops the check-in, or will stop one that has not begun; or nil
+	Owing        *money.Amount // Owing is the amount that stops the check-in, or will stop a guest who checks in alone and has not begun; or nil
 	FormComplete bool          // FormComplete means that no required answer of the guests is missing
 	ArrivalTime  string        // ArrivalTime is HH:MM as the guests said, or empty
 	BeganAt      time.Time     // BeganAt is when the guest began at the property, or zero
@@ -53,7 +55,31 @@ func (s *Service) BriefsUpTo(view *db.Tx, property *ent.Property, rows []*ent.Re
 			return nil, err
 		}
 	}
-	return out, nil
+	return out, forgetDeskAmounts(view, property.ID, rows, out)
+}
+
+// forgetDeskAmounts removes the amounts that will stop a check-in from briefs of guests who cannot check in by themselves, because their PMS
+// has registered no checkIn. They pay when the desk checks them in.
+func forgetDeskAmounts(view *db.Tx, propertyID string, rows []*ent.Reservation, briefs []Brief) error {
+	if !slices.ContainsFunc(briefs, Brief.willStop) {
+		return nil
+	}
+	endpoints, err := partner.EndpointsOf(view, propertyID)
+	if err != nil {
+		return err
+	}
+	for i := range briefs {
+		alone := slices.ContainsFunc(endpoints[rows[i].IntegrationID], func(e partner.Endpoint) bool { return e.Action == partner.CheckIn })
+		if briefs[i].willStop() && !alone {
+			briefs[i].Owing = nil
+		}
+	}
+	return nil
+}
+
+// willStop reports whether an open amount will stop a check-in that has not begun.
+func (b Brief) willStop() bool {
+	return b.Owing != nil && (b.Stage == NotToday || b.Stage == NotStarted)
 }
 
 // briefFacts returns what a list knows about a check-in without reading it in full. stay is what is stored about it, or nil.

@@ -8,8 +8,10 @@ import (
 
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
+	"latchkey.dev/internal/test/dbtest"
 )
 
 func TestBriefs(t *testing.T) {
@@ -34,6 +36,10 @@ func TestBriefs(t *testing.T) {
 			x.Errorf("before it began: %+v", b)
 		}
 		x.push(reservation.Patch{reservation.Owing: 84.0, reservation.Currency: "EUR"})
+		if b := brief(); b.Owing != nil {
+			x.Errorf("the guest pays when the desk checks them in: %+v", b)
+		}
+		dbtest.Insert(x, x.d, "endpoints", dbtest.Values{"id": "end_1", "property_id": propertyID, "integration_id": integrationID, "action": partner.CheckIn})
 		if b := brief(); b.Stage != checkin.NotStarted || b.Owing == nil || b.Owing.String() != "84.00 EUR" || len(b.Stops) > 0 {
 			x.Errorf("an amount that will stop it: %+v", b)
 		}
