@@ -107,11 +107,7 @@ func (s *Server) wire(ctx context.Context) (*parts, error) {
 			return code.ApplyEvidence(access.Reconciler{Tx: tx, Keys: s.keys}, reported)
 		},
 		OnCapabilities: func(tx *db.Tx, propertyID string, doors []string) error {
-			ids := make([]*string, len(doors))
-			for i := range doors {
-				ids[i] = &doors[i]
-			}
-			touched, err := space.StaysAtDoors(tx, propertyID, ids...)
+			touched, err := space.StaysAtDoors(tx, propertyID, doors...)
 			if err != nil {
 				return err
 			}

@@ -90,14 +90,14 @@ func staysAtGate(tx *db.Tx, propertyID string, spaceIDs []string) (AffectedStays
 }
 
 // StaysAtDoors selects the reservations that the locks on some doors affect: for a space, those in it and in its beds; for a gate (a shared
-// door), those of the spaces it serves. A nil or empty door id selects none. An unknown gate is a not-found fault, an unknown space is not.
-func StaysAtDoors(tx *db.Tx, propertyID string, doorIDs ...*string) (AffectedStays, error) {
+// door), those of the spaces it serves. An empty door id selects none. An unknown gate is a not-found fault, an unknown space is not.
+func StaysAtDoors(tx *db.Tx, propertyID string, doorIDs ...string) (AffectedStays, error) {
 	var all AffectedStays
 	for _, doorID := range doorIDs {
-		if doorID == nil || *doorID == "" {
+		if doorID == "" {
 			continue
 		}
-		one, err := staysAtDoor(tx, propertyID, *doorID)
+		one, err := staysAtDoor(tx, propertyID, doorID)
 		if err != nil {
 			return AffectedStays{}, err
 		}

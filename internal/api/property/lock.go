@@ -151,7 +151,7 @@ func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest)
 		if err := checkFromDoor(r, convert.OrEmpty(before.DoorID)); err != nil {
 			return nil, err
 		}
-		touched, err := space.StaysAtDoors(tx, propertyID, before.DoorID, r.DoorId)
+		touched, err := space.StaysAtDoors(tx, propertyID, convert.OrEmpty(before.DoorID), r.GetDoorId())
 		if err != nil {
 			return nil, err
 		}
