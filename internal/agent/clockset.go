@@ -69,6 +69,6 @@ func (b *Bridge) applyClockStep() {
 		b.minSkew.Add(int64(by))
 	}
 	for _, w := range b.workers {
-		driver.Signal(w.clockSet)
+		driver.Signal(w.clock.moved)
 	}
 }

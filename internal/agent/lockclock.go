@@ -18,7 +18,7 @@ type lockClock struct {
 	mu      sync.Mutex
 	seen    time.Duration // measured offset: the lock's clock minus the bridge's clock
 	applied time.Duration // offset with which the lock's windows were set
-	moved   chan struct{} // signal that the measured offset is too far from the applied one: see hasDrifted
+	moved   chan struct{} // signal to check the windows: the measured offset is too far from the applied one (see hasDrifted), or the machine's clock was set
 }
 
 // observe records the measured offset of the lock's clock, the lock's time minus the bridge's. It signals the worker if the lock's windows

@@ -29,7 +29,6 @@ type lockWorker struct {
 	sessionOpened chan struct{}   // signal to read slots that were not read recently: a session has begun, or the driver is connected again
 	reconnected   chan struct{}   // signal to read all slots: the lock is reachable again and any slot may have changed
 	slotsAltered  chan struct{}   // signal that unknown slots were changed at the lock
-	clockSet      chan struct{}   // signal that the machine's clock was set, so that windows may begin or end now
 	calls         int             // calls to the lock that run: two if one has outlived its operation
 	timer         *time.Timer
 	read          map[uint32]time.Time // when each slot was last read in this run
@@ -47,7 +46,7 @@ type lockWorker struct {
 func newLockWorker(b *Bridge, l driver.Lock, r *radio) (*lockWorker, error) {
 	caps := l.Capabilities()
 	w := &lockWorker{bridge: b, lock: l, radio: r, lifetime: caps.Lifetime(), inbox: make(chan []slot.Event, inboxSize), uses: make(chan codeUse), results: make(chan slot.Event, 1),
-		sessionOpened: make(chan struct{}, 1), reconnected: make(chan struct{}, 1), slotsAltered: make(chan struct{}, 1), clockSet: make(chan struct{}, 1), read: map[uint32]time.Time{}, backoff: backoff{},
+		sessionOpened: make(chan struct{}, 1), reconnected: make(chan struct{}, 1), slotsAltered: make(chan struct{}, 1), read: map[uint32]time.Time{}, backoff: backoff{},
 		clock: &lockClock{moved: make(chan struct{}, 1)},
 	}
 	// A call may wait for the radio as long as it may take itself. The lifetime includes both, so that a call that starts late cannot take
@@ -104,8 +103,6 @@ func (w *lockWorker) run(ctx context.Context) error {
 		case <-w.slotsAltered:
 			events = w.alteredEvents()
 		case <-w.clock.moved:
-			events = []slot.Event{{Kind: slot.TimePassed}}
-		case <-w.clockSet:
 			events = []slot.Event{{Kind: slot.TimePassed}}
 		case <-w.timer.C:
 			events = []slot.Event{{Kind: slot.TimePassed}}
