@@ -144,19 +144,23 @@ func TestSuccessfulTestEndsThePause(t *testing.T) {
 	eachHooks(t, func(h *hooks) {
 		right := h.register("int_one", "https://pms.example/")
 		h.emit("lck_a")
-		arrived := make(chan int64, 1)
-		h.answer = func(context.Context, hookMessage) Sent {
+		tried, arrived := make(chan int64, 1), make(chan int64, 1)
+		h.answer = func(_ context.Context, m hookMessage) Sent {
+			tried <- m.Sequence
 			return Sent{NotSent: true, RetryAfter: time.Hour}
 		}
 		h.enqueue(right)
-		defer h.runJobs()()
-		for h.jobsIn("scheduled") == 0 {
-			time.Sleep(time.Millisecond)
+		stop := h.runJobs()
+		<-tried
+		stop() // the job has ended
+		if n := h.jobsIn("scheduled"); n != 1 {
+			t.Fatalf("%d jobs wait for the end of the pause, want 1", n)
 		}
-		h.setAnswer(func(_ context.Context, m hookMessage) Sent {
+		h.answer = func(_ context.Context, m hookMessage) Sent {
 			arrived <- m.Sequence
 			return Sent{}
-		})
+		}
+		defer h.runJobs()()
 		write(t, h.DB, func(tx *db.Tx) error {
 			if err := partner.RecordWebhookTest(tx, right.PropertyID, right.WebhookID, partner.Failure{}); err != nil {
 				return err
