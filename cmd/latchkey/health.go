@@ -52,8 +52,8 @@ func (c *healthCommand) Run(ctx context.Context, to *streams) error {
 	return nil
 }
 
-// healthUnanswered returns the error of a request over the socket that got no answer because of err. A socket of another user says nothing about
-// the server.
+// healthUnanswered returns the error of a request over the socket that got no answer because of err. A socket of another user says nothing
+// about the server.
 func healthUnanswered(dataDir, socket string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return noSocket(dataDir, errors.Unwrap(err))

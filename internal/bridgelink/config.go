@@ -39,8 +39,8 @@ type Config struct {
 	Logger *slog.Logger
 	// OnEvidence is called with every slot whose evidence changed, in the transaction that stores the change. Its error rolls that back.
 	OnEvidence func(tx *db.Tx, learned []lock.EvidenceChange) error
-	// OnCapabilities is called with the doors whose locks have other capabilities than before, in the transaction that stores them. Its error
-	// rolls that back.
+	// OnCapabilities is called with the doors whose locks have other capabilities than before, in the transaction that stores them. Its
+	// error rolls that back.
 	OnCapabilities func(tx *db.Tx, propertyID string, doors []string) error
 	Metrics        prometheus.Registerer
 	// Name identifies the node; random if empty.

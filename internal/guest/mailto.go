@@ -128,8 +128,8 @@ func openMain(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string)
 	return openPerson(view.Context(), keys, guests[0])
 }
 
-// TrustedAddresses returns those of the main guest's [GivenAddresses] to which a code may be mailed. A stranger who knows a number and a name
-// can give an address at a kiosk. So an address counts only if the same session pressed check-in, or came from a mailed link.
+// TrustedAddresses returns those of the main guest's [GivenAddresses] to which a code may be mailed. A stranger who knows a number and a
+// name can give an address at a kiosk. So an address counts only if the same session pressed check-in, or came from a mailed link.
 func TrustedAddresses(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) ([]string, error) {
 	answered, err := openMain(view, keys, propertyID, reservationID)
 	if err != nil {

@@ -56,8 +56,8 @@ func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, aft
 }
 
 // EndMailDevices ends the sessions that were opened from mails to the booker of reservations, with the SmartKeys of their phones, because
-// the booker's address was corrected. A person at a former address may have given an address of their own in such a session. So EndMailDevices
-// also marks those that ended before: see the column of_former_address.
+// the booker's address was corrected. A person at a former address may have given an address of their own in such a session. So
+// EndMailDevices also marks those that ended before: see the column of_former_address.
 func EndMailDevices(tx *db.Tx, propertyID string, reservationIDs ...string) error {
 	opened := []predicate.GuestSession{guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(reservationIDs...), guestsession.GuestID(""),
 		guestsession.Origin(actor.OriginMail)}

@@ -37,7 +37,8 @@ func TestImpossiblePINIsReadAsSuch(t *testing.T) {
 	})
 }
 
-// A lock that a guest only keeps, because the PMS took the room away, refuses a PIN as a duplicate. The next PIN is one that this lock accepts.
+// A lock that a guest only keeps, because the PMS took the room away, refuses a PIN as a duplicate. The next PIN is one that this lock
+// accepts.
 func TestDuplicateAtAKeptDoor(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.capable("r1", func(c *slot.Capabilities) { c.Alphabet = "56789" })

@@ -68,7 +68,8 @@ func (a *attention) add(reservationID string, needs bool) {
 }
 
 // needsStaff decides whether a stay needs staff: a door might not open for the guest, the check-in waits for staff, or an open amount will
-// stop it. A stay that has ended needs none. status is empty for a departure and for an arrival that was not checked. An empty b does not count as waiting.
+// stop it. A stay that has ended needs none. status is empty for a departure and for an arrival that was not checked. An empty b does not
+// count as waiting.
 func needsStaff(state access.State, status readiness.Status, b checkin.Brief) bool {
 	if state == access.Processed {
 		return false
