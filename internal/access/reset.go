@@ -12,8 +12,16 @@ import (
 
 // StayPINs are the decrypted PINs of a reservation, for callers who may read them.
 type StayPINs struct {
-	PIN   string // PIN is the PIN of the room or bed, or the shared PIN if only gates take codes
+	PIN   string // PIN is the PIN of the room or bed, or the shared PIN if only gates take codes; "" if it opens no door
 	Gates []GatePIN
+}
+
+// IsEmpty reports whether no door has a PIN.
+func (p StayPINs) IsEmpty() bool { return p.PIN == "" && len(p.Gates) == 0 }
+
+// opensAGate reports whether the PIN of the reservation opens one of the gates.
+func (p StayPINs) opensAGate() bool {
+	return slices.ContainsFunc(p.Gates, func(g GatePIN) bool { return g.PIN == p.PIN })
 }
 
 // GatePIN is the PIN that opens a gate, a door that several spaces share.
@@ -52,7 +60,9 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 	if own == "" && len(out.Gates) == 0 {
 		return out, nil
 	}
-	out.PIN, err = run.pins.decryptAt(own)
+	if out.PIN, err = run.pins.decryptAt(own); own == "" && !out.opensAGate() {
+		out.PIN = "" // each gate has a PIN of its own
+	}
 	return out, err
 }
 

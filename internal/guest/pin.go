@@ -113,7 +113,7 @@ func RevealPINs(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (access.StayPINs, 
 	if err != nil {
 		return access.StayPINs{}, err
 	}
-	if pins.PIN == "" && len(pins.Gates) == 0 {
+	if pins.IsEmpty() {
 		return access.StayPINs{}, NoCode.err()
 	}
 	if a.Origin != OriginMail {

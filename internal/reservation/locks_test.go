@@ -52,6 +52,14 @@ func TestRoomWithoutALock(t *testing.T) {
 		h.settings(func(tx *db.Tx) error { return tx.Property.UpdateOneID(h.id).SetGatesAlone(true).Exec(tx.Context()) })
 		h.replan(space.AffectedStays{All: true})
 		same(t, "gates alone", []string{"bare none noLock", "g1 queued"}, doorsOf(h.plan("A")))
+		shared := h.pins(s.Row.ID)
+		same(t, "the PIN opens the gate", shared.PIN, shared.Gates[0].PIN)
+		h.reset(s.Row.ID, access.PartGates)
+		own := h.pins(s.Row.ID)
+		same(t, "no PIN that opens nothing", "", own.PIN)
+		if len(own.Gates) != 1 || own.Gates[0].PIN == shared.PIN {
+			t.Error("the gate has no PIN of its own")
+		}
 	})
 }
 

@@ -251,7 +251,7 @@ func (v Invitations) mailKeyAgain(tx *db.Tx, r room) error {
 		return err
 	}
 	kind := mail.Key
-	if pins.PIN == "" {
+	if pins.IsEmpty() {
 		kind = mail.KeyChanged // the stay was moved to a room without a lock
 	}
 	_, err = mail.Order(tx, v.Keys, v.Jobs, mail.Mail{PropertyID: r.stay.PropertyID, Kind: kind, ReservationID: r.stay.ID})
@@ -272,7 +272,7 @@ func (m Mails) keyOf(tx *db.Tx, row *ent.Reservation) (stayKey, error) {
 	if err != nil {
 		return stayKey{}, err
 	}
-	key := stayKey{hasPIN: pins.PIN != ""}
+	key := stayKey{hasPIN: !pins.IsEmpty()}
 	if !key.hasPIN {
 		in, err := property.Get(tx, row.PropertyID)
 		if err != nil {

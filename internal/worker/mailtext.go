@@ -366,20 +366,22 @@ func (r *renderer) addCodes(stay *ent.Reservation) error {
 	if err != nil {
 		return err
 	}
-	r.occasion.Confirmed = shown.PIN != "" && isConfirmed(plan)
+	r.occasion.Confirmed = !shown.IsEmpty() && isConfirmed(plan)
 	if !r.occasion.Confirmed && r.view.Now().Before(r.row.CreatedAt.Add(keyPatience)) {
 		r.out.wait = keyInterval
 		return nil
 	}
 	r.occasion.AtDesk = isKeyAtDesk(plan)
-	if shown.PIN == "" {
+	if shown.IsEmpty() {
 		r.out.canceled = !r.occasion.AtDesk || r.occasion.Kind != mail.KeyChanged
 		return nil
 	}
 	if plan.Window != nil {
 		r.occasion.OpensAt = plan.Window.From
 	}
-	r.occasion.Codes = append(r.occasion.Codes, mail.DoorCode{Digits: shown.PIN})
+	if shown.PIN != "" {
+		r.occasion.Codes = append(r.occasion.Codes, mail.DoorCode{Digits: shown.PIN})
+	}
 	for _, g := range shown.Gates {
 		if g.PIN != shown.PIN {
 			r.occasion.Codes = append(r.occasion.Codes, mail.DoorCode{Door: g.Name, Digits: g.PIN})

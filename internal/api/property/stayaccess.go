@@ -67,7 +67,7 @@ func (s *reservations) revealPIN(tx *db.Tx, propertyID, reservationID string) (*
 	if err != nil {
 		return nil, err
 	}
-	if shown.PIN == "" && len(shown.Gates) == 0 {
+	if shown.IsEmpty() {
 		return nil, errNoAccess
 	}
 	out := &propertyv1.StayPins{Id: row.ID, Pin: shown.PIN}

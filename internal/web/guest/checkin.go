@@ -257,7 +257,7 @@ func (x *exchange) pinPage(v pinView) error {
 	if x.flow.Kiosk {
 		p.Back = ""
 	}
-	if v.Pins.GetPin() != "" {
+	if v.Pins.GetPin() != "" || len(v.Gates) > 0 {
 		p.Idle = "code"
 	}
 	p.Data = v

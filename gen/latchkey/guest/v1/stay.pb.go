@@ -1860,7 +1860,7 @@ func (x *RevealPinResponse) GetData() *Pins {
 // Pins are the codes of a stay.
 type Pins struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The PIN of the room or bed, or empty if the stay has none.
+	// The PIN of the room or bed, or the PIN that gates share if only gates have a lock. Empty if it opens no door.
 	Pin string `protobuf:"bytes,1,opt,name=pin,proto3" json:"pin,omitempty"`
 	// Codes of gates that differ from it.
 	Gates         []*GatePin `protobuf:"bytes,2,rep,name=gates,proto3" json:"gates,omitempty"`

@@ -316,7 +316,7 @@ type StayPins struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The reservation, by the service's id.
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
-	// The PIN of the room or bed. Empty if no lock can use one.
+	// The PIN of the room or bed, or the PIN that gates share if only gates have a lock. Empty if it opens no door.
 	Pin string `protobuf:"bytes,2,opt,name=pin,proto3" json:"pin,omitempty"`
 	// The gates.
 	Gates         []*StayGatePin `protobuf:"bytes,3,rep,name=gates,proto3" json:"gates,omitempty"`
