@@ -209,12 +209,21 @@ func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool,
 	_, tx.follows = p.clock.(*clock.Follower)
 	defer openRaw.Rollback() // Rollback does nothing after a commit
 	if err = tx.run(fn); err == nil {
-		err = explain(openRaw.Commit(), errUnknown)
+		err = explainCommit(openRaw.Commit())
 	}
 	if errors.Is(err, sql.ErrTxDone) && ctx.Err() != nil { // the deadline passed between two statements, and database/sql rolled back
 		err = ctx.Err()
 	}
 	return err != nil && (tx.conn.retry.Load() || isSerialization(err) || isAbortedTransaction(err) && !tx.conn.failed.Load()), err
+}
+
+// explainCommit is [Explain] for the error of a commit: the change may be stored if the server's answer is missing, also because the time was
+// over.
+func explainCommit(err error) error {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return errUnknown.With(err)
+	}
+	return explain(err, errUnknown)
 }
 
 // isAbortedTransaction recognises the error that a transaction returns after a failed statement if the error of that statement was never

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -100,6 +102,35 @@ func TestPostgresStatementTimeout(t *testing.T) {
 	wantUnavailable(t, "rows", db.Explain(rows.Err()), "too long")
 	if err := d.Check(t.Context()); err != nil {
 		t.Errorf("changes are stored, and the check says %v", err)
+	}
+}
+
+// The change may be stored if its time is over before the server answers the commit.
+func TestPostgresCommitWithoutAnAnswerInTime(t *testing.T) {
+	d, err := db.Open(t.Context(), db.Config{URL: dbtest.URL(t, "postgres"), WriteTimeout: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	for _, statement := range []string{
+		`CREATE FUNCTION dally() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(30); RETURN NULL; END'`,
+		`CREATE CONSTRAINT TRIGGER dally AFTER INSERT ON secrets DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION dally()`,
+	} {
+		if err := run(d, t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	notified := subscribe(d)
+	err = d.Write(t.Context(), func(tx *db.Tx) error {
+		if _, err := tx.ExecContext(tx.Context(), "SET LOCAL statement_timeout = 0"); err != nil {
+			return err
+		}
+		tx.Notify(changed, "a")
+		return put("a")(tx)
+	})
+	wantUnavailable(t, "a commit without an answer", err, "may be stored")
+	if got := notified(); !slices.Equal(got, []string{"a"}) {
+		t.Errorf("notified of %v", got)
 	}
 }
 
