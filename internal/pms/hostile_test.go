@@ -335,3 +335,27 @@ func TestTheEnvironmentsProxyIsNotUsed(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// Any 2xx acknowledges a webhook: its body is not used.
+func TestWebhookBodyDoesNotMatter(t *testing.T) {
+	for name, serve := range map[string]http.HandlerFunc{
+		"breaks off": func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Length", "100")
+			_, _ = io.WriteString(w, "{")
+			_ = http.NewResponseController(w).Flush()
+			panic(http.ErrAbortHandler)
+		},
+		"has no end":  drip,
+		"is too long": reply(200, strings.Repeat(" ", 2<<20)),
+		"is an error": reply(200, `{"error":{"reason":"closed"}}`),
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			z := newZoo(t, quick(), serve)
+			got, err := z.client.Deliver(t.Context(), WebhookTarget("int_1", "whk_1", z.URL, []string{testSecret}), Message{ID: "msg_1", Body: []byte("{}")}, false)
+			if err != nil || got.Failure != "" || got.Status != http.StatusOK {
+				t.Errorf("%+v %v", got, err)
+			}
+		})
+	}
+}

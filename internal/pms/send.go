@@ -30,11 +30,8 @@ func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState,
 	}
 	defer res.Body.Close()
 	body, failure := c.readBody(ctx, limited, req, res)
-	if req.call.action == webhook && failure != nil && failure.Cause == CauseTooLarge {
-		failure = nil // the answer to a webhook is not used
-	}
-	if failure != nil && failure.Cause != CauseCanceled && res.StatusCode/100 != 2 {
-		failure = nil // the HTTP status alone describes the failure
+	if failure != nil && failure.Cause != CauseCanceled && (req.call.action == webhook || res.StatusCode/100 != 2) {
+		failure = nil // the HTTP status alone describes the outcome
 	}
 	if failure == nil {
 		failure = errorInAnswer(req, res, body)
