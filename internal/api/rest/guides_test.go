@@ -10,6 +10,13 @@ import (
 	"google.golang.org/protobuf/reflect/protodesc"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/types/descriptorpb"
+
+	// the services of the server
+	_ "latchkey.dev/gen/latchkey/admin/v1"
+	_ "latchkey.dev/gen/latchkey/guest/v1"
+	_ "latchkey.dev/gen/latchkey/kiosk/v1"
+	_ "latchkey.dev/gen/latchkey/lock/v1"
+	_ "latchkey.dev/gen/latchkey/property/v1"
 )
 
 // Every guide that an error message may name is a page, and every link between guides works.
@@ -55,6 +62,16 @@ func TestProtosAreComplete(t *testing.T) {
 			}
 		}
 		seen[f.GetName()] = true
+	}
+	sources, err := filepath.Glob("../../../proto/latchkey/*/v1/*.proto")
+	if err != nil || len(sources) < 10 {
+		t.Fatal(sources, err)
+	}
+	for _, source := range sources {
+		name := strings.TrimPrefix(filepath.ToSlash(source), "../../../proto/")
+		if private := strings.HasPrefix(name, "latchkey/lock/"); seen[name] == private {
+			t.Errorf("%s: served %v", name, seen[name])
+		}
 	}
 	files, err := protodesc.NewFiles(&set)
 	if err != nil {

@@ -45,7 +45,7 @@ func descriptorSet() ([]byte, error) {
 // protoFiles returns the paths of the public API's proto files, sorted.
 func protoFiles() []string {
 	var names []string
-	for _, area := range []string{"admin", "errors", "guest", "partner", "pms", "property", "rpc"} {
+	for _, area := range []string{"admin", "errors", "guest", "kiosk", "partner", "pms", "property", "rpc"} {
 		var found []string
 		protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
 			if strings.HasPrefix(f.Path(), "latchkey/"+area+"/") {
