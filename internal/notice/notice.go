@@ -63,6 +63,9 @@ func Renew(tx *db.Tx, n Notice) error {
 	if err := n.Kind.Message(n.Params).Check(); err != nil {
 		return fmt.Errorf("add a notice: %w", err)
 	}
+	if n.Params == nil {
+		n.Params = message.Params{} // as in Add
+	}
 	changed, err := tx.Notice.Update().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).SetParameters(n.Params).Save(tx.Context())
 	if err != nil {
 		return fmt.Errorf("renew a notice: %w", err)
