@@ -18,7 +18,8 @@ type Invited struct {
 	Known        bool // a person with the address exists
 }
 
-// ViewInvitation returns the invitation whose link contains the secret, or errLink if there is none. The link stays unused.
+// ViewInvitation returns the valid invitation whose link contains the secret, or the not-found fault errLink if there is none. The link
+// stays unused.
 func (s *Service) ViewInvitation(ctx context.Context, secret string) (Invited, error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, secret)
@@ -55,10 +56,11 @@ type Acceptance struct {
 	Code   string // of the authenticator app of a known person, or a recovery code; ignored without an app
 }
 
-// AcceptInvitation uses up the link, makes the invited person a member of the property, and signs the person in. It stores a new person. A
-// known one must give the password and, with an authenticator app, a code: a missing code gives errNoCode and counts as no failed attempt.
-// After an error, the link still works. If a known one has only passkeys, the session is pending: a recovery code finishes it
-// ([Service.FinishSignIn]), and a passkey begins another session ([Service.PasskeySignIn]).
+// AcceptInvitation uses up the link, makes the invited person a member of the property, and signs the person in. It ends the other
+// invitations to the address there; a member keeps the present role. It stores a new person. A known one must give the password and, with
+// an authenticator app, a code: a missing code gives errNoCode and counts as no failed attempt. After an error, the link still works. If a
+// known one has only passkeys, the session is pending: a recovery code finishes it ([Service.FinishSignIn]), and a passkey begins another
+// session ([Service.PasskeySignIn]).
 func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Session, propertyID string, err error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, a.Secret)
@@ -100,7 +102,7 @@ func (s *Service) AcceptInvitation(ctx context.Context, a Acceptance) (made Sess
 	return made, invitation.PropertyID, err
 }
 
-// endInvitationsTo ends the invitations to an address at a property.
+// endInvitationsTo deletes the invitations to an address at a property.
 func endInvitationsTo(tx *db.Tx, propertyID string, emailMAC []byte) error {
 	if _, err := tx.PersonInvitation.Delete().Where(personinvitation.PropertyID(propertyID), personinvitation.EmailMAC(emailMAC)).Exec(tx.Context()); err != nil {
 		return fmt.Errorf("end the invitations of a person: %w", err)

@@ -28,8 +28,8 @@ func passwordCounters(keys *keyring.Ring, email, network string) []throttle.Coun
 }
 
 // countPasswordAttempt counts an attempt with a mail address from a network as failed. While a pause after too many failures lasts, it
-// refuses the attempt and counts nothing. On a network from which the person has signed in lately, failures from other networks do not
-// delay the attempt. email and network are as in [passwordCounters].
+// refuses the attempt as [countAttempt] does, and counts nothing. On a network from which the person has signed in lately, failures from
+// other networks do not delay the attempt. email and network are as in [passwordCounters].
 func countPasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string) error {
 	counters := passwordCounters(keys, email, network)
 	known, err := loadKnownNetwork(tx, keys, email, network)
@@ -88,7 +88,8 @@ func operatorCounters(keys *keyring.Ring, network string) []throttle.Counter {
 	return all
 }
 
-// CountOperatorAttempt counts an attempt to sign in as an operator from a network as failed, or refuses it after too many failures.
+// CountOperatorAttempt counts an attempt to sign in as an operator from a network as failed, or refuses it as [countAttempt] does. A
+// correct attempt must be taken back with [ForgiveOperatorAttempt].
 func CountOperatorAttempt(tx *db.Tx, keys *keyring.Ring, network string) error {
 	return countAttempt(tx, operatorCounters(keys, network))
 }
@@ -129,7 +130,7 @@ func takeBackAttempt(tx *db.Tx, counters []throttle.Counter, account int) error 
 	return storeCounters(tx, slices.DeleteFunc(slices.Clone(counters), func(c throttle.Counter) bool { return c.Began.IsZero() }))
 }
 
-// loadCounters sets each counter to what is stored for its present period, or to zero.
+// loadCounters sets the count and times of each counter, in place, to what is stored for its present period, or to zero.
 func loadCounters(tx *db.Tx, counters []throttle.Counter) error {
 	rows, err := tx.SignInAttempts.Query().Where(signinattempts.IDIn(throttle.IDs(counters)...)).All(tx.Context())
 	if err != nil {
@@ -143,7 +144,7 @@ func loadCounters(tx *db.Tx, counters []throttle.Counter) error {
 	return nil
 }
 
-// storeCounters inserts or replaces the rows of counters.
+// storeCounters inserts the rows of counters, or replaces the stored ones.
 func storeCounters(tx *db.Tx, counters []throttle.Counter) error {
 	if len(counters) == 0 {
 		return nil

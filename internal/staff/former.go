@@ -37,8 +37,8 @@ func storeFormerName(tx *db.Tx, keys *keyring.Ring, propertyID string, who *ent.
 	return nil
 }
 
-// addFormerNames adds to names the names of people who were removed from a property. ids are ids of people, and the keys of names are
-// authors such as "staff:prs_...". It keeps the entries that names already has.
+// addFormerNames adds to the map names the names of people who were removed from a property. ids are ids of people, and the keys of names
+// are authors such as "staff:prs_...". It keeps the entries that names already has. A person without a stored name gets none.
 func addFormerNames(view *db.Tx, keys *keyring.Ring, propertyID string, ids []string, names map[string]string) error {
 	var missing []string
 	for _, personID := range ids {

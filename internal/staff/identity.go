@@ -199,7 +199,7 @@ func (s *Service) findIdentity(tx *db.Tx, identity openid.Identity) (*ent.Person
 	return row, errIdentityUnknown
 }
 
-// requireAccess returns an error for a person who is disabled, or who has access to no property.
+// requireAccess returns errAccountDisabled for a person who is disabled, or who has access to no property.
 func requireAccess(tx *db.Tx, who *ent.Person) error {
 	some, err := tx.Membership.Query().Where(membership.PersonID(who.ID), membership.DisabledAtIsNil()).Exist(tx.Context())
 	if err != nil {
@@ -241,7 +241,8 @@ func (s *Service) PrepareIdentityLink(ctx context.Context, personID, sessionID s
 	}, nil
 }
 
-// UnlinkIdentity ends the link of a person to the identity provider. It fails for a person without a password, even if there are passkeys.
+// UnlinkIdentity ends the link of a person to the identity provider. Without a link, it does nothing. It fails for a person without a
+// password, even if there are passkeys.
 func UnlinkIdentity(tx *db.Tx, personID string) error {
 	who, err := loadPerson(tx, personID)
 	if err != nil {

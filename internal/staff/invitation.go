@@ -86,7 +86,7 @@ func GetInvitation(view *db.Tx, keys *keyring.Ring, propertyID, invitationID str
 	return invitationOf(view, keys, row)
 }
 
-// loadInvitation returns the row of an open invitation of a property, or an error if there is none.
+// loadInvitation returns the row of an open invitation of a property, or the fault errInvitation if there is none.
 func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvitation, error) {
 	row, err := tx.PersonInvitation.Query().Where(personinvitation.PropertyID(propertyID), personinvitation.ID(invitationID),
 		personinvitation.EmailMACNotNil(), isOpen(tx.Now())).Only(tx.Context())
@@ -189,7 +189,7 @@ func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvita
 }
 
 // Reinvite replaces the link of an open invitation by a new one, with a new end. It returns a fault if the caller does not manage its role.
-// The link then belongs to the caller: see [Invite].
+// It sends no mail. The link then belongs to the caller: see [Invite].
 func Reinvite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, invitationID string) (Invitation, error) {
 	row, err := loadInvitation(tx, propertyID, invitationID)
 	if err != nil {

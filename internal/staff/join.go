@@ -15,7 +15,7 @@ type joining struct {
 	PasswordSignIn
 	known      *ent.Person
 	name, hash string // of a new person
-	code       string // of the second factor of a known person; empty: the session waits for it if there is one; "" for a new person
+	code       string // a second-factor code of a known person; "": none was sent, so the session waits for it if the person has one
 }
 
 // prepareJoin does, outside of a transaction, what takes long before a person joins: it checks the password of a known person, or hashes

@@ -61,7 +61,7 @@ func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Tra
 	return l, recordAt(tx, keys, propertyID, by, t, audit.Done)
 }
 
-// isOpen selects the links that have not expired. A link that was made with a token ends with the token, because a thief could have made
+// isOpen selects the links that have not expired at the time now. A link that was made with a token ends with the token, because a thief could have made
 // it; its invited_by is "staff:" or "operator:" and the token's id. Links that a person made end in [endInvitationsBy].
 func isOpen(now time.Time) predicate.PersonInvitation {
 	return personinvitation.And(personinvitation.EndsAtGT(now), func(s *sql.Selector) {
@@ -111,8 +111,9 @@ type FirstOwner struct {
 	PropertyName, TimeZone string // of the property to create; both must be empty if the link names a property
 }
 
-// AcceptOwnerLink uses up an [OwnerLink]. It makes the person an owner of the property that the link names, and signs the person in. If the
-// link names no property, it creates one first. A known person must give the password; with a second factor, the session is pending.
+// AcceptOwnerLink uses up an [OwnerLink]. It makes the person, also a member of lower role or a disabled one, an owner of the property that
+// the link names, and signs the person in. If the link names no property, it creates one first. A known person must give the password; with
+// a second factor, the session is pending.
 func (s *Service) AcceptOwnerLink(ctx context.Context, f FirstOwner) (made Session, propertyID string, err error) {
 	l, err := findLink(s.DB.View(ctx), s.Keys, f.Secret)
 	if err == nil && l.EmailMAC != nil {

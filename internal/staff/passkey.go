@@ -83,7 +83,7 @@ func (a account) WebAuthnCredentials() []webauthn.Credential {
 	return all
 }
 
-// loadAccount loads a person with the passkeys. It refuses one who does not exist or is disabled.
+// loadAccount loads a person with the passkeys. For one who does not exist or is disabled, it returns [credential.Refused].
 func (s *Service) loadAccount(tx *db.Tx, personID string) (account, error) {
 	row, err := loadPerson(tx, personID)
 	if err != nil {

@@ -113,7 +113,7 @@ func createPasskey(tx *db.Tx, keys *keyring.Ring, personID, name string, c webau
 	return Passkey{row, c}, nil
 }
 
-// RenamePasskey gives a passkey of a person another name.
+// RenamePasskey gives a passkey of a person another name, or returns a not-found fault if the person has no such passkey.
 func RenamePasskey(tx *db.Tx, keys *keyring.Ring, personID, passkeyID, name string) (Passkey, error) {
 	name, err := passkeyName(name)
 	if err != nil {
@@ -141,7 +141,8 @@ func passkeyName(name string) (string, error) {
 	return name, nil
 }
 
-// DeletePasskey deletes a passkey of a person. The recovery codes end with the last second factor.
+// DeletePasskey deletes a passkey of a person, or returns a not-found fault if there is none. If it was the last second factor, the
+// recovery codes end, too.
 func DeletePasskey(tx *db.Tx, personID, passkeyID string) error {
 	who, err := loadPerson(tx, personID)
 	if err != nil {
@@ -173,7 +174,7 @@ func hasSecondFactor(tx *db.Tx, who *ent.Person) (bool, error) {
 	return some, nil
 }
 
-// havePasskeys returns true for the ids, of those in people, of persons who have a passkey.
+// havePasskeys returns a map with true for each of the people's ids who has a passkey, and no entry for the others.
 func havePasskeys(view *db.Tx, people []string) (map[string]bool, error) {
 	ids, err := view.Passkey.Query().Where(passkey.PersonIDIn(people...)).Limit(len(people) * maxPasskeys).Select(passkey.FieldPersonID).Strings(view.Context())
 	if err != nil {

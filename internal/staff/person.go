@@ -62,7 +62,7 @@ func findPerson(tx *db.Tx, keys *keyring.Ring, email string) (*ent.Person, error
 	return row, nil
 }
 
-// loadPerson returns a person, or refuses the credential if the person does not exist or is disabled.
+// loadPerson returns a person, or the error [credential.Refused] if the person does not exist or is disabled.
 func loadPerson(tx *db.Tx, personID string) (*ent.Person, error) {
 	row, err := tx.Person.Query().Where(person.ID(personID), person.DisabledAtIsNil()).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -74,7 +74,7 @@ func loadPerson(tx *db.Tx, personID string) (*ent.Person, error) {
 	return row, nil
 }
 
-// createPerson stores a new person with the hash of their password; empty: none. It fails if the address is in use.
+// createPerson stores a new person with the hash of their password; empty: none. If the address is in use, it returns a fault Aborted.
 func createPerson(tx *db.Tx, keys *keyring.Ring, email, name, hash string) (*ent.Person, error) {
 	ctx, personID := tx.Context(), id.New(id.Person)
 	sealedEmail, err := keys.Seal(ctx, keyring.System, emailPurpose(personID), []byte(strings.TrimSpace(email)))

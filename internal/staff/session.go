@@ -135,7 +135,8 @@ func UseIsOld(a actor.Actor, now time.Time) bool {
 	return a.PersonID != "" && now.Sub(a.UsedAt) >= usedInterval
 }
 
-// MarkUsed stores that a session was used, and at which property.
+// MarkUsed stores that the session of a call was used now, which keeps it valid for another sessionIdle (not past its end), and that the
+// person was active at the property of the call, if it has one.
 func MarkUsed(tx *db.Tx, a actor.Actor) error {
 	err := tx.PersonSession.Update().Where(personsession.PersonID(a.PersonID), personsession.ID(a.TokenID)).SetUsedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
@@ -175,7 +176,7 @@ func EndSession(tx *db.Tx, personID, sessionID string) error {
 	return nil
 }
 
-// EndAllSessions ends every session of a person.
+// EndAllSessions ends every session of a person, also that of the call and pending ones.
 func EndAllSessions(tx *db.Tx, personID string) error { return endSessions(tx, personID) }
 
 // sessionOf returns a valid session of a person, or the error [credential.Refused].
@@ -190,7 +191,7 @@ func sessionOf(tx *db.Tx, personID, sessionID string) (*ent.PersonSession, error
 	return row, nil
 }
 
-// LoadSession returns the session with which a call was made, and the profile of its person.
+// LoadSession returns the session with which a call was made, and the profile of its person, or [credential.Refused] if it has ended.
 func LoadSession(view *db.Tx, keys *keyring.Ring, a actor.Actor) (*ent.PersonSession, Profile, error) {
 	row, err := sessionOf(view, a.PersonID, a.TokenID)
 	if err != nil {

@@ -85,7 +85,7 @@ func (s *Service) confirmAttempt(tx *db.Tx, who *ent.Person, c PasswordSignIn) e
 	return forgivePasswordAttempt(tx, s.Keys, foldEmail(c.Email), c.Network)
 }
 
-// confirmNoPassword returns an error if the person set a first password in another session meanwhile, which ended this session.
+// confirmNoPassword returns [credential.Refused] if the person set a first password in another session meanwhile, which ended this session.
 func confirmNoPassword(tx *db.Tx, personID string) error {
 	current, err := loadPerson(tx, personID)
 	if err != nil {

@@ -193,7 +193,8 @@ func deleteRecoveryCodes(tx *db.Tx, personID string) error {
 	return nil
 }
 
-// CreateRecoveryCodes replaces the recovery codes of a person. It fails if the person has no second factor.
+// CreateRecoveryCodes replaces the recovery codes of a person, and returns the new ones to show. It fails if the person has no second
+// factor.
 func CreateRecoveryCodes(tx *db.Tx, keys *keyring.Ring, personID string) ([]string, error) {
 	row, err := loadPerson(tx, personID)
 	if err != nil {
@@ -210,7 +211,7 @@ func CreateRecoveryCodes(tx *db.Tx, keys *keyring.Ring, personID string) ([]stri
 }
 
 // DisableTOTP ends the authenticator app of a person, also one that is not confirmed yet. Without an app, it is no error. The recovery
-// codes end with the last second factor.
+// codes are deleted if the person has no passkey.
 func DisableTOTP(tx *db.Tx, personID string) error {
 	row, err := tx.Person.UpdateOneID(personID).ClearTotpSecret().ClearTotpConfirmedAt().SetTotpStep(0).Save(tx.Context())
 	if err != nil {
