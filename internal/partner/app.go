@@ -43,7 +43,7 @@ func (r *Registry) CreateApp(tx *db.Tx, name string) (*ent.App, string, error) {
 	return row, secret, nil
 }
 
-// Apps returns the partner apps by name.
+// Apps returns all partner apps, ordered by name.
 func Apps(tx *db.Tx) ([]*ent.App, error) {
 	return tx.App.Query().Order(app.ByName()).Limit(maxApps).All(tx.Context())
 }
@@ -89,7 +89,8 @@ func AppNames(tx *db.Tx, propertyIDs []string) (map[string][]string, error) {
 	return of, nil
 }
 
-// ClientTokens returns the valid client tokens of an app without their secrets.
+// ClientTokens returns the valid client tokens of an app, oldest first, without their secrets, or a not-found fault if there is no such
+// app.
 func ClientTokens(tx *db.Tx, appID string, now time.Time) ([]*ent.Token, error) {
 	if err := requireApp(tx, appID); err != nil {
 		return nil, err
@@ -115,7 +116,8 @@ func (r *Registry) RotateClientToken(tx *db.Tx, appID string, overlap time.Durat
 	return r.rotateToken(tx, credential.Spec{Kind: credential.Client, AppID: appID}, overlap)
 }
 
-// RevokeClientToken revokes one client token of an app immediately and returns it. It is no error if the token has ended already.
+// RevokeClientToken revokes one client token of an app immediately and returns it, or a not-found fault if the app has no such token. It is
+// no error if the token has ended already.
 func (r *Registry) RevokeClientToken(tx *db.Tx, appID, tokenID string) (*ent.Token, error) {
 	tx.Notify(credentialsChanged, "")
 	return credential.Revoke(tx, tokenID, token.Kind(string(credential.Client)), token.AppID(appID))

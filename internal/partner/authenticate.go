@@ -31,8 +31,8 @@ func (c Credentials) key() [sha256.Size]byte {
 }
 
 // Authenticate returns the calling integration, from the cache if it is at most cacheDuration old. An actor without AppID is a property's
-// own script, which may read everything of the property. All credentials must be valid and belong together. The error does not say which
-// of them is wrong.
+// own script, which may read everything of the property. All credentials must be valid and belong together. Otherwise the error is
+// [credential.Refused], which does not say what is wrong.
 func (r *Registry) Authenticate(ctx context.Context, c Credentials) (actor.Actor, error) {
 	now, key := r.clock.Now(), c.key()
 	known, epoch, ok := r.cache.lookup(key, now)
@@ -47,8 +47,7 @@ func (r *Registry) Authenticate(ctx context.Context, c Credentials) (actor.Actor
 	return a, nil
 }
 
-// authenticate is [Registry.Authenticate] without the cache. The time is when the first of the credentials expires;
-// nil if none does.
+// authenticate is [Registry.Authenticate] without the cache. The time is when the earliest of the credentials expires; nil if none does.
 func (r *Registry) authenticate(ctx context.Context, c Credentials) (actor.Actor, *time.Time, error) {
 	access := c.AccessToken
 	if access == "" {
@@ -71,8 +70,8 @@ func (r *Registry) authenticate(ctx context.Context, c Credentials) (actor.Actor
 	}
 }
 
-// authenticateApp authenticates an access token, together with a client token of the same app if one was sent. The
-// time is when the first of them expires.
+// authenticateApp authenticates an access token, together with a client token of the same app if one was sent. The time is when the earlier
+// of them expires; nil if none does.
 func (r *Registry) authenticateApp(ctx context.Context, client, access string) (actor.Actor, *time.Time, error) {
 	row, err := credential.Find(r.db.View(ctx), r.keys, credential.Access, access)
 	if err != nil {
@@ -95,8 +94,8 @@ func (r *Registry) authenticateApp(ctx context.Context, client, access string) (
 	return a, until, err
 }
 
-// actorOfToken returns the actor of a valid token: its integration, with the scopes. It refuses a disabled
-// integration.
+// actorOfToken returns the actor of a valid token: its integration, with the scopes. For a disabled integration it returns
+// [credential.Refused].
 func (r *Registry) actorOfToken(ctx context.Context, t *credential.Found) (actor.Actor, error) {
 	row, err := r.db.View(ctx).Integration.Query().
 		Where(integrationIs(t.PropertyID, t.IntegrationID), integration.DisabledAtIsNil()).Only(ctx)

@@ -23,7 +23,7 @@ type callerCache struct {
 	byCredentials map[[sha256.Size]byte]caller
 }
 
-// caller is a cached caller. expires is the end of the cache entry.
+// caller is an authenticated caller in the cache, which is used until expires.
 type caller struct {
 	actor   actor.Actor
 	expires time.Time
@@ -46,8 +46,8 @@ func (c *callerCache) lookup(key [sha256.Size]byte, now time.Time) (actor.Actor,
 	return known.actor, c.epoch, true
 }
 
-// store caches a caller under the hash of its credentials, at most until they expire. epoch is the result of lookup
-// before the caller was loaded: if the cache was cleared since, store does nothing, because the caller may have been
+// store caches a caller under the hash of its credentials for cacheDuration, but not past until, when they expire (nil: never). epoch is
+// the result of lookup before the caller was loaded: if the cache was cleared since, store does nothing, because the caller may have been
 // loaded before the change.
 func (c *callerCache) store(key [sha256.Size]byte, epoch uint64, a actor.Actor, now time.Time, until *time.Time) {
 	c.mu.Lock()

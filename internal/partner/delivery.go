@@ -13,7 +13,8 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// retryWaits are the waits of Standard Webhooks after each failed attempt to deliver an event.
+// retryWaits are the waits after the first, second and further failed attempts to deliver an event, as Standard Webhooks recommends. After
+// the last one, the event is given up.
 var retryWaits = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
@@ -21,7 +22,8 @@ var retryWaits = []time.Duration{
 // failingFor is how long all deliveries must fail before a webhook is disabled. It is the time for which one event is retried.
 const failingFor = 75 * time.Hour
 
-// RetryWait returns the wait after a number of failed attempts to deliver an event. It returns false if the event is then given up.
+// RetryWait returns the wait after a number of failed attempts to deliver an event. It returns false if the event is then given up, and for
+// 0 attempts.
 func RetryWait(attempts int) (time.Duration, bool) {
 	if attempts < 1 || attempts > len(retryWaits) {
 		return 0, false
@@ -61,8 +63,8 @@ type DeliveryLease struct {
 // drainFor is how long the right to deliver lasts without a renewal. It is longer than one delivery may take.
 const drainFor = 45 * time.Second
 
-// Begin takes the right to deliver, unless another job has it (busy). w is the webhook. It is nil if busy, or if the webhook is disabled or
-// was deleted.
+// Begin takes the right to deliver for drainFor, unless another job has it (busy). w is the webhook. It is nil if busy, or if the webhook
+// is disabled or was deleted.
 func (d DeliveryLease) Begin(tx *db.Tx) (w *WebhookRow, busy bool, err error) {
 	rows, err := listWebhooks(tx, webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID))
 	if err != nil || len(rows) == 0 || rows[0].DisabledAt != nil {
@@ -94,7 +96,8 @@ func (d DeliveryLease) renew(tx *db.Tx) error {
 	return nil
 }
 
-// End releases the right to deliver, so that another job can take it at once. It does nothing if the job has lost the right.
+// End releases the right to deliver, so that another job can take it at once. It does nothing, and returns no error, if the job has lost
+// the right.
 func (d DeliveryLease) End(tx *db.Tx) error {
 	err := tx.Webhook.Update().Where(webhook.PropertyID(d.PropertyID), webhook.ID(d.WebhookID), webhook.DrainedBy(d.Job)).
 		ClearDrainedUntil().Exec(tx.Context())
@@ -141,7 +144,8 @@ func recordDelivered(tx *db.Tx, w *WebhookRow) error {
 	return nil
 }
 
-// recordFailed counts a failed delivery, notifies staff if necessary, and disables the webhook if disabledReason has a reason.
+// recordFailed counts a failed delivery, notifies staff if necessary, and, if disabledReason has a reason, disables the webhook and drops
+// its undelivered events.
 func recordFailed(tx *db.Tx, w *WebhookRow, o Delivery) (disabled bool, err error) {
 	update := tx.Webhook.UpdateOne(w).Where(webhook.PropertyID(w.PropertyID)).AddFailures(1).SetLastFailureAt(tx.Now()).SetLastError(o.Failure.stored()).SetLastProblem(o.Failure.Problem)
 	if o.GivenUp {

@@ -26,7 +26,7 @@ const (
 // Actions are all actions in the order of lists.
 var Actions = []string{GetSpaces, GetCheckInStatus, CheckIn}
 
-// Where the partner's token is sent.
+// Where the partner's token is sent: in the URL's query, or in the Authorization header.
 const (
 	InQuery  = "query"
 	InHeader = "header"
@@ -71,7 +71,7 @@ func (h Health) State() string {
 	}
 }
 
-// filledFrom returns the endpoint with its empty fields filled from the stored endpoint.
+// filledFrom returns the endpoint with its empty URL, method, token and tokenIn filled from the stored endpoint.
 func (e Endpoint) filledFrom(was Endpoint) Endpoint {
 	e.URL, e.Method = cmp.Or(e.URL, was.URL), cmp.Or(e.Method, was.Method)
 	e.Token, e.TokenIn = cmp.Or(e.Token, was.Token), cmp.Or(e.TokenIn, was.TokenIn)
@@ -148,8 +148,8 @@ func urlProblems(url string, checkURL func(string) error) ([]fault.Field, error)
 }
 
 // Register stores or updates the endpoint of one action of an integration. Empty fields of e keep the stored value, or get the default if
-// the endpoint is new. A changed endpoint loses its recorded health. The string is the signing secret, which is shown once, at the first
-// registration of the integration; otherwise it is "".
+// the endpoint is new. A changed endpoint loses its recorded health. The result has the token. The string is the signing secret of the
+// integration, which is shown once, at the first registration of the integration; otherwise it is "".
 func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
 	ctx := tx.Context()
 	row, err := tx.Endpoint.Query().Where(endpointsOfIntegration(e.PropertyID, e.IntegrationID), endpoint.Action(e.Action)).Only(ctx)
@@ -243,8 +243,8 @@ func (r *Registry) OwnEndpoints(tx *db.Tx, propertyID, integrationID string) ([]
 	return list, nil
 }
 
-// Unregister removes the endpoint of one action and returns it with its token. It resolves the notice that the endpoint fails. The spaces
-// that the partner listed last stay stored.
+// Unregister removes the endpoint of one action and returns it with its token, or a not-found fault. It resolves the notice that the
+// endpoint fails. The spaces that the partner listed last stay stored.
 func (r *Registry) Unregister(tx *db.Tx, propertyID, integrationID, action string) (Endpoint, error) {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if err != nil {

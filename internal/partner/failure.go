@@ -30,7 +30,7 @@ func FailureOf(err error, english, said string) Failure {
 // Failed reports whether there is a failure.
 func (f Failure) Failed() bool { return f.Text != "" }
 
-// forStaff returns the failure as a parameter of a notice.
+// forStaff returns the failure as a parameter of a notice: Problem if it is known, else the English text, truncated.
 func (f Failure) forStaff() any {
 	if f.Problem.Kind == "" {
 		return text.Truncate(f.Text, 512)
@@ -44,5 +44,5 @@ const (
 	maxSaid  = 100
 )
 
-// stored returns the text for the column last_error.
+// stored returns the text for the column last_error, truncated to maxError.
 func (f Failure) stored() string { return text.Truncate(f.Text, maxError) }

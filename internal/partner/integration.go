@@ -94,7 +94,7 @@ func Integration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration,
 	return rows[0], nil
 }
 
-// Update changes the name and the scopes of an integration. A nil name or empty scopes keep the stored ones.
+// Update changes the name and the scopes of an integration, also of a disabled one. A nil name or empty scopes keep the stored ones.
 func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *string, scopes []string) (*ent.Integration, error) {
 	if err := checkScopes(scopes); err != nil {
 		return nil, err
@@ -126,8 +126,8 @@ func (r *Registry) RotateAccessToken(tx *db.Tx, propertyID, integrationID string
 	return row, secret, err
 }
 
-// RevokeAccessTokens revokes all access tokens of an integration immediately. The integration stays connected, with its reservations and
-// the access of guests.
+// RevokeAccessTokens revokes all access tokens of an app's integration immediately; without any, it is no error. It fails for the built-in
+// integration. The integration stays connected, with its reservations and the access of guests.
 func (r *Registry) RevokeAccessTokens(tx *db.Tx, propertyID, integrationID string) (*ent.Integration, error) {
 	row, err := appIntegration(tx, propertyID, integrationID)
 	if err != nil {

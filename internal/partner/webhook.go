@@ -41,9 +41,9 @@ type WebhookChange struct {
 	Enabled *bool
 }
 
-// RegisterWebhook changes the webhook with the ID of c, or without an ID the one with its URL, or else creates one, at most MaxWebhooks per
-// integration. A webhook may name the kind PINGenerated only if the integration has the scope pins:read. A new one without kinds gets all.
-// The string is the signing secret of a new webhook, which is shown once, or "" for a change.
+// RegisterWebhook changes the webhook with the ID of c (a not-found fault if there is none), or without an ID the one with its URL, or else
+// creates one, at most MaxWebhooks per integration. A webhook may name the kind PINGenerated only if the integration has the scope
+// pins:read. A new one without kinds gets all. The string is the signing secret of a new webhook, which is shown once, or "" for a change.
 func (r *Registry) RegisterWebhook(tx *db.Tx, c WebhookChange, checkURL func(string) error) (*WebhookRow, string, error) {
 	own, err := Integration(tx, c.PropertyID, c.IntegrationID)
 	if err != nil {
@@ -198,7 +198,7 @@ func listWebhooks(tx *db.Tx, which ...predicate.Webhook) ([]*WebhookRow, error) 
 	return rows, nil
 }
 
-// Webhook returns a webhook of an integration, or a not-found fault.
+// Webhook returns a webhook of an integration, also a disabled one, or a not-found fault.
 func Webhook(tx *db.Tx, propertyID, integrationID, webhookID string) (*WebhookRow, error) {
 	row, err := loadWebhook(tx, propertyID, webhookID)
 	if err == nil && row.IntegrationID != integrationID {
@@ -219,7 +219,8 @@ func loadWebhook(tx *db.Tx, propertyID, webhookID string) (*WebhookRow, error) {
 	return row, nil
 }
 
-// RemoveWebhook deletes a webhook with its cursors, resolves its notices, and returns it.
+// RemoveWebhook deletes a webhook with its cursors, so that events that it has not received are lost, resolves its notices, and returns it.
+// If there is none, it returns a not-found fault.
 func RemoveWebhook(tx *db.Tx, propertyID, integrationID, webhookID string) (*WebhookRow, error) {
 	row, err := Webhook(tx, propertyID, integrationID, webhookID)
 	if err != nil {
@@ -231,8 +232,8 @@ func RemoveWebhook(tx *db.Tx, propertyID, integrationID, webhookID string) (*Web
 	return row, resolveWebhookNotices(tx, propertyID, webhookID)
 }
 
-// RotateWebhookSecret creates a secret and returns it with the webhook. It is shown once. The previous secret also signs until the overlap
-// ends, with 0 not at all. An older one ends at once.
+// RotateWebhookSecret creates a secret and returns it with the webhook. The secret is shown once. The previous secret also signs until the
+// overlap ends, with 0 not at all. An older one ends at once.
 func (r *Registry) RotateWebhookSecret(tx *db.Tx, propertyID, integrationID, webhookID string, overlap time.Duration) (*WebhookRow, string, error) {
 	row, err := Webhook(tx, propertyID, integrationID, webhookID)
 	if err != nil {
