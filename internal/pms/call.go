@@ -252,9 +252,9 @@ func (c *Client) release(state *integrationState) {
 	c.states.release(state)
 }
 
-// attempt sends the request once and records the result in the breaker, which it does not ask for permission. A failure for which
-// countsForBreaker is false is recorded as a success, except a cancellation and a refused address: these change no breaker but a half-open
-// one, which opens. A success closes an open breaker. ctx is the caller's context, limited the same with the total time limit.
+// attempt sends the request once and records the result in the breaker, which it does not ask for permission. It also logs it. A failure
+// for which countsForBreaker is false is recorded as a success, except a cancellation and a refused address: these change no breaker but a
+// half-open one, which opens. A success closes an open breaker. ctx is the caller's context, limited the same with the total time limit.
 func (c *Client) attempt(ctx, limited context.Context, state *integrationState, req *request) (*answer, *CallError) {
 	start := time.Now()
 	a, failure := c.sendOnce(ctx, limited, state, req)

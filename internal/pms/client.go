@@ -40,7 +40,7 @@ type Target struct {
 	URL            string
 	Method         string   // Method is GET or POST; empty means POST for checkIn and webhooks, else GET
 	Token          string   // Token is empty if none is sent
-	TokenIn        string   // TokenIn is TokenInQuery or TokenInHeader
+	TokenIn        string   // TokenIn is TokenInQuery (also if empty) or TokenInHeader
 	SigningSecrets []string // SigningSecrets are one, or two during a rotation; each is "whsec_" and base64 of 24 to 64 bytes
 	WebhookID      string   // WebhookID is set for a webhook, which has limits and a circuit breaker of its own
 	Urgent         bool     // Urgent makes getSpaces ignore an open circuit breaker
@@ -91,8 +91,8 @@ func DefaultLimits() Limits {
 type Options struct {
 	Rules    *Rules
 	Limits   Limits         // Limits, if zero, are DefaultLimits
-	Log      *slog.Logger   // Log gets one line for each attempt, without token, query and body
-	Clock    clock.Clock    // Clock gives the time of the signatures
+	Log      *slog.Logger   // Log gets one line for each attempt, without token, query and body; nil: no log
+	Clock    clock.Clock    // Clock gives the time of the signatures; nil: the system's clock
 	RootCAs  *x509.CertPool // RootCAs, if nil, are the system's
 	Resolver *net.Resolver  // Resolver, if nil, is Go's own resolver
 }
@@ -136,8 +136,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Spaces calls getSpaces and returns the partner's rooms and beds. An open breaker blocks the call unless t.Urgent is set. Ids may be
-// duplicates and beds may have no room: package space handles this.
+// Spaces calls getSpaces and returns the partner's rooms and beds. It retries a transient failure. An open breaker blocks the call unless
+// t.Urgent is set. Ids may be duplicates and beds may have no room: package space handles this.
 func (c *Client) Spaces(ctx context.Context, t Target) ([]*pmsv1.Space, error) {
 	a, err := c.execute(ctx, t, call{action: GetSpaces, retryable: true, urgent: t.Urgent})
 	if err != nil {
@@ -188,7 +188,7 @@ func (c *Client) CheckIn(ctx context.Context, t Target, idempotencyKey string, b
 	return err
 }
 
-// CheckURL returns why a URL cannot be registered as an endpoint; see [Rules.CheckURL].
+// CheckURL returns a fault that says why a URL cannot be registered as an endpoint, or nil; see [Rules.CheckURL].
 func (c *Client) CheckURL(raw string) error {
 	return fieldsError(c.rules.CheckURL(raw))
 }

@@ -14,7 +14,7 @@ var (
 	errHandshakeTime = errors.New("the TLS handshake took too long")
 )
 
-// connect opens a connection for plain HTTP.
+// connect opens a connection for plain HTTP, only to an address that the rules allow.
 func (c *Client) connect(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := c.dial(ctx, network, address)
 	if err != nil {
@@ -23,7 +23,8 @@ func (c *Client) connect(ctx context.Context, network, address string) (net.Conn
 	return newWriteFirstConn(conn), nil
 }
 
-// connectTLS opens a connection and performs the TLS handshake within its own time limit.
+// connectTLS opens a connection, only to an address that the rules allow, and performs the TLS handshake within the limit TLS. It verifies
+// the certificate for the host of address.
 func (c *Client) connectTLS(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := c.dial(ctx, network, address)
 	if err != nil {
@@ -67,11 +68,13 @@ func (p *writeFirstConn) Read(b []byte) (int, error) {
 	return p.Conn.Read(b)
 }
 
+// Write writes, and releases a Read that waits for the first write.
 func (p *writeFirstConn) Write(b []byte) (int, error) {
 	p.once.Do(func() { close(p.written) })
 	return p.Conn.Write(b)
 }
 
+// Close closes the connection, and releases a Read that waits for the first write.
 func (p *writeFirstConn) Close() error {
 	p.once.Do(func() { close(p.written) })
 	return p.Conn.Close()

@@ -22,7 +22,7 @@ type Report struct {
 	Action     string
 	OK         bool            // OK means that the endpoint can be called and fulfils the contract
 	Status     int             // Status is the HTTP status; 0 if there was no answer
-	Latency    time.Duration   // Latency is the duration of the attempt, or of the whole call if it failed
+	Latency    time.Duration   // Latency is the duration of the attempt, or of the whole call, with the wait for a slot, if it failed
 	Cause      Cause           // Cause is why the call failed; empty if it succeeded
 	Message    string          // Message says what is wrong, without text from the PMS; empty if nothing is
 	Problem    message.Message // Problem is Message as a text in every language; zero if nothing went wrong

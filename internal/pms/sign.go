@@ -70,7 +70,7 @@ func Bound(method, target string, body []byte) []byte {
 	return append(out, body...)
 }
 
-// withoutToken removes a token parameter from the end of a request target.
+// withoutToken returns a request target without its last parameter if that is token, else unchanged.
 func withoutToken(target string) string {
 	path, query, ok := strings.Cut(target, "?")
 	if !ok {
@@ -99,7 +99,8 @@ func signatureHeader(signers []*standardwebhooks.Webhook, id string, at time.Tim
 	return strings.Join(signatures, " "), nil
 }
 
-// newSigners decodes "whsec_" secrets. It fails if there are none. Its errors never contain a secret.
+// newSigners returns one signer for each "whsec_" secret. It fails if there are none or one is malformed. Its errors never contain a
+// secret.
 func newSigners(secrets []string) ([]*standardwebhooks.Webhook, error) {
 	if len(secrets) == 0 {
 		return nil, errors.New("there is no signing secret")

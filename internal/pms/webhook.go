@@ -27,18 +27,19 @@ func WebhookTarget(integrationID, webhookID, url string, secrets []string) Targe
 type Delivered struct {
 	Status  int // Status is the HTTP status; 0 if there was no answer
 	Latency time.Duration
-	Failure string          // Failure is why it failed; empty: the webhook answered 2xx
+	Failure string          // Failure is why it failed, in English; empty: the webhook answered 2xx
 	Cause   Cause           // Cause is the kind of the failure
 	Problem message.Message // Problem is Failure as a text in every language
 	Gone    bool            // Gone means that the webhook answered 410: it wants no more messages
 	// NotSent means that nothing was sent, because the circuit breaker is open or too many calls run. RetryAfter is then the wait until the
 	// next attempt. Other failures leave it false, also those before the sending, such as a refused address.
 	NotSent    bool
-	RetryAfter time.Duration // RetryAfter is the wait that the webhook asks for
+	RetryAfter time.Duration // RetryAfter is the wait that the webhook asks for; 0: none
 }
 
-// Deliver sends a message to a webhook once. Any answer with a 2xx status is a success. An urgent delivery ignores an open circuit
-// breaker. It returns an error only if the context was canceled.
+// Deliver sends a message to a webhook once, without retries. Any answer with a 2xx status is a success, unless its body breaks off or is
+// not complete within the limits. An urgent delivery ignores an open circuit breaker. It returns an error only if ctx was canceled; the
+// webhook may then have the message. Other failures are in the result.
 func (c *Client) Deliver(ctx context.Context, t Target, m Message, urgent bool) (Delivered, error) {
 	began := time.Now()
 	a, err := c.execute(ctx, t, call{action: webhook, message: &m, urgent: urgent})
