@@ -35,7 +35,7 @@ func (s *apps) CreateApp(ctx context.Context, r *adminv1.CreateAppRequest) (*adm
 	})
 }
 
-// ListApps lists the apps by name, each with the number of properties that have connected it.
+// ListApps lists the apps by name, each with the number of properties that have connected and not disabled it.
 func (s *apps) ListApps(ctx context.Context, _ *adminv1.ListAppsRequest) (*adminv1.ListAppsResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (s *apps) ListApps(ctx context.Context, _ *adminv1.ListAppsRequest) (*admin
 	return &adminv1.ListAppsResponse{Data: list}, nil
 }
 
-// ListClientTokens lists the valid client tokens of an app, without their secrets.
+// ListClientTokens lists the valid client tokens of an app, oldest first and without their secrets.
 func (s *apps) ListClientTokens(ctx context.Context, r *adminv1.ListClientTokensRequest) (*adminv1.ListClientTokensResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -67,7 +67,8 @@ func (s *apps) ListClientTokens(ctx context.Context, r *adminv1.ListClientTokens
 	return &adminv1.ListClientTokensResponse{Data: tokenList(rows)}, nil
 }
 
-// CreateClientToken creates a further client token of an app. The other tokens stay valid; with too many of them it fails.
+// CreateClientToken creates a further client token of an app. The other tokens stay valid; with too many of them it fails. Only this answer
+// has the token.
 func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTokenRequest) (*adminv1.CreateClientTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -85,6 +86,7 @@ func (s *apps) CreateClientToken(ctx context.Context, r *adminv1.CreateClientTok
 }
 
 // RotateClientToken creates a client token of an app. The other client tokens of the app expire after the overlap, or at once without one.
+// It fails while too many of them have not ended. Only this answer has the token.
 func (s *apps) RotateClientToken(ctx context.Context, r *adminv1.RotateClientTokenRequest) (*adminv1.RotateClientTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -98,7 +100,7 @@ func (s *apps) RotateClientToken(ctx context.Context, r *adminv1.RotateClientTok
 	})
 }
 
-// RevokeClientToken revokes one client token of an app. It is no error if the token has ended already.
+// RevokeClientToken revokes one client token of an app at once. It is no error if the token has ended already.
 func (s *apps) RevokeClientToken(ctx context.Context, r *adminv1.RevokeClientTokenRequest) (*adminv1.RevokeClientTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

@@ -65,7 +65,7 @@ func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListProperti
 }
 
 // listProperties returns one page of properties, oldest first, with at most size rows, and the token of the next page, or "". Size 0 means
-// 200 rows.
+// 200 rows. The first page has the token ""; a malformed token is a fault.
 func listProperties(view *db.Tx, size int, token string) ([]*property.Row, string, error) {
 	if token != "" && !id.Valid(id.Property, token) {
 		return nil, "", fault.Fields(fault.Field{Path: "pageToken", Reason: fault.BadFormat, Message: "must be the nextPageToken of the previous page"})
@@ -114,8 +114,8 @@ const (
 )
 
 // DeleteProperty deletes a property with everything that belongs to it. The request must repeat the name of the property. It fails while a
-// lock, except the abandoned ones, can hold a code, or a SmartKey is in use. A large property takes several calls: the answer reports
-// whether all is deleted.
+// lock, except the abandoned ones, can hold a code, or a SmartKey is in use. A large property takes several calls of about five seconds:
+// the answer reports whether all is deleted. The first call already makes the tokens of the property invalid and revokes its bridges.
 func (s *properties) DeleteProperty(ctx context.Context, r *adminv1.DeletePropertyRequest) (*adminv1.DeletePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -173,9 +173,9 @@ type owners struct {
 	Deps
 }
 
-// CreateOwnerLink creates a single-use link with which a person becomes owner of a property. Earlier such links of the property end, and
-// the link ends with the operator token of the call. Without a property id, the link also creates the property, and ends earlier links
-// without one.
+// CreateOwnerLink creates a single-use link with which a person becomes owner of a property. Only this answer has the link. Earlier such
+// links of the property end, and the link ends with the operator token of the call. Without a property id, the link also creates the
+// property, and ends earlier links without one.
 func (s *owners) CreateOwnerLink(ctx context.Context, r *adminv1.CreateOwnerLinkRequest) (*adminv1.CreateOwnerLinkResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

@@ -68,7 +68,8 @@ func (s *sessions) EndOperatorSession(ctx context.Context, _ *adminv1.EndOperato
 	})
 }
 
-// sessionMessage converts an operator's session, and the operator token with which it was opened. Both can be nil.
+// sessionMessage converts an operator's session, and the operator token with which it was opened. Both can be nil. What is nil stays empty
+// in the result.
 func sessionMessage(opened, with *credential.Row) *adminv1.OperatorSession {
 	out := &adminv1.OperatorSession{}
 	if with != nil {

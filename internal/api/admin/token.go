@@ -18,7 +18,8 @@ type tokens struct {
 	Deps
 }
 
-// CreateOperatorToken creates a token for an operator. Without ttlMinutes, it never expires. Only this answer has the token.
+// CreateOperatorToken creates a token for an operator. Without ttlMinutes, it never expires. Only this answer has the token. It fails while
+// there are too many valid operator tokens.
 func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOperatorTokenRequest) (*adminv1.CreateOperatorTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -35,6 +36,7 @@ func (s *tokens) CreateOperatorToken(ctx context.Context, r *adminv1.CreateOpera
 	})
 }
 
+// ListOperatorTokens lists the valid operator tokens, without their secrets.
 func (s *tokens) ListOperatorTokens(ctx context.Context, _ *adminv1.ListOperatorTokensRequest) (*adminv1.ListOperatorTokensResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
@@ -61,7 +63,7 @@ func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOpera
 }
 
 // CreateStaffToken creates a token with a role at a property, for its staff or scripts. Without ttlMinutes, it never expires. Only this
-// answer has the token.
+// answer has the token. A name that operators use for their commands is special: see createStaffToken.
 func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTokenRequest) (*adminv1.CreateStaffTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
