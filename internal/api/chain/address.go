@@ -52,5 +52,6 @@ func isInPrefixes(a netip.Addr, list []netip.Prefix) bool {
 	return false
 }
 
-// ClientNetwork returns the network that counts as one client for limits: the address itself of IPv4, the /64 of IPv6. a must be valid.
+// ClientNetwork returns the network that counts as one client for limits: the address itself of IPv4, the /64 of IPv6. All invalid
+// addresses, such as those of calls over a Unix socket, count as one client.
 func ClientNetwork(a netip.Addr) string { return connlimit.Network(a).String() }

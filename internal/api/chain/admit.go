@@ -95,7 +95,8 @@ func (c *Chain) requireKnownMethod(ctx context.Context, call *Call) error {
 // maxMethodName is how many bytes of an unknown method's name appear in logs and answers.
 const maxMethodName = 200
 
-// printableMethod makes the name of an unknown method safe for logs and answers.
+// printableMethod makes the name of an unknown method safe for logs and answers: it replaces invalid UTF-8, and cuts the name after
+// maxMethodName bytes.
 func printableMethod(method string) string {
 	if len(method) <= maxMethodName {
 		return strings.ToValidUTF8(method, "\uFFFD")
@@ -132,10 +133,10 @@ func (c *Chain) authenticate(ctx context.Context, call *Call) error {
 	return nil
 }
 
-// limit counts the call against its rate limit, and refuses it above. Public methods and operators on the Unix socket have none. Calls are
-// counted per integration with batches apart, per token for other callers with batches included, and per address without a credential.
-// Refused calls have their own limit per address, so that a script with an expired token does not use up the limit of guests behind the
-// same address.
+// limit counts the call against its rate limit, and refuses it above. It sets the RateLimit headers of the answer. Public methods and
+// operators on the Unix socket have none. Calls are counted per integration with batches apart, per token for other callers with batches
+// included, and per address without a credential. Refused calls have their own limit per address, so that a script with an expired token
+// does not use up the limit of guests behind the same address.
 func (c *Chain) limit(_ context.Context, call *Call) error {
 	if call.method.public {
 		return nil

@@ -18,7 +18,8 @@ import (
 const maxUnfinished = 64
 
 // arrivals counts the requests that have not arrived completely, and the memory that these have reserved, by sender. A sender is an
-// integration, another token or, without a credential, a client network, or the posts of one. The sender "" is not counted.
+// integration, another token or, without a credential, a client network. The posts of a client network are another sender than its calls.
+// The sender "" is not counted.
 type arrivals struct {
 	mu       sync.Mutex
 	bySender map[string]arriving
@@ -48,7 +49,8 @@ func (call *Call) sender() string {
 	return ClientNetwork(call.Client)
 }
 
-// begin counts a request as unfinished, until end. It fails at maxUnfinished requests.
+// begin counts a request as unfinished, until end. At maxUnfinished requests it returns a fault and counts nothing. The sender "" is never
+// refused.
 func (a *arrivals) begin(sender string) error {
 	if sender == "" {
 		return nil
@@ -100,7 +102,8 @@ func (a *arrivals) endPost(sender string, p *post) {
 	a.store(sender, s)
 }
 
-// reserve waits until a sender may use n more bytes, which it does until release. It fails when ctx ends.
+// reserve waits until a sender may use n more bytes, which it does until release. If ctx ends first, it returns the error of ctx and has
+// reserved nothing.
 func (a *arrivals) reserve(ctx context.Context, sender string, n int64) error {
 	a.mu.Lock()
 	s := a.bySender[sender]
@@ -156,10 +159,10 @@ func (call *Call) MessageArrived() {
 	}
 }
 
-// Receive bounds the body of an HTTP request that is no call, such as a form that is posted to a page. It counts as unfinished until arrived
-// is called: a client network has at most maxUnfinished such requests, and a further one cuts the oldest off. The body, of which at most
-// most bytes are read, becomes one like that of [Call.Body], with memory until the request's context ends. The requests of a network are
-// counted apart from its calls.
+// Receive bounds the body of an HTTP request that is no call, such as a form that is posted to a page. It counts as unfinished until
+// arrived is called, which the caller must do once: a client network has at most maxUnfinished such requests, and a further one cuts the
+// oldest off. The body, of which at most most bytes are read, becomes one like that of [Call.Body], with memory until the request's context
+// ends. The requests of a network are counted apart from its calls.
 func (c *Chain) Receive(w http.ResponseWriter, r *http.Request, most int64) (arrived func()) {
 	call := &Call{chain: c, memory: reservation{chain: c}}
 	sent, p := *r, &post{cut: func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) }}
@@ -178,9 +181,9 @@ func (c *Chain) Receive(w http.ResponseWriter, r *http.Request, most int64) (arr
 	}
 }
 
-// Body returns the body of an HTTP request from which the message of the call is read. If more than unreservedBytes arrive, it first
-// reserves memory for the complete body. Without free memory, it discards the body as [Discard] does, stores its result in late, and a Read
-// fails with the fault of [Call.Reserve].
+// Body returns the body of an HTTP request from which the message of the call is read. A body whose known length needs no reservation is
+// returned unchanged. If more than unreservedBytes arrive, it first reserves memory for the complete body. Without free memory, it discards
+// the body as [Discard] does, stores its result in late, and a Read fails with the fault of [Call.Reserve].
 func (call *Call) Body(ctx context.Context, w http.ResponseWriter, r *http.Request, late *bool) io.ReadCloser {
 	return call.body(ctx, w, r, MaxRequestBytes, late)
 }

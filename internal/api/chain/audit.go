@@ -26,7 +26,7 @@ func (m *method) isAudited() bool {
 }
 
 // AuditRecord returns the audit log entry for a call with an answer and an outcome. It returns false if the method is not audited, the log
-// already has the entry, or the caller has no property.
+// already has the entry, or the caller has no property; also for a nil call.
 func (call *Call) AuditRecord(answer proto.Message, outcome audit.Outcome) (audit.Record, bool) {
 	if call == nil || call.method == nil || call.recorded || call.actor.PropertyID == "" || !call.method.isAudited() {
 		return audit.Record{}, false

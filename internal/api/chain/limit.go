@@ -17,11 +17,11 @@ import (
 type Limits struct {
 	// Limits per integration, per address for calls without a credential, and per address for refused calls.
 	PerMinute      int // PerMinute limits calls other than batches
-	Burst          int
-	BatchPerMinute int
+	Burst          int // Burst is how many of these calls may come at once
+	BatchPerMinute int // BatchPerMinute limits batches, in a minute and at once
 	// Limits per token, for all other callers: staff, scripts, operators, guests and kiosks.
 	TokenPerMinute int
-	TokenBurst     int
+	TokenBurst     int // TokenBurst is how many of these calls may come at once
 }
 
 // maxSubjects is how many integrations, tokens or addresses a limiter tracks.
@@ -51,7 +51,7 @@ func newLimiter(name string, minute, burst int) *limiter {
 }
 
 // take counts one call against the limit of a subject, and refuses it if the limit is reached. It sets the RateLimit headers of the IETF
-// draft "RateLimit header fields for HTTP" in header.
+// draft "RateLimit header fields for HTTP" in header. A nil limiter does nothing.
 func (l *limiter) take(now time.Time, subject string, header metadata.MD) error {
 	if l == nil {
 		return nil

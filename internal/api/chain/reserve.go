@@ -28,8 +28,8 @@ type reservation struct {
 	arriving int64 // the part of bytes that counts for the sender in Chain.arrivals
 }
 
-// reserve waits until n bytes are free and reserves them in place of the former reservation. It fails after maxReserveWait. With arriving,
-// the bytes also count for the sender.
+// reserve waits until n bytes are free and reserves them in place of the former reservation. It fails after maxReserveWait, or when ctx
+// ends, and then the request has no reservation. With arriving, the bytes also count for the sender.
 func (m *reservation) reserve(ctx context.Context, n int64, arriving bool) error {
 	m.release()
 	n = min(n, decodeMemoryBytes)
@@ -81,8 +81,10 @@ func (m *reservation) release() {
 	}
 }
 
-// Reserve waits until memory for decoding a request is free and reserves it until the request is validated or the call ends. It fails after
-// maxReserveWait. A request of at most unreservedBytes needs no reservation; a larger one replaces the former reservation of the call.
+// Reserve waits until memory for decoding a request is free and reserves it until the request is validated or the call ends. bytes is the
+// estimate for the whole request. A small request, of at most unreservedBytes, needs none. A call that has reserved more already keeps only
+// bytes of it; otherwise the new reservation replaces the former one. It fails after maxReserveWait, or when ctx ends, and does nothing for
+// a nil call.
 func (call *Call) Reserve(ctx context.Context, bytes int) error {
 	if call == nil || bytes <= unreservedBytes {
 		return nil

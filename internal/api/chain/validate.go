@@ -20,8 +20,8 @@ import (
 )
 
 // validate corrects the case of fixed values in a request, and returns all violations, also those that the JSON reader reported, as one
-// fault; if lists are too long, only those. It leaves out what is below the field that the handler validates itself. It does nothing for a
-// public method.
+// fault, or nil if there are none. If lists are too long, the fault has only the errors about their length. Any other error is an internal
+// one. It leaves out what is below the field that the handler validates itself. It does nothing for a public method.
 func (c *Chain) validate(call *Call, msg proto.Message) error {
 	if call.method.public {
 		return nil
@@ -65,9 +65,9 @@ func (c *Chain) validate(call *Call, msg proto.Message) error {
 	return fault.Err(fault.Fields(lastPerPath(fields)...))
 }
 
-// Violations returns what is wrong with msg, a part of a request: JSON values of a wrong type, violated rules of the proto, and
-// unprintable text. If lists are too long, it returns only that. prefix is the path of msg in the request, with which all returned paths
-// begin: "" for the body itself, "reservations[2]" for a list entry. The error is an internal one.
+// Violations returns what is wrong with msg, a part of a request: JSON values of a wrong type, violated rules of the proto, and unprintable
+// text. If lists are too long, it returns only that. The list is empty if nothing is wrong. prefix is the path of msg in the request, with
+// which all returned paths begin: "" for the body itself, "reservations[2]" for a list entry. The error is an internal one.
 func Violations(report *jsonpb.Report, msg proto.Message, prefix string) ([]fault.Field, error) {
 	found, oversized, err := violations(report, msg, prefix, unknownMethod)
 	if err != nil || oversized {
@@ -201,7 +201,8 @@ func fieldViolation(msg proto.Message, v *protovalidate.Violation, prefix string
 	return f
 }
 
-// firstRepeated returns the first value that a list of texts contains a second time. ok is false if there is none, or v is another list.
+// firstRepeated returns the first value that a list of texts contains a second time, in quotes. ok is false if there is none, or v is
+// another list.
 func firstRepeated(v protoreflect.Value) (value string, ok bool) {
 	list, isList := v.Interface().(protoreflect.List)
 	if !isList {
@@ -240,7 +241,7 @@ var textOfPattern = map[string]string{
 	`^[a-z][A-Za-z0-9]{0,31}$`:                "must be a name of at most 32 letters and digits that begins with a small letter, such as carPlate",
 }
 
-// allowedValues lists the values of an "in" rule without the empty string, which means that the field was not sent.
+// allowedValues returns the values of an "in" rule, separated by commas, without the empty string, which means that the field was not sent.
 func allowedValues(v protoreflect.Value) string {
 	list, ok := v.Interface().(protoreflect.List)
 	if !ok {
@@ -255,7 +256,7 @@ func allowedValues(v protoreflect.Value) string {
 	return strings.Join(values, ", ")
 }
 
-// jsonPath converts a protovalidate path to a path of JSON names.
+// jsonPath converts a protovalidate path to a path of JSON names. md is the message type at which the path begins.
 func jsonPath(md protoreflect.MessageDescriptor, path *validate.FieldPath) string {
 	var b strings.Builder
 	for _, el := range path.GetElements() {

@@ -49,8 +49,9 @@ var (
 	streamContentTypes = []string{"application/connect+json", "application/connect+proto"}
 )
 
-// checkEncoding checks that a request uses POST and a supported content type. If not, it returns the HTTP status and the error, and sets
-// the header that lists the supported values. Otherwise it returns 0 and nil. streams means that the method is a stream.
+// checkEncoding checks that the request r uses POST and a supported content type. If not, it returns the HTTP status and the error for the
+// answer, and sets Allow or Accept-Post, which list the supported values, in the header of the answer. Otherwise it returns 0 and nil.
+// streams means that the method is a stream.
 func checkEncoding(header http.Header, r *http.Request, streams bool) (int, *fault.Fault) {
 	if r.Method != http.MethodPost {
 		header.Set("Allow", http.MethodPost)
@@ -96,7 +97,8 @@ type requestBody struct {
 	refuse    func(*fault.Fault) error // returns the error for a refused body of a unary call; if nil, the size is not limited
 }
 
-// Read returns TooSlow if the body arrives too slowly, and TooLarge beyond the limit.
+// Read returns TooSlow if the body arrives too slowly, TooLarge beyond the limit, and the fault of the body below, such as for memory that
+// is not free. If refuse is set, the chain counts and logs the last two. Beyond the limit it discards the rest of the body.
 func (c *requestBody) Read(p []byte) (int, error) {
 	n, err := c.ReadCloser.Read(p)
 	if errors.Is(err, os.ErrDeadlineExceeded) {
@@ -118,7 +120,8 @@ func (c *requestBody) Read(p []byte) (int, error) {
 	return 0, c.refuse(chain.TooLarge())
 }
 
-// withReason returns the error of a call that does not reach the chain.
+// withReason returns f as the error for the caller, with the id of the request. It is for a body that the chain cannot refuse, so the call
+// is not counted and logged.
 func (c *requestBody) withReason(f *fault.Fault) error {
 	id := chain.NewRequestID(c.header.Get(chain.HeaderRequestID))
 	return connectError(envelope.Status(f, id).Err(), metadata.MD{chain.HeaderRequestID: {id}})
@@ -162,7 +165,8 @@ var (
 type deadlineKey struct{}
 
 // negotiate validates the compression and timeout headers, because Connect refuses invalid ones without a reason. It moves the timeout from
-// the header, which it deletes, to the context for [withCallerDeadline].
+// the header, which it deletes, to the context of the request that it returns, for [withCallerDeadline]. The fault is nil if all these
+// headers are valid or missing.
 func negotiate(r *http.Request) (*http.Request, *fault.Fault) {
 	for _, name := range encodingHeaders {
 		if v := r.Header.Get(name); v != "" && v != "identity" && v != "gzip" {

@@ -160,6 +160,7 @@ func (w *serverStream) SetHeader(md metadata.MD) error { return w.sts.SetHeader(
 // SendHeader only stores the header, because Connect sends it with the first message.
 func (w *serverStream) SendHeader(md metadata.MD) error { return w.sts.SetHeader(md) }
 
+// SetTrailer adds to the trailer of the stream the headers that are in chain.Outgoing, and drops all others.
 func (w *serverStream) SetTrailer(md metadata.MD) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -176,6 +177,7 @@ func (w *serverStream) flushHeader() {
 	}
 }
 
+// SendMsg sends the message v to the caller, the first one after the stored header. Headers that are set later are lost.
 func (w *serverStream) SendMsg(v any) error {
 	w.flushHeader()
 	l, err := newMessage(v)

@@ -113,7 +113,8 @@ func (a *Answers) newClaim(ctx context.Context, call *chain.Call, req any, metho
 	return c, output.New().Interface(), nil
 }
 
-// tryStart marks a key as in use by a running call of this process. It returns false if another call with the key still runs.
+// tryStart marks a key as in use by a running call of this process. It returns false if another call with the key still runs; otherwise the
+// caller must call finish.
 func (a *Answers) tryStart(k db.AnswerKey) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -242,7 +243,7 @@ func (a *Answers) sealAnswer(ctx context.Context, c *claim, answer proto.Message
 	return sealed, nil
 }
 
-// removeSecrets clears every field with the proto option debug_redact, at any depth. It reports whether one was set.
+// removeSecrets clears every field with the proto option debug_redact, at any depth. It reports whether one had a value.
 func removeSecrets(m protoreflect.Message) (removed bool) {
 	visit := func(e protoreflect.Value) { removed = removeSecrets(e.Message()) || removed }
 	m.Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {

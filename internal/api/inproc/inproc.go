@@ -56,7 +56,8 @@ func (c *Conn) RegisterService(desc *grpc.ServiceDesc, impl any) {
 func (c *Conn) Services() []string { return slices.Clone(c.services) }
 
 // Call runs one unary call. ctx holds the request's headers as incoming metadata. The result has the headers that the handler and the
-// interceptor set, even if the call fails.
+// interceptor set, even if the call fails; the error is a gRPC status. The handler shares nested messages with args, and reply with the
+// answer, so the caller must not change args afterwards.
 func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Message) (metadata.MD, error) {
 	m, ok := c.methods[fullMethod]
 	if !ok {
@@ -77,7 +78,7 @@ func (c *Conn) Call(ctx context.Context, fullMethod string, args, reply proto.Me
 }
 
 // Invoke runs one unary call for a generated client, which passes the request's headers as outgoing metadata. It ignores options except
-// grpc.Header.
+// grpc.Header. Its errors are gRPC statuses.
 func (c *Conn) Invoke(ctx context.Context, fullMethod string, args, reply any, opts ...grpc.CallOption) error {
 	in, ok := args.(proto.Message)
 	out, ok2 := reply.(proto.Message)

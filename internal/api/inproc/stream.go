@@ -51,6 +51,7 @@ type pipe struct {
 	begun     sync.Once
 }
 
+// Header returns the headers that the handler has set so far, without waiting for it. There are no trailers.
 func (p *pipe) Header() (metadata.MD, error) { return p.transport.Header(), nil }
 func (p *pipe) Trailer() metadata.MD         { return nil }
 func (p *pipe) Context() context.Context     { return p.ctx }
