@@ -39,8 +39,8 @@ type export struct {
 const exportPage = 200
 
 // Export returns the copy of the data that a property holds of a guest. a is the guest's session, or for staff the actor that guest.AsGuest
-// returned. It refuses a session without the mailed link. The copy of a companion (an accompanying guest) leaves out what belongs to the
-// main guest.
+// returned. It refuses a session that no link mailed to the guest has opened. The copy of a companion (an accompanying guest) leaves out
+// what belongs to the main guest.
 func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*guestv1.DataExport, error) {
 	if err := guest.CheckExport(a); err != nil {
 		return nil, err
@@ -87,10 +87,11 @@ func (x *export) addStay() error {
 	return err
 }
 
-// addCheckIn adds when a check-in happened, and what staff decided in it, without their names.
+// addCheckIn adds when a check-in happened, and what staff decided in it, without their names. It adds nothing before the guest's first
+// visit.
 func (x *export) addCheckIn(out *guestv1.ExportedStay) {
 	stay := x.p.Stay
-	if stay == nil { // before the guest's first visit
+	if stay == nil {
 		return
 	}
 	out.CheckInBeganAt, out.DetailsConfirmedAt = OptionalTime(stay.BeganAt), OptionalTime(stay.DetailsConfirmedAt)

@@ -26,7 +26,7 @@ type Forms struct {
 	Deps
 }
 
-// GetForm returns the registration form of one guest.
+// GetForm returns the registration form of one guest whom the caller sees.
 func (s *Forms) GetForm(ctx context.Context, r *guestv1.GetFormRequest) (*guestv1.GetFormResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
@@ -88,7 +88,7 @@ func (s *Forms) SaveStep(ctx context.Context, r *guestv1.SaveStepRequest) (*gues
 }
 
 // SignForm stores the signature of one guest. It fails if the answers changed after the guest saw them. If the guest has signed already, it
-// keeps the former signature.
+// keeps the former signature. After the stay it fails.
 func (s *Forms) SignForm(ctx context.Context, r *guestv1.SignFormRequest) (*guestv1.SignFormResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SignFormResponse, error) {
 		p, err := guest.Sign(tx, s.Keys, a, r.GetGuestId(), r.GetShown(), r.GetDrawing())
@@ -100,13 +100,14 @@ func (s *Forms) SignForm(ctx context.Context, r *guestv1.SignFormRequest) (*gues
 	})
 }
 
-// evaluate applies a change of a form to a check-in that has begun. Answers can cause or end a stop (a reason that holds the check-in
-// back), such as a minor alone. Staff are notified of a stop.
+// evaluate applies a change of a form to a check-in, if it has begun and not ended. Answers can cause or end a stop (a reason that holds
+// the check-in back), such as a minor alone. Staff are notified of a stop.
 func (s *Forms) evaluate(tx *db.Tx, a actor.Actor) error {
 	return s.CheckIns.EvaluateChange(tx, checkin.Key{PropertyID: a.PropertyID, ReservationID: a.ReservationID})
 }
 
-// formMessage converts the form of one guest for a session: its steps with their fields, the signature, and the next step to fill in.
+// formMessage converts the form of one guest for a session: its steps with their fields, the signature, and the next step to fill in. Next
+// is empty if nothing is missing. It fails for a guest whom the session does not see.
 func formMessage(ctx context.Context, p *guest.Party, a actor.Actor, guestID string, now time.Time) (*guestv1.Form, error) {
 	form, err := p.FormOf(a, guestID)
 	if err != nil {
@@ -191,8 +192,8 @@ func reasonMessage(has *guestv1.FormReason, ask rule.Ask, p *guest.Party) *guest
 	return out
 }
 
-// SetParty stores how many adults and children the party has, and adds or removes companions; those with answers or a link remain. It fails
-// for a session without the mailed link that names too many people.
+// SetParty stores how many adults and children the party has, and adds or removes companions; those with answers or a link remain. It
+// refuses a companion's session, and after the stay. It also fails for a session without the mailed link that names too many people.
 func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*guestv1.SetPartyResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetPartyResponse, error) {
 		if err := guest.SetParty(tx, s.Keys, a, int(r.GetAdultCount()), int(r.GetChildCount())); err != nil {
@@ -206,7 +207,8 @@ var errInvitedJustNow = fault.New(fault.Exhausted, fault.TooManyAttempts, "this 
 
 // InviteCompanion mails a companion (an accompanying guest) the link to their form, and fails for a second mail in the same minute. If the
 // request has no address, the answer has the link. The former link ends and, unless the address is the same, the sessions that it opened.
-// It needs the main guest's session of a mailed link, and refuses another address once the companion has answered on the former link.
+// It needs the main guest's session of a mailed link, and refuses another address once the companion has answered on the former link. It
+// refuses to invite a minor unless the main guest is known to be an adult. After the stay it fails.
 func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest) (*guestv1.InviteCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.InviteCompanionResponse, error) {
 		if r.GetEmail() == "" {
@@ -230,8 +232,9 @@ func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionR
 	})
 }
 
-// RemoveCompanion deletes a companion (an accompanying guest) with all answers, and makes the party smaller by one. It needs a session with
-// the mailed link. After the check-in it fails for a companion who answered on a link of their own.
+// RemoveCompanion deletes a companion (an accompanying guest) with all answers, ends the companion's links and sessions, and makes the
+// party smaller by one. It needs the main guest's session with the mailed link. After the stay it fails. After the check-in it fails for a
+// companion who answered on a link of their own.
 func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionRequest) (*guestv1.RemoveCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RemoveCompanionResponse, error) {
 		if err := guest.RemoveCompanion(tx, s.Keys, a, r.GetGuestId()); err != nil {
@@ -252,14 +255,15 @@ func (s *Forms) SetMailAddress(ctx context.Context, r *guestv1.SetMailAddressReq
 	})
 }
 
-// SetArrival stores the hour at which the main guest will arrive; "" clears it.
+// SetArrival stores the hour at which the main guest will arrive; "" clears it. It refuses a companion's session. After the stay it fails.
 func (s *Forms) SetArrival(ctx context.Context, r *guestv1.SetArrivalRequest) (*guestv1.SetArrivalResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetArrivalResponse, error) {
 		return &guestv1.SetArrivalResponse{}, guest.SetArrival(tx, s.Keys, a, r.GetTime())
 	})
 }
 
-// AcceptHouseRules stores that the guest accepts the house rules.
+// AcceptHouseRules stores that the guest accepts the house rules. A repeated call stores the new time. It refuses a companion's session.
+// After the stay it fails.
 func (s *Forms) AcceptHouseRules(ctx context.Context, _ *guestv1.AcceptHouseRulesRequest) (*guestv1.AcceptHouseRulesResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.AcceptHouseRulesResponse, error) {
 		at, err := guest.AcceptHouseRules(tx, s.Keys, a)

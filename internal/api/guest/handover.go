@@ -30,8 +30,8 @@ func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*gues
 	return &guestv1.HandOverResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
 }
 
-// CreateDeviceLink creates the link with which a guest who used a mailed link opens the stay on a further device. The answer is a secret,
-// so it is not stored under an Idempotency-Key; a new link replaces the former one.
+// CreateDeviceLink creates the link with which a guest who used a mailed link opens the stay on a further device. It refuses any other
+// session. The answer is a secret, so it is not stored under an Idempotency-Key; a new link replaces the former one.
 func (s *Stays) CreateDeviceLink(ctx context.Context, _ *guestv1.CreateDeviceLinkRequest) (*guestv1.CreateDeviceLinkResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

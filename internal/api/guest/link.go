@@ -133,8 +133,9 @@ func firstLetter(name string) string {
 	return string(unicode.ToUpper(first))
 }
 
-// BindLink uses up a link and opens a session for the caller's device. The link leads to a stay, or to a kept profile (answers kept for the
-// next stay). For a stay, the language in the request becomes the guest's, unless the guest has one.
+// BindLink uses up a link and opens a session for the caller's device. It fails for a link that is used up, has ended or is unknown. The
+// link leads to a stay, or to a kept profile (answers kept for the next stay). For a stay, the language in the request becomes the guest's,
+// unless the guest has one.
 func (s *Links) BindLink(ctx context.Context, r *guestv1.BindLinkRequest) (*guestv1.BindLinkResponse, error) {
 	var made guest.Session
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -217,7 +218,8 @@ func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*gues
 	return &guestv1.FindStayResponse{Data: convert.FoundStay(found)}, nil
 }
 
-// clientNetwork returns the network that counts as one client for limits on attempts. It is "" outside of the interceptor chain.
+// clientNetwork returns the network that counts as one client for limits on attempts. It is "" outside of the interceptor chain. All calls
+// over the Unix socket count as one client.
 func clientNetwork(ctx context.Context) string {
 	if call := chain.From(ctx); call != nil {
 		return chain.ClientNetwork(call.Client)

@@ -23,12 +23,13 @@ type Messages struct {
 }
 
 const (
-	defaultMessages = 50
+	defaultMessages = 50 // messages on a page if the request sets no size, and in one reading of a stream
 	// watchBeat is the interval in which a stream reads again without a wake-up, which can be lost between nodes.
 	watchBeat = 20 * time.Second
 )
 
-// ListMessages lists a page of the caller's conversation with the property, with the number of unread messages.
+// ListMessages lists a page of the caller's conversation with the property, with the number of messages that the guest has not read. A page
+// has defaultMessages unless the request sets a size.
 func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequest) (*guestv1.ListMessagesResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {
@@ -67,7 +68,7 @@ func (s *Messages) SendMessage(ctx context.Context, r *guestv1.SendMessageReques
 	})
 }
 
-// ReadMessages marks messages of the property as read by the guest, up to a number.
+// ReadMessages marks messages of the property as read by the guest, up to and with the message that has the number of the request.
 func (s *Messages) ReadMessages(ctx context.Context, r *guestv1.ReadMessagesRequest) (*guestv1.ReadMessagesResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {

@@ -199,8 +199,8 @@ func presentResponse(o lock.UnlockCommand, done lock.Outcome) *guestv1.PresentRe
 	return &guestv1.PresentResponse{Result: "unknown"}
 }
 
-// GetLists returns the issuer keys and the status list that are newer than those of the phone. The phone carries them to a bridge without
-// internet connection.
+// GetLists returns the issuer keys and the status list that are newer than those of the phone. Both are empty if there are no newer ones.
+// The phone carries them to a bridge without internet connection.
 func (s *SmartKeys) GetLists(ctx context.Context, r *guestv1.GetListsRequest) (*guestv1.GetListsResponse, error) {
 	bearer, err := mobilekey.Identify(s.DB.View(ctx), r.GetToken())
 	if err != nil {

@@ -59,7 +59,8 @@ func (d Deps) loadPartyAtUse(ctx context.Context, a actor.Actor) (*guest.Party, 
 	return p, err
 }
 
-// GetStay returns the part of the stay that the caller's session is allowed to see.
+// GetStay returns the part of the stay that the caller's session is allowed to see. It stores the last use of the session and missing
+// guests, as loadPartyAtUse does.
 func (s *Stays) GetStay(ctx context.Context, _ *guestv1.GetStayRequest) (*guestv1.GetStayResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {
