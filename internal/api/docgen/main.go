@@ -31,7 +31,8 @@ type site struct {
 	files   map[string][]byte // generated files by URL path; pages have the suffix .html
 }
 
-// run generates the site from the files in the directory openapi and writes it to the directory out.
+// run generates the site from the files in the directory openapi and the guides in the directory docs of the repository, in whose root it
+// must run, and writes it to the directory out.
 func run(openapi, out string) error {
 	style, err := os.ReadFile("internal/api/docgen/docs.css")
 	if err != nil {

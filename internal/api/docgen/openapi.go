@@ -188,7 +188,7 @@ func methodOf(pkg, operation string) protoreflect.MethodDescriptor {
 	return m
 }
 
-// mutates reports whether a method changes data and therefore supports the Idempotency-Key header.
+// mutates reports whether a method changes data and therefore supports the Idempotency-Key header. It is false for nil.
 func mutates(m protoreflect.MethodDescriptor) bool {
 	if m == nil {
 		return false
@@ -271,7 +271,7 @@ func childValue(n *yaml.Node, key string) string {
 	return ""
 }
 
-// setChild sets a key of a YAML mapping to v.
+// setChild sets a key of a YAML mapping to v, and adds the key if it is missing.
 func setChild(n *yaml.Node, key string, v *yaml.Node) {
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if n.Content[i].Value == key {

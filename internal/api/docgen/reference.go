@@ -95,7 +95,7 @@ func (s schema) refName() string {
 	return ""
 }
 
-// Link returns the name of the schema that a field, or the entries of a list field, refer to.
+// Link returns the name of the schema that a field, or the entries of a list field, refer to, or "".
 func (s schema) Link() string {
 	if s.Items != nil {
 		return s.Items.refName()

@@ -238,7 +238,8 @@ func appendText(b []byte, s string) ([]byte, error) {
 	return append(append(b, s[from:]...), '"'), nil
 }
 
-// appendTime appends a timestamp as a quoted RFC 3339 time in UTC with 0, 3, 6 or 9 fractional digits.
+// appendTime appends a timestamp as a quoted RFC 3339 time in UTC with 0, 3, 6 or 9 fractional digits. It fails for a timestamp that is not
+// in the years 1 to 9999.
 func appendTime(b []byte, msg protoreflect.Message) ([]byte, error) {
 	t, ok := msg.Interface().(*timestamppb.Timestamp)
 	if !ok || !t.IsValid() {

@@ -25,8 +25,10 @@ type codec struct{}
 // usualAnswerSize is the initial size of the answer buffer in bytes; most answers fit.
 const usualAnswerSize = 2 << 10
 
+// ContentType is application/json for every answer.
 func (codec) ContentType(any) string { return jsonType[0] }
 
+// Marshal encodes an answer, which must be a protobuf message, as jsonpb.Append does.
 func (codec) Marshal(v any) ([]byte, error) {
 	m, ok := v.(proto.Message)
 	if !ok {
@@ -40,6 +42,7 @@ func (codec) Unmarshal([]byte, any) error {
 	return errors.New("bodies are read through NewDecoder")
 }
 
+// NewEncoder returns an encoder that writes answers to w as Marshal encodes them.
 func (codec) NewEncoder(w io.Writer) runtime.Encoder {
 	return runtime.EncoderFunc(func(v any) error {
 		b, err := codec{}.Marshal(v)

@@ -42,7 +42,7 @@ func descriptorSet() ([]byte, error) {
 	return text, nil
 }
 
-// protoFiles returns the paths of the public API's proto files, sorted.
+// protoFiles returns the paths of the public API's proto files, sorted within each area.
 func protoFiles() []string {
 	var names []string
 	for _, area := range []string{"admin", "errors", "guest", "kiosk", "partner", "pms", "property", "rpc"} {

@@ -98,6 +98,8 @@ var (
 	noSniff  = []string{"nosniff"}
 )
 
+// ServeHTTP answers one request: a call of a REST route, or what serveBrowser and answerOptions answer. It refuses a path with a slash at
+// its end, and a call that does not accept JSON. No answer may be cached.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := &exchange{request: r, writer: w, header: w.Header(), id: chain.NewRequestID(r.Header.Get(chain.HeaderRequestID))}
 	x.header["Cache-Control"] = noStore
