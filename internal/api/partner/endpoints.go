@@ -195,7 +195,7 @@ func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	return s.addPINs(tx, a, row, to, func(string) bool { return true })
 }
 
-// endpointMessage converts an endpoint with its health.
+// endpointMessage converts an endpoint with its health and, if withToken is true, its token.
 func endpointMessage(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {
 	out := &partnerv1.Endpoint{
 		Action: e.Action, Url: e.URL, Method: e.Method, IntegrationId: e.IntegrationID, TokenIn: e.TokenIn,

@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// fields maps each field mask path that a PMS can send to the field of reservation.Patch and the function that reads its value.
+// fields maps each field mask path that a PMS can send to the field of reservation.Patch and the function that reads its value: nil if r does not set the field.
 var fields = map[string]struct {
 	field reservation.Field
 	value func(r *partnerv1.Reservation) any
@@ -97,7 +97,7 @@ func floatOrNil(f *float64) any {
 	return *f
 }
 
-// pmsUpdatedAt returns when the PMS last changed the reservation, for a patch.
+// pmsUpdatedAt returns when the PMS last changed the reservation, for a patch: nil if that is missing.
 func pmsUpdatedAt(r *partnerv1.Reservation) any {
 	t := r.GetPmsMeta().GetUpdatedAt()
 	if t == nil {

@@ -153,8 +153,8 @@ func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (res
 const maxExtendedPage = 50
 
 // ListReservations pages through the reservations that the caller is allowed to read, ordered by the last change of the reservation or,
-// with accessUpdatedSince, of its access. extend can only be "access"; a page is then limited to maxExtendedPage. A page can be short
-// although there is a next one.
+// with accessUpdatedSince, of its access. It has at most 50 reservations unless the request sets a page size. extend can only be "access";
+// a page is then limited to maxExtendedPage. A page can be short although there is a next one.
 func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReservationsRequest) (*partnerv1.ListReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -203,8 +203,9 @@ func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReser
 	return &partnerv1.ListReservationsResponse{Data: out}, nil
 }
 
-// ResetKeyChain replaces the parts of a reservation's access that the request names: its PIN, its gate PINs, its SmartKeys. The answer
-// names the parts that could not be replaced.
+// ResetKeyChain replaces the parts of a reservation's access that the request names: its PIN, its gate PINs, its SmartKeys. The PMS's id
+// names the reservation, which must be of the caller's integration. The answer names the parts that could not be replaced, and has the new
+// PINs if the caller has the scope pins:read.
 func (s *Service) ResetKeyChain(ctx context.Context, req *partnerv1.ResetKeyChainRequest) (*partnerv1.ResetKeyChainResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

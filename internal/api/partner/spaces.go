@@ -86,7 +86,7 @@ func (s *Service) ListGates(ctx context.Context, req *partnerv1.ListGatesRequest
 	return &partnerv1.ListGatesResponse{Data: list}, nil
 }
 
-// GetIntegration returns the calling integration with its property and its endpoints.
+// GetIntegration returns the calling integration with its property and its endpoints, without their tokens.
 func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegrationRequest) (*partnerv1.GetIntegrationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -20,11 +20,13 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// defaultOverlap is how long a webhook's messages are also signed with the previous secret, unless the request sets overlapMinutes.
+// defaultOverlap is how long a webhook's messages are also signed with the previous secret after a rotation, unless the request sets
+// overlapMinutes.
 const defaultOverlap = 24 * time.Hour
 
 // UpsertWebhook registers a webhook of the caller, or changes the one with the id or, without an id, the URL of the request. Fields that
-// the request omits keep their value. Only the answer to a registration has the signing secret.
+// the request omits keep their value. Only the answer to a registration has the signing secret. A change of an enabled webhook enqueues the
+// delivery of what waits for it, also during a pause.
 func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhookRequest) (*partnerv1.UpsertWebhookResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -85,7 +87,8 @@ func (s *Service) DeleteWebhook(ctx context.Context, req *partnerv1.DeleteWebhoo
 	})
 }
 
-// RotateWebhookSecret replaces the secret of a webhook of the caller. The previous secret also signs until the overlap ends.
+// RotateWebhookSecret replaces the secret of a webhook of the caller. The previous secret also signs until the overlap ends: after
+// defaultOverlap unless the request sets it, and at once for 0. Only this answer has the new secret.
 func (s *Service) RotateWebhookSecret(ctx context.Context, req *partnerv1.RotateWebhookSecretRequest) (*partnerv1.RotateWebhookSecretResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
