@@ -47,7 +47,7 @@ func (s *apiKeys) CreateApiKey(ctx context.Context, _ *propertyv1.CreateApiKeyRe
 }
 
 // RotateApiKey creates a new key for the property's own scripts, also the first. Previous ones expire after the overlap, or at once without
-// one.
+// one. It fails while too many of them have not ended. Only this answer has the key.
 func (s *apiKeys) RotateApiKey(ctx context.Context, r *propertyv1.RotateApiKeyRequest) (*propertyv1.RotateApiKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateApiKeyResponse, error) {
 		row, secret, err := s.Partners.RotateAPIKey(tx, propertyID, convert.Minutes(r.GetOverlapMinutes()))
@@ -58,7 +58,7 @@ func (s *apiKeys) RotateApiKey(ctx context.Context, r *propertyv1.RotateApiKeyRe
 	})
 }
 
-// RevokeApiKey revokes all valid keys of the property's own scripts. It fails if there is none.
+// RevokeApiKey revokes all valid keys of the property's own scripts at once. It fails if there is none.
 func (s *apiKeys) RevokeApiKey(ctx context.Context, _ *propertyv1.RevokeApiKeyRequest) (*propertyv1.RevokeApiKeyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeApiKeyResponse, error) {
 		return &propertyv1.RevokeApiKeyResponse{}, s.Partners.RevokeAPIKey(tx, propertyID)

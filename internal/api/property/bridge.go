@@ -34,7 +34,7 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 }
 
 // CreateJoinCode creates a new code with which a bridge joins, such as after its machine was replaced or it was revoked. The previous code
-// ends. Until the new one is used, the bridge itself does not change.
+// ends. Until the new one is used, the bridge itself does not change. Only this answer has the code.
 func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCodeRequest) (*propertyv1.CreateJoinCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateJoinCodeResponse, error) {
 		row, code, err := bridge.ReplaceJoinCode(tx, s.Keys, s.CA, propertyID, r.GetId())
@@ -46,6 +46,7 @@ func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCo
 	})
 }
 
+// ListBridges lists all bridges of the property, the oldest first, also revoked ones.
 func (s *bridges) ListBridges(ctx context.Context, _ *propertyv1.ListBridgesRequest) (*propertyv1.ListBridgesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

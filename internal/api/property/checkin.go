@@ -46,6 +46,7 @@ var (
 			"or let the guest start at the kiosk or by the QR code at the door")
 )
 
+// GetCheckIn returns the stored check-in of a reservation as staff see it. It makes no call to the PMS.
 func (s *CheckIns) GetCheckIn(ctx context.Context, r *propertyv1.GetCheckInRequest) (*propertyv1.GetCheckInResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

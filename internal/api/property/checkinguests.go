@@ -97,7 +97,8 @@ func (s *CheckIns) ListDevices(ctx context.Context, r *propertyv1.ListDevicesReq
 	return &propertyv1.ListDevicesResponse{Data: out}, nil
 }
 
-// EndDevice ends one session of a guest's device, such as a lost phone, with its SmartKeys.
+// EndDevice ends one session of a guest's device, such as a lost phone, with its SmartKeys. It fails if the reservation has no such active
+// session.
 func (s *CheckIns) EndDevice(ctx context.Context, r *propertyv1.EndDeviceRequest) (*propertyv1.EndDeviceResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.EndDeviceResponse, error) {
 		return &propertyv1.EndDeviceResponse{}, guest.EndDevice(tx, propertyID, r.GetReservationId(), r.GetId())

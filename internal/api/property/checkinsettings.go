@@ -23,6 +23,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
+// GetCheckInSettings returns the settings of self check-in, with the installation's retention periods and the etag for an update.
 func (s *CheckIns) GetCheckInSettings(ctx context.Context, _ *propertyv1.GetCheckInSettingsRequest) (*propertyv1.GetCheckInSettingsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

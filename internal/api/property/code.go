@@ -86,6 +86,7 @@ func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (
 	return &propertyv1.ListCodesResponse{Data: list}, err
 }
 
+// GetCode returns a code without its PINs, and where it is: see codePlaces.
 func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*propertyv1.GetCodeResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -138,7 +139,8 @@ func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest)
 	})
 }
 
-// reveal returns the shared PIN and the PINs of doors whose locks do not accept it, and records that the caller read them.
+// reveal returns the shared PIN and the PINs of doors whose locks do not accept it, and records that the caller read them. It fails if the
+// code has ended.
 func (s *codes) reveal(tx *db.Tx, propertyID, codeID string) (*propertyv1.RevealCodeResponse, error) {
 	who, _ := actor.From(tx.Context())
 	c, err := code.Get(tx, propertyID, codeID)

@@ -18,6 +18,7 @@ type gates struct {
 	Deps
 }
 
+// ListGates lists all gates of the property by name, without pages.
 func (s *gates) ListGates(ctx context.Context, _ *propertyv1.ListGatesRequest) (*propertyv1.ListGatesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

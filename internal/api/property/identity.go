@@ -75,7 +75,7 @@ func (s *Identities) BeginIdentityLink(ctx context.Context, _ *propertyv1.BeginI
 	return &propertyv1.BeginIdentityLinkResponse{Data: identityCeremony(c)}, nil
 }
 
-// FinishIdentityLink checks the answer of the identity provider and links the signed-in person to the account.
+// FinishIdentityLink checks the answer of the identity provider and links the signed-in person to the account, in place of an earlier one.
 func (s *Identities) FinishIdentityLink(ctx context.Context, r *propertyv1.FinishIdentityLinkRequest) (*propertyv1.FinishIdentityLinkResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

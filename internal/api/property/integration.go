@@ -83,6 +83,7 @@ func (s *integrations) ListIntegrations(ctx context.Context, _ *propertyv1.ListI
 	return &propertyv1.ListIntegrationsResponse{Data: &propertyv1.IntegrationList{List: list, Total: int32(len(list))}}, nil
 }
 
+// GetIntegration returns an integration with its endpoints, webhooks and access tokens, without secrets.
 func (s *integrations) GetIntegration(ctx context.Context, r *propertyv1.GetIntegrationRequest) (*propertyv1.GetIntegrationResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -114,7 +115,7 @@ func (s *integrations) UpdateIntegration(ctx context.Context, r *propertyv1.Upda
 }
 
 // RotateAccessToken creates a new access token for an integration. It fails for the built-in integration. The previous ones expire after
-// the overlap, or at once without one.
+// the overlap, or at once without one. It also fails while too many of them have not ended. Only this answer has the token.
 func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.RotateAccessTokenRequest) (*propertyv1.RotateAccessTokenResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateAccessTokenResponse, error) {
 		row, secret, err := s.Partners.RotateAccessToken(tx, propertyID, r.GetId(), convert.Minutes(r.GetOverlapMinutes()))
@@ -126,7 +127,8 @@ func (s *integrations) RotateAccessToken(ctx context.Context, r *propertyv1.Rota
 	})
 }
 
-// RevokeAccessToken revokes all access tokens of an integration. Its reservations and the access of guests stay.
+// RevokeAccessToken revokes all access tokens of an integration at once; without any it does nothing. It fails for the built-in
+// integration. Its reservations and the access of guests stay.
 func (s *integrations) RevokeAccessToken(ctx context.Context, r *propertyv1.RevokeAccessTokenRequest) (*propertyv1.RevokeAccessTokenResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeAccessTokenResponse, error) {
 		row, err := s.Partners.RevokeAccessTokens(tx, propertyID, r.GetId())
@@ -138,7 +140,8 @@ func (s *integrations) RevokeAccessToken(ctx context.Context, r *propertyv1.Revo
 	})
 }
 
-// RotateSigningSecret creates a new secret for signing calls to the partner. The previous secret also signs, unless the request drops it.
+// RotateSigningSecret creates a new secret for signing calls to the partner. The previous secret also signs until the next rotation, unless
+// the request drops it. Only this answer has the new secret.
 func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.RotateSigningSecretRequest) (*propertyv1.RotateSigningSecretResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RotateSigningSecretResponse, error) {
 		secret, err := s.Partners.RotateSigningSecret(tx, propertyID, r.GetId(), r.GetDropPrevious())
@@ -206,7 +209,8 @@ func (s *integrations) ReadSpaces(ctx context.Context, r *propertyv1.ReadSpacesR
 	}}, nil
 }
 
-// TestEndpoint calls one endpoint of the partner now, and stores the result in its health. The answer, not an error, says what is wrong.
+// TestEndpoint calls one endpoint of the partner now, and stores the result in its health. A failure is a result with the reason. An error
+// means that no call was made, or that its result was not stored.
 func (s *integrations) TestEndpoint(ctx context.Context, r *propertyv1.TestEndpointRequest) (*propertyv1.TestEndpointResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -293,6 +297,7 @@ func integrationMessages(view *db.Tx, propertyID string, rows ...*partner.Integr
 	return list, nil
 }
 
+// endpointMessage converts an endpoint with its health, without its token.
 func endpointMessage(e partner.Endpoint, to message.Reader) *propertyv1.Endpoint {
 	return &propertyv1.Endpoint{
 		Action: e.Action, Url: e.URL, Method: e.Method, State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
@@ -301,6 +306,7 @@ func endpointMessage(e partner.Endpoint, to message.Reader) *propertyv1.Endpoint
 	}
 }
 
+// webhookMessage converts a webhook with its health and the number of waiting messages. Of its URL it has only the host.
 func webhookMessage(view *db.Tx, w *partner.WebhookRow, to message.Reader) (*propertyv1.Webhook, error) {
 	backlog, err := partner.BacklogOf(view, w)
 	if err != nil {

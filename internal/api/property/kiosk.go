@@ -17,7 +17,7 @@ type kiosks struct {
 	Deps
 }
 
-// CreateKiosk creates a kiosk (a check-in tablet). The answer has the code with which the tablet enrols.
+// CreateKiosk creates a kiosk (a check-in tablet). Only this answer has the code with which the tablet enrols.
 func (s *kiosks) CreateKiosk(ctx context.Context, r *propertyv1.CreateKioskRequest) (*propertyv1.CreateKioskResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateKioskResponse, error) {
 		row, code, err := kiosk.Create(tx, s.Keys, propertyID, r.GetName())
@@ -28,6 +28,7 @@ func (s *kiosks) CreateKiosk(ctx context.Context, r *propertyv1.CreateKioskReque
 	})
 }
 
+// ListKiosks lists all kiosks (check-in tablets) of the property by name.
 func (s *kiosks) ListKiosks(ctx context.Context, _ *propertyv1.ListKiosksRequest) (*propertyv1.ListKiosksResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -45,7 +46,8 @@ func (s *kiosks) ListKiosks(ctx context.Context, _ *propertyv1.ListKiosksRequest
 	return &propertyv1.ListKiosksResponse{Data: out}, nil
 }
 
-// ResetKiosk ends the credential of a kiosk's tablet and the guests' sessions on it. The answer has a new code for a tablet.
+// ResetKiosk ends the credential of a kiosk's tablet and the guests' sessions on it. The sessions of phones that took a stay from it go on.
+// Only this answer has the new code, with which a tablet enrols.
 func (s *kiosks) ResetKiosk(ctx context.Context, r *propertyv1.ResetKioskRequest) (*propertyv1.ResetKioskResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ResetKioskResponse, error) {
 		row, code, err := kiosk.Reset(tx, s.Keys, propertyID, r.GetId())

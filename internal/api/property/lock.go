@@ -26,6 +26,7 @@ type locks struct {
 	Deps
 }
 
+// ListLocks lists a page of the locks that the request selects, the oldest first, with the number of all that it selects.
 func (s *locks) ListLocks(ctx context.Context, r *propertyv1.ListLocksRequest) (*propertyv1.ListLocksResponse, error) {
 	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
@@ -125,7 +126,7 @@ func (s *locks) GetLock(ctx context.Context, r *propertyv1.GetLockRequest) (*pro
 	return answer, nil
 }
 
-// UpdateLock renames a lock.
+// UpdateLock renames a lock, which then ignores the name that its bridge suggests.
 func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest) (*propertyv1.UpdateLockResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateLockResponse, error) {
 		if err := RequireName("name", r.GetName()); err != nil {

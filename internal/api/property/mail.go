@@ -42,6 +42,7 @@ type mails struct {
 	Mails
 }
 
+// ListMails lists a page of the mails that the request selects, the newest first, without their texts.
 func (s *mails) ListMails(ctx context.Context, r *propertyv1.ListMailsRequest) (*propertyv1.ListMailsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -143,6 +144,7 @@ func invitationsMessage(c mail.Counts) *propertyv1.Invitations {
 	return &propertyv1.Invitations{Enabled: c.Enabled, DueNow: int32(c.Now), DueLater: int32(c.Later), WithoutAddress: int32(c.NoAddress)}
 }
 
+// GetMailSettings returns the settings of the mail server without the password. The host is "" if the property has no mail server.
 func (s *mails) GetMailSettings(ctx context.Context, _ *propertyv1.GetMailSettingsRequest) (*propertyv1.GetMailSettingsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -157,7 +157,8 @@ func (w *conversationStream) markIfChanged(c *propertyv1.Conversation) bool {
 }
 
 // WatchConversations streams all conversations with unread messages, and then each conversation that changes. If a wake-up is lost, the
-// next watchBeat sends only conversations with unread messages, so a change of a read one can be missed.
+// next watchBeat sends only conversations with unread messages, so a change of a read one can be missed. It runs until the call ends or the
+// server stops.
 func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]) error {
 	ctx := stream.Context()
 	propertyID, err := callerProperty(ctx)

@@ -18,6 +18,7 @@ type Passkeys struct {
 	Sessions
 }
 
+// ListPasskeys lists the passkeys of the signed-in person.
 func (s *Passkeys) ListPasskeys(ctx context.Context, _ *propertyv1.ListPasskeysRequest) (*propertyv1.ListPasskeysResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -63,6 +64,7 @@ func (s *Passkeys) FinishPasskeyRegistration(ctx context.Context, r *propertyv1.
 	})
 }
 
+// RenamePasskey renames a passkey of the signed-in person.
 func (s *Passkeys) RenamePasskey(ctx context.Context, r *propertyv1.RenamePasskeyRequest) (*propertyv1.RenamePasskeyResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -122,7 +124,8 @@ func (s *Passkeys) BeginPasskeyConfirmation(ctx context.Context, _ *propertyv1.B
 	return &propertyv1.BeginPasskeyConfirmationResponse{Data: ceremonyMessage(c)}, nil
 }
 
-// FinishPasskeyConfirmation checks the passkey. The answer has a session with a confirmed second factor, which replaces the caller's.
+// FinishPasskeyConfirmation checks the passkey. The answer has a session with a confirmed second factor, which replaces the caller's. The
+// audit log gets an entry for a refused passkey.
 func (s *Passkeys) FinishPasskeyConfirmation(ctx context.Context, r *propertyv1.FinishPasskeyConfirmationRequest) (*propertyv1.FinishPasskeyConfirmationResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

@@ -10,7 +10,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// FinishSignIn opens the session of a sign-in that waits for the code of the second factor.
+// FinishSignIn opens the session of a sign-in that waits for the code of the second factor: one of the authenticator app, or a recovery
+// code. After a wrong code, the sign-in still waits.
 func (s *Sessions) FinishSignIn(ctx context.Context, r *propertyv1.FinishSignInRequest) (*propertyv1.FinishSignInResponse, error) {
 	made, err := s.Staff.FinishSignIn(ctx, r.GetChallenge(), r.GetCode(), chain.From(ctx).Trace())
 	if err != nil {
@@ -35,8 +36,9 @@ func (s *Sessions) BeginTOTP(ctx context.Context, _ *propertyv1.BeginTOTPRequest
 	})
 }
 
-// ConfirmTOTP checks the first code of the authenticator app. From then on, a sign-in without a passkey requires a code. The answer has
-// new recovery codes, which replace earlier ones, and a session that replaces the caller's.
+// ConfirmTOTP checks the first code of the authenticator app. From then on, a sign-in without a passkey requires a code. The answer has new
+// recovery codes, which replace earlier ones, and a session that replaces the caller's. A wrong code counts as a failed attempt, and the
+// audit log gets an entry.
 func (s *Sessions) ConfirmTOTP(ctx context.Context, r *propertyv1.ConfirmTOTPRequest) (*propertyv1.ConfirmTOTPResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -87,7 +89,7 @@ func (s *Sessions) CreateRecoveryCodes(ctx context.Context, _ *propertyv1.Create
 }
 
 // ConfirmSecondFactor checks a code of the signed-in person. The answer has a session with a confirmed second factor, which replaces the
-// caller's.
+// caller's. A wrong code counts as a failed attempt, and the audit log gets an entry.
 func (s *Sessions) ConfirmSecondFactor(ctx context.Context, r *propertyv1.ConfirmSecondFactorRequest) (*propertyv1.ConfirmSecondFactorResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

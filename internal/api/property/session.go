@@ -78,6 +78,7 @@ func (s *Sessions) GetSession(ctx context.Context, _ *propertyv1.GetSessionReque
 	return &propertyv1.GetSessionResponse{Data: out}, nil
 }
 
+// ListSessions lists the valid sessions of the signed-in person on all devices, the latest first.
 func (s *Sessions) ListSessions(ctx context.Context, _ *propertyv1.ListSessionsRequest) (*propertyv1.ListSessionsResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

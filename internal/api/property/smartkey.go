@@ -22,7 +22,7 @@ type smartKeys struct {
 func NewSmartKeys(d Deps) propertyv1.SmartKeyServiceServer { return &smartKeys{Deps: d} }
 
 // CreateSmartKeyLink creates a single-use link with which a phone gets the SmartKey of a reservation. Earlier links stay valid, and it
-// fails if too many are unused. The answer has the secret of the link, not an address.
+// fails if too many are unused. Without ttlMinutes it works for a day. The answer has the secret of the link, not an address.
 func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.CreateSmartKeyLinkRequest) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSmartKeyLinkResponse, error) {
 		l, err := mobilekey.CreateLink(tx, s.Keys, mobilekey.LinkSpec{
@@ -35,6 +35,7 @@ func (s *smartKeys) CreateSmartKeyLink(ctx context.Context, r *propertyv1.Create
 	})
 }
 
+// ListSmartKeyPhones lists all phones of a reservation, the oldest first, also revoked ones.
 func (s *smartKeys) ListSmartKeyPhones(ctx context.Context, r *propertyv1.ListSmartKeyPhonesRequest) (*propertyv1.ListSmartKeyPhonesResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -23,6 +23,7 @@ type spaces struct {
 	Deps
 }
 
+// ListSpaces lists a page of the spaces that the request selects, ordered by name, with the number of all that it selects.
 func (s *spaces) ListSpaces(ctx context.Context, r *propertyv1.ListSpacesRequest) (*propertyv1.ListSpacesResponse, error) {
 	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
@@ -99,6 +100,7 @@ func (s *spaces) codeUseMessages(ctx context.Context, uses []code.Use) ([]*prope
 	return list, nil
 }
 
+// CreateSpace creates a space. A bed must name its dorm, by id or by name.
 func (s *spaces) CreateSpace(ctx context.Context, r *propertyv1.CreateSpaceRequest) (*propertyv1.CreateSpaceResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateSpaceResponse, error) {
 		row, err := createSpace(tx, propertyID, r.GetSpace(), &dormFinder{})

@@ -22,8 +22,8 @@ var errNoAccess = fault.New(fault.Precondition, fault.NoAccess,
 var errNoOtherPIN = fault.New(fault.Precondition, access.PINNotPossible,
 	"the lock of the room accepts no other PIN that is free, so nothing changes; try again when other stays have ended, or set a longer pinLength")
 
-// ExtendAccess extends the access of a guest in house to the request's time, at most 24 hours after the planned end of the stay. It
-// replaces an earlier extension. If the PMS changes the dates or ends the stay, the extension ends.
+// ExtendAccess extends the access of a guest in house to the request's time, at most 24 hours after the planned end of the stay. It needs a
+// reason. It replaces an earlier extension. If the PMS changes the dates or ends the stay, the extension ends.
 func (s *reservations) ExtendAccess(ctx context.Context, r *propertyv1.ExtendAccessRequest) (*propertyv1.ExtendAccessResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ExtendAccessResponse, error) {
 		if err := RequireName("reason", r.GetReason()); err != nil {
@@ -46,8 +46,8 @@ func stayAccess(reservationID string, p access.Plan) *propertyv1.StayAccess {
 	return out
 }
 
-// RevealPin returns the PINs of a stay, and records that the caller read them. It fails if there are none. The stored answer for the
-// Idempotency-Key has no PINs: a repeated call decrypts them again.
+// RevealPin returns the PINs of a stay, and records that the caller read them. It needs a reason, and fails if there are no PINs. The
+// stored answer for the Idempotency-Key has no PINs: a repeated call decrypts them again.
 func (s *reservations) RevealPin(ctx context.Context, r *propertyv1.RevealPinRequest) (*propertyv1.RevealPinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealPinResponse, error) {
 		if err := RequireName("reason", r.GetReason()); err != nil {
@@ -94,8 +94,8 @@ func (s *reservations) renderStayPIN(ctx context.Context, answer proto.Message) 
 	})
 }
 
-// ReplacePin gives a stay a new PIN in place of its current one, and records that as an event. Separate PINs of gates stay. It fails if the
-// room or bed has no PIN now, or if no other PIN is possible.
+// ReplacePin gives a stay a new PIN in place of its current one, and records that as an event. Separate PINs of gates stay. It needs a
+// reason. It fails if the room or bed has no PIN now, or if no other PIN is possible.
 func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinRequest) (*propertyv1.ReplacePinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReplacePinResponse, error) {
 		if err := RequireName("reason", r.GetReason()); err != nil {
