@@ -61,8 +61,8 @@ func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Tra
 	return l, recordAt(tx, keys, propertyID, by, t, audit.Done)
 }
 
-// isOpen selects the links that have not expired at the time now. A link that was made with a token ends with the token, because a thief could have made
-// it; its invited_by is "staff:" or "operator:" and the token's id. Links that a person made end in [endInvitationsBy].
+// isOpen selects the links that have not expired at the time now. A link that was made with a token ends with the token, because a thief
+// could have made it; its invited_by is "staff:" or "operator:" and the token's id. Links that a person made end in [endInvitationsBy].
 func isOpen(now time.Time) predicate.PersonInvitation {
 	return personinvitation.And(personinvitation.EndsAtGT(now), func(s *sql.Selector) {
 		s.Where(sql.P(func(b *sql.Builder) {
