@@ -31,7 +31,8 @@ type ConflictFilter struct {
 // ConflictRow is a stored conflict, open or closed.
 type ConflictRow = ent.Conflict
 
-// ConflictText returns the text of a conflict for staff. A conflict without parameters has a stored text, in one language only.
+// ConflictText returns the text of a conflict for staff, in the language of the reader to. A conflict without parameters has a stored text,
+// in one language only.
 func ConflictText(c *ConflictRow, to message.Reader) string {
 	if c.Parameters == nil {
 		return c.Detail

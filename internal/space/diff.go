@@ -75,7 +75,7 @@ const unreadableAfter = 3
 type DiffResult struct {
 	Failed    string            // Failed is why the reading was rejected, which leaves the stored listing unchanged; empty: accepted
 	Problem   message.Message   // Problem is Failed for staff, in every language
-	Failures  int               // Failures counts the failed readings in a row, including this one
+	Failures  int               // Failures counts the failed readings in a row, including this one; 0 after an accepted reading
 	Upsert    []Listed          // Upsert are new, reappeared or changed spaces
 	Gone      []string          // Gone are spaces that are no longer listed
 	Rooms     map[string]string // Rooms are the rooms of mapped beds to store in their mappings, by the id of the bed: see roomsToStore

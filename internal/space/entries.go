@@ -13,7 +13,7 @@ type Entry struct {
 	Listed
 	ParentName string     // ParentName is the name of a bed's room; empty if the PMS never listed it
 	SpaceID    string     // SpaceID is empty if the space is not mapped
-	SpaceName  string     // SpaceName is the name of that space
+	SpaceName  string     // SpaceName is the name of the space SpaceID, without that of its dorm
 	SeenAt     time.Time  // SeenAt is when the PMS last listed the space
 	GoneAt     *time.Time // GoneAt is when the PMS first did not list the space any more
 }

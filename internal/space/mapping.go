@@ -52,8 +52,9 @@ func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID 
 }
 
 // Map maps a space that the PMS lists, or listed before, to a Latchkey space. It replaces an existing mapping of the same PMS space, and
-// rejects a Latchkey space to which another space of the same PMS is mapped. Mapping the same pair again accepts the PMS's current name,
-// type and room. It returns which reservations need a new access plan.
+// rejects a Latchkey space to which another space of the same PMS is mapped. It returns a not-found fault if the property has no such
+// space, or if the PMS never listed externalID. Mapping the same pair again accepts the PMS's current name, type and room. It returns which
+// reservations need a new access plan.
 func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, error) {
 	tx := e.tx
 	own, err := Get(tx, e.propertyID, spaceID)
@@ -138,7 +139,7 @@ func (e Edit) Unmap(externalID string) (*ent.Mapping, AffectedStays, error) {
 	return row, touched, nil
 }
 
-// Suggestions suggests mappings for the unmapped spaces of an integration, by name.
+// Suggestions suggests mappings for the unmapped spaces of an integration by their names, see [Suggest]. It stores nothing.
 func Suggestions(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, error) {
 	suggested, _, err := ListOffers(tx, propertyID, integrationID)
 	return suggested, err

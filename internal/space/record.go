@@ -25,7 +25,7 @@ const chunkSize = 200
 type Recorded struct {
 	Failed        string          // Failed is why the reading was rejected; empty if it was accepted
 	Problem       message.Message // Problem is Failed for staff, in every language
-	Failures      int             // Failures counts the failed readings in a row, including this one
+	Failures      int             // Failures counts the failed readings in a row, including this one; 0 after an accepted reading
 	Opened        []Finding
 	Closed        []Finding
 	AffectedStays AffectedStays // AffectedStays are the reservations whose reason for having no access may have changed

@@ -69,7 +69,8 @@ func FindUnmatched(listing, gone []Listed, ours []Own, mappings []Mapped, sugges
 	return found
 }
 
-// ListOffers returns the suggestions for the unmapped spaces of a PMS, and the spaces without a suggestion that can be created.
+// ListOffers returns the suggestions for the unmapped spaces of a PMS, and the spaces without a suggestion that can be created, see
+// [FindUnmatched]. It stores nothing.
 func ListOffers(tx *db.Tx, propertyID, integrationID string) ([]Suggestion, []Unmatched, error) {
 	state, err := loadListing(tx, propertyID, integrationID)
 	if err != nil {
