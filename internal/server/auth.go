@@ -88,7 +88,8 @@ func (s *Server) authenticateOperator(ctx context.Context, c chain.Credentials) 
 	return a, err
 }
 
-// authenticateToken returns the actor with a token of the given kind, staff or operator. It refuses a token of another kind.
+// authenticateToken returns the actor with a token of the given kind, staff or operator. For a token of another kind it returns
+// [credential.Refused].
 func (s *Server) authenticateToken(ctx context.Context, token string, kind actor.Kind) (actor.Actor, error) {
 	a, err := credential.Authenticate(ctx, s.db, s.keys, token)
 	if err == nil && a.Kind != kind {

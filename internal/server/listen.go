@@ -100,16 +100,16 @@ func (l *listeners) close() (err error) {
 	return err
 }
 
-// HTTPAddr returns the address of the listener for REST, Connect, the pages and the documentation.
+// HTTPAddr returns the address (host:port) of the listener for REST, Connect, the pages and the documentation.
 func (s *Server) HTTPAddr() string { return s.listeners.http.Addr().String() }
 
-// GRPCAddr returns the address of the listener for gRPC.
+// GRPCAddr returns the address (host:port) of the listener for gRPC.
 func (s *Server) GRPCAddr() string { return s.listeners.grpc.Addr().String() }
 
-// BridgeAddr returns the address of the listener for bridges.
+// BridgeAddr returns the address (host:port) of the listener for bridges.
 func (s *Server) BridgeAddr() string { return s.listeners.bridge.Addr().String() }
 
-// OpsAddr returns the address of the listener for metrics and health.
+// OpsAddr returns the address (host:port) of the listener for metrics and health.
 func (s *Server) OpsAddr() string { return s.listeners.ops.Addr().String() }
 
 // OpsURL returns the URL of the listener for metrics and health.
@@ -120,7 +120,8 @@ func (s *Server) OpsURL() string {
 	return "http://" + s.OpsAddr()
 }
 
-// opsOverTLS reports whether the listener for metrics and health uses TLS: with a token, on an address other than loopback.
+// opsOverTLS reports whether the listener for metrics and health uses TLS: if the server has a certificate, and the listener a token and an
+// address other than loopback.
 func (s *Server) opsOverTLS() bool {
 	return s.tls != nil && s.opsToken != nil && !config.IsLoopback(hostOf(s.cfg.Listen.Ops))
 }

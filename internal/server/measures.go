@@ -128,7 +128,7 @@ type measuredLease struct {
 	m *measures
 }
 
-// Hold runs f while this node holds the lease, and records that in the metric.
+// Hold waits for the lease and runs f while this node holds it, as [worker.Lease] says, and records in the metrics how long that is.
 func (l measuredLease) Hold(ctx context.Context, f func(ctx context.Context, held *db.DB) error) error {
 	return l.Lease.Hold(ctx, func(ctx context.Context, held *db.DB) error {
 		l.m.leaseSince.SetToCurrentTime()

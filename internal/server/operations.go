@@ -74,9 +74,8 @@ func readOpsToken(cfg config.Config) (opsToken, error) {
 }
 
 // guard wraps next, so that only requests with the token reach it, and those for /livez, which says nothing and is asked by liveness probes
-// that have no token. Others are answered 401. Without a token, the listener is on loopback,
-// and guard requires a loopback host in the Host header, else it answers 421. Otherwise a web page could reach the listener through a name
-// that resolves to 127.0.0.1.
+// that have no token. Others are answered 401. If the listener has no token, it is on loopback, and guard requires a loopback host in the
+// Host header, else it answers 421. Otherwise a web page could reach the listener through a name that resolves to 127.0.0.1.
 func (t opsToken) guard(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
@@ -98,7 +97,7 @@ func (t opsToken) shownBy(r *http.Request) bool {
 	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(sum[:], t) == 1
 }
 
-// hostOf returns the host in a Host header, without the port.
+// hostOf returns the host of an address or Host header, without the port and without brackets.
 func hostOf(header string) string {
 	if host, _, err := net.SplitHostPort(header); err == nil {
 		return host

@@ -61,6 +61,7 @@ type knownProvider struct {
 	service propertyv1.IdentityServiceServer
 }
 
+// GetIdentityProvider calls the service in this process directly, without the checks and limits of other calls. It ignores call options.
 func (k knownProvider) GetIdentityProvider(ctx context.Context, in *propertyv1.GetIdentityProviderRequest, _ ...grpc.CallOption) (*propertyv1.GetIdentityProviderResponse, error) {
 	return k.service.GetIdentityProvider(ctx, in)
 }

@@ -26,7 +26,8 @@ func (s *Server) invitationURL(secret string) string {
 // HasPerson reports whether the installation has a person, also a disabled one.
 func (s *Server) HasPerson(ctx context.Context) (bool, error) { return staff.AnyPerson(s.db.View(ctx)) }
 
-// NewOwnerURL makes a link and returns its address, at which the first person becomes owner of a new property. It ends earlier such links.
+// NewOwnerURL makes a link, which works once and for a day, and returns its address. With it, a person creates a property and becomes its
+// owner. It ends earlier such links.
 func (s *Server) NewOwnerURL(ctx context.Context) (string, error) {
 	var made staff.OwnerLink
 	err := s.db.Write(ctx, func(tx *db.Tx) (err error) {

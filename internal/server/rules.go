@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/pms"
 )
 
-// Validate returns all errors that it finds in a configuration: those of [config.Config.Validate], and of the settings that other packages
-// parse. It opens no file and no connection.
+// Validate returns all errors that it finds in a configuration, joined, or nil: those of [config.Config.Validate], and of the settings that
+// other packages parse. It opens no file and no connection.
 func Validate(cfg config.Config) error {
 	_, partners := partnerRules(cfg)
 	_, mail := mailRules(cfg)

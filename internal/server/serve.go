@@ -49,8 +49,8 @@ func (s *Server) httpServer(h http.Handler) *http.Server {
 	}
 }
 
-// serve starts to serve all listeners in g. If one ends before the server stops, g gets an error. The listener for operations uses TLS only
-// with a token and with an address that is not loopback.
+// serve starts to serve all listeners in g. If one ends before the server stops, g gets an error. It does not wait for them to end. The
+// listener for operations uses TLS as opsOverTLS says.
 func (s *Server) serve(g *errgroup.Group) {
 	front := hsts(s.front())
 	public, socket, ops := s.httpServer(front), s.httpServer(s.operatorFront(front)), s.httpServer(s.operations())
