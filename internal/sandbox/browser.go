@@ -52,8 +52,8 @@ func (b *browser) open(ctx context.Context, ref string) error {
 	return b.load(ctx, http.MethodGet, ref, nil)
 }
 
-// load sends a request and follows redirects. Then the answer is the current page, cut at maxPage. A status other than 200 is an error.
-// form may be nil.
+// load sends a request and follows redirects. Then the answer is the current page, cut at maxPage, also if its status is not 200, which is
+// an error. form may be nil.
 func (b *browser) load(ctx context.Context, method, ref string, form url.Values) error {
 	u, err := url.Parse(ref)
 	if err != nil {

@@ -21,7 +21,7 @@ func (w *World) KioskCode() string {
 	return code
 }
 
-// NewKioskCode makes a new enrolment code for the demo's tablet. The enrolled tablet, if any, loses its access.
+// NewKioskCode makes a new enrolment code for the demo's tablet, which Play has set up. The enrolled tablet, if any, loses its access.
 func (w *World) NewKioskCode(ctx context.Context) (string, error) {
 	w.mu.Lock()
 	id := w.kioskID
@@ -34,7 +34,7 @@ func (w *World) NewKioskCode(ctx context.Context) (string, error) {
 	return k.GetCode(), nil
 }
 
-// tabletState returns the state of the demo's check-in tablet: notEnrolled, online or offline.
+// tabletState returns the state of the demo's check-in tablet: notEnrolled (also without Play), online or offline.
 func (w *World) tabletState(ctx context.Context) (string, error) {
 	w.mu.Lock()
 	id := w.kioskID

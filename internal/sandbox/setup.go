@@ -247,9 +247,9 @@ func (w *World) Await(ctx context.Context, what string, holds func(context.Conte
 	}
 }
 
-// AddProperty sets up another property on the server of w, with its own PMS, bridge and locks. The PMS is the same partner app,
-// and its rooms have the same names and ids. The server must allow partners on loopback. The new World ends with w; do not
-// close it.
+// AddProperty sets up another property on the server of w, with its own PMS, bridge and locks. The PMS is the same partner app, and its
+// rooms have the same names and ids. c.Server and c.Options have no effect. The server must allow partners on loopback. The new World ends
+// with w; do not close it.
 func (w *World) AddProperty(ctx context.Context, c Config) (*World, error) {
 	n := &World{
 		Server: w.Server, log: w.log, Spaces: map[string]string{}, doors: map[string]string{}, failures: make(chan error, 4),

@@ -15,7 +15,8 @@ type StaffVisitor struct {
 	site string // the scheme and host of all pages
 }
 
-// JoinAsOwner makes a new person owner of the property and signs the person in. It uses a new link, so an earlier [World.StaffLink] ends.
+// JoinAsOwner makes a new person, with the name Ada and the password "correct horse battery", owner of the property and signs the person
+// in. It uses a new link, so an earlier [World.StaffLink] ends.
 func (w *World) JoinAsOwner(ctx context.Context, email string) (*StaffVisitor, error) {
 	link, err := w.NewStaffLink(ctx)
 	if err != nil {
@@ -62,7 +63,7 @@ func (c *StaffVisitor) load(ctx context.Context, method, path string, form url.V
 // Path returns the path of the page that is open, which differs from that given to Open after a redirect.
 func (c *StaffVisitor) Path() string { return c.b.at.Path }
 
-// Link returns the page's first link that consists of prefix and an id, or "" if there is none. If prefix ends with a question mark, a
+// Link returns the open page's first link that consists of prefix and an id, or "" if there is none. If prefix ends with a question mark, a
 // query follows it.
 func (c *StaffVisitor) Link(prefix string) string {
 	for _, l := range c.b.links() {
@@ -75,7 +76,7 @@ func (c *StaffVisitor) Link(prefix string) string {
 	return ""
 }
 
-// Another returns a second window of the same person, so that both can open pages at the same time.
+// Another returns a second window of the same person, with the same cookies but no open page, so that both can be used at the same time.
 func (c *StaffVisitor) Another() *StaffVisitor {
 	return &StaffVisitor{b: &browser{client: &http.Client{Jar: c.b.client.Jar, Timeout: c.b.client.Timeout}}, site: c.site}
 }

@@ -62,7 +62,7 @@ func VisitByDoor(ctx context.Context, address, number, family string) (*Visitor,
 	return &Visitor{b: b, site: b.at.Scheme + "://" + b.at.Host, Home: home}, nil
 }
 
-// Open opens the page at a path below Home and returns its size in bytes.
+// Open opens the page at the path Home + below and returns the size of its HTML in bytes.
 func (v *Visitor) Open(ctx context.Context, below string) (size int, err error) {
 	err = v.b.open(ctx, v.Home+below)
 	return len(v.b.page), err
@@ -123,7 +123,8 @@ func (v *Visitor) next() string {
 	return ""
 }
 
-// Complete presses the last button of the check-in, and reloads the page until it shows the PIN or ctx ends.
+// Complete presses the last button of the check-in, which Prepare has reached, and loads the page of the key again and again, without
+// pauses, until it shows the PIN. It returns the error of ctx if that ends before.
 func (v *Visitor) Complete(ctx context.Context) (pin string, err error) {
 	if _, err := v.b.press(ctx); err != nil {
 		return "", err

@@ -169,8 +169,8 @@ func (w *World) serveHTTP(l net.Listener, h http.Handler) {
 	})
 }
 
-// runPart runs a part of the World in the background until stop or Close ends its context. If it fails before, the error is sent to
-// Failures.
+// runPart runs a part of the World in the background until stop or Close ends its context; both wait until run has returned. If it fails
+// before, the error is sent to Failures.
 func (w *World) runPart(run func(context.Context) error) (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
@@ -263,7 +263,8 @@ func (c Config) statusEvery() time.Duration {
 	return 0
 }
 
-// Close stops all parts in the reverse order of their start, and then releases what they use. The database is closed last.
+// Close stops all parts in the reverse order of their start and waits for them, and then releases what they use. Call it once. The database
+// is closed last.
 func (w *World) Close() (err error) {
 	w.mu.Lock()
 	stops := w.stops
