@@ -32,6 +32,7 @@ const (
 	Connect Protocol = "connect"
 )
 
+// Protocols are all protocols.
 var Protocols = []Protocol{GRPC, REST, Connect}
 
 // Caller is who calls the API: a name for messages of tests, and the credentials that its calls send.
@@ -41,7 +42,7 @@ type Caller struct {
 	Socket  bool // Socket means that calls use the operators' Unix socket
 }
 
-// WithHeader returns a copy of the caller that also sends the given header.
+// WithHeader returns a copy of the caller that also sends the given header, in place of one with the same name.
 func (c Caller) WithHeader(name, value string) Caller {
 	h := maps.Clone(c.Headers)
 	if h == nil {
@@ -238,16 +239,18 @@ func (a *API) CallRaw(ctx context.Context, c Caller, r RPC, raw []byte) (Outcome
 	return o, wrong
 }
 
-// rawCodec is a gRPC codec for raw bytes.
+// rawCodec is a gRPC codec that sends and receives bytes without encoding them. Its values must be of the type *[]byte.
 type rawCodec struct{}
 
 // Name returns the name of the standard codec. It is sent in the content type, so that the server decodes the bytes as protobuf.
 func (rawCodec) Name() string { return "proto" }
 
+// Marshal returns the bytes to which v, a *[]byte, points. It panics for another type.
 func (rawCodec) Marshal(v any) (mem.BufferSlice, error) {
 	return mem.BufferSlice{mem.SliceBuffer(*v.(*[]byte))}, nil
 }
 
+// Unmarshal stores a copy of data in the slice to which v, a *[]byte, points. It panics for another type.
 func (rawCodec) Unmarshal(data mem.BufferSlice, v any) error {
 	*v.(*[]byte) = data.Materialize()
 	return nil

@@ -87,7 +87,7 @@ func (k *Tablet) Find(ctx context.Context, number, familyName string) (*guestv1.
 	return found.GetData(), err
 }
 
-// GuestSession finds a stay on the tablet and returns the token of the guest's session.
+// GuestSession finds a stay on the tablet and returns the token of the guest's session. The test fails if there is no such stay.
 func (k *Tablet) GuestSession(t testing.TB, number, familyName string) string {
 	t.Helper()
 	found, err := k.Find(t.Context(), number, familyName)

@@ -22,7 +22,8 @@ type Option func(*sandbox.Config)
 // Database makes the server use the database at a URL in place of a new SQLite file.
 func Database(url string) Option { return func(c *sandbox.Config) { c.Server.Database = url } }
 
-// Config returns the configuration of a test's server. It has free ports, and rate limits that a test does not reach by accident.
+// Config returns the configuration of a test's server, which stores its data below dir. It has free ports, and rate limits that a test does
+// not reach by accident.
 func Config(dir string) config.Config {
 	c := config.Default()
 	c.KeepStays = 100 * 365 * 24 * time.Hour // tests use fixed dates in the past
@@ -110,9 +111,10 @@ func Bearer(name, token string) Caller {
 // Anonymous returns a caller without a credential.
 func Anonymous() Caller { return Caller{Name: "anonymous"} }
 
-// Offset is the machine's clock, moved by an offset.
+// Offset is the machine's clock, moved by an offset; its zero value is not moved. It is safe for concurrent use.
 type Offset struct{ by atomic.Int64 }
 
+// Now returns the machine's time plus the offset.
 func (o *Offset) Now() time.Time { return clock.System.Now().Add(time.Duration(o.by.Load())) }
 
 // Set moves the clock by an offset from the machine's.

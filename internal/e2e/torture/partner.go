@@ -34,7 +34,7 @@ func (w *world) newStay(n int) *stay {
 	return s
 }
 
-// patchBody returns the body of the next PATCH of the reservation, with the given fields.
+// patchBody returns the body of the next PATCH of the reservation, with the given fields. It counts s.version up and sets s.sentAt.
 func (s *stay) patchBody(fields map[string]any) map[string]any {
 	s.version++
 	s.sentAt = time.Now()
@@ -65,7 +65,7 @@ func (s *stay) recordAcknowledged(fields map[string]any) {
 
 // sendChange sends changed fields of a stay as the PMS, again and again until the service answers; what describes the change in the story.
 // If the service accepts the change, it records it and returns true. If the service refuses it, or does not answer within program.Patience,
-// it reports a violation and returns false.
+// it reports a violation and returns false. The caller holds the stay's mutex.
 func (w *world) sendChange(s *stay, what string, fields map[string]any) bool {
 	body := s.patchBody(fields)
 	s.story.add(w.began, "%s: sends %v", what, fields)
@@ -101,7 +101,7 @@ func (w *world) simulatePMS(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// changeStay makes a random change that a PMS could make in the current state of the stay.
+// changeStay makes a random change that a PMS could make in the current state of the stay. The caller holds the stay's mutex.
 func (w *world) changeStay(s *stay, rng *rand.Rand) {
 	room := w.rooms[rng.IntN(len(w.rooms))]
 	far := formatRFC3339(time.Now().Add(72 * time.Hour))
@@ -162,9 +162,10 @@ func (w *world) changeCheckedInStay(s *stay, room *hotelDoor, far string, rng *r
 	}
 }
 
+// formatRFC3339 formats a time in UTC, cut to seconds.
 func formatRFC3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// resetPIN asks the service to replace the PIN of a stay.
+// resetPIN asks the service to replace the PIN of a stay, and reports a violation if it refuses. The caller holds the stay's mutex.
 func (w *world) resetPIN(s *stay) {
 	s.version++
 	s.story.add(w.began, "reset: asks for another PIN")
@@ -177,7 +178,8 @@ func (w *world) resetPIN(s *stay) {
 	w.count.add("resets", 1)
 }
 
-// sendStaleUpdate sends an update that is older than the stored one. It must change nothing, and the answer must say that it is stale.
+// sendStaleUpdate sends an update that is older than the stored one. It must change nothing; if the answer does not say that it is stale,
+// it reports a violation.
 func (w *world) sendStaleUpdate(s *stay) {
 	body := map[string]any{"pmsMeta": map[string]any{"id": s.name, "updatedAt": s.sentAt.Add(-time.Hour).UTC().Format(time.RFC3339Nano)}, "pmsNumber": "stale", "state": "canceled"}
 	s.version++

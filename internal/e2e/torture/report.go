@@ -44,6 +44,7 @@ type report struct {
 	n  map[string]int
 }
 
+// newReport returns a report without violations, which fails the test of w when one is added.
 func newReport(w *world) *report { return &report{w: w, n: map[string]int{}} }
 
 // add counts a violation of a rule and fails the test. It prints the details and the stories of the stays, codes and locks involved, for

@@ -13,7 +13,7 @@ import (
 // restTimeout is how long after the last fault every lock must be in its final state.
 const restTimeout = 90 * time.Second
 
-// fillDoorsWithoutLock assigns spare locks to doors without a lock, where codes would wait forever.
+// fillDoorsWithoutLock assigns spare locks, as long as there are any, to doors without a lock, where codes would wait forever.
 func (w *world) fillDoorsWithoutLock() {
 	w.lockMoves.Lock()
 	defer w.lockMoves.Unlock()
@@ -79,7 +79,7 @@ func (w *world) hasAccess(who subject) bool {
 	return err == nil && time.Now().Before(to)
 }
 
-// awaitRest waits until no change is pending, at most restTimeout. It reports what is still pending then.
+// awaitRest waits until no change is pending, at most restTimeout. What is still pending then is a violation.
 func (w *world) awaitRest(ctx context.Context) {
 	began := time.Now()
 	open := w.pendingChanges(ctx)
@@ -171,8 +171,8 @@ func (w *world) reportUnmentionedPINs(ctx context.Context, known map[string]map[
 	}
 }
 
-// mayHoldPIN asks the service whether a PIN may still be on a lock. If an earlier press has used a one-time code, the service no longer
-// shows the PIN although it is still removing it from other locks.
+// mayHoldPIN asks the service whether a PIN of who may still be on a lock. It types nothing. If an earlier press has used a one-time code,
+// the service no longer shows the PIN although it is still removing it from other locks.
 func (w *world) mayHoldPIN(ctx context.Context, who subject, l *lockState, pin string) bool {
 	h := who.asHolder()
 	h.mu.Lock()
@@ -183,6 +183,7 @@ func (w *world) mayHoldPIN(ctx context.Context, who subject, l *lockState, pin s
 
 // checkExplanation reads the API's explanation of a stay's access. It compares it with the openings at the keypads and with the explanation
 // that it read before. complete means that the service must have received all reports. If the explanation cannot be read, it does nothing.
+// The caller holds the stay's mutex.
 func (w *world) checkExplanation(ctx context.Context, s *stay, complete bool) {
 	if s.id == "" {
 		return

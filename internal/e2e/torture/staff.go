@@ -141,7 +141,7 @@ func (w *world) swapBackupCodes(key string, rng *rand.Rand) {
 	}
 }
 
-// recreateMapping deletes a mapping and creates it again.
+// recreateMapping deletes the mapping of a random room and, up to three seconds later, creates it again.
 func (w *world) recreateMapping(ctx context.Context, key string, rng *rand.Rand) {
 	w.spaceChanges.Lock()
 	defer w.spaceChanges.Unlock()
@@ -157,7 +157,7 @@ func (w *world) recreateMapping(ctx context.Context, key string, rng *rand.Rand)
 	w.count.add("mappings", 2)
 }
 
-// switchRoomOffAndOn switches a room off and on again.
+// switchRoomOffAndOn switches a random room off and, up to three seconds later, on again.
 func (w *world) switchRoomOffAndOn(ctx context.Context, key string, rng *rand.Rand) {
 	w.spaceChanges.Lock()
 	defer w.spaceChanges.Unlock()
@@ -179,14 +179,15 @@ func (w *world) recordRoomChange(r *hotelDoor, what string) {
 	}
 }
 
-// expectOK reports a violation if the service refused a change by staff that must succeed.
+// expectOK reports a violation if o, the answer to a change by staff that must succeed, is none or a refusal.
 func (w *world) expectOK(what string, o e2etest.Outcome) {
 	if !o.OK() {
 		w.report.add("a change by staff was refused", what, o.String())
 	}
 }
 
-// moveLock removes a lock from its door or, if it has none, assigns it to a door without a lock.
+// moveLock removes a random lock from its door or, if it has none, assigns it to a random door without a lock. If all doors have locks, it
+// does nothing.
 func (w *world) moveLock(key string, rng *rand.Rand) {
 	w.lockMoves.Lock()
 	defer w.lockMoves.Unlock()
@@ -206,7 +207,7 @@ func (w *world) moveLock(key string, rng *rand.Rand) {
 	w.assign(key, l, door)
 }
 
-// assign assigns a lock to a door; door "" removes the lock from its door. The caller holds lockMoves.
+// assign assigns a lock to a door; door "" removes the lock from its door. A refusal is a violation. The caller holds lockMoves.
 func (w *world) assign(key string, l *lockState, door string) {
 	l.story.add(w.began, "is put on door %s", w.doorName(door))
 	o, answered := w.sendUntilAnswered(w.staff, key, "POST", "/v1/property/locks/"+l.id+":assign", map[string]any{"doorId": door})
@@ -319,7 +320,7 @@ func (w *world) sendUnlock(l *lockState, key string, twice bool) {
 	w.recordUnlock(l, order)
 }
 
-// recordUnlock adds a finished unlock command to those of a lock, for checkRemoteUnlocks.
+// recordUnlock adds an unlock command, answered or given up, to those of a lock, for checkRemoteUnlocks.
 func (w *world) recordUnlock(l *lockState, order unlock) {
 	w.count.add("unlocks", 1)
 	l.mu.Lock()

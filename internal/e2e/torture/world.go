@@ -281,7 +281,7 @@ func (w *world) connectPMS(pmsURL string) {
 	w.failOnError(err)
 }
 
-// request sends one request. It returns an error if no answer arrived. Status 500 is a violation.
+// request sends one request. It returns an error if no valid answer arrived. Status 500 is a violation.
 func (w *world) request(ctx context.Context, who e2etest.Caller, verb, path string, content any) (e2etest.Outcome, error) {
 	w.count.add("calls", 1)
 	o, err := w.Do(ctx, who, verb, path, content)
