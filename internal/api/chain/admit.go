@@ -40,7 +40,7 @@ func (c *Chain) Admit(ctx context.Context, fullMethod string, p Protocol) (conte
 	return ctx, call
 }
 
-// runAdmission runs the admission steps and stores the first error as the call's refusal.
+// runAdmission runs the admission steps and stores the first error as the call's refusal. A panic becomes a refusal, too.
 func (c *Chain) runAdmission(ctx context.Context, call *Call) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -36,7 +36,8 @@ type arriving struct {
 // post is an HTTP request that is no call and whose body has not arrived completely.
 type post struct{ cut func() } // cut makes the next Read of the body fail
 
-// sender returns the sender that a call counts for. It is "" for calls over the Unix socket and for those of bridges.
+// sender returns the sender that a call counts for: the integration, the token or, without a credential, the client network. It is "" for
+// calls over the Unix socket and for those of bridges.
 func (call *Call) sender() string {
 	switch {
 	case !call.Client.IsValid():
@@ -141,7 +142,7 @@ func (a *arrivals) store(sender string, s arriving) {
 	a.bySender[sender] = s
 }
 
-// beginArrival counts the call as unfinished until endArrival. It fails if its sender has too many unfinished requests.
+// beginArrival counts the call as unfinished until MessageArrived. It fails if its sender has too many unfinished requests.
 func (call *Call) beginArrival() error {
 	call.memory.sender = call.sender()
 	if err := call.chain.arrivals.begin(call.memory.sender); err != nil {
@@ -161,8 +162,8 @@ func (call *Call) MessageArrived() {
 
 // Receive bounds the body of an HTTP request that is no call, such as a form that is posted to a page. It counts as unfinished until
 // arrived is called, which the caller must do once: a client network has at most maxUnfinished such requests, and a further one cuts the
-// oldest off. The body, of which at most most bytes are read, becomes one like that of [Call.Body], with memory until the request's context
-// ends. The requests of a network are counted apart from its calls.
+// oldest off. It replaces r.Body, of which at most most bytes are read, by one like that of [Call.Body], with memory until the request's
+// context ends. The requests of a network are counted apart from its calls.
 func (c *Chain) Receive(w http.ResponseWriter, r *http.Request, most int64) (arrived func()) {
 	call := &Call{chain: c, memory: reservation{chain: c}}
 	sent, p := *r, &post{cut: func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) }}

@@ -195,7 +195,7 @@ func (c *Chain) startCall(ctx context.Context, fullMethod string) (context.Conte
 	return ctx, call
 }
 
-// handlerMetadata removes all metadata that handlers must not read.
+// handlerMetadata returns the metadata that handlers may read, or nil if there is none. It drops all other.
 func handlerMetadata(md metadata.MD) metadata.MD {
 	var kept metadata.MD
 	for _, k := range handlerHeaders {

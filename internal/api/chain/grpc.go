@@ -86,7 +86,7 @@ func receiveLimitOf(ctx context.Context) *receiveLimit {
 }
 
 // limitReceiving limits the time for receiving the message of a unary call, because gRPC has no such limit. It runs on the goroutine that
-// reads the connection, so it must not block.
+// reads the connection, so it must not block. It refuses no call: the error is always nil.
 func (c *Chain) limitReceiving(ctx context.Context, info *tap.Info) (context.Context, error) {
 	if c.findMethod(info.FullMethodName).streams {
 		return ctx, nil

@@ -84,7 +84,7 @@ func MetadataOf(h http.Header) metadata.MD {
 	return md
 }
 
-// CopyHeader copies the headers of an answer that are in Outgoing. It drops all others.
+// CopyHeader copies the headers of an answer that are in Outgoing, in place of those in to. It drops all others.
 func CopyHeader(to http.Header, md metadata.MD) {
 	for _, name := range outgoing {
 		if v := md[name.metadata]; len(v) > 0 {

@@ -29,16 +29,17 @@ const maxSubjects = 1 << 16
 
 // limiter limits the calls of each subject, such as an integration, a token or an address. A nil limiter allows every call.
 type limiter struct {
-	name   string
-	minute int
-	burst  int
-	policy string
+	name   string // "calls" or "batches", for headers and errors
+	minute int    // calls per minute
+	burst  int    // calls at once
+	policy string // value of the header RateLimit-Policy
 
 	mu       sync.Mutex
 	subjects map[string]*rate.Limiter
 }
 
-// newLimiter creates a rate limiter; nil if the rate is zero or less. minute is the number of calls per minute, and burst of calls at once.
+// newLimiter creates a rate limiter; nil if the rate is zero or less. minute is the number of calls per minute, and burst of calls at once;
+// a burst below 1 counts as 1.
 func newLimiter(name string, minute, burst int) *limiter {
 	if minute <= 0 {
 		return nil

@@ -11,8 +11,8 @@ import (
 const (
 	// decodeMemoryBytes bounds the estimated memory of all requests that arrive or are decoded at the same time.
 	decodeMemoryBytes = 32 << 20
-	// maxArrivingBytes bounds the part of it that the requests of one sender reserve until they have arrived completely. A sender that
-	// sends slowly, or never finishes, leaves the rest to others.
+	// maxArrivingBytes bounds the memory that the requests of one sender reserve until they have arrived completely. A sender that sends
+	// slowly, or never finishes, leaves the rest of decodeMemoryBytes to others.
 	maxArrivingBytes = 4 << 20
 	// unreservedBytes is the size up to which a request needs no reservation, so that small requests never wait for large ones.
 	unreservedBytes = 16 << 10

@@ -13,7 +13,7 @@ import (
 )
 
 // Stream runs one streaming call as a grpc.StreamServerInterceptor. It sets no deadline, because the client decides how long a stream
-// lasts. It validates each received message, and ends the stream when the credential ends: see recheck.
+// lasts. It validates each received message, and ends the stream when the credential ends: see recheck. Its errors are gRPC statuses.
 func (c *Chain) Stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, handler grpc.StreamHandler) error {
 	return c.streamCall(srv, &stream{ServerStream: ss}, info, handler)
 }

@@ -144,7 +144,7 @@ func appendForOtherFields(found, more []fault.Field) []fault.Field {
 }
 
 // lastPerPath keeps the last violation of each field. A value of a wrong type leaves the field empty, which also violates the rule that the
-// field is required. The type error comes last and is the useful one.
+// field is required. The type error comes last and is the useful one. It overwrites the list.
 func lastPerPath(list []fault.Field) []fault.Field {
 	if len(list) < 2 {
 		return list
@@ -289,6 +289,7 @@ func jsonPath(md protoreflect.MessageDescriptor, path *validate.FieldPath) strin
 	return b.String()
 }
 
+// joinPath joins two parts of a JSON path with a dot. Each can be empty.
 func joinPath(prefix, path string) string {
 	if prefix == "" || path == "" {
 		return prefix + path
@@ -309,7 +310,7 @@ func (w *walker) limitReached() bool {
 	return len(w.found) >= envelope.MaxViolations || len(w.oversized) >= envelope.MaxViolations
 }
 
-// walkMessage searches a message at the walker's path.
+// walkMessage records the lists that are too long, the invalid texts and the invalid timestamps of the message at the walker's path.
 func (w *walker) walkMessage(m protoreflect.Message) {
 	if at, ok := m.Interface().(*timestamppb.Timestamp); ok {
 		if !at.IsValid() {

@@ -104,7 +104,8 @@ func incomingContext(ctx context.Context, h http.Header) context.Context {
 	return metadata.NewIncomingContext(ctx, chain.MetadataOf(h))
 }
 
-// connectError converts the error of a gRPC handler to a Connect error with all error details and the headers of the answer.
+// connectError converts the error of a gRPC handler to a Connect error with all error details and the headers of the answer. It returns nil
+// for nil.
 func connectError(err error, header metadata.MD) error {
 	if err == nil {
 		return nil

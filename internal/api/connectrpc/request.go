@@ -190,6 +190,7 @@ func negotiate(r *http.Request) (*http.Request, *fault.Fault) {
 }
 
 // withCallerDeadline applies the timeout that negotiate stored to the context, so that the interceptor chain reports when it is exceeded.
+// Without such a timeout it returns ctx unchanged.
 func withCallerDeadline(ctx context.Context) (context.Context, context.CancelFunc) {
 	if at, ok := ctx.Value(deadlineKey{}).(time.Time); ok {
 		return context.WithDeadline(ctx, at)

@@ -46,6 +46,7 @@ type operation struct {
 	Verb, Path, Sample string `yaml:"-"`
 }
 
+// media maps a media type, such as application/json, to the schema of a body.
 type media map[string]struct{ Schema schema }
 
 type parameter struct {
