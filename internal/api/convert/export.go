@@ -39,8 +39,8 @@ type export struct {
 const exportPage = 200
 
 // Export returns the copy of the data that a property holds of a guest. a is the guest's session, or for staff the actor that guest.AsGuest
-// returned. It refuses a session that no link mailed to the guest has opened. The copy of a companion (an accompanying guest) leaves out
-// what belongs to the main guest.
+// returned. It refuses a session whose origin is not guest.OriginMail, such as one at a kiosk. The copy of a companion (an accompanying
+// guest) leaves out what belongs to the main guest.
 func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*guestv1.DataExport, error) {
 	if err := guest.CheckExport(a); err != nil {
 		return nil, err

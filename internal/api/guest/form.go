@@ -244,8 +244,9 @@ func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionR
 	})
 }
 
-// SetMailAddress stores the guest's address for mails about the stay, for as long as the PMS has no usable one. It refuses the address of a
-// booking agency. A session without the mailed link cannot replace an address that was given with it.
+// SetMailAddress stores the guest's address for mails about the stay, for as long as the PMS has no usable one. Links that were mailed to
+// the former address end. It refuses a companion's session, and the address of a booking agency. A session without the mailed link cannot
+// replace an address that was given with it.
 func (s *Forms) SetMailAddress(ctx context.Context, r *guestv1.SetMailAddressRequest) (*guestv1.SetMailAddressResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetMailAddressResponse, error) {
 		if !mail.Reaches(r.GetEmail()) {

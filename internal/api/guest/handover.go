@@ -11,9 +11,9 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// HandOver creates the link with which a guest at a kiosk continues on one phone. It fails after the session has shown the PIN, and after a
-// phone has used a link of the session. The answer is a secret, so it is not stored under an Idempotency-Key; a new link replaces the
-// former one.
+// HandOver creates the link with which a guest at a kiosk continues on one phone. It refuses a session that is not at a kiosk. It also
+// fails after the session has shown the PIN, and after a phone has used a link of the session. The answer is a secret, so it is not stored
+// under an Idempotency-Key; a new link replaces the former one.
 func (s *Stays) HandOver(ctx context.Context, _ *guestv1.HandOverRequest) (*guestv1.HandOverResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

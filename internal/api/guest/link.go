@@ -188,7 +188,8 @@ func (s *Links) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest) (*guestv
 }
 
 // FindStay finds the stay of a guest who scanned the QR code at a door, by the reservation's number and the guest's family name, and opens
-// a session. If several stays match, it returns them as choices. After too many failed searches, it refuses for some time.
+// a session. If several stays match, it returns them as choices. It fails if none matches, which counts as a failed search. After too many
+// failed searches, it refuses for some time.
 func (s *Links) FindStay(ctx context.Context, r *guestv1.FindStayRequest) (*guestv1.FindStayResponse, error) {
 	view := s.DB.View(ctx)
 	at, err := kiosk.FindDoor(view, r.GetDoor())

@@ -29,7 +29,7 @@ const (
 )
 
 // ListMessages lists a page of the caller's conversation with the property, with the number of messages that the guest has not read. A page
-// has defaultMessages unless the request sets a size.
+// has defaultMessages unless the request sets a size. It refuses the sessions that conversation refuses.
 func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequest) (*guestv1.ListMessagesResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {
@@ -53,7 +53,8 @@ func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequ
 	return &guestv1.ListMessagesResponse{Data: out}, nil
 }
 
-// SendMessage sends a message to the property, and marks the earlier messages of the property as read.
+// SendMessage sends a message to the property, and marks the earlier messages of the property as read. It refuses the sessions that
+// conversation refuses.
 func (s *Messages) SendMessage(ctx context.Context, r *guestv1.SendMessageRequest) (*guestv1.SendMessageResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {

@@ -49,7 +49,8 @@ func (s *Privacy) RequestErasure(ctx context.Context, r *guestv1.RequestErasureR
 	})
 }
 
-// WithdrawErasure withdraws the caller's request for an erasure. It fails if none is pending.
+// WithdrawErasure withdraws the pending request for an erasure of the caller's data, also one that staff made. It needs a session with the
+// mailed link, and fails if none is pending.
 func (s *Privacy) WithdrawErasure(ctx context.Context, _ *guestv1.WithdrawErasureRequest) (*guestv1.WithdrawErasureResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.WithdrawErasureResponse, error) {
 		return &guestv1.WithdrawErasureResponse{}, guest.WithdrawErasure(tx, a)

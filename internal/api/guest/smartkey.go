@@ -40,7 +40,8 @@ type SmartKeys struct {
 	OpenWithin time.Duration
 }
 
-// GetEnrolment describes an enrolment link without using it up, because mail scanners open links.
+// GetEnrolment describes an enrolment link without using it up, because mail scanners open links. It fails for a link that is unknown, used
+// up or expired.
 func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentRequest) (*guestv1.GetEnrolmentResponse, error) {
 	l, err := mobilekey.DescribeLink(s.DB.View(ctx), s.Keys, r.GetLink())
 	if err != nil {
@@ -134,7 +135,8 @@ func (s *SmartKeys) Greet(ctx context.Context, r *guestv1.GreetRequest) (*guestv
 
 // Present sends a phone's presentation (SmartKey token and proof) to the bridge of the door and waits for the result. The server reads the
 // proof only to find the bridge, and refuses a revoked token itself. The bridge verifies the presentation and decides whether to open the
-// door. A refusal or a failed opening is an answer, not an error. A presentation that cannot be read or sent is an error.
+// door. A refusal or a failed opening is an answer, not an error. So is the result unknown, after which the door may have opened. A
+// presentation that cannot be read or sent is an error. After an error that is no [fault.Fault], it is not known whether it was sent.
 func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*guestv1.PresentResponse, error) {
 	p, err := smartkey.DecodePresentation(r.GetPresentation())
 	if err != nil {

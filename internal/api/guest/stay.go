@@ -249,7 +249,7 @@ func addUnread(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) er
 }
 
 // sharedGroups returns the groups of form fields that the property marks as mandatory for the PMS. Each has the guest's choice whether to
-// share it, if the guest has decided.
+// share it, if the guest has decided. The guest is the first whom the session sees; without one the result is nil.
 func sharedGroups(p *guest.Party, a actor.Actor) []*guestv1.SharedGroup {
 	var out []*guestv1.SharedGroup
 	own := p.Visible(a)

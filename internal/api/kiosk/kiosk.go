@@ -101,8 +101,9 @@ func (s *Kiosks) GetKiosk(ctx context.Context, _ *kioskv1.GetKioskRequest) (*kio
 }
 
 // FindStay finds the stay of a guest at the tablet by its number and the guest's family name, and opens a session, or returns choices if
-// several stays match. The tablet signs a challenge of GetKiosk, which works once, also for a search that finds nothing, so that a copied
-// token alone is of no use. After too many failed searches, it refuses for some time.
+// several stays match. It fails if none matches, which counts as a failed search. The tablet signs a challenge of GetKiosk, which works
+// once, also for a search that finds nothing, so that a copied token alone is of no use. After too many failed searches, it refuses for
+// some time.
 func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kioskv1.FindStayResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {
