@@ -114,7 +114,7 @@ func (s *apps) RevokeClientToken(ctx context.Context, r *adminv1.RevokeClientTok
 	})
 }
 
-// appMessage converts an app. connected is the number of properties that have connected it.
+// appMessage converts an app. connected is the number of properties that have connected and not disabled it.
 func appMessage(a *partner.AppRow, connected int) *adminv1.App {
 	return &adminv1.App{Id: a.ID, Name: a.Name, Integrations: int32(connected), CreatedAt: timestamppb.New(a.CreatedAt)}
 }

@@ -70,6 +70,7 @@ func requireOperator(ctx context.Context) error {
 // now returns the current time of the database's clock.
 func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
 
+// tokenMessage converts a token of any kind without its secret. Role and PropertyId are unset for a token that has none.
 func tokenMessage(t *credential.Row) *adminv1.Token {
 	return &adminv1.Token{
 		Id: t.ID, Kind: t.Kind, Name: t.Name, Hint: t.Hint, Role: convert.TextOrNil(t.Role), PropertyId: convert.TextOrNil(t.PropertyID),

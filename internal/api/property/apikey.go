@@ -65,6 +65,7 @@ func (s *apiKeys) RevokeApiKey(ctx context.Context, _ *propertyv1.RevokeApiKeyRe
 	})
 }
 
+// tokenMessage converts a token without its secret.
 func tokenMessage(t *credential.Row) *propertyv1.Token {
 	return &propertyv1.Token{Id: t.ID, Name: t.Name, Hint: t.Hint, ExpiresAt: convert.OptionalTime(t.ExpiresAt), CreatedAt: timestamppb.New(t.CreatedAt)}
 }

@@ -98,8 +98,8 @@ func (s *auditLog) filterOf(ctx context.Context, propertyID string, r *propertyv
 	return f, nil
 }
 
-// dayOf returns the start and the end of a day in the property's time zone, or an error about path, the field of the request that has the
-// day. day is YYYY-MM-DD and must not be empty.
+// dayOf returns the start of a day and that of the next day in the property's time zone, or an error about path, the field of the request
+// that has the day. day is YYYY-MM-DD and must not be empty.
 func dayOf(row *property.Row, path, day string) (begins, ends time.Time, err error) {
 	begins, ends, err = reservation.Day(row, day, time.Time{})
 	if f, ok := fault.Of(err); ok && len(f.Fields) == 1 {

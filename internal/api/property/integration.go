@@ -247,6 +247,7 @@ func endpointProblem(f partner.Failure, to message.Reader) *propertyv1.EndpointP
 	return out
 }
 
+// integrationMessage is integrationMessages for one integration.
 func integrationMessage(view *db.Tx, propertyID string, row *partner.IntegrationRow) (*propertyv1.Integration, error) {
 	list, err := integrationMessages(view, propertyID, row)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// CreateFirstOwner uses up an operator's link: it makes a person owner of a property, which it creates if the link names none. The answer
-// has a session or, for a known person with a second factor, the challenge of a sign-in.
+// CreateFirstOwner uses up an operator's link: it makes a person owner of a property, which it creates if the link names none. A known
+// person must give the password. The answer has a session or, for a known person with a second factor, the challenge of a sign-in.
 func (s *Sessions) CreateFirstOwner(ctx context.Context, r *propertyv1.CreateFirstOwnerRequest) (*propertyv1.CreateFirstOwnerResponse, error) {
 	made, propertyID, err := s.Staff.AcceptOwnerLink(ctx, staff.FirstOwner{
 		PasswordSignIn: staff.PasswordSignIn{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},
@@ -34,8 +34,9 @@ func (s *Sessions) GetInvitation(ctx context.Context, r *propertyv1.GetInvitatio
 	}}, nil
 }
 
-// AcceptInvitation uses up the link of an invitation: it makes a person a member of a property, and opens a session. A known person must
-// give the password and, with an authenticator app, a code. With passkeys only, the answer has the challenge of a sign-in and no session.
+// AcceptInvitation uses up the link of an invitation: it makes a person a member of a property, and opens a session. A member keeps the
+// present role. A known person must give the password and, with an authenticator app, a code. With passkeys only, the answer has the
+// challenge of a sign-in and no session.
 func (s *Sessions) AcceptInvitation(ctx context.Context, r *propertyv1.AcceptInvitationRequest) (*propertyv1.AcceptInvitationResponse, error) {
 	made, propertyID, err := s.Staff.AcceptInvitation(ctx, staff.Acceptance{
 		PasswordSignIn: staff.PasswordSignIn{Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},

@@ -71,6 +71,7 @@ func (s *kiosks) DeleteKiosk(ctx context.Context, r *propertyv1.DeleteKioskReque
 	})
 }
 
+// kioskMessage converts a kiosk with its present state.
 func kioskMessage(view *db.Tx, row *kiosk.Row) *propertyv1.Kiosk {
 	return &propertyv1.Kiosk{
 		Id: row.ID, Name: row.Name, State: kiosk.StateOf(row, view.Now()), SeenAt: convert.OptionalTime(row.SeenAt), EnrolledAt: convert.OptionalTime(row.EnrolledAt),

@@ -141,8 +141,8 @@ func (s *locks) UpdateLock(ctx context.Context, r *propertyv1.UpdateLockRequest)
 	})
 }
 
-// AssignLock moves a lock to a door, or removes it from its door, and recomputes the access of the stays at both doors. It fails if the
-// door has another lock, or the lock is no longer at the request's fromDoorId.
+// AssignLock moves a lock to a door, or without a doorId removes it from its door, and recomputes the access of the stays at both doors. It
+// fails if the door has another lock, or the lock is no longer at the request's fromDoorId.
 func (s *locks) AssignLock(ctx context.Context, r *propertyv1.AssignLockRequest) (*propertyv1.AssignLockResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.AssignLockResponse, error) {
 		before, err := lock.Get(tx, propertyID, r.GetId())
@@ -253,6 +253,7 @@ func setOutcome(m *propertyv1.Act, o lock.Outcome) {
 	m.FinishedAt = clock.Timestamp(o.At)
 }
 
+// lockMessage is lockMessages for one lock.
 func lockMessage(view *db.Tx, propertyID string, row *lock.Row) (*propertyv1.Lock, error) {
 	list, err := lockMessages(view, propertyID, row)
 	if err != nil {

@@ -22,7 +22,8 @@ type mappings struct {
 	Deps
 }
 
-// ListPartnerSpaces lists a page of the spaces of a PMS with the spaces they are mapped to, or suggestions for them.
+// ListPartnerSpaces lists a page of the spaces of a PMS by name, also mapped ones that the PMS no longer lists, with the spaces they are
+// mapped to, or suggestions for them.
 func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPartnerSpacesRequest) (*propertyv1.ListPartnerSpacesResponse, error) {
 	propertyID, p, err := callerPage(ctx, r)
 	if err != nil {
@@ -118,8 +119,8 @@ func addDorms(view *db.Tx, propertyID string, list []*propertyv1.PartnerSpace) e
 }
 
 // SetMapping maps one space of a PMS to a space of the property in place of its present mapping, and recomputes the access of its stays. It
-// fails if another space of the PMS is mapped to that space, and for an outdated lastChangeId. With validateOnly it only previews the
-// effect.
+// fails if another space of the PMS is mapped to that space, and for an outdated lastChangeId; without one it overwrites. With validateOnly
+// it only previews the effect.
 func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingRequest) (*propertyv1.SetMappingResponse, error) {
 	return runMapping(ctx, s, mappingCall{
 		integrationID: r.GetIntegrationId(), kind: space.SetOne, seen: r.GetLastChangeId(), validateOnly: r.GetValidateOnly(),
@@ -133,7 +134,7 @@ func (s *mappings) SetMapping(ctx context.Context, r *propertyv1.SetMappingReque
 }
 
 // UnsetMapping removes the mapping of one space of a PMS, and recomputes the access of its stays. It fails if there is no mapping, and for
-// an outdated lastChangeId. With validateOnly it only previews the effect.
+// an outdated lastChangeId; without one it overwrites. With validateOnly it only previews the effect.
 func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingRequest) (*propertyv1.UnsetMappingResponse, error) {
 	removed := &propertyv1.Mapping{}
 	return runMapping(ctx, s, mappingCall{
@@ -151,8 +152,8 @@ func (s *mappings) UnsetMapping(ctx context.Context, r *propertyv1.UnsetMappingR
 }
 
 // BatchSetMappings maps several spaces of a PMS, and recomputes the access of their stays. An entry without a space id removes a mapping,
-// if there is one. All changes succeed or none. It fails for an outdated lastChangeId, for a space that is named twice, and as SetMapping
-// does. With validateOnly it only previews the effect.
+// if there is one. All changes succeed or none. It fails for an outdated lastChangeId, which is optional, for a space that is named twice,
+// and as SetMapping does. With validateOnly it only previews the effect.
 func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetMappingsRequest) (*propertyv1.BatchSetMappingsResponse, error) {
 	if wrong := duplicates(r.GetMappings()); len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
@@ -170,7 +171,8 @@ func (s *mappings) BatchSetMappings(ctx context.Context, r *propertyv1.BatchSetM
 }
 
 // ApplySuggestions maps the unmapped spaces of a PMS to the suggested spaces, with exactOnly only those with an exact suggestion, and
-// recomputes the access of their stays. It fails for an outdated lastChangeId. With validateOnly it only previews the effect.
+// recomputes the access of their stays. It fails for an outdated lastChangeId, which is optional. With validateOnly it only previews the
+// effect.
 func (s *mappings) ApplySuggestions(ctx context.Context, r *propertyv1.ApplySuggestionsRequest) (*propertyv1.ApplySuggestionsResponse, error) {
 	var list *propertyv1.MappingList
 	return runMapping(ctx, s, mappingCall{

@@ -30,8 +30,8 @@ type mappingCall struct {
 type mappingChange func(tx *db.Tx, propertyID string) (space.AffectedStays, error)
 
 // runMapping runs a change of a mapping, records it so that it can be undone, and recomputes the access of the affected stays. It fails if
-// the mapping changed after c.seen. With validateOnly it stores nothing. answer builds the response from the id of the recorded change (""
-// if nothing changed), or from the preview.
+// the mapping changed after c.seen, unless that is "". With validateOnly it stores nothing. answer builds the response from the id of the
+// recorded change ("" if nothing changed), or from the preview.
 func runMapping[R proto.Message](ctx context.Context, s *mappings, c mappingCall, answer func(changeID string, p *propertyv1.MappingPreview) R) (R, error) {
 	var changeID string
 	record := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
@@ -207,8 +207,9 @@ func changeMessage(c *space.ChangeRow, spaces map[string]*space.Row) *propertyv1
 	return out
 }
 
-// UndoMappingChange undoes a recorded change of a mapping and recomputes the access of the affected stays, or only previews the effect. It
-// fails if the change is undone already, if one of its mappings was changed since, or if a former space is deleted or mapped otherwise.
+// UndoMappingChange undoes a recorded change of a mapping and recomputes the access of the affected stays, or with validateOnly only
+// previews the effect. It fails if the change is undone already, if one of its mappings was changed since, or if a former space is deleted
+// or mapped otherwise.
 func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMappingChangeRequest) (*propertyv1.UndoMappingChangeResponse, error) {
 	newID := ""
 	undo := func(tx *db.Tx, propertyID string) (touched space.AffectedStays, err error) {
@@ -229,8 +230,8 @@ func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMapp
 	})
 }
 
-// ApplyCure resolves a mapping conflict by one of the cures that ListConflicts returned, or only previews the effect. It fails if the
-// conflict does not offer that cure any more.
+// ApplyCure resolves a mapping conflict by one of the cures that ListConflicts returned, or with validateOnly only previews the effect. It
+// fails if the conflict does not offer that cure any more.
 func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest) (*propertyv1.ApplyCureResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -254,8 +255,9 @@ func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest
 	})
 }
 
-// CreateMissingSpaces creates a space for each space of a PMS that no space of the property matches, and maps it, or only previews the
-// effect. One call creates at most 500 spaces; the answer has the number of those that are left. It fails for an outdated lastChangeId.
+// CreateMissingSpaces creates a space for each space of a PMS that no space of the property matches, and maps it, or with validateOnly only
+// previews the effect. One call creates at most 500 spaces; the answer has the number of those that are left. It fails for an outdated
+// lastChangeId, which is optional.
 func (s *mappings) CreateMissingSpaces(ctx context.Context, r *propertyv1.CreateMissingSpacesRequest) (*propertyv1.CreateMissingSpacesResponse, error) {
 	out := &propertyv1.CreateMissingSpacesResponse{}
 	return runMapping(ctx, s, mappingCall{

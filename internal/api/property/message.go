@@ -122,8 +122,8 @@ func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageReq
 	})
 }
 
-// ReadMessages marks messages of a guest as read by the property, up to the message with a number. If it marks any, it also resolves the
-// notice about unread messages, even if later ones are unread.
+// ReadMessages marks messages of a guest as read by the property, up to and with the message that has the number of the request. If it
+// marks any, it also resolves the notice about unread messages, even if later ones are unread.
 func (s *Messages) ReadMessages(ctx context.Context, r *propertyv1.ReadMessagesRequest) (*propertyv1.ReadMessagesResponse, error) {
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.ReadMessagesResponse, error) {
 		k, err := conversationOf(ctx, tx, r.GetGuestId(), nil)

@@ -44,7 +44,7 @@ func (s *notices) GetNoticeSettings(ctx context.Context, _ *propertyv1.GetNotice
 	return &propertyv1.GetNoticeSettingsResponse{Data: noticeSettings(choice)}, nil
 }
 
-// UpdateNoticeSettings replaces the caller's choice of notices. It fails for a token.
+// UpdateNoticeSettings replaces the caller's whole choice of notices; what the request leaves out is cleared. It fails for a token.
 func (s *notices) UpdateNoticeSettings(ctx context.Context, r *propertyv1.UpdateNoticeSettingsRequest) (*propertyv1.UpdateNoticeSettingsResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdateNoticeSettingsResponse, error) {
 		m := r.GetSettings()

@@ -131,6 +131,7 @@ func (s *People) link(i staff.Invitation) *propertyv1.InvitationLink {
 	return &propertyv1.InvitationLink{Url: s.URL(i.Secret), Secret: i.Secret}
 }
 
+// invitationMessage converts an invitation without its link.
 func invitationMessage(i staff.Invitation) *propertyv1.PersonInvitation {
 	return &propertyv1.PersonInvitation{Id: i.ID, Email: i.Email, Role: string(i.Role), EndsAt: timestamppb.New(i.EndsAt), CreatedAt: timestamppb.New(i.CreatedAt)}
 }

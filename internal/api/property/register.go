@@ -63,7 +63,8 @@ func (s *register) InspectRegister(ctx context.Context, r *propertyv1.InspectReg
 	return &propertyv1.InspectRegisterResponse{Data: page}, nil
 }
 
-// checkDays returns an error for each end of a range that is not a calendar day, and for an end before the start.
+// checkDays returns an error for each end of a range that is not a calendar day, and for an end before the start; nil if there is nothing
+// wrong. A range includes both its days.
 func checkDays(r guest.RegisterRange) error {
 	var wrong []fault.Field
 	for _, day := range []struct{ path, value string }{{"firstArrivalOn", r.First}, {"lastArrivalOn", r.Last}} {

@@ -119,7 +119,8 @@ func integrationNames(view *db.Tx, propertyID string) (map[string]string, error)
 	return names, nil
 }
 
-// ListArrivals lists a page of the arrivals of a day, each with whether its doors are ready. Within the page, the worst are first.
+// ListArrivals lists a page of the arrivals of a day, or of today, each with whether its doors are ready. Within the page, the worst are
+// first.
 func (s *reservations) ListArrivals(ctx context.Context, r *propertyv1.ListArrivalsRequest) (*propertyv1.ListArrivalsResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

@@ -40,7 +40,8 @@ func clientNetwork(ctx context.Context) string {
 	return chain.ClientNetwork(call.Client)
 }
 
-// SignIn checks a person's password. The answer has a session, or the challenge of a sign-in that waits for the second factor.
+// SignIn checks a person's password. After too many failures it refuses to check for a while. The answer has a session, or the challenge of
+// a sign-in that waits for the second factor.
 func (s *Sessions) SignIn(ctx context.Context, r *propertyv1.SignInRequest) (*propertyv1.SignInResponse, error) {
 	made, err := s.Staff.SignIn(ctx, staff.PasswordSignIn{Email: r.GetEmail(), Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()})
 	if err != nil {

@@ -205,8 +205,8 @@ func (s *spaces) UpdateSpace(ctx context.Context, r *propertyv1.UpdateSpaceReque
 	})
 }
 
-// DeleteSpace deletes a space and recomputes the access of its stays, or only previews the effect. It fails if the space has beds, a lock
-// or a mapping, or is the only one of a gate.
+// DeleteSpace deletes a space and recomputes the access of its stays, or with validateOnly only previews the effect. It fails if the space
+// has beds, a lock or a mapping, or is the only one of a gate.
 func (s *spaces) DeleteSpace(ctx context.Context, r *propertyv1.DeleteSpaceRequest) (*propertyv1.DeleteSpaceResponse, error) {
 	if r.GetValidateOnly() {
 		return previewed(ctx, s.Deps, func(tx *db.Tx, propertyID string) (space.AffectedStays, error) {
@@ -318,6 +318,7 @@ func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*prope
 	return list, nil
 }
 
+// spaceMessage is spaceMessages for one space.
 func spaceMessage(view *db.Tx, propertyID string, row *space.Row) (*propertyv1.Space, error) {
 	list, err := spaceMessages(view, propertyID, row)
 	if err != nil {
