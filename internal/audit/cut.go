@@ -10,9 +10,10 @@ import (
 )
 
 // DeleteOld deletes the entries older than a time, at most most, from the start of one chain: that of the property with the oldest entry.
-// It deletes up to the first entry that is not old, because a clock was ahead when it was written, or that cannot be decoded, and skips a
-// chain that begins with such an entry. The head keeps the hash of the last deleted entry, so that the rest still verifies; it becomes
-// damaged if the deleted ones do not verify. DeleteOld returns the number of deleted entries; only 0 means that none can be deleted.
+// It stops before the first entry that is not old, because a clock was ahead when it was written, or that cannot be decoded, and passes
+// over a chain that begins with such an entry to the next one. The head keeps the hash of the last deleted entry, so that the rest still
+// verifies; it becomes damaged if the deleted ones do not verify. DeleteOld returns the number of deleted entries. Only 0 means that none
+// are left to delete: a caller repeats it until then.
 func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, error) {
 	for skipped := []string{}; ; {
 		oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before), auditentry.PropertyIDNotIn(skipped...)).
@@ -30,8 +31,8 @@ func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, 
 	}
 }
 
-// deleteOldOf deletes at most most entries from the start of the chain of one property, up to the first that is not older than before, and
-// returns their number.
+// deleteOldOf deletes at most most entries from the start of the chain of one property, before the first that is not older than before or
+// cannot be decoded, and returns their number. It also stores the head that the rest follows.
 func deleteOldOf(tx *db.Tx, keys *keyring.Ring, propertyID string, before time.Time, most int) (int, error) {
 	h, err := loadHead(tx, keys, propertyID)
 	if err != nil {

@@ -53,8 +53,8 @@ const (
 	maxReason   = 500
 )
 
-// Append adds an entry to the log of a property, in the transaction of the change that it records. It cuts the subjects
-// and the reason to their limits.
+// Append adds an entry with the transaction's time to the log of a property, in the transaction of the change that it records. It keeps
+// only the first 50 subjects and the first 500 characters of the reason. It also appends to a damaged chain, which stays damaged.
 func Append(tx *db.Tx, keys *keyring.Ring, r Record) error {
 	h, err := loadHead(tx, keys, r.PropertyID)
 	if err != nil {
@@ -106,7 +106,7 @@ type Filter struct {
 	From, To time.Time // entries at From or later, and before To
 }
 
-// predicates returns the conditions of the filter.
+// predicates returns the conditions of the filter, all of which an entry must meet; none for an empty filter.
 func (f Filter) predicates() (conditions []predicate.AuditEntry) {
 	add := func(set bool, p predicate.AuditEntry) {
 		if set {
@@ -125,7 +125,8 @@ func (f Filter) predicates() (conditions []predicate.AuditEntry) {
 }
 
 // List returns up to limit entries of a property that f selects, the latest first. They have numbers below before; 0 begins with the last
-// entry. An entry that cannot be decoded is listed with Damaged set.
+// entry. An entry that cannot be decoded is listed with Damaged set, and then has only its number and property. List does not verify the
+// chain.
 func List(view *db.Tx, propertyID string, f Filter, before int64, limit int) ([]Entry, error) {
 	q := view.AuditEntry.Query().Where(auditentry.PropertyID(propertyID)).Where(f.predicates()...)
 	if before > 0 {

@@ -75,7 +75,8 @@ func (h head) mac(keys *keyring.Ring) []byte {
 	return keys.MAC("auditHead", h.propertyID, strconv.FormatInt(h.seq, 10), string(h.hash), strconv.FormatInt(h.cut, 10), string(h.cutHash))
 }
 
-// store stores the head. A damaged head stays damaged: entries are still appended, and [Verify] reports the damage.
+// store inserts or replaces the stored head. A damaged head is stored without a valid keyed hash, so that it stays damaged: entries are
+// still appended, and [Verify] reports the damage.
 func (h head) store(tx *db.Tx, keys *keyring.Ring) error {
 	mac := h.mac(keys)
 	if h.damaged {

@@ -31,8 +31,9 @@ type Report struct {
 // verifyBatch is how many entries one statement reads.
 const verifyBatch = 500
 
-// Verify verifies at most limit entries of a property, from the entry with the number from on; 0 begins with the first one. It stops at the
-// first problem. If the head is damaged, it verifies none and reports HeadLost.
+// Verify verifies at most limit entries of a property, from the entry with the number from on: Next of an earlier report; 0 begins with the
+// first one. It stops at the first problem, which is in the report and is no error. If the head is damaged, it verifies none and reports
+// HeadLost. The part that reaches the end of the chain also finds entries outside of the chain.
 func Verify(view *db.Tx, keys *keyring.Ring, propertyID string, from int64, limit int) (Report, error) {
 	h, err := loadHead(view, keys, propertyID)
 	if err != nil {
