@@ -128,7 +128,7 @@ func redact(urls string) string {
 	return strings.Join(all, ",")
 }
 
-// options returns the options of the connection. Without a URL it starts the embedded server.
+// options returns the options of the connection. Without a URL it also starts the embedded server and sets b.embedded.
 func (b *Bus) options(cfg Config) ([]nats.Option, error) {
 	opts := []nats.Option{
 		nats.Name(cfg.Name),
@@ -181,7 +181,7 @@ func (b *Bus) onConnected() {
 }
 
 // OnConnect registers f, which is called after each later connect and reconnect. By then, messages of other nodes may have been lost. f may
-// also be called once for the connection that [Open] made, if it is registered soon after. f must not block or call OnConnect.
+// also be called once for the connection that [Open] made, if it is registered soon after. f must not block or call OnConnect or Close.
 func (b *Bus) OnConnect(f func()) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -219,8 +219,8 @@ func (b *Bus) logError(sub *nats.Subscription, err error) {
 	b.log.Warn("bus: messages dropped or refused", "subject", subject, "error", err)
 }
 
-// Publish sends a message to the current subscribers, without waiting. While no server is connected, it buffers up to 1 MiB and then fails.
-// It refuses a payload over MaxPayload, and a subject with a wildcard or a blank.
+// Publish sends a message to the current subscribers, without waiting: nil does not mean that it arrived. While no server is connected, it
+// buffers up to 1 MiB and then fails. It refuses a payload over MaxPayload, and a subject with a wildcard, a blank or an empty part.
 func (b *Bus) Publish(subject string, payload []byte) error {
 	if err := checkMessage(subject, payload); err != nil {
 		return err
@@ -228,15 +228,15 @@ func (b *Bus) Publish(subject string, payload []byte) error {
 	return b.conn.Publish(subject, payload)
 }
 
-// Subscribe calls f for each message, one after the other, until the returned stop is called, which does not wait for a running f. f must
-// not block: while it does, messages beyond a limit are dropped. A subject may end in ".>" or have "*" as a part.
+// Subscribe calls f for each message, also of this node, one after the other, until the returned stop is called, which does not wait for a
+// running f. f must not block: while it does, messages beyond a limit are dropped. A subject may end in ".>" or have "*" as a part.
 func (b *Bus) Subscribe(subject string, f func(Message)) (stop func(), err error) {
 	return b.subscribe(subject, func(m *nats.Msg) { f(Message{m.Subject, m.Data}) })
 }
 
-// Respond answers each request on the subject with f, up to maxResponding concurrently, until the returned stop is called. Further requests
-// get a [RemoteError] at once. f's ctx ends when the bus is closed, and Close waits for f. f's error reaches the requester as a
-// RemoteError, so it must not contain secrets.
+// Respond answers each request on the subject with f, up to maxResponding (512) concurrently, until the returned stop is called. Further
+// requests get a [RemoteError] at once. f's ctx ends when the bus is closed, and Close waits for f. f's error reaches the requester as a
+// RemoteError, so it must not contain secrets. If several nodes respond on a subject, each runs f and the first answer counts.
 func (b *Bus) Respond(subject string, f func(ctx context.Context, m Message) ([]byte, error)) (stop func(), err error) {
 	slots := make(chan struct{}, maxResponding)
 	return b.subscribe(subject, func(m *nats.Msg) {
@@ -320,9 +320,9 @@ func (b *Bus) subscribe(subject string, f nats.MsgHandler) (func(), error) {
 	return func() { _ = sub.Unsubscribe() }, nil
 }
 
-// Request sends a request to the responder on the subject and waits for its answer until ctx ends, at most 10 s. It returns
-// [ErrNoResponder] and [ErrNotConnected] at once; then nothing ran the request. The responder's own error is a [RemoteError]. After any
-// other error, such as a timeout, the responder may have run the request.
+// Request sends a request to the responder on the subject and waits for its answer until ctx ends, at most 10 s. It refuses what
+// [Bus.Publish] refuses, and returns [ErrNoResponder] and [ErrNotConnected] at once; then nothing ran the request. The responder's own
+// error is a [RemoteError]. After any other error, such as a timeout, the responder may have run the request.
 func (b *Bus) Request(ctx context.Context, subject string, payload []byte) ([]byte, error) {
 	if err := checkMessage(subject, payload); err != nil {
 		return nil, err

@@ -22,7 +22,7 @@ const (
 	failed       = "failed" // in most cases a timeout
 )
 
-// newMetrics registers the metrics with r, unless r is nil. connected is called at each scrape.
+// newMetrics returns the metrics, and registers them with r unless r is nil. connected is called at each scrape.
 func newMetrics(r prometheus.Registerer, connected func() bool) *metrics {
 	m := &metrics{
 		reconnects: prometheus.NewCounter(prometheus.CounterOpts{
