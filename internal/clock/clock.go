@@ -29,7 +29,7 @@ type Fixed struct {
 // At returns a clock fixed at t.
 func At(t time.Time) *Fixed { return &Fixed{now: t.UTC()} }
 
-// Now returns the time to which the clock was last set.
+// Now returns the time to which the clock was last set or advanced.
 func (f *Fixed) Now() time.Time {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -51,7 +51,7 @@ func (f *Fixed) Set(t time.Time) {
 	f.now = t.UTC()
 }
 
-// Sleep waits for d and returns true. It returns false at once when ctx ends.
+// Sleep waits for d and returns true. It returns false at once when ctx ends. If d is not positive, it only says whether ctx is alive.
 func Sleep(ctx context.Context, d time.Duration) bool {
 	if d <= 0 {
 		return ctx.Err() == nil
@@ -66,8 +66,9 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// Jitter returns a random duration between half of d and d, so that many callers do not act at the same time.
+// Jitter returns a random duration between half of d and d, so that many callers do not act at the same time. d must not be negative.
 func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
 
-// Spread returns a random duration between d-spread and d+spread, so that many callers do not act at the same time.
+// Spread returns a random duration between d-spread and d+spread, so that many callers do not act at the same time. spread must not be
+// negative.
 func Spread(d, spread time.Duration) time.Duration { return d - spread + rand.N(2*spread+1) }

@@ -28,7 +28,7 @@ func (f *Follower) Now() time.Time {
 func (f *Follower) timeAt(at time.Time) time.Time { return f.base.Add(at.Sub(f.at)).UTC() }
 
 // Measured records a measurement: the reference showed a time at some moment between asked and answered, which are times of [time.Now]. The
-// follower is adjusted only if it is off by more than the uncertainty of the measurement, half of answered - asked.
+// follower jumps to it, forward or back, only if it is off by more than the uncertainty of the measurement, half of answered - asked.
 func (f *Follower) Measured(reference, asked, answered time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -36,7 +36,8 @@ var errNotRFC = errors.New("not a date and time of RFC 3339")
 // daysFirst matches a duration that begins with days, such as 1d12h.
 var daysFirst = regexp.MustCompile(`^([0-9]{1,6})d(.*)$`)
 
-// ParseDuration parses a duration like [time.ParseDuration]. The text may begin with days of 24 hours: 30d, 1d12h.
+// ParseDuration parses a duration like [time.ParseDuration], negative ones too. The text may begin with a whole number of days of 24 hours,
+// without a sign: 30d, 1d12h.
 func ParseDuration(text string) (time.Duration, error) {
 	days, rest := 0, text
 	if m := daysFirst.FindStringSubmatch(text); m != nil {

@@ -50,8 +50,8 @@ func InstantAt(date time.Time, minutes int, zone *time.Location, last bool) time
 	return change.UTC()
 }
 
-// DayAt returns when a date begins and ends in a zone, in UTC. Of date, only year, month and day count. A day whose midnight a clock change
-// skips begins with the change.
+// DayAt returns when a date begins in a zone and when it ends, which is when the next one begins, in UTC. Of date, only year, month and day
+// count. A day whose midnight a clock change skips begins with the change.
 func DayAt(date time.Time, zone *time.Location) (begins, ends time.Time) {
 	return InstantAt(date, 0, zone, false), InstantAt(time.Date(date.Year(), date.Month(), date.Day()+1, 0, 0, 0, 0, time.UTC), 0, zone, false)
 }
