@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Check returns nil if the database answers and stores changes. After a storage error Check returns that error until
-// a probe write succeeds: on a full disk, writes fail while queries still work.
+// Check returns nil if the database answers and stores changes. After a storage error of a Write, Check returns that fault until a probe
+// write succeeds, which Check itself runs at most every 2 s: on a full disk, writes fail while queries still work.
 func (d *DB) Check(ctx context.Context) error {
 	if err := d.engine.check(ctx); err != nil {
 		return Explain(err)

@@ -48,7 +48,7 @@ func newCheckpointer(conn, writer *sql.DB, file *os.File, grown chan struct{}, l
 	return c
 }
 
-// close stops the checkpointer, waits until it has returned, and closes its connection.
+// close stops the checkpointer, waits until it has returned, and closes its own connection. The writer's connection and the file stay open.
 func (c *checkpointer) close() error {
 	c.stop()
 	<-c.done

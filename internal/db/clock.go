@@ -25,12 +25,13 @@ func newFollower(cfg Config) *clock.Follower {
 	return clock.Follow(cmp.Or(cfg.Wall, clock.System))
 }
 
-// Clock returns the clock that stamps every change.
+// Clock returns the clock that stamps every change: the configured one, or by default this machine's on SQLite and one that follows the
+// database's on PostgreSQL.
 func (d *DB) Clock() clock.Clock { return d.cfg.Clock }
 
-// SyncClock measures the clock of the database, corrected by half of the round trip, and sets [DB.Clock] by it. ahead is how far the clock
-// of this machine is ahead; negative: behind. An answer after more than a second is an error. If this process follows no clock, SyncClock
-// does nothing.
+// SyncClock measures the clock of the database, corrected by half of the round trip, and adjusts [DB.Clock] to it. ahead is how far the
+// clock of this machine is ahead of the database's; negative: behind. An answer after more than a second is an error and adjusts nothing.
+// If this process does not follow the database's clock, as on SQLite, SyncClock does nothing and returns 0.
 func (d *DB) SyncClock(ctx context.Context) (ahead time.Duration, err error) {
 	if d.follower == nil {
 		return 0, nil

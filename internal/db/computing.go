@@ -17,9 +17,9 @@ var computingLimit atomic.Int64
 // computingReport is called with each violation of the limit.
 var computingReport atomic.Pointer[func(error)]
 
-// LimitComputing is for tests. From now on a Write fails and report is called if its closure uses more CPU time than limit between two
-// statements. The wait for a processor does not count. Write becomes slower, because it locks each closure to an OS thread. Only Linux
-// measures the time.
+// LimitComputing is for tests. From now on, in the whole process, a Write fails and report is called if its closure uses more CPU time than
+// limit between two statements; a limit of 0 ends that. The wait for a processor does not count. Write becomes slower, because it locks
+// each closure to an OS thread. Only Linux measures the time.
 func LimitComputing(limit time.Duration, report func(error)) {
 	computingReport.Store(&report)
 	computingLimit.Store(int64(limit))
@@ -44,7 +44,8 @@ func startComputing() *computing {
 	return &computing{limit: limit, since: threadTime()}
 }
 
-// pause stops the measurement before a statement runs. The report names the statement that follows the longest computation.
+// pause stops the measurement before a statement runs. If the computation that it ends is the longest so far, it notes the statement for
+// the report.
 func (c *computing) pause(statement string) {
 	if c == nil {
 		return
@@ -61,7 +62,8 @@ func (c *computing) resume() {
 	}
 }
 
-// stop ends the measurement. If the closure has computed for longer than the limit, stop calls the report function and returns the error.
+// stop ends the measurement and unlocks the goroutine from its thread. If the closure has computed for longer than the limit, stop calls
+// the report function and returns the error.
 func (c *computing) stop() error {
 	if c == nil {
 		return nil

@@ -53,7 +53,7 @@ func afterConnect(ctx context.Context, c *pgx.Conn, inTransaction time.Duration)
 	return Set(ctx, c, settings...)
 }
 
-// Set sets parameters of a PostgreSQL session. The arguments alternate between names and values.
+// Set sets parameters of a PostgreSQL session until it ends, also beyond a transaction. The arguments alternate between names and values.
 func Set(ctx context.Context, c *pgx.Conn, settings ...string) error {
 	statement, args := "SELECT ", make([]any, 0, len(settings))
 	for i := 0; i < len(settings); i += 2 {

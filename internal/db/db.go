@@ -132,7 +132,7 @@ func CheckURL(raw string) error {
 	return nil
 }
 
-// Missing reports whether url names an SQLite file that does not exist yet. Open would create it.
+// Missing reports whether url names an SQLite file that does not exist yet, which Open would create. It is false for PostgreSQL.
 func Missing(url string) bool {
 	path, ok := strings.CutPrefix(url, "sqlite:")
 	if !ok {
@@ -185,8 +185,8 @@ func Redact(rawURL string) string {
 }
 
 // View returns a read-only Tx for reads outside of Write. It sees every change whose Write has returned, and changes through it fail. Its
-// queries may see different states of the database: see [DB.ViewShared]. A function that reads takes a *Tx, so that it runs both inside and
-// outside of a change.
+// [Tx.Now] is the time of the call of View. Its queries may see different states of the database: see [DB.ViewShared]. A function that
+// reads takes a *Tx, so that it runs both inside and outside of a change.
 func (d *DB) View(ctx context.Context) *Tx {
 	short := ctx
 	if d.SQLite() {
@@ -196,10 +196,11 @@ func (d *DB) View(ctx context.Context) *Tx {
 }
 
 // Write runs fn in a transaction. If Write returns nil, the commit is durable. If it returns an error, nothing was stored, with one
-// exception: if the connection to PostgreSQL is lost during the commit, the change may be stored, and the message of the error says so.
+// exception: if the connection to PostgreSQL is lost during the commit, the change may be stored, and the message of the error says so. The
+// error is that of fn, or a fault if the storage fails, too many changes wait, or conflicts with other changes do not end.
 //
-// fn may run more than once, so it must have no side effects except through the transaction and [Tx.Notify]. It must query
-// only through tx, under tx.Context(), and must not wait for anything else. If ctx ends before a run of fn starts, Write returns
+// fn may run more than once, so it must have no side effects except through the transaction and [Tx.Notify]. It must query only through tx,
+// under tx.Context(), and must not wait for anything else; a Write inside of it fails. If ctx ends before a run of fn starts, Write returns
 // ctx.Err(). Once a run has started, Write waits for its outcome.
 func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 	if ctx.Value(insideChange{}) != nil {
@@ -237,9 +238,9 @@ func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 	return err
 }
 
-// Fenced returns a second handle of the database, whose Write first runs check in the transaction. If check fails, Write stores nothing and
-// returns its error. If d is fenced itself, check replaces its check. It protects work that only the holder of a lease may do: if this
-// process hangs, another one takes over the lease.
+// Fenced returns a second handle of the same open database, whose Write first runs check in the transaction. If check fails, Write stores
+// nothing and returns its error. If d is fenced itself, check replaces its check. It protects work that only the holder of a lease may do:
+// if this process hangs, another one takes over the lease.
 func (d *DB) Fenced(check func(tx *Tx) error) *DB {
 	fenced := *d
 	fenced.fence = check
@@ -273,7 +274,7 @@ func (d *DB) Pool() Pool {
 	return Pool{Limit: s.MaxOpenConnections, InUse: s.InUse, Waits: s.WaitCount, Waited: s.WaitDuration}
 }
 
-// Reruns counts the retries of changes after conflicts on PostgreSQL: one change can count several times. It is 0 on SQLite.
+// Reruns counts the retries of changes after conflicts on PostgreSQL since Open: one change can count several times. It is 0 on SQLite.
 func (d *DB) Reruns() int64 {
 	if p, ok := d.engine.(*postgres); ok {
 		return p.reruns.Load()

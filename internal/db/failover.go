@@ -14,8 +14,8 @@ import (
 // checkEvery is the default interval between pings. A ping may take twice as long.
 const checkEvery = 2 * time.Second
 
-// connect opens a connection outside of the pool to the first host that answers and, if there are several, accepts writes. It returns both.
-// From then on the pool and connect try this host first.
+// connect opens a connection outside of the pool to the first host that answers and, if there are several, accepts writes. It returns the
+// connection and the host, which the pool and connect try first from then on. The caller closes the connection.
 func (p *postgres) connect(ctx context.Context) (*pgx.Conn, host, error) {
 	var failed error
 	for _, h := range moveToFront(*p.first.Load(), p.hosts) {

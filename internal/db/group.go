@@ -316,7 +316,7 @@ func rollback(tx *sql.Tx) error {
 	return err
 }
 
-// close refuses new changes, runs the queued ones and stops the writer.
+// close refuses new changes, runs the queued ones, and waits until the writer has stopped. It does not close the connection.
 func (g *group) close() {
 	g.mu.Lock()
 	if !g.closed {

@@ -19,7 +19,8 @@ type Info struct {
 	Migration string // the last one that was applied
 }
 
-// Info reads the engine's version, the size of the database, and its newest applied migration.
+// Info reads the engine's version, the size of the database, and its newest applied migration. It fails for a database that was never
+// migrated.
 func (d *DB) Info(ctx context.Context) (i Info, err error) {
 	version, bytes := "SELECT current_setting('server_version')", "SELECT pg_database_size(current_database())"
 	if d.SQLite() {

@@ -50,7 +50,8 @@ func (s KeyStore) KeyIDs(ctx context.Context) ([]string, error) {
 	return s.DB.View(ctx).PropertyKey.Query().Order(ent.Asc(propertykey.FieldID)).IDs(ctx)
 }
 
-// ReplaceKey implements keyring.Store: it replaces the data key old by sealed, and fails if another process has changed it meanwhile.
+// ReplaceKey implements keyring.Store: it replaces the sealed data key old by sealed, and fails if the stored one differs from old, because
+// another process has changed it meanwhile, or if there is none.
 func (s KeyStore) ReplaceKey(ctx context.Context, id string, old, sealed []byte) error {
 	return s.DB.Write(ctx, func(tx *Tx) error {
 		k, err := tx.PropertyKey.Get(tx.Context(), id)

@@ -19,16 +19,16 @@ type notice struct {
 }
 
 // Notify calls the subscribers of topic after the commit, with key, which names what changed. They are called once per key and transaction,
-// and not at all if the transaction or the enclosing savepoint is rolled back.
+// and not at all if the transaction or the enclosing savepoint is rolled back. In a View it has no effect.
 func (t *Tx) Notify(topic Topic, key string) {
 	if n := (notice{topic, key}); !slices.Contains(t.notices, n) {
 		t.notices = append(t.notices, n)
 	}
 }
 
-// Subscribe registers a callback for the topic's [Tx.Notify] calls in this process. deliver runs after the commit on the goroutine of
-// Write's caller, before Write returns, and must not block. It also runs if the connection was lost during the commit, so that the change
-// may be stored or not.
+// Subscribe registers a callback for the topic's [Tx.Notify] calls in this process, until the process ends. deliver runs after the commit
+// on the goroutine of Write's caller, before Write returns, and must not block. It also runs if the connection was lost during the commit,
+// so that the change may be stored or not.
 func (d *DB) Subscribe(topic Topic, deliver func(key string)) {
 	s := d.subscriptions
 	s.mu.Lock()

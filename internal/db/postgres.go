@@ -110,6 +110,8 @@ func checkVersion(ctx context.Context, conn *pgx.Conn) error {
 }
 
 func (p *postgres) dialect() string { return dialect.Postgres }
+
+// reader returns the pool that changes use too.
 func (p *postgres) reader() *sql.DB { return p.sql }
 
 // check asks the server whether it accepts changes. If the server is read-only, check returns errStandby and resets the pool, because a new
@@ -124,6 +126,7 @@ func (p *postgres) check(ctx context.Context) error {
 	return err
 }
 
+// jobPools returns no SQLite pool, and the pool that reads and changes use too.
 func (p *postgres) jobPools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
 
 // write runs fn in a serializable transaction, so that a closure behaves as on SQLite, where changes run one after the other. It retries

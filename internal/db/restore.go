@@ -84,8 +84,8 @@ func (c *Copy) Discard() error {
 	return err
 }
 
-// Check reads the whole copy, and returns the names of the migrations that it lacks. A damaged copy, or one that this program cannot use,
-// is an error.
+// Check reads the whole copy, and returns the names of the migrations that it lacks, which only a later migration adds; none if it is
+// current. A damaged copy, or one that this program cannot use, is an error.
 func (c *Copy) Check(ctx context.Context) (lacks []string, err error) {
 	var result string
 	if err := c.conn.QueryRowContext(ctx, "PRAGMA integrity_check(1)").Scan(&result); err != nil {
@@ -115,7 +115,7 @@ func (c *Copy) Check(ctx context.Context) (lacks []string, err error) {
 	return lacks, nil
 }
 
-// KeyIDs implements keyring.Reader for the keys in the copy.
+// KeyIDs implements keyring.Reader: it lists the ids of the data keys in the copy.
 func (c *Copy) KeyIDs(ctx context.Context) (ids []string, err error) {
 	rows, err := c.conn.QueryContext(ctx, "SELECT id FROM property_keys ORDER BY id")
 	if err != nil {
@@ -132,7 +132,7 @@ func (c *Copy) KeyIDs(ctx context.Context) (ids []string, err error) {
 	return ids, rows.Err()
 }
 
-// LoadKey implements keyring.Reader for the keys in the copy.
+// LoadKey implements keyring.Reader: it returns the sealed data key with an id from the copy, or nil if there is none.
 func (c *Copy) LoadKey(ctx context.Context, id string) (sealed []byte, err error) {
 	err = c.conn.QueryRowContext(ctx, "SELECT sealed FROM property_keys WHERE id = ?", id).Scan(&sealed)
 	if errors.Is(err, sql.ErrNoRows) {

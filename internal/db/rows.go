@@ -26,8 +26,8 @@ func (t *Tx) ReadOne(statement string, args []any, into ...any) (found bool, err
 	return found, errors.Join(err, rows.Err())
 }
 
-// ReadList runs a query and returns its rows. columns returns pointers to the fields of a row into which the columns are scanned, in
-// their order.
+// ReadList runs a query and returns its rows, nil if there are none. columns returns pointers to the fields of a row into which the columns
+// are scanned, in their order.
 func ReadList[R any](t *Tx, columns func(row *R) []any, query string, args ...any) (list []R, err error) {
 	rows, err := t.QueryContext(t.ctx, query, args...)
 	if err != nil {
@@ -67,8 +67,8 @@ func SetOrClear[U any](t time.Time, set func(time.Time) U, unset func() U) {
 	set(t)
 }
 
-// Insert runs an INSERT, such as one with ON CONFLICT, and returns the number of rows that it inserted or updated. It replaces ent's
-// generated upserts, which made the generated code a third larger.
+// Insert runs an INSERT, such as one with ON CONFLICT, and returns the number of rows that it inserted or updated: 0 if a conflict made it
+// do nothing. It replaces ent's generated upserts, which made the generated code a third larger.
 func (t *Tx) Insert(b *entsql.InsertBuilder) (int64, error) {
 	b.SetDialect(dialect.Postgres) // SQLite also accepts PostgreSQL's placeholders and quotes
 	query, args, err := b.QueryErr()

@@ -109,6 +109,8 @@ func openPool(ctx context.Context, path string, conns int, more url.Values, chan
 }
 
 func (s *sqlite) dialect() string { return dialect.SQLite }
+
+// reader returns the read-only pool, not that of ViewShared.
 func (s *sqlite) reader() *sql.DB { return s.readers }
 
 // check reads from the file, which fails if the file cannot be read.
@@ -117,8 +119,10 @@ func (s *sqlite) check(ctx context.Context) error {
 	return err
 }
 
+// jobPools returns the writer's only connection, and no PostgreSQL pool.
 func (s *sqlite) jobPools() (*sql.DB, *pgxpool.Pool) { return s.writer, nil }
 
+// write queues the change for the writer, where it shares a transaction with others that wait: see group.
 func (s *sqlite) write(ctx context.Context, fn func(*Tx) error) error { return s.group.write(ctx, fn) }
 
 // close runs the queued changes, then stops the checkpointer and closes all connections.

@@ -51,7 +51,8 @@ func isOneOf(f *fault.Fault, list ...*fault.Fault) bool {
 	return slices.ContainsFunc(list, func(other *fault.Fault) bool { return f.Message == other.Message })
 }
 
-// Explain converts a storage error to a fault for the caller. It returns any other error, and an error that already has a fault, unchanged.
+// Explain converts a storage error to a fault for the caller, with the code Unavailable and a delay for the retry. It returns any other
+// error, and an error that already has a fault, unchanged.
 func Explain(err error) error { return explain(err, errDisconnected) }
 
 // explain is [Explain], but converts the loss of the connection to the fault lost.
@@ -145,9 +146,9 @@ var errLogInUse = errors.New("a reader holds the write-ahead log")
 // scrubbed lists the tables with data of people, which Scrub vacuums. PostgreSQL keeps deleted and former rows until a VACUUM.
 const scrubbed = `guests, stays, messages, disclosures, mails, guest_links, guest_sessions, guest_profiles, profile_links, invitations, reservations, reservation_names, phones, notices`
 
-// Scrub removes the content of deleted rows from the files of the database. On SQLite it empties the write-ahead log, because SQLite
-// itself overwrites the rest. On PostgreSQL it runs VACUUM. Call it after an erasure, outside of Write, and again after an error. It does
-// not reach backups and archived logs, which are the operator's responsibility.
+// Scrub removes the content of deleted rows from the files of the database. On SQLite it empties the write-ahead log, because SQLite itself
+// overwrites the rest; it fails while a reader still needs the log. On PostgreSQL it runs VACUUM. Call it after an erasure, outside of
+// Write, and again after an error. It does not reach backups and archived logs, which are the operator's responsibility.
 func (d *DB) Scrub(ctx context.Context) error {
 	var err error
 	switch e := d.engine.(type) {

@@ -48,8 +48,8 @@ func newTx(ctx context.Context, dialect string, tx *sql.Tx, q entsql.ExecQuerier
 	return t
 }
 
-// Context returns the context for the queries of this transaction: the caller's values with the deadline of Write.
-// For a View it is the caller's context.
+// Context returns the context for the queries of this transaction: the caller's values with the deadline of Write, without the caller's
+// cancellation. For a View it is the caller's context.
 func (t *Tx) Context() context.Context { return t.ctx }
 
 // SQL returns the underlying transaction, for inserts into the job queue, and counts as a change. It is nil in a View. Never commit it or
@@ -62,12 +62,13 @@ func (t *Tx) SQL() *sql.Tx {
 // Now returns the time of the transaction in UTC with microseconds. It does not change during the transaction.
 func (t *Tx) Now() time.Time { return t.now }
 
-// Err returns an error if the transaction has ended, if the database has rolled it back, or if it must be retried
-// because of a conflict with another transaction.
+// Err returns an error if the transaction has ended, if the database has rolled it back, or if it must be retried because of a conflict
+// with another transaction. It is nil for a View.
 func (t *Tx) Err() error { return t.conn.usable() }
 
 // Savepoint runs f in a savepoint and returns its error: if f fails, its changes and notifications are undone and the rest of the
-// transaction remains. After a conflict with another transaction, all of it is retried. f must not call Savepoint: nothing checks that.
+// transaction remains. After a conflict with another transaction, all of it is retried. Call it only inside Write. f must not call
+// Savepoint: nothing checks that.
 func (t *Tx) Savepoint(f func() error) (err error) {
 	if err := t.Err(); err != nil {
 		return err
@@ -228,8 +229,12 @@ type txDriver struct {
 	name string
 }
 
-func (d txDriver) Dialect() string                        { return d.name }
-func (d txDriver) Close() error                           { return nil }
+func (d txDriver) Dialect() string { return d.name }
+
+// Close does nothing.
+func (d txDriver) Close() error { return nil }
+
+// Tx joins the running transaction: commit and rollback of the result do nothing.
 func (d txDriver) Tx(context.Context) (dialect.Tx, error) { return dialect.NopTx(d), nil }
 
 // readDriver lets ent read outside of a transaction, and refuses every change.
@@ -240,13 +245,18 @@ type readDriver struct {
 
 var errReadOnly = errors.New("db: a View changes nothing; use Write")
 
-func (d readDriver) Dialect() string                        { return d.name }
-func (d readDriver) Close() error                           { return nil }
-func (d readDriver) Tx(context.Context) (dialect.Tx, error) { return nil, errReadOnly }
-func (d readDriver) Exec(context.Context, string, any, any) error {
-	return errReadOnly
-}
+func (d readDriver) Dialect() string { return d.name }
 
+// Close does nothing.
+func (d readDriver) Close() error { return nil }
+
+// Tx refuses a transaction, because it could change rows.
+func (d readDriver) Tx(context.Context) (dialect.Tx, error) { return nil, errReadOnly }
+
+// Exec refuses every statement.
+func (d readDriver) Exec(context.Context, string, any, any) error { return errReadOnly }
+
+// ExecContext refuses every statement.
 func (d readDriver) ExecContext(context.Context, string, ...any) (sql.Result, error) {
 	return nil, errReadOnly
 }
@@ -291,7 +301,7 @@ func verb(query string) string {
 	return query
 }
 
-// conn returns ent's connection that sends statements to q. name is the dialect.
+// conn returns ent's connection that sends statements to q, with errors and times converted: see storageConn. name is the dialect.
 func conn(name string, q entsql.ExecQuerier) entsql.Conn {
 	return entsql.Conn{ExecQuerier: storageConn{q, name == dialect.SQLite}}
 }
@@ -315,7 +325,8 @@ func (c storageConn) QueryContext(ctx context.Context, query string, args ...any
 	return rows, Explain(err)
 }
 
-// prepare passes the statement to the watcher of a test, and returns the arguments as the database needs them.
+// prepare passes the statement to the watcher of a test, if any, and returns the arguments as the database needs them. On SQLite it changes
+// the times in args itself.
 func (c storageConn) prepare(query string, args []any) []any {
 	watchStatement(query)
 	if c.utc {

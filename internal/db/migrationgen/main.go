@@ -43,7 +43,8 @@ const next = "next"
 
 var goodName = regexp.MustCompile(`^[a-z][a-z0-9_]{1,60}$`)
 
-// run writes the migration with a name into the directories of both engines below dir. It starts a temporary PostgreSQL.
+// run writes the migration with a name into the directories of both engines below dir, under the next free number, in place of the one
+// named next. It starts a temporary PostgreSQL.
 func run(ctx context.Context, dir, name string) error {
 	if !goodName.MatchString(name) {
 		return fmt.Errorf("name %q: want lower-case words with underscores", name)
@@ -110,7 +111,8 @@ func existing(dir string) (*atlas.MemDir, error) {
 	return mem, atlas.WriteSumFile(mem, sum)
 }
 
-// difference returns the statements that turn the schema of the migrations in dir into ent's. open opens an empty database of the engine.
+// difference returns the statements that turn the schema of the migrations in dir into ent's, empty if the schemas are equal. open opens an
+// empty database of the engine.
 func difference(ctx context.Context, engine string, open func() (*sql.DB, error), dir *atlas.MemDir) ([]byte, error) {
 	pool, err := open()
 	if err != nil {
@@ -206,8 +208,8 @@ func (s *statements) Format(plan *atlas.Plan) ([]atlas.File, error) {
 	return nil, nil
 }
 
-// write writes the migration of each engine to file and removes the one named next. texts has the statements by engine. If all are empty,
-// it only removes.
+// write writes the migration of each engine to file, below dir, prints the names, and removes the migration named next. texts has the
+// statements by engine. If all are empty, it only removes.
 func write(dir, file string, texts map[string][]byte) error {
 	empty := true
 	for engine, text := range texts {
