@@ -29,9 +29,9 @@ type Event struct {
 // Appended is the topic of new events for subscribers, all except [Kind.Internal] ones. Its key is empty.
 const Appended db.Topic = "event.appended"
 
-// Append stores an event in the transaction of the change that it reports. After the commit it notifies the dispatcher, which delivers
-// events to subscribers, unless the kind is internal. It also notifies the open streams of staff, unless the event only records that a
-// person read something.
+// Append stores an event with the next sequence number of its subject, in the transaction of the change that it reports. After the commit
+// it notifies the dispatcher, which delivers events to subscribers, unless the kind is internal. It also notifies the open streams of
+// staff, unless the event only records that a person read something.
 func Append(tx *db.Tx, e Event) error {
 	if e.OccurredAt.IsZero() {
 		e.OccurredAt = tx.Now()
@@ -61,7 +61,8 @@ func Append(tx *db.Tx, e Event) error {
 	return nil
 }
 
-// Since returns the events of a kind about a subject since a time.
+// Since returns the events of a kind about a subject that occurred at a time or later, in no particular order. For an internal kind the
+// subject is an [InternalSubject].
 func Since(view *db.Tx, propertyID, subject string, kind Kind, since time.Time) ([]*ent.Event, error) {
 	found, err := view.Event.Query().Where(entevent.PropertyID(propertyID), entevent.Subject(subject), entevent.Kind(string(kind)),
 		entevent.OccurredAtGTE(since)).All(view.Context())

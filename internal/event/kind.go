@@ -10,15 +10,15 @@ const (
 	AccessIssued       Kind = "access.issued"
 	AccessUpdated      Kind = "access.updated"
 	AccessRemoved      Kind = "access.removed"
-	AccessFailed       Kind = "access.failed"
-	CredentialVerified Kind = "credential.verified"
+	AccessFailed       Kind = "access.failed"       // a lock refused the code, or a guest who is checked in has no door that opens
+	CredentialVerified Kind = "credential.verified" // a lock confirmed a guest's code
 	DoorOpened         Kind = "door.opened"
 	DoorDenied         Kind = "door.denied"
 	LockOffline        Kind = "lock.offline"
 	LockBatteryLow     Kind = "lock.batteryLow"
 	ConflictOpened     Kind = "mapping.conflictOpened"
 	ConflictClosed     Kind = "mapping.conflictClosed"
-	EndpointFailing    Kind = "endpoint.failing"
+	EndpointFailing    Kind = "endpoint.failing" // an endpoint or a webhook of an integration failed three times in a row
 
 	PreCheckInCompleted Kind = "preCheckIn.completed" // no required answer of the guests is missing any more
 	CheckInStarted      Kind = "checkIn.started"      // the guest began the check-in at the property

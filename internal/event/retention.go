@@ -15,8 +15,8 @@ import (
 // deleted, so that a failing subscriber does not fill the database.
 const UndeliveredGrace = 30 * 24 * time.Hour
 
-// Forget deletes old events. It reads limit events whose ids follow after. Of those stored before a time, it deletes an event if all
-// subscribers except webhooks have received it, or if it has a position and is older by UndeliveredGrace. It keeps the last event of each
+// Forget deletes old events. It reads limit events whose ids follow after. Of those stored before a time, it deletes an event that has a
+// position if all subscribers except webhooks have received it, or if it is older by UndeliveredGrace. It keeps the last event of each
 // subject, which determines the next sequence number. It returns the id to pass as after next, or 0 at the end.
 func Forget(tx *db.Tx, before time.Time, after int64, limit int) (int64, error) {
 	page, err := tx.Event.Query().Where(event.IDGT(after)).Order(event.ByID()).Limit(limit).

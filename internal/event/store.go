@@ -72,8 +72,8 @@ type PendingEvent struct {
 }
 
 // Unpositioned returns up to limit committed events that have no position yet, oldest first, and last, the position after which their
-// positions begin. last is at least the time in microseconds since 1970, so that the position of a deleted event is not assigned again: a
-// subscriber that has received the deleted event would skip the new one.
+// positions begin; without events last is 0. last is at least the time in microseconds since 1970, so that the position of a deleted event
+// is not assigned again: a subscriber that has received the deleted event would skip the new one.
 func Unpositioned(view *db.Tx, limit int) (events []PendingEvent, last int64, err error) {
 	events, err = db.ReadList(view, func(e *PendingEvent) []any { return []any{&e.ID, &e.Kind} }, selectUnpositioned, limit)
 	if err == nil && len(events) > 0 {
@@ -104,13 +104,13 @@ type Cursor struct {
 	Subject    string // Subject is empty for the main cursor, which covers all subjects except those that failed and have their own cursor
 	Position   int64
 	Attempts   int       // Attempts counts the failed deliveries of the event after the position
-	RetryAt    time.Time // RetryAt is when to retry a subject whose delivery failed
+	RetryAt    time.Time // RetryAt is when to retry a subject whose delivery failed; zero for the main cursor
 	WebhookID  *string   // WebhookID is set if the subscriber is a webhook
 	PropertyID string    // PropertyID, if not empty, is the only property whose events the subscriber receives
 }
 
 // Cursors returns the cursors of a subscriber: first the main cursor, then those of failing subjects by the time of their retry. It returns
-// none before [Subscribe].
+// none before [Subscribe]. It does not set PropertyID: see [WebhookCursors].
 func Cursors(view *db.Tx, subscriber string) (all []*Cursor, err error) {
 	type row struct {
 		Cursor
@@ -146,7 +146,7 @@ func subscribe(tx *db.Tx, subscriber string, webhookID any) error {
 }
 
 // RemoveUnknown deletes the cursors of subscribers that are not among known, the subscribers of this version of the program. It keeps those
-// that have fallen behind by less than UndeliveredGrace, because in a rolling upgrade an older node does not know the subscribers of a
+// that lack no event stored more than UndeliveredGrace ago, because in a rolling upgrade an older node does not know the subscribers of a
 // newer one. The cursors of a webhook are deleted with the webhook instead.
 func RemoveUnknown(tx *db.Tx, known []string) error {
 	args := []any{tx.Now().Add(-UndeliveredGrace)}
@@ -206,13 +206,14 @@ func Move(tx *db.Tx, c *Cursor, position int64) error {
 	return execExactly(tx, 1, "move a cursor", moveCursor, position, c.ID, c.Position)
 }
 
-// HoldBack stores a separate cursor for a subject whose delivery failed, so that the main cursor can pass the subject's events.
+// HoldBack stores a separate cursor for a subject whose delivery failed once, so that the main cursor can pass the subject's events. It
+// does not move the main cursor, and fails if the subject has a cursor already.
 func HoldBack(tx *db.Tx, main *Cursor, f Failure) error {
 	return execExactly(tx, 1, "hold back a subject", insertHeldBack, main.Subscriber, f.Subject, f.AfterPosition, f.RetryAt, f.reason(), main.WebhookID, tx.Now())
 }
 
-// Postpone records that the retry of a failing subject failed again, and when to retry it next. It returns ErrMoved if another dispatcher
-// retried it meanwhile.
+// Postpone records that the retry of a failing subject failed again, and when to retry it next; of f only RetryAt and Err count. It returns
+// ErrMoved if another dispatcher retried it meanwhile.
 func Postpone(tx *db.Tx, c *Cursor, f Failure) error {
 	return execExactly(tx, 1, "postpone a subject", postponeCursor, f.RetryAt, f.reason(), c.ID, c.Attempts)
 }

@@ -20,7 +20,8 @@ func UnsubscribeWebhook(tx *db.Tx, webhookID string) error {
 	return nil
 }
 
-// RetryWebhookNow makes all retries of a webhook due, for example after a successful test. A sweep of the worker then starts them.
+// RetryWebhookNow makes all retries of a webhook due, for example after a successful test. It keeps the counts of failed attempts. A sweep
+// of the worker then starts the retries.
 func RetryWebhookNow(tx *db.Tx, webhookID string) error {
 	if _, err := tx.ExecContext(tx.Context(), retryNow, tx.Now(), webhookID, tx.Now()); err != nil {
 		return fmt.Errorf("make the retries of a webhook due: %w", err)
@@ -52,13 +53,13 @@ const maxBacklog = 10_000
 // Backlog describes the events that a webhook has not received.
 type Backlog struct {
 	Waiting  int        // Waiting counts events up to maxBacklog
-	Since    *time.Time // Since is the time of the oldest of them
+	Since    *time.Time // Since is when the oldest of them was stored; nil: none waits
 	HeldBack int        // HeldBack counts the subjects that wait for a retry
-	RetryAt  *time.Time // RetryAt is the next retry
+	RetryAt  *time.Time // RetryAt is when the next of these is retried; nil: none waits
 }
 
 // WebhookBacklog counts the events of some kinds that a webhook has not received. Without kinds, events of every kind count. Events without
-// a position do not count yet, and HeldBack counts subjects whatever their kinds.
+// a position do not count yet, and HeldBack counts subjects whatever their kinds. A disabled webhook has an empty backlog.
 func WebhookBacklog(view *db.Tx, propertyID, webhookID string, kinds []string) (Backlog, error) {
 	cursors, err := WebhookCursors(view, propertyID, webhookID)
 	if err != nil || len(cursors) == 0 {
