@@ -72,8 +72,8 @@ func New(kind Kind, reason Reason, message string, args ...any) *Fault {
 	return &Fault{Kind: kind, Reason: reason, Message: message}
 }
 
-// Fields makes the fault of a request with wrong fields. The message names the first three. It returns nil for no fields, so that a
-// validation can collect fields and return Err(Fields(...)).
+// Fields makes the fault of a request with wrong fields, of the kind Invalid with the reason InvalidFields. The message names the first
+// three. It returns nil for no fields, so that a validation can collect fields and return Err(Fields(...)).
 func Fields(fields ...Field) *Fault {
 	if len(fields) == 0 {
 		return nil

@@ -123,8 +123,8 @@ func badRequest(fields []fault.Field) *errdetails.BadRequest {
 	return br
 }
 
-// RetryAfter returns how long to wait before retrying a call that failed with a fault: by default retryUnavailable for the kind
-// Unavailable, and else 0, which means no advice.
+// RetryAfter returns how long to wait before retrying a call that failed with a fault: what the fault says, else 5 s (retryUnavailable) for
+// the kind Unavailable, and else 0, which means no advice.
 func RetryAfter(f *fault.Fault) time.Duration {
 	if f.RetryAfter == 0 && f.Kind == fault.Unavailable {
 		return retryUnavailable
