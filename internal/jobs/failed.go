@@ -16,11 +16,11 @@ import (
 
 // Counts has the number of jobs in each state.
 type Counts struct {
-	Waiting, Running, Retrying, Failed int
+	Waiting, Running, Retrying, Failed int       // Waiting includes jobs that wait for a later time; those of Failed were given up
 	OldestDueAt                        time.Time // OldestDueAt is when the oldest waiting job was due; zero if none is due
 }
 
-// Count counts the jobs that are not completed, by state. Counts.Failed are those that were given up.
+// Count counts the jobs that are not completed, by state.
 func (q *Queue) Count(view *db.Tx) (c Counts, err error) {
 	type row struct {
 		state string
@@ -90,8 +90,8 @@ func (q *Queue) ListFailed(view *db.Tx) ([]Failed, error) {
 	return list, nil
 }
 
-// Retry makes a failed job run at once, whether it is retried anyway or was given up. It returns a fault if the job has not failed, or if
-// an equal newer job waits.
+// Retry makes a failed job run at once, whether it is retried anyway or was given up. It returns a not-found fault if the job has not
+// failed, and a fault InUse if an equal newer job waits; then the transaction must fail.
 func (q *Queue) Retry(tx *db.Tx, id int64) error {
 	_, queue, err := failedState(tx, id)
 	if err != nil {
@@ -110,7 +110,7 @@ func (q *Queue) Retry(tx *db.Tx, id int64) error {
 	return nil
 }
 
-// Discard removes a job that was given up. It returns a fault for any other job.
+// Discard deletes a job that was given up. It returns a fault for any other job.
 func (q *Queue) Discard(tx *db.Tx, id int64) error {
 	state, _, err := failedState(tx, id)
 	if err != nil {

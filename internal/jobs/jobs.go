@@ -91,7 +91,7 @@ func (q *Queue) InsertNow(tx *db.Tx, args river.JobArgs) error {
 	return nil
 }
 
-// InsertAt is Insert for a job that starts at a time, accurate to a few seconds. An equal job that waits keeps its own time.
+// InsertAt is Insert for a job that starts at a time, or up to a few seconds later. If an equal job waits already, it keeps its own time.
 func (q *Queue) InsertAt(tx *db.Tx, args river.JobArgs, at time.Time) error {
 	_, err := q.insert(tx, args, &river.InsertOpts{ScheduledAt: at})
 	return err
@@ -147,7 +147,7 @@ const (
 	hardStopTimeout = 15 * time.Second // time for cancelled jobs to return at shutdown
 )
 
-// Started returns a channel that closes when this process runs jobs for the first time.
+// Started returns a channel that closes when this process is first ready to run jobs, whether or not there are any.
 func (q *Queue) Started() <-chan struct{} { return q.started }
 
 // markStarted closes the channel of Started, at the first call only.

@@ -49,12 +49,20 @@ type listener struct {
 	listening bool
 }
 
-// These methods implement riverdriver.Listener. They have nothing to do, because there is no connection.
-func (*listener) Close(context.Context) error   { return nil }
+// Close does nothing, because there is no connection.
+func (*listener) Close(context.Context) error { return nil }
+
+// Connect does nothing: a listener needs no connection.
 func (*listener) Connect(context.Context) error { return nil }
-func (*listener) Ping(context.Context) error    { return nil }
-func (*listener) Schema() string                { return "" }
-func (*listener) SetAfterConnectExec(string)    {}
+
+// Ping always succeeds, because there is no connection.
+func (*listener) Ping(context.Context) error { return nil }
+
+// Schema returns "": SQLite has no schemas.
+func (*listener) Schema() string { return "" }
+
+// SetAfterConnectExec ignores the statement, because there is no connection.
+func (*listener) SetAfterConnectExec(string) {}
 
 // Listen implements riverdriver.Listener.
 func (l *listener) Listen(_ context.Context, topic string) error {
