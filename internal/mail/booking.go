@@ -116,8 +116,8 @@ func (r Room) waitsUntil(complete, now time.Time) time.Time {
 	return complete
 }
 
-// withoutFormer returns the room as not invited if its former invitation no longer counts: the address has changed, or the stay was
-// canceled.
+// withoutFormer returns the room as neither invited nor reminded if its former invitation no longer counts: the address has changed, or the
+// stay was canceled.
 func (r Room) withoutFormer() Room {
 	if r.Moved || r.State == canceled {
 		r.InvitedAt, r.Reminded = time.Time{}, false

@@ -185,7 +185,8 @@ func ProfileSecret(keys *keyring.Ring, mailID string) string {
 	return keys.DeriveToken(keyring.GuestLink, mailID, "profile")
 }
 
-// DeleteProfileMails deletes the mails with links to a profile. addressMAC is the keyed hash of its address.
+// DeleteProfileMails deletes the mails with links to a profile, also those that were not sent yet. addressMAC is the keyed hash of its
+// address.
 func DeleteProfileMails(tx *db.Tx, propertyID string, addressMAC []byte) error {
 	_, err := tx.Mail.Delete().Where(entmail.PropertyID(propertyID), entmail.AddressMAC(addressMAC), entmail.Kind(string(Profile))).Exec(tx.Context())
 	if err != nil {

@@ -100,8 +100,8 @@ func HasBounced(view *db.Tx, propertyID string, addressMAC []byte) (bool, error)
 	return row.State == string(Bounced), nil
 }
 
-// FirstWorking returns the first of some addresses that reaches a guest and whose latest mail did not bounce, or "". macOf returns the
-// keyed hash of an address.
+// FirstWorking returns the first of some addresses that reaches a guest and whose latest mail did not bounce, or "" if none does. macOf
+// returns the keyed hash of an address.
 func FirstWorking(view *db.Tx, propertyID string, addresses []string, macOf func(address string) []byte) (string, error) {
 	for _, address := range addresses {
 		if !Reaches(address) {
@@ -132,8 +132,8 @@ type LinkOrder struct {
 // of the largest party. Guests type the addresses, and can remove and add companions as often as they like.
 const maxCompanionMails = 60
 
-// CheckCompanionMails returns nil if the guests of a stay may order another mail with a link to a companion, else an error that says why
-// not.
+// CheckCompanionMails returns nil if the guests of a stay may order another mail with a link to a companion. It returns a fault if 60 such
+// mails were ordered within 24 hours, canceled ones included.
 func CheckCompanionMails(view *db.Tx, propertyID, reservationID string) error {
 	n, err := view.Mail.Query().Where(entmail.PropertyID(propertyID), entmail.ReservationID(reservationID), entmail.GuestIDNEQ(""),
 		entmail.KindIn(string(Companion), string(Link)), entmail.CreatedAtGT(view.Now().Add(-24*time.Hour))).Aggregate(ent.Count()).Int(view.Context())

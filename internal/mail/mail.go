@@ -156,7 +156,8 @@ func IsOrdered(view *db.Tx, propertyID, onceKey string) (bool, error) {
 }
 
 // Order stores a mail and the job that sends it, in the transaction of the change that causes the mail. It returns the mail's id, or "" if
-// it orders none: a mail with the same OnceKey exists, or the mail is for staff and the property has no staffEmail.
+// it orders none: a mail with the same OnceKey exists, or the mail is for staff and the property has no staffEmail. It does not check
+// whether the address reaches anyone.
 func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, error) {
 	if m.Kind == Staff && m.To == "" {
 		settings, err := property.GetCheckInSettings(tx, m.PropertyID)
@@ -286,7 +287,8 @@ func List(view *db.Tx, propertyID string, f Filter) ([]*Row, error) {
 	return rows, nil
 }
 
-// Mask shortens an address to its first letter and its domain, so that it may be shown. It returns "" for a text that is no address.
+// Mask shortens an address to its first letter and its domain, so that it may be shown: a…@example.com. It returns "" for a text that is no
+// address.
 func Mask(address string) string {
 	at := strings.LastIndexByte(address, '@')
 	if at < 1 {

@@ -52,7 +52,7 @@ type OccasionStay struct {
 	Number   string
 	Room     string
 	From, To time.Time
-	Link     string
+	Link     string // Link signs the guest in, or in a mail to staff leads to the page of the stay; empty: no button
 }
 
 // ErasureFacts is what a mail says about an erasure.

@@ -26,7 +26,7 @@ type SettingsChange struct {
 // passwordPurpose is the purpose of [keyring.Ring.Seal] for the password of a mail server.
 const passwordPurpose = "mailPassword"
 
-// SettingsOf returns the mail settings of a property, or the defaults.
+// SettingsOf returns the mail settings of a property, or the defaults, which have no mail server, if none are stored.
 func SettingsOf(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 	row, err := loadSettings(view, propertyID)
 	if err == nil && row == nil {
@@ -35,9 +35,9 @@ func SettingsOf(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 	return row, err
 }
 
-// Change changes the mail settings of a property. listed reports whether the operator allows a mail server in a private network. The error
-// names every wrong setting. The password must be sent again if host, port, security or user change. It is deleted without a host, or if it
-// is sent empty.
+// Change stores the changed mail settings of a property and returns them. listed reports whether the operator allows a mail server in a
+// private network; nil: none is allowed. A fault names every wrong setting. The password must be sent again if host, port, security or user
+// change. It is deleted without a host, or if it is sent empty.
 func (c SettingsChange) Change(tx *db.Tx, keys *keyring.Ring, propertyID string, listed func(host string, port int) bool) (*ent.MailSettings, error) {
 	row, err := SettingsOf(tx, propertyID)
 	if err != nil {

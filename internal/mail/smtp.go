@@ -87,8 +87,8 @@ type Connection struct {
 	from   string
 }
 
-// Connect connects to the mail server, encrypts as set, and signs in if a user is set. The error names the step that failed. The caller
-// closes the connection.
+// Connect connects to the mail server within 30 s, encrypts as set, and signs in if a user is set. The error names the step that failed.
+// The caller closes the connection.
 func (s Server) Connect(ctx context.Context) (*Connection, *SendError) {
 	c := &Connection{from: s.FromAddress}
 	auth := &autoAuth{user: s.User, password: s.Password}
@@ -217,14 +217,15 @@ func (c *Connection) Transmit(raw []byte) *SendError {
 	return &SendError{Failure: FailedUnanswered, Answer: cleanAnswer(err.Error())}
 }
 
-// Close ends the connection. It ignores errors: a mail that the server has taken stays taken.
+// Close ends the connection and waits at most 5 s for the server. It ignores errors: a mail that the server has taken stays taken.
 func (c *Connection) Close() {
 	_ = c.conn.SetDeadline(time.Now().Add(5 * time.Second))
 	_ = c.client.Quit()
 	_ = c.conn.Close()
 }
 
-// Raw returns the bytes of a mail, or an error if an address is not valid. The same mail has the same Message-ID and date at each attempt.
+// Raw returns the bytes of a mail, or an error without Retry if an address is not valid. The same mail has the same Message-ID and date at
+// each attempt.
 func (s Server) Raw(mailID string, ordered time.Time, t Text) ([]byte, *SendError) {
 	m := gomail.NewMsg()
 	if err := m.FromFormat(oneLine(s.FromName), s.FromAddress); err != nil {
@@ -278,7 +279,8 @@ func (a *autoAuth) Start(server *smtp.ServerInfo) (string, []byte, error) {
 	return "", nil, fmt.Errorf("the mail server offers none of SCRAM-SHA-256, SCRAM-SHA-1, PLAIN and LOGIN")
 }
 
-// RetryAfter returns the wait after a number of failed attempts: half a minute, doubled by each attempt, at most an hour.
+// RetryAfter returns the wait after a number of failed attempts: half a minute after the first, doubled by each further one, at most an
+// hour.
 func RetryAfter(attempts int) time.Duration {
 	return min(30*time.Second<<min(max(attempts-1, 0), 10), time.Hour)
 }

@@ -113,7 +113,7 @@ func LatestLinks(view *db.Tx, propertyID, reservationID string) (map[string]Stat
 const selectUnfinished = `SELECT id, property_id FROM mails WHERE (state = 'waiting' OR state = 'sending') AND created_at < $1 AND created_at >= $2 ORDER BY created_at LIMIT $3`
 
 // ListUnfinished returns the jobs of at most limit mails of all properties that were ordered in the range [from, until), and still wait or
-// are being sent.
+// are being sent, the oldest first. It stores no job.
 func ListUnfinished(view *db.Tx, from, until time.Time, limit int) ([]jobs.SendMail, error) {
 	list, err := db.ReadList(view, func(k *jobs.SendMail) []any { return []any{&k.MailID, &k.PropertyID} }, selectUnfinished, until, from, limit)
 	if err != nil {
