@@ -14,9 +14,10 @@ type DoorAccess struct {
 	Row *ent.Lock
 }
 
-// AccessibleDoors lists the doors with locks that a grant opens, in the order of the plan and without doors of inactive spaces. A grant has
-// its doors already before its window begins, and after it until the grant ends; an ended grant, or nil, has none. A grant without a space
-// keeps the doors that have its codes, ordered by id. SmartKeys of the grant open those of the doors whose locks support them.
+// AccessibleDoors lists the doors with locks that a grant opens, without doors of inactive spaces: the room or bed, its dorm, then gates.
+// The gates are missing if no other door is listed, unless the property's setting gatesAlone is on. A grant has its doors already before
+// its window begins, and after it until the grant ends; an ended grant, or nil, has none. A grant without a space keeps the doors that have
+// its codes, ordered by id. A listed lock may be offline. SmartKeys of the grant open those of the doors whose locks support them.
 func AccessibleDoors(tx *db.Tx, g *ent.Grant) ([]DoorAccess, error) {
 	if !isLive(g) {
 		return nil, nil

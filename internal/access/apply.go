@@ -10,8 +10,9 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Apply carries out the steps of [Reconcile] on the stored slots, from which bridges write the locks. It gives slots that become free at
-// once to waiting reservations. A lock without a free slot is no error: the plan and a notice report it.
+// Apply carries out the steps of [Reconcile] on the stored slots, from which bridges write the locks: it sets and changes codes if
+// run.Right is open, else it clears them. Right, doors, codes and PINs must be set before. It gives slots that become free at once to
+// waiting reservations. A lock without a free slot is no error: the plan and a notice report it.
 func (run *Run) Apply() error {
 	if run.Right.Open {
 		if err := run.markTakenOver(); err != nil {
@@ -27,7 +28,7 @@ func (run *Run) Apply() error {
 	return run.assignFreedSlots()
 }
 
-// execute carries out one step: it puts, changes or clears a code.
+// execute carries out one step: it puts, changes or clears a code. The error is lock.ErrSlotsFull if a code to put finds no free slot.
 func (run *Run) execute(s Step) error {
 	switch s.Action {
 	case Put:
@@ -81,7 +82,8 @@ func (run *Run) putCode(doorID string) error {
 	return nil
 }
 
-// changeCode gives the code h of a door its present PIN and windows, or clears it if no PIN is possible there.
+// changeCode gives the code h of a door its present PIN and windows, also if h is being removed: then it is desired again. It clears h
+// instead if no PIN is possible there.
 func (run *Run) changeCode(doorID string, h *heldSlot) error {
 	p, ok, err := run.desiredCode(doorID)
 	if err != nil {

@@ -39,9 +39,9 @@ func (s Settings) Rules() (Rules, error) {
 }
 
 // Decide returns what a reservation may open. Only a stay that the PMS has started opens doors, until [Stay.End]; for others the Right is
-// closed, with a Reason. A check-in opens them at once, even before the booked hour, because the reception let the guest in. Only a
-// check-in before the booked day waits until the booked hour less the property's EarlyIn: the Right is open, but HeldBack. opened is when
-// the current access began, or zero: a later change does not restart it.
+// closed, with a Reason and no Window. A check-in opens them at once, even before the booked hour, because the reception let the guest in:
+// the window begins at now, or at opened, when the current access began (zero if there is none), so that a later change does not restart
+// it. Only a check-in before the booked day waits until the booked hour less the property's EarlyIn: the Right is open, but HeldBack.
 func Decide(s Stay, r Rules, now, opened time.Time) Right {
 	switch s.State {
 	case Started:
@@ -75,7 +75,8 @@ func isLaterDay(a, b time.Time, zone *time.Location) bool {
 	return time.Date(ay, am, ad, 0, 0, 0, 0, time.UTC).After(time.Date(by, bm, bd, 0, 0, 0, 0, time.UTC))
 }
 
-// rightOf returns what a grant allows now, from its stored row alone, without the state of the reservation.
+// rightOf returns what a grant, which must not be nil, allows now, from its stored row alone, without the state of the reservation. The
+// Right is closed, without a Window, if the grant has ended or its window is over.
 func rightOf(g *ent.Grant, now time.Time) Right {
 	switch {
 	case !isLive(g):

@@ -13,7 +13,7 @@ type Snapshot struct {
 	Live     bool   // Live means that the grant has not ended
 	SpaceID  string
 	Window   Window
-	Redraws  int  // Redraws counts the replaced PINs, see [Holder]
+	Redraws  int  // Redraws counts the PINs that were replaced because a lock refused them
 	Released bool // Released means that no lock holds a code
 	PINs     []PIN
 	Codes    []SlotCode
@@ -40,14 +40,15 @@ type Delta struct {
 	Redated  bool     // Redated means that a reservation with access got another time window
 	Redrawn  bool     // Redrawn means that a PIN was replaced because a lock refused it as a duplicate
 	Released bool     // Released means that it is proven now, and was not before, that no lock holds a code
-	HadCode  bool     // HadCode means that a lock had a desired code before
+	HadCode  bool     // HadCode means that a code was desired on a lock before the run
 	NewPINs  []PIN    // NewPINs are the generated PINs
 	Added    []string // Added are the ids of the doors that get a code
 	Updated  []string // Updated are the ids of the doors whose code gets another PIN or window
 	Removed  []string // Removed are the ids of the doors that lose a code
 }
 
-// Diff returns what changed between two moments of a run. r is the report of a lock that caused the run, if one did.
+// Diff returns what changed between two moments of a run. It ignores codes and PINs that only before has. r is the report of a lock that
+// caused the run, if one did.
 func Diff(before, after Snapshot, r Report) Delta {
 	stays := before.Live && after.Live && before.ID == after.ID
 	d := Delta{

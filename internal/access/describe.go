@@ -60,14 +60,16 @@ type Plan struct {
 
 // PlannedDoor is what a plan says about one door.
 type PlannedDoor struct {
-	ID, Name       string
-	Parent         string // Parent is the name of the dorm of a bed, or ""
-	Kind           Kind
-	PIN            slot.Evidence
-	SmartKey       slot.Evidence
-	Reason         string
-	Left           bool      // Left means that this is no present door of the reservation, which has or had a code or SmartKey there
-	MayBeInstalled bool      // see [SlotCode]; also false if the bridge has received a first code, but not written it yet
+	ID, Name string
+	Parent   string // Parent is the name of the dorm of a bed, or ""
+	Kind     Kind
+	PIN      slot.Evidence
+	SmartKey slot.Evidence
+	Reason   string
+	Left     bool // Left means that this is no present door of the reservation, which has or had a code or SmartKey there
+	// MayBeInstalled is that of [SlotCode], for a door that the guest may open. It is false if the bridge has received a first code and not
+	// written it yet.
+	MayBeInstalled bool
 	ConfirmedAt    time.Time // ConfirmedAt is when the lock confirmed that it holds the PIN, or zero
 	former         bool      // former means that a code from before the last change may open the door
 	stuck          bool      // stuck means that a former code stays, because the lock is unreachable or jammed, or refused the new code
@@ -166,8 +168,8 @@ func (f Facts) describeDoor(d Door) PlannedDoor {
 	return out
 }
 
-// describeClosed fills in out, the plan for a door that the guest has no right to open now, or that is inactive or has no lock. Before the
-// check-in the PIN of an active door with a lock counts as planned.
+// describeClosed fills in PIN, SmartKey and Reason of out, the plan for a door that the guest has no right to open now, or that is inactive
+// or has no lock. Before the check-in the PIN of an active door with a lock counts as planned.
 func (f Facts) describeClosed(out *PlannedDoor, d Door) {
 	h, has := f.likeliestCode(d.ID)
 	planned := !has && out.Reason == "" && f.Right.Reason == NotCheckedIn
@@ -274,7 +276,8 @@ func (f Facts) doorReason(d Door, h SlotCode) string {
 	return ""
 }
 
-// refusalReason returns the reason in a plan for a code that its lock refused with this result.
+// refusalReason returns the reason in a plan for a code that its lock refused with this result: LockRefused unless the result has a reason
+// of its own.
 func refusalReason(result string) string {
 	switch slot.Result(result) {
 	case slot.Duplicate:

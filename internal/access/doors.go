@@ -22,8 +22,8 @@ import (
 // their results are cached.
 var planTables = []string{"spaces", "mappings", "partner_spaces", "gates", "locks", "bridges"}
 
-// resolvePlace returns the space that a reservation names, and a reason if it has none or if the space is inactive. The result comes from a
-// cache, so the caller must not change the space.
+// resolvePlace returns the space that a reservation names, and why it has none, or SpaceInactive if the space is inactive; the text is ""
+// otherwise. The result comes from a cache, so the caller must not change the space.
 func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 	type answer struct {
 		place    space.Place
@@ -46,7 +46,8 @@ func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]lockOnDoor, err
 	return db.Cached(tx, planTables, key, func() ([]lockOnDoor, error) { return loadLocks(tx, propertyID, p) })
 }
 
-// isPrivate reports whether a space is for one reservation at a time. A bed is private even in a shared dorm.
+// isPrivate reports whether a space is for one reservation at a time. A bed is private even in a shared dorm. No space (nil) is not
+// private.
 func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type == space.Bed) }
 
 // loadDoors returns those doors of a space that a plan mentions: of the room or bed, the dorm of a bed, and the gates (shared doors) for

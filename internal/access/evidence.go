@@ -103,7 +103,7 @@ func (rec Reconciler) reconcileGrant(g *ent.Grant, r Report) (Plan, error) {
 
 // assignFreeSlots gives freed slots of a lock to reservations that may open its door and have no code on it, until the lock is full. It
 // begins with the reservation whose access was created first. freed is how many slots just became free. If more are free, it does nothing,
-// because then no reservation was waiting.
+// because then no reservation was waiting. It also does nothing for an unknown lock or one that is on no door.
 func (rec Reconciler) assignFreeSlots(propertyID, lockID string, freed int) error {
 	ctx := rec.Tx.Context()
 	lk, err := rec.Tx.Lock.Query().Where(entlock.PropertyID(propertyID), entlock.ID(lockID)).Only(ctx)

@@ -20,8 +20,8 @@ func (s Stay) End(r Rules) time.Time {
 }
 
 // ExtensionProblem returns a fault with the reason why staff cannot extend the access of a stay until a time, or nil if they can. The guest
-// must be in house. The time must be in the future, after the planned end of the access, and at most maxExtension after the planned end of
-// the stay. An extension replaces an earlier one.
+// must be in house. The time must be in the future, after the planned end of the access, and at most maxExtension (24 hours) after the
+// planned end of the stay. An extension replaces an earlier one.
 func ExtensionProblem(s Stay, r Rules, until, now time.Time) error {
 	wrong := func(message string) error {
 		return fault.Fields(fault.Field{Path: "until", Reason: fault.OutOfRange, Message: message})

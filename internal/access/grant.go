@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// pinRetention is how long a PIN is kept after its window. A guest who extends the booking after check-out time keeps the PIN.
+// pinRetention is how long a PIN is kept after its grant ended because its window was over. A guest who extends the booking after check-out
+// time keeps the PIN.
 const pinRetention = 24 * time.Hour
 
 // applyRight opens, changes or ends the grant to match what the reservation may open.
@@ -36,12 +37,13 @@ func endedByTime(g *ent.Grant) bool {
 	return g != nil && g.EndedAt != nil && g.EndReason == WindowPast
 }
 
-// canReopen reports whether the grant ended by time so recently that its PIN still exists, so that it can be opened again.
+// canReopen reports whether the grant ended by time so recently, within pinRetention, that its PIN still exists and it can be opened again.
 func (run *stayRun) canReopen() bool {
 	return endedByTime(run.grant) && run.Tx.Now().Sub(*run.grant.EndedAt) < pinRetention
 }
 
-// newGrant prepares a new grant in memory. storeGrantPIN inserts its row once its PIN is generated.
+// newGrant makes a new grant, in memory only, the grant of the run. storeGrantPIN inserts its row once its PIN is generated. The former
+// grant joins run.olderGrants if its codes may still be on a lock.
 func (run *stayRun) newGrant() {
 	if run.grant != nil && run.grant.ReleasedAt == nil {
 		run.olderGrants = append(run.olderGrants, run.grant)
@@ -122,8 +124,8 @@ func (run *stayRun) updateGrant() error {
 	return run.save(u)
 }
 
-// setSpace sets in an update the new and the previous space of the grant, and since when it has the new space. A grant that had no space
-// for a while keeps its last one as the previous space.
+// setSpace sets in an update the new and the previous space of the grant, and since when it has the new space, if the space has changed. A
+// grant that had no space for a while keeps its last one as the previous space.
 func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	g := run.grant
 	if g.SpaceID == run.spaceID() {
@@ -144,7 +146,8 @@ func takesOver(taker *ent.Grant, leaverPlaced time.Time) bool {
 	return !taker.PlacedAt.Before(leaverPlaced) || taker.FromSpaceID != "" && taker.FromSpaceID != taker.SpaceID
 }
 
-// endGrant ends the grant, stores why the reservation has no access any more, and makes its SmartKeys invalid.
+// endGrant ends the grant, stores why the reservation has no access any more, and makes its SmartKeys invalid. Its codes stay on the locks
+// until [Run.Apply] clears them.
 func (run *stayRun) endGrant() error {
 	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndedAt(run.Tx.Now()).SetEndReason(run.Right.Reason).
 		ClearOpenKey().AddKeyGeneration(1))

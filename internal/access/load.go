@@ -43,7 +43,7 @@ func (rec Reconciler) loadStay(s Stay, r Rules) (*stayRun, error) {
 }
 
 // loadGrant loads for a grant what loadStay loads for a reservation, but takes the right and the space from the row of the grant, without
-// the reservation.
+// the reservation. It loads the space only if the grant is open and its window is not over.
 func (rec Reconciler) loadGrant(g *ent.Grant) (*stayRun, error) {
 	others, err := rec.otherGrants(g)
 	if err != nil {
@@ -74,8 +74,8 @@ func (run *stayRun) startFrom(g *ent.Grant) {
 	run.setGrant(g)
 }
 
-// loadPlace loads the space that is stored in the grant, if there is one, with its dorm. It does not set run.unplaced: such a run does not
-// know why there is no space, or that the space is inactive.
+// loadPlace loads the space that is stored in the grant, if there is one, with its dorm; the run must have a grant. It does not set
+// run.unplaced: such a run does not know why there is no space, or that the space is inactive.
 func (run *stayRun) loadPlace() (err error) {
 	if run.grant.SpaceID != "" {
 		run.place, _, err = resolvePlace(run.Tx, space.Request{PropertyID: run.PropertyID, OwnID: run.grant.SpaceID})
@@ -172,8 +172,8 @@ func (run *Run) SetDoors(locks []*ent.Lock) {
 	run.setDoors(doors, found)
 }
 
-// LoadCodes loads the holder's codes on all locks, and the locks that they are on. It remembers the codes for the comparison at the end of
-// the run.
+// LoadCodes loads the holder's codes on all locks, also removed ones whose slot no other holder has got, and the locks that they are on. It
+// remembers the codes for the comparison at the end of the run.
 func (run *Run) LoadCodes() error {
 	rows, err := lock.SlotsOfGrant(run.Tx, run.PropertyID, run.ID)
 	if err == nil {
@@ -270,7 +270,7 @@ func (run *Run) markTakenOver() error {
 	return nil
 }
 
-// describe adds to f what else the plan depends on, and returns the plan.
+// describe adds to f what else the plan depends on, and returns the plan. The run must have a grant, and its codes must be loaded.
 func (run *stayRun) describe(f Facts) (Plan, error) {
 	f.Codes, f.GrantedAt = slotCodes(run.codes), run.grant.CreatedAt
 	older, err := run.codesOfOlderGrants()
@@ -340,8 +340,8 @@ func (run *stayRun) departingGrants() ([]*ent.Grant, error) {
 		entgrant.SpaceIDNEQ(run.SpaceID)).Order(entgrant.ByID()).All(run.Tx.Context())
 }
 
-// loadFormerDoors loads the doors that the reservation no longer has, by id: those of the codes in held, and those whose ids are in others.
-// A door gets its Lock only if a code is desired on it.
+// loadFormerDoors loads the doors that the reservation no longer has, by id: those of the codes in held, and those whose ids are in others,
+// which it may reorder. A door gets its Lock only if a code is desired on it.
 func (run *stayRun) loadFormerDoors(held []SlotCode, others []string) (map[string]Door, error) {
 	ids := others
 	for _, h := range held {

@@ -16,7 +16,7 @@ type Opening struct {
 	EventID  int64
 	At       time.Time
 	Opened   bool
-	LockName string
+	LockName string // LockName is empty if the lock is deleted
 	PhoneID  string // PhoneID is the phone whose SmartKey was used; empty: a code was typed
 }
 

@@ -16,11 +16,12 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// pinSet are the PINs of one grant: one that doors share, and separate PINs for doors whose lock does not accept it.
+// pinSet are the PINs of one holder (a grant or a code of staff): one that doors share, and separate PINs for doors whose lock does not
+// accept it.
 type pinSet struct {
 	Reconciler
 	propertyID, holderID string
-	length               int // length is the number of digits in the property's settings; 0: see pinLength
+	length               int // length is the number of digits in the property's settings; 0: the locks decide
 	// generator generates PINs inside the transaction, because only the stored row reserves a PIN. Its work is bounded.
 	generator  pin.Generator
 	shared     *ent.Pin
@@ -66,7 +67,8 @@ func (run *Run) loadPINs() error {
 const maxRedraws = 5
 
 // EnsurePINs generates a PIN for every door that needs one, and replaces each PIN that a lock refused as a duplicate: that lock would
-// refuse it again. It replaces at most maxRedraws PINs of a holder. A door for which no PIN is possible gets none, without an error.
+// refuse it again. It replaces at most maxRedraws PINs of a holder, which it counts in run.Redraws. A door for which no PIN is possible
+// gets none, without an error.
 func (run *Run) EnsurePINs() error {
 	if err := run.loadPINs(); err != nil {
 		return err
@@ -96,7 +98,7 @@ func (run *Run) redraw(h heldSlot, p *ent.Pin) error {
 	return err
 }
 
-// inUse describes the PINs that are not retired, without their digits.
+// inUse describes the PINs that are not retired, without their digits. The Length of a PIN that is not decrypted yet is 0.
 func (c *pinSet) inUse() (all []PIN) {
 	if c == nil {
 		return nil
@@ -190,7 +192,7 @@ func (c *pinSet) renewShared(main Door, doors []Door) (bool, error) {
 	return true, err
 }
 
-// fits reports whether the lock of a door accepts the door's current PIN.
+// fits reports whether the lock of a door accepts the door's current PIN. It is false if the door has no PIN.
 func (c *pinSet) fits(d Door) (bool, error) {
 	p := c.pinAt(d.ID)
 	if p == nil {
@@ -235,7 +237,8 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	return p, nil
 }
 
-// reserve stores a PIN with its digits code. It returns true, and stores nothing, if another PIN of the property has the same digits.
+// reserve seals the digits code into the PIN p and stores p. It returns true, and stores nothing, if another PIN of the property has the
+// same digits.
 func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
 	ctx := c.Tx.Context()
 	sealed, err := c.Keys.Seal(ctx, p.PropertyID, purpose(p.ID), []byte(code))
@@ -317,7 +320,8 @@ func (c *pinSet) decryptAt(doorID string) (string, error) {
 	return c.decrypt(p)
 }
 
-// RevealPINs decrypts the PINs of the holder: the PIN that doors share, or "", and by door id the separate PINs. It records no read.
+// RevealPINs decrypts the PINs of the holder: the PIN that doors share, or "", and by door id the separate PINs, never nil. It records no
+// read.
 func (run *Run) RevealPINs() (shared string, own map[string]string, err error) {
 	if err := run.loadPINs(); err != nil {
 		return "", nil, err

@@ -93,8 +93,8 @@ func (run *stayRun) appendEvents(d Delta, p Plan) error {
 	return event.Append(run.Tx, e)
 }
 
-// eventOfStay returns the kind of the event to emit for a reservation with access, or "". unplaced means that the reservation has no active
-// space.
+// eventOfStay returns the kind of the event to emit for a reservation with access, or "" if there is nothing to emit. unplaced means that
+// the reservation has no active space.
 func (d Delta) eventOfStay(p Plan, unplaced bool) event.Kind {
 	opens := slices.ContainsFunc(p.Doors, func(d PlannedDoor) bool { return !d.isPINShut() && d.PIN != slot.Removing && d.PIN != slot.Removed })
 	first := d.Opened || !d.HadCode

@@ -83,7 +83,8 @@ type SlotCode struct {
 	TakenOver bool
 }
 
-// currentDoorID returns the door that the code opens now: the door of its lock, which may have been moved.
+// currentDoorID returns the door that the code opens now: the door of its lock, which may have been moved. For a removed code, or if the
+// lock is on no door, it is the door that the code was for.
 func (h SlotCode) currentDoorID() string {
 	if h.LockDoorID == "" || h.Evidence == slot.Removed {
 		return h.DoorID

@@ -79,7 +79,7 @@ func PINVersion(view *db.Tx, propertyID, reservationID string) (string, error) {
 	return hex.EncodeToString(sum[:8]), nil
 }
 
-// addGate adds the PIN of a gate to the PINs of the reservation, if the gate has one.
+// addGate adds the PIN of the gate d to the PINs of the reservation, unless no PIN is possible there.
 func (run *stayRun) addGate(to *StayPINs, d Door) error {
 	code, err := run.pins.decryptAt(d.ID)
 	if code != "" {
@@ -131,9 +131,9 @@ const (
 
 var Parts = []Part{PartPIN, PartKey, PartGates}
 
-// Reset replaces parts of the access of a reservation on request: its PIN, its gate PINs or its SmartKeys. failed are the parts that it
-// could not replace: all if the reservation has no access now, those without a door that has a lock, and those for which no new PIN is
-// possible.
+// Reset replaces parts of the access of a reservation on request: its PIN, its gate PINs or its SmartKeys, and changes the codes on the
+// locks. failed are the parts that it could not replace: all if the reservation has no access now, those without a door that has a lock,
+// and those for which no new PIN is possible.
 func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
 	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {

@@ -72,7 +72,7 @@ func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	return plan, err
 }
 
-// ShowPlace is [Show], and also returns the space of the reservation.
+// ShowPlace is [Show], and also returns the space of the reservation; its Space is nil if the reservation has none.
 func ShowPlace(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, space.Place, error) {
 	run, err := Reconciler{Tx: tx, Keys: keys}.loadStay(s, r)
 	if err != nil {
@@ -130,7 +130,7 @@ func (run *stayRun) spaceID() string {
 func (run *stayRun) isNew() bool { return run.grant != nil && run.grant.ID != run.before.ID }
 
 // reconcile runs all stages that follow the decision what the reservation may open: it stores the grant, changes the slots, and publishes
-// the result.
+// the result. A reservation that never had access, and has none now, is only described.
 func (run *stayRun) reconcile() (Plan, error) {
 	if err := run.applyRight(); err != nil {
 		return Plan{}, err

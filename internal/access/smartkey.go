@@ -163,7 +163,7 @@ type tokenFacts struct {
 	minGeneration map[string]int64 // minGeneration is the lowest valid generation of each lock
 }
 
-// loadTokenFacts loads what the state of the tokens is computed from, and the locks that they name.
+// loadTokenFacts loads what the state of the tokens is computed from, and, into the run, the locks that they name.
 func (run *stayRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	f := tokenFacts{run: run, minGeneration: map[string]int64{}}
 	var err error
@@ -202,8 +202,8 @@ func (f tokenFacts) token(s *ent.KeyStatus, lockID string) Token {
 }
 
 // bridgeConfirmed reports whether the bridge of a lock confirmed the keys and the status list by which it accepts a token (known), and the
-// list that revokes it (revoked). It ignores version numbers above the issuer's own: they are from before the database was restored from a
-// backup.
+// list that revokes it (revoked). Both are false without a bridge (nil). It ignores version numbers above the issuer's own: they are from
+// before the database was restored from a backup.
 func bridgeConfirmed(issuer *ent.Issuer, b *installedBridge, s *ent.KeyStatus) (known, revoked bool) {
 	if b == nil || b.keySetVersion == nil || *b.keySetVersion > issuer.KeySetVersion || b.keyListNumber > issuer.ListNumber {
 		return false, false

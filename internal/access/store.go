@@ -25,7 +25,7 @@ const locksOnDoorsQuery = `WITH doors (id, gate, name, space_ids) AS (
 	LEFT JOIN bridges AS b ON b.id = l.bridge_id AND b.property_id = l.property_id
 	WHERE l.door_id = d.id AND l.property_id = $1`
 
-// loadLocks lists the locks on the own doors of a place and on all gates of its property.
+// loadLocks lists the locks on the own doors of a place, which must have a space, and on all gates of its property, ordered by door id.
 func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]lockOnDoor, error) {
 	parent := "" // the query then finds no lock on a parent
 	if p.Parent != nil {

@@ -15,8 +15,9 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// SwapBackups ends the backup codes of a lock and creates new ones, for example after one was used. by is the person who asks for it. It
-// returns a fault if the property has switched backup codes off, or the lock is on no door or has few slots.
+// SwapBackups ends the backup codes of a lock and creates new ones, for example after one was used. It returns the new codes. by is the
+// person who asks for it. It returns a fault if the property has switched backup codes off or has maxCodes codes, or if the lock is on no
+// door or has few slots.
 func SwapBackups(rec access.Reconciler, propertyID, lockID, by string) ([]*ent.Code, error) {
 	lk, err := lock.Get(rec.Tx, propertyID, lockID)
 	if err != nil {
@@ -46,7 +47,7 @@ func SwapBackups(rec access.Reconciler, propertyID, lockID, by string) ([]*ent.C
 	return createBackups(rec, propertyID, lockID, backupsPerLock, by)
 }
 
-// createBackups creates n backup codes of a lock.
+// createBackups creates n backup codes of a lock. After an error, the codes created before it are still in the transaction.
 func createBackups(rec access.Reconciler, propertyID, lockID string, n int, by string) ([]*ent.Code, error) {
 	var out []*ent.Code
 	for range n {

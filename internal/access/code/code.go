@@ -56,8 +56,8 @@ const (
 	scheduleEvery = 48 * time.Hour
 )
 
-// Evaluate decides from its terms what a code may open now, why it has ended, and when to evaluate it again. zone is the time zone of
-// weekly hours.
+// Evaluate decides from its terms what a code may open now, why it has ended, and when to evaluate it again. The Right is open unless the
+// code has ended; HeldBack means that it waits for its start or for the next weekly hours. zone is the time zone of weekly hours.
 func Evaluate(t Terms, zone *time.Location, now time.Time) Status {
 	switch {
 	case t.End != "":

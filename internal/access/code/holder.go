@@ -37,8 +37,8 @@ func sealHolder(rec access.Reconciler, propertyID, codeID, name string) ([]byte,
 // holderPurpose returns the associated data of an encrypted name, which binds the ciphertext to one code.
 func holderPurpose(codeID string) string { return "codeHolder/" + codeID }
 
-// SealHolders encrypts up to limit names of holders that earlier versions stored in plain text, and returns their number. It removes the
-// names from notices about these codes.
+// SealHolders encrypts up to limit names of holders that earlier versions stored in plain text, and returns their number. If it returns
+// limit, more may be left. It removes the names from notices about these codes.
 func SealHolders(rec access.Reconciler, limit int) (int, error) {
 	ctx := rec.Tx.Context()
 	rows, err := rec.Tx.Code.Query().Where(entcode.HolderNEQ("")).Limit(limit).All(ctx)

@@ -70,8 +70,8 @@ func ensurePINs(run *access.Run, c *ent.Code) error {
 	return notifyPINReplaced(run.Tx, c)
 }
 
-// storeStatus stores the status of a code and the time of its next evaluation. It deletes PINs that no lock needs any more. It notifies
-// staff if a lock cannot store the code, and otherwise resolves that notice.
+// storeStatus stores the status of a code and the time of its next evaluation, and marks a code that s says has ended. It deletes PINs that
+// no lock needs any more. It notifies staff if a lock cannot store the code, and otherwise resolves that notice.
 func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
 	u, missing := run.Tx.Code.UpdateOne(c).SetRedraws(run.Redraws), false
 	if s.End == "" {
@@ -152,8 +152,9 @@ func reconcileEvidence(rec access.Reconciler, c lock.EvidenceChange) error {
 	return err
 }
 
-// recordUse stores when a code was first used, and returns the code's new row. The first report of a use also records an event, and
-// notifies staff if it is a backup code. Bridges may report uses in another order, so an earlier use replaces a later one.
+// recordUse stores when a code was first used, and returns the code's new row. It does nothing if c has no use. The first report of a use
+// also records an event, and notifies staff if it is a backup code. Bridges may report uses in another order, so an earlier use replaces a
+// later one.
 func recordUse(tx *db.Tx, row *ent.Code, c lock.EvidenceChange) (*ent.Code, error) {
 	known, at := row.UsedAt != nil, c.UsedAt
 	if !at.IsZero() && at.Before(row.CreatedAt) {
@@ -180,8 +181,8 @@ func recordUse(tx *db.Tx, row *ent.Code, c lock.EvidenceChange) (*ent.Code, erro
 	return row, notifyBackupUsed(tx, row, c.Slot.LockID)
 }
 
-// ReconcileDue reconciles up to limit due codes and returns their number. If it returns limit, more may be due. A code that fails is
-// retried a minute later and does not block the others.
+// ReconcileDue reconciles up to limit due codes and returns their number, with those that failed. If it returns limit, more may be due. A
+// code that fails is logged, retried a minute later and does not block the others.
 func ReconcileDue(rec access.Reconciler, limit int) (int, error) {
 	due, err := rec.Tx.Code.Query().Where(entcode.NextAtLTE(rec.Tx.Now())).Order(entcode.ByNextAt()).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
@@ -202,7 +203,7 @@ func ReconcileDue(rec access.Reconciler, limit int) (int, error) {
 	return len(due), nil
 }
 
-// MarkDue makes all codes of a property due, except ended ones, after its spaces, gates, locks or settings changed.
+// MarkDue makes all codes of a property due for [ReconcileDue], except ended ones, after its spaces, gates, locks or settings changed.
 func MarkDue(tx *db.Tx, propertyID string) error {
 	err := tx.Code.Update().Where(entcode.PropertyID(propertyID), entcode.EndedAtIsNil()).SetNextAt(tx.Now()).Exec(tx.Context())
 	if err != nil {

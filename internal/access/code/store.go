@@ -18,14 +18,14 @@ import (
 // Spec describes a code to create.
 type Spec struct {
 	Kind      Kind
-	Holder    string
+	Holder    string   // Holder is the name of the person who gets the code; it is stored encrypted
 	LockID    string   // LockID is set for a backup code only
 	DoorIDs   []string // DoorIDs are spaces and gates
 	AllRooms  bool
 	Hours     []Hours
 	NotBefore time.Time // NotBefore is now if it is zero
 	NotAfter  time.Time // NotAfter is zero if the code has no end
-	By        string    // By is the creator
+	By        string    // By is the creator, as events name it
 }
 
 const (

@@ -65,8 +65,9 @@ type Generator struct {
 }
 
 // Generate returns a random PIN of the desired length, or of the nearest length that the rules allow, that is not weak and for which taken
-// returns false. If no PIN satisfies all locks, it satisfies as many as possible, the first locks first. If all PINs that satisfy all locks
-// are taken, it satisfies only the first lock. The error is ErrImpossible or ErrTaken if it finds none within its limits.
+// returns false; taken may reserve the PIN. If no PIN satisfies all locks, it satisfies as many as possible, the first locks first. If all
+// PINs that satisfy all locks are taken, it satisfies only the first lock. The error is ErrImpossible or ErrTaken if it finds none within
+// its limits.
 func (d *Generator) Generate(length int, locks []Rules, taken func(string) (bool, error)) (string, error) {
 	all := anyPIN()
 	for _, r := range locks {
@@ -119,8 +120,8 @@ func (d *Generator) generateFrom(c combined, length int, taken func(string) (boo
 	return "", ErrTaken
 }
 
-// satisfiable combines the rules of as many locks as possible. It tries each lock once, against sample PINs that
-// satisfy the locks before it, and omits a lock that accepts none of them.
+// satisfiable combines the rules of as many locks as possible. It tries each lock once, against sample PINs that satisfy the locks before
+// it, and omits a lock that accepts none of them. It returns ErrImpossible if all are omitted.
 func (d *Generator) satisfiable(length int, locks []Rules) (combined, error) {
 	set, possible := anyPIN(), []string(nil)
 	for _, r := range locks {
@@ -179,7 +180,7 @@ type combined struct {
 	size     int // size is the size of the patterns plus the number of prefixes
 }
 
-// anyPIN returns the rules that every PIN satisfies, before those of a lock are added.
+// anyPIN returns the rules that every PIN satisfies, before those of a lock are added: 1 to 32 digits.
 func anyPIN() combined { return combined{min: 1, max: 32, alphabet: Digits} }
 
 // and adds the rules of a lock to the rules. It returns false if no PIN can satisfy both, or if finding one would take
@@ -239,7 +240,8 @@ func (c combined) permits(p string) bool {
 		!slices.ContainsFunc(c.patterns, func(f Pattern) bool { return f.Matches(p) })
 }
 
-// random returns a random PIN with the alphabet and length of c.
+// random returns a random PIN with the alphabet of c and the length that c allows closest to length. It does not check prefixes and
+// patterns.
 func (d *Generator) random(c combined, length int) (string, error) {
 	source := d.Source
 	if source == nil {

@@ -71,14 +71,14 @@ func isYear(p string) bool {
 	return err == nil && n >= 1900 && n <= 2099
 }
 
-// layouts are the ways to write a birthday in digits.
+// layouts are the ways to write a birthday in digits, by the number of digits.
 var layouts = map[int][]string{
 	4: {"0201", "0102"},
 	6: {"020106", "010206", "060102"},
 	8: {"02012006", "01022006", "20060102"},
 }
 
-// isDate reports whether a PIN of 4, 6 or 8 digits is a date, such as a birthday.
+// isDate reports whether a PIN of 4, 6 or 8 digits is a date, such as a birthday. With 8 digits only the years 1900 to 2099 count.
 func isDate(p string) bool {
 	for _, l := range layouts[len(p)] {
 		if t, err := time.Parse(l, p); err == nil && (len(p) < 8 || t.Year() >= 1900 && t.Year() <= 2099) {
