@@ -23,7 +23,7 @@ type IdentityAcceptance struct {
 	IdentityAnswer
 	Secret string // of the invitation
 	Name   string // of a new person
-	Device string
+	Device string // what the device says it is, or ""
 }
 
 // invitationCeremony returns the ceremony with which a person accepts an invitation. The secret takes the place of the person, so that no
@@ -32,7 +32,8 @@ func invitationCeremony(secret string) ceremony {
 	return ceremony{kind: identityInvitation, subject: secret}
 }
 
-// BeginIdentityInvitation begins a sign-in at the identity provider that accepts an invitation.
+// BeginIdentityInvitation begins a sign-in at the identity provider that accepts the invitation whose link contains the secret. It returns
+// errLink if there is none, and leaves the link unused.
 func (s *Service) BeginIdentityInvitation(ctx context.Context, secret string) (IdentityCeremony, error) {
 	if _, err := s.findInvitation(s.DB.View(ctx), secret); err != nil {
 		return IdentityCeremony{}, err
@@ -42,7 +43,8 @@ func (s *Service) BeginIdentityInvitation(ctx context.Context, secret string) (I
 
 // AcceptInvitationByIdentity uses up the link, makes the invited person a member of the property, and signs the person in. The provider
 // must have verified the invited address. A new person is linked to the identity, and has no password. A known one must be linked already;
-// one with an authenticator app is refused, and with passkeys the session is pending. After a refusal, the link still works.
+// one with an authenticator app is refused, and with passkeys the session is pending. After a refusal, the link still works. In all else it
+// is like [Service.AcceptInvitation].
 func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcceptance) (made Session, propertyID string, err error) {
 	view := s.DB.View(ctx)
 	row, err := s.findInvitation(view, a.Secret)

@@ -102,7 +102,7 @@ func loadInvitation(tx *db.Tx, propertyID, invitationID string) (*ent.PersonInvi
 // Invite stores an invitation of a person to a property, and sends no mail. It refuses a person who is a member already, more than
 // maxInvitations open ones, and a role that by does not manage, also if an open invitation has that role. isNew means that the invitation
 // or its link is new. If an open invitation has the same role and caller, nothing changes; otherwise it gets a new link, which belongs to
-// the last caller. The link ends when that person loses the right to give the role, or with the caller's token.
+// the last caller. The link ends after invitationLife, when that person loses the right to give the role, or with the caller's token.
 func Invite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, email string, role Role) (made Invitation, isNew bool, err error) {
 	if by, err = currentCaller(tx, by, propertyID); err != nil {
 		return Invitation{}, false, err

@@ -62,8 +62,8 @@ func fieldsOrNil(wrong []fault.Field) error {
 	return fault.Fields(wrong...)
 }
 
-// MailsAt reports whether mails are sent at a time, which must be in the property's time zone; without hours always. From is included, and
-// Until is not. Hours that end before they begin go over midnight.
+// MailsAt reports whether mails of notices are sent at a time, which must be in the property's time zone; without hours always. From is
+// included, and Until is not. Hours that end before they begin go over midnight.
 func (c NoticeChoice) MailsAt(at time.Time) bool {
 	now := at.Format("15:04")
 	switch {
@@ -80,7 +80,8 @@ func choiceOf(row *ent.Membership) NoticeChoice {
 	return NoticeChoice{Hidden: row.NoticesHidden, ByMail: row.NoticesByMail, From: row.NoticesFrom, Until: row.NoticesUntil}
 }
 
-// GetNoticeChoice returns the choice of a person at a property, also of a disabled one, or an error if the person does not work there.
+// GetNoticeChoice returns the choice of a person at a property, also of a disabled one, or the not-found fault of loadMember if the person
+// does not work there.
 func GetNoticeChoice(view *db.Tx, propertyID, personID string) (NoticeChoice, error) {
 	row, _, err := loadMember(view, propertyID, personID)
 	if err != nil {

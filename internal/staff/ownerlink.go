@@ -32,9 +32,10 @@ var errLink = fault.New(fault.NotFound, fault.InvitationNotFound, "the link does
 // linkMAC returns the keyed hash under which the secret of a link is stored and found.
 func linkMAC(keys *keyring.Ring, secret string) []byte { return keys.MAC("personLink", secret) }
 
-// CreateOwnerLink creates a link with which a person becomes owner of a property, ends its earlier owner links, and records that in the
-// property's audit log. by is the author, such as "operator:tok_...": the link ends with that token. If propertyID is empty, the person
-// creates a property with the link; then it ends the earlier links without a property, and no log has an entry.
+// CreateOwnerLink creates a link with which one person becomes owner of a property within ownerLinkLife, ends the property's earlier owner
+// links, and records that in the property's audit log. by is the author, such as "operator:tok_...": the link ends with that token. If
+// propertyID is empty, the person creates a property with the link; then it ends the earlier links without a property, and no log has an
+// entry.
 func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Trace) (OwnerLink, error) {
 	same := personinvitation.PropertyIDIsNil()
 	if propertyID != "" {

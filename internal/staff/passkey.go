@@ -44,8 +44,8 @@ func (s *Service) relyingParty() (*webauthn.WebAuthn, error) {
 	return rp, nil
 }
 
-// relyingPartyOf returns the host name and the origin of an address. It returns "" for an IP address, which cannot have passkeys, except
-// that the loopback gets the name localhost.
+// relyingPartyOf returns the host name and the origin of an address. Both are "" for an IP address, which cannot have passkeys, except that
+// the loopback gets the name localhost.
 func relyingPartyOf(address string) (host, origin string) {
 	u, err := url.Parse(address)
 	if err != nil {
@@ -71,10 +71,16 @@ type account struct {
 	passkeys []Passkey
 }
 
-func (a account) WebAuthnID() []byte          { return []byte(a.ID) }
-func (a account) WebAuthnName() string        { return a.Email }
+// WebAuthnID returns the id of the person, which authenticators store.
+func (a account) WebAuthnID() []byte { return []byte(a.ID) }
+
+// WebAuthnName returns the person's mail address.
+func (a account) WebAuthnName() string { return a.Email }
+
+// WebAuthnDisplayName returns the person's name.
 func (a account) WebAuthnDisplayName() string { return a.Name }
 
+// WebAuthnCredentials returns the credentials of all the person's passkeys.
 func (a account) WebAuthnCredentials() []webauthn.Credential {
 	all := make([]webauthn.Credential, len(a.passkeys))
 	for i, p := range a.passkeys {
@@ -258,7 +264,7 @@ func (s *Service) BeginPasskeyConfirmation(ctx context.Context, personID, sessio
 	return begun(state, assertion.Response)
 }
 
-// ConfirmWithPasskey finishes what [Service.BeginPasskeyConfirmation] began, and replaces the session of the call by one with a confirmed
+// ConfirmWithPasskey finishes what [Service.BeginPasskeyConfirmation] began: it replaces the session of the call by one with a confirmed
 // second factor.
 func (s *Service) ConfirmWithPasskey(tx *db.Tx, personID, sessionID string, a Answer) (Session, error) {
 	if _, err := s.usePasskey(tx, ceremony{passkeyConfirmation, personID, sessionID}, a); err != nil {

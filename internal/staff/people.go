@@ -99,8 +99,8 @@ func ListMembers(view *db.Tx, keys *keyring.Ring, propertyID string) ([]Member, 
 	return all, nil
 }
 
-// Names returns, by author such as "staff:prs_...", the names of people and staff tokens of a property. It includes people who were removed,
-// as long as the audit log is kept, and tokens that have ended. It omits authors of other kinds.
+// Names returns, by author such as "staff:prs_...", the names of the authors who are people or staff tokens of a property. It includes
+// people who were removed, as long as the audit log is kept, and tokens that have ended. It omits authors of other kinds.
 func Names(view *db.Tx, keys *keyring.Ring, propertyID string, authors []string) (map[string]string, error) {
 	var ids, tokens []string
 	for _, recorded := range authors {
@@ -233,8 +233,8 @@ func RemoveMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID
 	return endInvitationsBy(tx, propertyID, personID, Access{})
 }
 
-// loadMember returns the membership of a person at a property, also a disabled one, and the person, or an error if the person does not work
-// there.
+// loadMember returns the membership of a person at a property, also a disabled one, and the person, or the not-found fault PersonNotFound
+// if the person does not work there.
 func loadMember(tx *db.Tx, propertyID, personID string) (*ent.Membership, *ent.Person, error) {
 	row, err := tx.Membership.Query().Where(membership.PropertyID(propertyID), membership.PersonID(personID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

@@ -46,9 +46,11 @@ func emailMAC(keys *keyring.Ring, email string) []byte {
 	return keys.MAC("personEmail", foldEmail(email))
 }
 
-// These return the purposes with which the mail address and the name of a person are sealed.
+// emailPurpose returns the purpose with which the mail address of a person is sealed.
 func emailPurpose(personID string) string { return "person/" + personID + "/email" }
-func namePurpose(personID string) string  { return "person/" + personID + "/name" }
+
+// namePurpose returns the purpose with which the name of a person is sealed.
+func namePurpose(personID string) string { return "person/" + personID + "/name" }
 
 // findPerson returns the person with an address, or nil.
 func findPerson(tx *db.Tx, keys *keyring.Ring, email string) (*ent.Person, error) {

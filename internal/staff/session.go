@@ -43,8 +43,8 @@ func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("pers
 // sessionSpec describes a session to create.
 type sessionSpec struct {
 	personID, device string
-	endsAt           time.Time
-	secondFactorAt   *time.Time
+	endsAt           time.Time  // zero: sessionLife after now
+	secondFactorAt   *time.Time // when the second factor was confirmed; nil: never
 	provedAt         *time.Time // the person's last proof of who they are; nil: unknown
 	pending          bool       // the second factor is missing
 }
@@ -83,10 +83,10 @@ func endSessions(tx *db.Tx, personID string, which ...predicate.PersonSession) e
 	return nil
 }
 
-// Authenticate returns the person whose session has the token, as the actor of a call. It refuses a disabled person, and a session that is
-// unknown, pending, past its end or unused for sessionIdle. It does not extend the session: see [MarkUsed]. UsedAt is the older of the
-// stored last uses of the session and of the membership. propertyID is the property that the call names; a person without access to it gets
-// a not-found fault. If it is "", the actor has no property and no role.
+// Authenticate returns the person whose session has the token, as the actor of a call. It returns [credential.Refused] for a disabled
+// person, and for a session that is unknown, pending, past its end or unused for sessionIdle. It does not extend the session: see
+// [MarkUsed]. UsedAt is the older of the stored last uses of the session and of the membership. propertyID is the property that the call
+// names; a person without access to it gets a not-found fault. If it is "", the actor has no property and no role.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.PersonSession) {
 		return actor.Actor{}, credential.Refused()

@@ -107,8 +107,9 @@ type PasswordChange struct {
 // Change stores, in a transaction, a change that was checked before, and returns the session that replaces the caller's.
 type Change func(tx *db.Tx) (Session, error)
 
-// PreparePasswordChange checks the present password of a signed-in person, or the step-up of one who has none, and hashes the new one. The
-// returned Change stores and records it, ends every session of the person, and begins a new one on the caller's device.
+// PreparePasswordChange checks the present password of a signed-in person, or the step-up of one who has none, and hashes the new one. A
+// wrong present password is a fault of the field password, and counts as a failed attempt. The returned Change stores and records it, ends
+// every session of the person, and begins a new one on the caller's device.
 func (s *Service) PreparePasswordChange(ctx context.Context, p PasswordChange) (Change, error) {
 	if wrong := passwordProblem("newPassword", p.NewPassword); wrong != nil {
 		return nil, fault.Fields(*wrong)

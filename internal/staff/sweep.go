@@ -21,8 +21,8 @@ func withoutProperty(s *sql.Selector) {
 	s.Where(sql.NotExists(sql.Select().From(t).Where(sql.ColumnsEQ(t.C(membership.FieldPersonID), s.C(person.FieldID)))))
 }
 
-// DeleteExpired deletes links, sessions, counts of failures and used challenges that ended before a time, and people without a property; at
-// most most of each kind. It returns the largest number that it deleted of one kind.
+// DeleteExpired deletes links, sessions, counts of failures and used challenges that ended before a time, and, whatever the time, people
+// without a property; at most most of each kind. It returns the largest number that it deleted of one kind.
 func DeleteExpired(tx *db.Tx, before time.Time, most int) (int, error) {
 	ctx := tx.Context()
 	links, err := tx.PersonInvitation.Query().Where(personinvitation.EndsAtLT(before)).Limit(most).IDs(ctx)

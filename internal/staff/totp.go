@@ -27,8 +27,8 @@ import (
 const (
 	totpPeriod    = 30 // seconds
 	totpSkew      = 1  // steps that a phone's clock may be off
-	appDigits     = 6
-	recoveryCodes = 10
+	appDigits     = 6  // digits of a code of the app
+	recoveryCodes = 10 // recovery codes that a person gets
 )
 
 var (
@@ -96,7 +96,8 @@ func (s *Service) secondFactorCounters(personID string) []throttle.Counter {
 	return []throttle.Counter{newCounter(s.Keys, secondFactor, personID)}
 }
 
-// countCode counts an attempt with a code before it is checked, or refuses it after too many failures.
+// countCode counts an attempt with a code as failed before it is checked, or refuses it as countAttempt does. It uses a transaction of its
+// own.
 func (s *Service) countCode(ctx context.Context, personID string) error {
 	return s.DB.Write(ctx, func(tx *db.Tx) error { return countAttempt(tx, s.secondFactorCounters(personID)) })
 }
