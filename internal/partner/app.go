@@ -48,7 +48,8 @@ func Apps(tx *db.Tx) ([]*ent.App, error) {
 	return tx.App.Query().Order(app.ByName()).Limit(maxApps).All(tx.Context())
 }
 
-// Connected returns the number of properties that have connected each app, by app id. Disabled integrations do not count.
+// Connected returns the number of properties that have connected each app, by app id. Disabled integrations do not count. An app without
+// others has no entry.
 func Connected(tx *db.Tx) (map[string]int, error) {
 	var rows []struct {
 		AppID string `json:"app_id"`
@@ -67,7 +68,7 @@ func Connected(tx *db.Tx) (map[string]int, error) {
 }
 
 // AppNames returns the names of the apps that each of the properties has connected and not disabled, by property id, in the order of their
-// connection.
+// connection. A property without such apps has no entry.
 func AppNames(tx *db.Tx, propertyIDs []string) (map[string][]string, error) {
 	rows, err := tx.Integration.Query().Where(integration.PropertyIDIn(propertyIDs...), integration.AppIDNotNil(), integration.DisabledAtIsNil()).
 		Order(integration.ByID()).All(tx.Context())

@@ -232,7 +232,7 @@ func resolveWebhookNotices(tx *db.Tx, propertyID, webhookID string) error {
 
 // RecordWebhookTest stores the result of a test message that a person sent to a webhook. failure is zero for a success. A failed test is
 // stored as the last error, but does not count as a failure. A successful test counts like a delivery, and makes the events that wait for a
-// retry due at once.
+// retry due at once. It returns a not-found fault if the webhook was removed.
 func RecordWebhookTest(tx *db.Tx, propertyID, webhookID string, failure Failure) error {
 	w, err := loadWebhook(tx, propertyID, webhookID)
 	if err != nil {

@@ -40,16 +40,16 @@ type Endpoint struct {
 	URL           string
 	Method        string // Method is GET or POST
 	Token         string // Token is sent with each call; it is empty if there is none or it was not loaded
-	TokenIn       string
+	TokenIn       string // TokenIn is InQuery or InHeader
 	Health        Health
 }
 
 // Health is the result of the latest calls to an endpoint.
 type Health struct {
-	Failures      int // Failures counts consecutive failures
-	LastSuccessAt *time.Time
-	LastFailureAt *time.Time
-	LastError     Failure
+	Failures      int        // Failures counts consecutive failures
+	LastSuccessAt *time.Time // LastSuccessAt is nil if none succeeded since the endpoint was registered or changed
+	LastFailureAt *time.Time // LastFailureAt is nil if none failed since then
+	LastError     Failure    // LastError is why the last failed call or test failed; a success does not clear it
 }
 
 // States of health.
@@ -305,6 +305,7 @@ func compareActions(a, b Endpoint) int {
 	return slices.Index(Actions, a.Action) - slices.Index(Actions, b.Action)
 }
 
+// endpointsOfIntegration matches all endpoints of an integration.
 func endpointsOfIntegration(propertyID, integrationID string) predicate.Endpoint {
 	return endpoint.And(endpoint.PropertyID(propertyID), endpoint.IntegrationID(integrationID))
 }

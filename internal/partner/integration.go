@@ -32,7 +32,8 @@ var defaultScopes = []string{
 var builtInScopes = []string{actor.ReservationsRead, actor.PINsRead, actor.GuestsRead}
 
 // Connect connects an app to a property. It returns the integration and its access token (lka_...), which is shown once, or a fault if the
-// app is connected already. If name is empty, the integration gets the app's; if scopes is empty, all but guests:read.
+// app is connected already or a scope, the app or the property does not exist. If name is empty, the integration gets the app's; if scopes
+// is empty, all but guests:read.
 func (r *Registry) Connect(tx *db.Tx, propertyID, appID, name string, scopes []string) (*ent.Integration, string, error) {
 	ctx := tx.Context()
 	if err := checkScopes(scopes); err != nil {
@@ -94,7 +95,8 @@ func Integration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration,
 	return rows[0], nil
 }
 
-// Update changes the name and the scopes of an integration, also of a disabled one. A nil name or empty scopes keep the stored ones.
+// Update changes the name and the scopes of an integration, also of a disabled one, or returns a fault if it or a scope does not exist. A
+// nil name or empty scopes keep the stored ones.
 func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *string, scopes []string) (*ent.Integration, error) {
 	if err := checkScopes(scopes); err != nil {
 		return nil, err
@@ -174,6 +176,7 @@ func accessTokensOf(propertyID, integrationID string) predicate.Token {
 	return token.And(token.Kind(string(credential.Access)), token.PropertyID(propertyID), token.IntegrationID(integrationID))
 }
 
+// integrationIs matches one integration of a property by its id.
 func integrationIs(propertyID, integrationID string) predicate.Integration {
 	return integration.And(integration.PropertyID(propertyID), integration.ID(integrationID))
 }

@@ -23,7 +23,7 @@ const AllKinds = "all"
 
 // Reasons why a webhook is disabled.
 const (
-	DisabledByPartner = "partner"
+	DisabledByPartner = "partner" // the partner switched it off
 	DisabledGone      = "gone"    // the webhook answered 410
 	DisabledFailing   = "failing" // no delivery succeeded for as long as one event was retried
 )
