@@ -70,7 +70,7 @@ type Limits struct {
 
 	Attempts   int           // Attempts is the number of attempts of a retryable call
 	Backoff    time.Duration // Backoff is the wait before the first retry; it doubles, with jitter
-	MaxBackoff time.Duration
+	MaxBackoff time.Duration // MaxBackoff is the longest wait before a retry, unless the partner asks for a longer one
 
 	BreakerFailures uint          // BreakerFailures is the number of consecutive failures that open an integration's circuit breaker
 	BreakerDelay    time.Duration // BreakerDelay is how long the circuit breaker stays open
@@ -177,9 +177,10 @@ func (c *Client) CheckInStatus(ctx context.Context, t Target, reservationID stri
 	return status, c.contractError(t, a, violations)
 }
 
-// CheckIn asks the partner to check a guest in, even if the breaker is open. Any 2xx answer without an error in its body is a success.
-// After an error without an answer, with a status of 5xx, or with an answer that could not be read, the partner may have checked the guest
-// in, unless nothing was sent. The key is 1 to 128 letters, digits, "-" or "_". Every retry, in this call or later, must use the same key.
+// CheckIn asks the partner to check a guest in, even if the breaker is open. Any 2xx answer that can be read and has no error in its body
+// is a success. After an error without an answer, with a status of 5xx, or with an answer that could not be read, the partner may have
+// checked the guest in, unless nothing was sent. The key is 1 to 128 letters, digits, "-" or "_". Every retry, in this call or later, must
+// use the same key.
 func (c *Client) CheckIn(ctx context.Context, t Target, idempotencyKey string, body checkin.Disclosure) error {
 	_, err := c.execute(ctx, t, call{
 		action: CheckIn, key: idempotencyKey, disclosure: &body,

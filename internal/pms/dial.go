@@ -32,7 +32,8 @@ func (r *Rules) Dialer(timeout time.Duration) func(ctx context.Context, network,
 	return (&dialer{rules: r, resolver: net.DefaultResolver, timeout: timeout}).DialContext
 }
 
-// DialContext resolves the name and connects within the timeout. It refuses a name if any of its addresses is refused.
+// DialContext resolves the name and connects within the timeout. It returns errAddress for a name if any of its addresses is refused, and
+// errLookup if the name cannot be resolved.
 func (d *dialer) DialContext(ctx context.Context, network, address string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, d.timeout)
 	defer cancel()

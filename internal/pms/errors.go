@@ -56,6 +56,7 @@ type CallError struct {
 	notSent    bool    // notSent means that no part of the request was sent
 }
 
+// Error returns what went wrong in English, for staff, without text from the partner.
 func (e *CallError) Error() string { return e.text() }
 
 // Unwrap returns the fault for the API: its kind and reason follow from the cause.

@@ -33,7 +33,7 @@ type Report struct {
 	PartnerMsg string
 }
 
-// Problems returns what is wrong with the endpoint in sentences, without text from the partner.
+// Problems returns what is wrong with the endpoint in English sentences, without text from the partner; nil: nothing.
 func (p *Report) Problems() (all []string) {
 	for _, v := range p.Violations {
 		all = append(all, strings.TrimPrefix(v.Path+": "+v.Message, ": "))
@@ -44,7 +44,7 @@ func (p *Report) Problems() (all []string) {
 	return all
 }
 
-// Texts returns [Report.Problems] as texts in every language, in the same order.
+// Texts returns [Report.Problems] as texts in every language, one for each, in the same order.
 func (p *Report) Texts() (all []message.Message) {
 	for _, v := range p.Violations {
 		all = append(all, ViolationText(v))

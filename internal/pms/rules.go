@@ -128,12 +128,12 @@ func byFamily(list []netip.Prefix) (v4, v6 []netip.Prefix) {
 	return v4, v6
 }
 
-// Lists reports whether the operator has listed the host with the port in [RulesOptions].Hosts.
+// Lists reports whether the operator has listed the host in [RulesOptions].Hosts, with this port or for all ports.
 func (r *Rules) Lists(host string, port int) bool {
 	return port > 0 && port <= math.MaxUint16 && r.isListed(strings.ToLower(host), uint16(port))
 }
 
-// isListed reports whether the operator has listed the host, in lower case, with the port.
+// isListed reports whether the operator has listed the host, which is in lower case, with this port or for all ports.
 func (r *Rules) isListed(host string, port uint16) bool {
 	known, ok := r.listed[host]
 	return ok && (known == nil || slices.Contains(known, port))
