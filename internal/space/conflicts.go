@@ -40,7 +40,7 @@ func ConflictText(c *ConflictRow, to message.Reader) string {
 	return to.Text(messageOf(c))
 }
 
-// messageOf returns the text of a stored conflict for staff.
+// messageOf returns the text of a stored conflict, which must have parameters, for staff.
 func messageOf(c *ConflictRow) message.Message {
 	return Finding{Kind: Kind(c.Kind), Params: c.Parameters}.message()
 }

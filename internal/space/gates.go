@@ -39,8 +39,9 @@ type GateFilter struct {
 // GateRow is a stored gate.
 type GateRow = ent.Gate
 
-// CreateGate creates a gate, a door that several spaces share. It returns which reservations need a new access plan. It refuses an invalid
-// name or floor, a name that another gate of the property has, unknown spaces, more than maxGates spaces, and more than maxGates gates.
+// CreateGate creates a gate, a door that several spaces share. It returns the reservations whose access the caller must plan again. It
+// refuses an invalid name or floor, a name that another gate of the property has, unknown spaces, more than maxGates spaces, and more than
+// maxGates gates.
 func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedStays, error) {
 	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)
 	if err := checkGate(tx, propertyID, "", d); err != nil {
@@ -63,8 +64,8 @@ func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedS
 	return g, touched, err
 }
 
-// UpdateGate changes a gate (a shared door). It returns which reservations of its former and new spaces need a new access plan. It refuses
-// invalid texts, a name that another gate has, unknown spaces, and more than maxGates of them.
+// UpdateGate changes a gate (a shared door). It returns the reservations of its former and new spaces, whose access the caller must plan
+// again. It refuses an unknown gate, invalid texts, a name that another gate has, unknown spaces, and more than maxGates of them.
 func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {
@@ -89,8 +90,8 @@ func UpdateGate(tx *db.Tx, propertyID, gateID string, c GateChange) (*ent.Gate, 
 	return g, before.Union(now), err
 }
 
-// DeleteGate deletes a gate (a shared door), and returns which reservations need a new access plan. It returns a fault if the gate has a
-// lock.
+// DeleteGate deletes a gate (a shared door), and returns the reservations whose access the caller must plan again. It returns a fault if
+// the gate is unknown or has a lock.
 func DeleteGate(tx *db.Tx, propertyID, gateID string) (AffectedStays, error) {
 	g, err := GetGate(tx, propertyID, gateID)
 	if err != nil {

@@ -53,8 +53,8 @@ func (m Mappings) Map(tx *db.Tx, propertyID, integrationID, externalID, spaceID 
 
 // Map maps a space that the PMS lists, or listed before, to a Latchkey space. It replaces an existing mapping of the same PMS space, and
 // rejects a Latchkey space to which another space of the same PMS is mapped. It returns a not-found fault if the property has no such
-// space, or if the PMS never listed externalID. Mapping the same pair again accepts the PMS's current name, type and room. It returns which
-// reservations need a new access plan.
+// space, or if the PMS never listed externalID. Mapping the same pair again accepts the PMS's current name, type and room. It returns the
+// reservations whose access the caller must plan again.
 func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, error) {
 	tx := e.tx
 	own, err := Get(tx, e.propertyID, spaceID)
@@ -85,7 +85,7 @@ func (e Edit) Map(externalID, spaceID string) (*ent.Mapping, AffectedStays, erro
 }
 
 // storeMapping stores that listed, a space of the PMS, is mapped to the Latchkey space own, with the present name, type and room of listed.
-// same is the existing mapping of the PMS's space, or nil. It returns which reservations need a new access plan.
+// same is the existing mapping of the PMS's space, or nil. It returns the reservations whose access the caller must plan again.
 func storeMapping(tx *db.Tx, same *ent.Mapping, listed *ent.PartnerSpace, own *ent.Space) (*ent.Mapping, AffectedStays, error) {
 	touched := AffectedStays{SpaceIDs: []string{own.ID}, Externals: []External{{listed.IntegrationID, listed.ExternalID}}}
 	var row *ent.Mapping

@@ -140,7 +140,7 @@ func ListChanges(tx *db.Tx, propertyID, integrationID, after string, size int) (
 
 // Undo restores the mappings as they were before a change, and stores that as the new change newID by author. It returns a fault if the
 // change is unknown or too old, if it is undone already, if one of these mappings was changed since, or if a former space was deleted or is
-// mapped to another space now. The result selects the reservations that need a new access plan.
+// mapped to another space now. The result selects the reservations whose access the caller must plan again.
 func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID string, _ AffectedStays, err error) {
 	change, err := getChange(tx, propertyID, changeID)
 	if err != nil {

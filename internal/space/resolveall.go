@@ -10,7 +10,7 @@ import (
 // Resolution is what [Resolve] returns for one request.
 type Resolution struct {
 	Place  Place
-	Reason string
+	Reason string // why there is no space, or spaceInactive; "": there is an active one
 }
 
 // ResolveAll is [Resolve] for many reservations of one property. The results are in the order of the requests. It

@@ -64,8 +64,8 @@ type Filter struct {
 	Page
 }
 
-// Create creates a space. It refuses invalid fields, a bed without a dorm of the property, a name that another room or dorm, or another bed
-// of the same dorm, already has, and more than maxSpaces spaces.
+// Create creates a space, which is active. It refuses invalid fields, a bed without a dorm of the property, a name that another room or
+// dorm, or another bed of the same dorm, already has, and more than maxSpaces spaces.
 func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	d.Name, d.Floor = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor)
 	wrong := checkTexts(d.Name, d.Floor)
@@ -107,8 +107,9 @@ func Create(tx *db.Tx, propertyID string, d Draft) (*ent.Space, error) {
 	return s, nil
 }
 
-// Update changes a space and returns which reservations need a new access plan. It refuses invalid fields, a bed without a dorm of the
-// property, a name that is taken, as [Create] does, to make a dorm with beds a room, and to make a bed another type or the reverse.
+// Update changes a space and returns the reservations whose access the caller must plan again. It refuses an unknown space, invalid fields,
+// a bed without a dorm of the property, a name that is taken, as [Create] does, to make a dorm with beds a room, and to make a bed another
+// type or the reverse.
 func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, AffectedStays, error) {
 	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {
@@ -150,8 +151,8 @@ func Update(tx *db.Tx, propertyID, spaceID string, c Change) (*ent.Space, Affect
 	return s, touched, err
 }
 
-// Delete deletes a space, removes it from the gates (shared doors) that list it, and returns which reservations need a new access plan. It
-// returns a fault if the space has beds, a lock or a mapping, or is the only one of a gate.
+// Delete deletes a space, removes it from the gates (shared doors) that list it, and returns the reservations whose access the caller must
+// plan again. It returns a fault if the space is unknown, has beds, a lock or a mapping, or is the only one of a gate.
 func Delete(tx *db.Tx, propertyID, spaceID string) (AffectedStays, error) {
 	s, err := Get(tx, propertyID, spaceID)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// External is a space of a PMS.
+// External is a space of a PMS: the integration with the PMS, and the PMS's id of the space.
 type External struct{ IntegrationID, ID string }
 
 // AffectedStays selects the reservations that a change can affect: those that name one of these Latchkey spaces, or one

@@ -95,7 +95,7 @@ type Created struct {
 const maxCreated = 500
 
 // CreateUnmatched creates spaces like the unmatched ones of a PMS, at most maxCreated, and maps them. left is how many more there are.
-// touched selects the reservations that need a new access plan. After an error, the caller must roll back.
+// touched selects the reservations whose access the caller must plan again. After an error, the caller must roll back.
 func (m Mappings) CreateUnmatched(tx *db.Tx, propertyID, integrationID string) (created []Created, left int, touched AffectedStays, err error) {
 	_, unmatched, err := ListOffers(tx, propertyID, integrationID)
 	if err != nil {
