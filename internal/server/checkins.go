@@ -32,7 +32,8 @@ func (s *Server) pmsOf(p *parts) func(ctx context.Context, propertyID, integrati
 	}
 }
 
-// observePartner runs call, which calls the endpoint t of a partner, and records it in the metrics and in a trace span.
+// observePartner runs call, which calls the endpoint t of a partner, and records it in the metrics and in a trace span. It returns the
+// error of call.
 func (s *Server) observePartner(ctx context.Context, t pms.Target, call func(ctx context.Context) error) error {
 	return s.observeCall(ctx, "partner "+t.Action, t, call)
 }

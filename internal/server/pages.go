@@ -102,7 +102,7 @@ func pageContext(ctx context.Context, r *http.Request, c kit.Credential) context
 	return metadata.NewOutgoingContext(chain.FromHTTP(ctx, r), md)
 }
 
-// isSecure reports whether the client uses TLS, to this server or to a trusted proxy in front of it.
+// isSecure reports whether the client uses TLS, to this server or, as the header X-Forwarded-Proto says, to a trusted proxy in front of it.
 func (s *Server) isSecure(r *http.Request) bool {
 	if r.TLS != nil {
 		return true

@@ -77,7 +77,7 @@ func (s *Server) serve(g *errgroup.Group) {
 	}
 }
 
-// overTLS wraps an HTTP listener in TLS if the server has a certificate.
+// overTLS wraps an HTTP listener in TLS if the server has a certificate; else it returns l.
 func (s *Server) overTLS(l net.Listener) net.Listener {
 	if s.tls == nil {
 		return l
