@@ -27,8 +27,8 @@ import (
 type browser struct {
 	client *http.Client
 	key    *ecdsa.PrivateKey
-	at     *url.URL
-	page   string
+	at     *url.URL // at is the address of the current page; nil before the first
+	page   string   // page is the HTML of the current page
 }
 
 // newBrowser returns a browser without cookies, with a new key.

@@ -164,7 +164,8 @@ func mailAddress(name string) string {
 	return cmp.Or(local, "guest") + "@example.com"
 }
 
-// createBookings runs a demo step and returns its report lines: the PMS pushes the reservations of Ada, Grace and Edsger.
+// createBookings runs a demo step and returns its report lines: the PMS pushes the reservations of Ada, Grace and Edsger, who must not get
+// access yet.
 func (s *demo) createBookings(ctx context.Context) ([]string, error) {
 	for id, b := range map[string]map[string]any{
 		ada:    newBooking("1001", "Lovelace", 2, map[string]any{"roomId": "R101"}),
@@ -182,7 +183,7 @@ func (s *demo) createBookings(ctx context.Context) ([]string, error) {
 	return []string{"Ada: Room 101. Grace and Edsger: Bed A and Bed B of Dorm 4", "confirmed: no access yet, and the answer says why: notCheckedIn"}, nil
 }
 
-// checkInGuests runs a demo step and returns its report lines: the PMS checks the guests in.
+// checkInGuests runs a demo step and returns its report lines: the PMS checks the guests in, and each must get access.
 func (s *demo) checkInGuests(ctx context.Context) ([]string, error) {
 	var out []string
 	for _, g := range []struct{ id, name string }{{ada, "Ada"}, {grace, "Grace"}, {edsger, "Edsger"}} {

@@ -43,7 +43,8 @@ func (s *demo) typePINs(ctx context.Context) ([]string, error) {
 	)
 }
 
-// extendStay runs a demo step and returns its report lines: the PMS moves the end of Ada's stay.
+// extendStay runs a demo step and returns its report lines: the PMS moves the end of Ada's stay by a day. Her PIN must stay the same and
+// still open her room.
 func (s *demo) extendStay(ctx context.Context) ([]string, error) {
 	longer := newBooking("", "", 3, nil)
 	if _, err := s.pushOK(ctx, ada, map[string]any{"toDate": longer["toDate"]}); err != nil {
@@ -64,7 +65,8 @@ func (s *demo) extendStay(ctx context.Context) ([]string, error) {
 	return append([]string{"the window now ends " + stringIn(window, "to") + ", the PIN is the same"}, out...), err
 }
 
-// moveToOtherRoom runs a demo step and returns its report lines: the PMS moves Ada to another room.
+// moveToOtherRoom runs a demo step and returns its report lines: the PMS moves Ada to another room. Her PIN must open that one, and the
+// former lock must lose it.
 func (s *demo) moveToOtherRoom(ctx context.Context) ([]string, error) {
 	a, err := s.pushOK(ctx, ada, map[string]any{"roomId": "R102"})
 	if err != nil {

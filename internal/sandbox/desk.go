@@ -72,7 +72,7 @@ func (p *PMS) Bookings() []Booking {
 	return out
 }
 
-// SetConduct changes how the PMS answers getCheckInStatus and checkIn for a reservation.
+// SetConduct changes how the PMS answers getCheckInStatus and checkIn for a reservation, until the next call.
 func (p *PMS) SetConduct(id string, c Conduct) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *PMS) SetRoomReady(id string, ready bool) error {
 	return p.mergeReservation(id, map[string]any{"roomReady": ready})
 }
 
-// SetOwing changes the unpaid amount of a reservation and pushes the change to the service.
+// SetOwing changes the unpaid amount of a reservation, in EUR, and pushes the change to the service as [PMS.Push] does.
 func (p *PMS) SetOwing(ctx context.Context, id string, amount float64) (Answer, error) {
 	return p.Push(ctx, id, map[string]any{"owing": amount, "owingCurrency": "EUR"})
 }

@@ -83,6 +83,7 @@ func newPlay(w *World) (http.Handler, error) {
 	return p.protect(mux), nil
 }
 
+// playPolicy is the Content-Security-Policy of the play page, which allows only what the page itself serves.
 const playPolicy = "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src data:; frame-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // protect wraps next, so that other websites cannot use it: it refuses requests with a foreign Host header (DNS rebinding), and forms of

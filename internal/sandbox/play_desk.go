@@ -36,7 +36,7 @@ var stateChips = map[string]note{
 	"confirmed": {"", "confirmed"}, "started": {"ok", "checked in"}, "processed": {"", "checked out"}, "canceled": {"bad", "canceled"},
 }
 
-// demoOwing is the unpaid amount that the page sets.
+// demoOwing is the unpaid amount, in EUR, that the page and the demo set.
 const demoOwing = 84.00
 
 // viewBooking returns what the page shows of a reservation, and the actions of the desk for it. open keeps its controls open.
@@ -167,7 +167,7 @@ func (p *play) createBooking(rw http.ResponseWriter, r *http.Request) {
 		fmt.Sprintf("%s has the booking number %s. The invitation is on its way to the mailbox.", name, number)))
 }
 
-// changeBooking handles the buttons of a reservation at the desk.
+// changeBooking handles the buttons of a reservation at the desk: see deskAction.
 func (p *play) changeBooking(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if !p.isBooking(id) {

@@ -98,7 +98,7 @@ func pressNote(press sim.Press, at string) note {
 	return note{"bad", text}
 }
 
-// typePIN handles the keypad of a door.
+// typePIN handles the keypad of a door: it types the PIN of the form, and redirects to the door on the page, which shows the result.
 func (p *play) typePIN(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	address, ok := p.w.doors[id]
@@ -126,7 +126,7 @@ const (
 	lowBattery  = 8
 )
 
-// changeLock handles the buttons that put a lock out of order or repair it.
+// changeLock handles the buttons that put a lock out of order or repair it, and redirects to its door on the page.
 func (p *play) changeLock(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	address, ok := p.w.doors[id]

@@ -27,6 +27,7 @@ var mailKinds = map[string]string{
 	"staff": "Message to staff",
 }
 
+// mailsShown is how many of the latest mails the page and the demo read.
 const mailsShown = 50
 
 // mails returns the latest mails of the property for the page, newest first, without canceled ones. It reads the latest mailsShown.

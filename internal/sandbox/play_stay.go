@@ -114,7 +114,7 @@ func (v *stayView) addErasures(all []*propertyv1.ErasureItem, id string) {
 	}
 }
 
-// changeStay handles the buttons of a stay: what staff or the PMS does during it.
+// changeStay handles the buttons of a stay, for what staff or the PMS does during it: see stayAction.
 func (p *play) changeStay(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if !p.isBooking(id) {

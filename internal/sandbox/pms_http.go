@@ -36,6 +36,7 @@ func (p *PMS) Handler() http.Handler {
 	return mux
 }
 
+// maxBodySize bounds the body of a request to the PMS, in bytes.
 const maxBodySize = 1 << 20
 
 // authorized wraps the endpoint for an action. It records each call, refuses calls without the token, and passes the body to next. After
@@ -83,6 +84,7 @@ func errorBody(reason, message string) map[string]any {
 	return map[string]any{"error": map[string]any{"reason": reason, "message": message}}
 }
 
+// writeJSON answers with a status and v as JSON.
 func writeJSON(w http.ResponseWriter, status int, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)

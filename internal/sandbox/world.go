@@ -96,7 +96,7 @@ const LockoutProfile = sim.ZWaveUser
 // playSweeps is the interval of the periodic work of the server and the bridge with Config.Play, where a person watches.
 const playSweeps = time.Second
 
-// Build starts a World and sets it up through the public interfaces. The caller must close it.
+// Build starts a World and sets it up through the public interfaces. The caller must close it. After an error nothing stays open.
 func Build(ctx context.Context, c Config) (_ *World, err error) {
 	w := &World{log: c.Options.Logger, Spaces: map[string]string{}, doors: map[string]string{}, failures: make(chan error, 4)}
 	if w.log == nil {
