@@ -13,8 +13,8 @@ import (
 // claim is what the service says about a PIN at one door (of a stay) or at one lock (of a code).
 type claim struct {
 	Door, Lock       string // Lock is empty if the service names no lock
-	Name             string
-	Evidence, Reason string
+	Name             string // Name is that of the door
+	Evidence, Reason string // Evidence is what the service knows of the code at the lock; Reason is why, or empty
 }
 
 // statement is everything that one answer of the service says about the access of a holder.
