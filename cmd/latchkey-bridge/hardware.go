@@ -61,7 +61,7 @@ func (h *hardware) encodeSettings() ([]byte, error) {
 }
 
 // openDriver opens the driver that the flags choose. dir is the bridge's directory. The returned function stops what openDriver started.
-// The caller must call it after closing the driver.
+// The caller must call it after closing the driver, but not after an error.
 func (h *hardware) openDriver(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if h.Driver == "zigbee2mqtt" {
 		d, err := h.MQTT.openDriver(log)

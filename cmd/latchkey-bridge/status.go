@@ -39,7 +39,7 @@ func (s *status) Run(ctx context.Context, c *commands) error {
 	return printHealth(text.Terminal(os.Stdout), h)
 }
 
-// printStopped prints what is stored about an enrolled bridge that does not run.
+// printStopped prints what is stored about an enrolled bridge that does not run. It fails if no bridge is enrolled.
 func (s *status) printStopped(c *commands) error {
 	id, connect, until, err := agent.Enrolled(c.Dir)
 	if err != nil {
@@ -52,6 +52,7 @@ func (s *status) printStopped(c *commands) error {
 	return err
 }
 
+// formatLocalTime formats a time in the machine's time zone, without naming the zone.
 func formatLocalTime(t time.Time) string { return t.Local().Format(time.DateTime) }
 
 // printHealth prints the state of a running bridge and a table of its locks.

@@ -27,6 +27,7 @@ type operatorTokenCreate struct {
 	TTL  lifetime `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d, at most 366d. Left out: never."`
 }
 
+// Help returns what --help adds: an example of how to create a token and use it on another machine.
 func (operatorTokenCreate) Help() string {
 	return `Example, first on the server's machine, then on another:
   latchkey admin token create "Ana's laptop" --ttl 30d
@@ -58,6 +59,7 @@ type operatorTokenRevoke struct {
 	ID string `arg:"" name:"token" help:"The token's name or id (tok_...), not the secret."`
 }
 
+// Run revokes an operator's token at once, by its name or id.
 func (c *operatorTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		tokens := tokenKind("latchkey admin token list", func(s *session) (*adminv1.TokenList, error) {
@@ -76,6 +78,7 @@ type ownerLinkCreate struct {
 	ID string `arg:"" optional:"" name:"property" help:"The property's name or id (prp_...). Left out: that of --property; without both, the owner creates a property."`
 }
 
+// Help returns what --help adds: how long the link works, and examples.
 func (ownerLinkCreate) Help() string {
 	return `The link works once, within 24 hours, and ends the earlier ones for the same property. Examples:
   latchkey admin owner-link

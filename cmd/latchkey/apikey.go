@@ -45,7 +45,8 @@ type apiKeyRotate struct {
 	Overlap minutes `placeholder:"DURATION" help:"How long the old key stays valid, such as 1d, at most 7d. Left out: not at all."`
 }
 
-// Run replaces the api-key of a property, or creates the first, and prints the new one. The old key ends at once, or after --overlap.
+// Run replaces the api-key of a property, or creates the first, and prints the new one. The old key ends at once, or after --overlap. Run
+// fails while too many old keys are in their overlap.
 func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RotateApiKey(s, &propertyv1.RotateApiKeyRequest{OverlapMinutes: int32(c.Overlap)})
@@ -55,6 +56,7 @@ func (c *apiKeyRotate) Run(ctx context.Context, r *remote, io *streams) error {
 
 type apiKeyRevoke struct{}
 
+// Run revokes the api-key of a property at once, also a replaced one that still works. It fails if there is none.
 func (*apiKeyRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).RevokeApiKey(s, &propertyv1.RevokeApiKeyRequest{})

@@ -19,6 +19,7 @@ type appCreate struct {
 	Name string `arg:"" help:"The vendor's name."`
 }
 
+// Help returns an example for --help.
 func (appCreate) Help() string {
 	return `Example:
   latchkey app create "Cloud PMS"
@@ -40,6 +41,7 @@ func (c *appCreate) Run(ctx context.Context, r *remote, io *streams) error {
 
 type appList struct{}
 
+// Run lists the partner apps of the installation, and to how many properties each is connected. It is for operators only.
 func (*appList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).ListApps(s, &adminv1.ListAppsRequest{})
@@ -90,6 +92,7 @@ type appTokenRotate struct {
 	Overlap minutes `placeholder:"DURATION" help:"How long the old tokens stay valid, such as 1d, at most 7d. Left out: not at all."`
 }
 
+// Help returns what --help adds: an example that gives the vendor a day.
 func (appTokenRotate) Help() string {
 	return `Example that gives the vendor a day to change the token:
   latchkey app token rotate --app app_... --overlap 1d`
@@ -108,6 +111,7 @@ type appTokenRevoke struct {
 	ID  string `arg:"" name:"token" help:"The token's name or id (tok_...), not the secret."`
 }
 
+// Run revokes one client token of a partner app at once, by its name or id. It is for operators only.
 func (c *appTokenRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		tokens := tokenKind("latchkey app token list --app "+c.App, func(s *session) (*adminv1.TokenList, error) {

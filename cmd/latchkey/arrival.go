@@ -17,6 +17,7 @@ type arrivalsCommand struct {
 	Bad  bool   `help:"Only arrivals that are at risk or not ready."`
 }
 
+// Help returns what --help adds: what the command lists, in which order, and examples.
 func (arrivalsCommand) Help() string {
 	return `Lists the stays that begin that day, whether their doors will open, and what to fix before the guest arrives, the worst first. Examples:
   latchkey arrivals

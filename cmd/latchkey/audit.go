@@ -24,6 +24,7 @@ type auditList struct {
 	To    string `placeholder:"YYYY-MM-DD" help:"Only entries of this day and earlier."`
 }
 
+// Help returns what --help adds: what the outcome means, and examples.
 func (auditList) Help() string {
 	return `The outcome is that of the call: "done" means that it succeeded, also if there was nothing to change. Examples:
   latchkey audit list
@@ -75,6 +76,7 @@ func (c *auditList) load(s *session) (*propertyv1.AuditEntryList, error) {
 
 type auditVerify struct{}
 
+// Help returns what --help adds: what the exit code means, and an example.
 func (auditVerify) Help() string {
 	return `The exit code is 1 if an entry was changed, moved or deleted, and names the first one. Example:
   latchkey audit verify --property "Hostel Miramar"`

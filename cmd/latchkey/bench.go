@@ -23,6 +23,7 @@ type benchCommands struct {
 	Part     partCommand   `cmd:"" hidden:"" help:"One process of a benchmark."`
 }
 
+// Help returns what --help adds: how a benchmark runs, and the meaning of its result.
 func (*benchCommands) Help() string {
 	return "Each benchmark starts its own servers on loopback, in a temporary directory, and ends by itself. It measures the floor in the same run.\n\n" + figures
 }
@@ -66,6 +67,7 @@ type ingestBench struct {
 	Profile string  `type:"path" placeholder:"FILE" help:"Write a CPU profile of the server in the last round."`
 }
 
+// Help returns what --help adds: what the numbers of the result mean.
 func (*ingestBench) Help() string {
 	return `value is durable changes per second; p50 and p99 are those of a change. The floor is a call that passes the same gateway and does nothing.
 
@@ -90,6 +92,7 @@ type latencyBench struct {
 	Rounds  int `default:"3" help:"Number of rounds; the median counts."`
 }
 
+// Help returns what --help adds: what the numbers of the result mean.
 func (*latencyBench) Help() string {
 	return `value, p50 and p99 are milliseconds from sending the check-in until the lock has the code. The floor is a durable commit on each side and a round trip between them.
 
@@ -109,6 +112,7 @@ type convergeBench struct {
 	Profile string        `default:"nuki" enum:"nuki,zwave,zwaveUser,matter" help:"Kind of the virtual locks: nuki and matter have their own schedule; for zwave and zwaveUser the bridge sets and removes the codes."`
 }
 
+// Help returns what --help adds: what the numbers of the result mean.
 func (*convergeBench) Help() string {
 	return `value is the p99 of the milliseconds from the answer to a change until the API reports every door as verified.
 
@@ -128,6 +132,7 @@ type checkInBench struct {
 	Profile string `type:"path" placeholder:"FILE" help:"Write a CPU profile of the last round, with the load."`
 }
 
+// Help returns what --help adds: what the numbers of the result mean.
 func (*checkInBench) Help() string {
 	return `value, p50 and p99 are milliseconds from the press until a page shows the PIN. The PMS and the locks answer at once. The floor is four durable commits and five round trips.
 
@@ -158,6 +163,7 @@ const (
 	staffSamples      = 100
 )
 
+// Help returns what --help adds: what the numbers of the result mean, also with --staff.
 func (*pagesBench) Help() string {
 	return `value is the p99 of the milliseconds of a page, from the request until its last byte; p50 and p99 are those of all rounds. The floor is a static page of the same size that the same guests open in turn.
 
@@ -187,6 +193,7 @@ type hostelBench struct {
 	Profile  string        `type:"path" placeholder:"FILE" help:"Write a CPU profile of the server, with the PMS and the locks."`
 }
 
+// Help returns what --help adds: what the numbers of the result mean, and how the machine is shared.
 func (*hostelBench) Help() string {
 	return `value, p50 and p99 are milliseconds of a page, from the request until its last byte. The server, the PMS, the bridge and the locks run on one core with 1 GB of memory; the guests and the front desk use the other cores. Guests and staff write messages; streams of messages are cut and resumed every 17 seconds. Linux only.
 
@@ -217,6 +224,7 @@ type fleetBench struct {
 	Growth  bool          `xor:"what" help:"Compare the cost of one bridge among 1,000 and among 5,000. There is no floor."`
 }
 
+// Help returns what --help adds: what the numbers of the result mean in each variant.
 func (*fleetBench) Help() string {
 	return `value is the server's memory for an idle bridge in kB. p50 and p99 are those of an unlock command; p99 is the median of the rounds' p99. The floor is a bare gRPC server with as many streams.
 

@@ -22,6 +22,7 @@ type bridgeCreate struct {
 	Name string `arg:"" help:"The bridge's name."`
 }
 
+// Help returns an example for --help.
 func (bridgeCreate) Help() string {
 	return `Example:
   latchkey bridge create Reception`
@@ -61,6 +62,7 @@ func (s *session) printJoinCode(code string, until *timestamppb.Timestamp) {
 
 type bridgeList struct{}
 
+// Run lists the bridges of the property, also revoked ones, and whether they are connected.
 func (*bridgeList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).ListBridges(s, &propertyv1.ListBridgesRequest{})
@@ -83,6 +85,7 @@ type bridgeRevoke struct {
 	ID string `arg:"" name:"bridge" help:"The bridge's name or id (brg_...)."`
 }
 
+// Help returns what --help adds: that codes stay on the locks, and how to remove them.
 func (bridgeRevoke) Help() string {
 	return `Codes on its locks stay there, because no bridge can remove them. Remove them at the locks, or enrol a new machine with: latchkey bridge join-code BRIDGE`
 }

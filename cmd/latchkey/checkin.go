@@ -33,11 +33,13 @@ type checkInShow struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 }
 
+// Help returns an example for --help.
 func (checkInShow) Help() string {
 	return `Example:
   latchkey checkin show 4711`
 }
 
+// Run prints where the check-in of a reservation is, and what holds it back.
 func (c *checkInShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -84,6 +86,7 @@ type checkInClear struct {
 	Refuse string `placeholder:"REASON" help:"Refuse the stage for this reason, instead of clearing it."`
 }
 
+// Help returns examples for --help.
 func (checkInClear) Help() string {
 	return `Examples:
   latchkey checkin clear 4711 identityCheck
@@ -96,6 +99,7 @@ type checkInWaive struct {
 	Reason string `required:"" help:"Why, for the audit log."`
 }
 
+// Help returns what --help adds: what a waiver does not cover, and an example.
 func (checkInWaive) Help() string {
 	return `A larger amount stops the check-in again. A PMS error and a room that is not ready cannot be waived. Example:
   latchkey checkin waive 4711 "20.00 EUR" --reason "pays on departure"`
@@ -133,6 +137,7 @@ type checkInAsk struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 }
 
+// Help returns examples for --help.
 func (checkInAsk) Help() string {
 	return `Examples:
   latchkey checkin ask 4711
@@ -156,6 +161,7 @@ type checkInEndCall struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 }
 
+// Help returns what --help adds: what to check at the PMS before, and an example.
 func (checkInEndCall) Help() string {
 	return `Look at the PMS first. If the guest is checked in there, do not end the call: let the PMS send the reservation as started. If the
 guest is not checked in, end the call; the guest's next press makes another call under a new idempotency key. Example:
@@ -179,6 +185,7 @@ type checkInResend struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 }
 
+// Help returns what --help adds: which links still work, and an example.
 func (checkInResend) Help() string {
 	return `Only the newest link works, except on a device that opened an earlier one. Example:
   latchkey checkin resend 4711`
@@ -201,11 +208,13 @@ type checkInDevices struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 }
 
+// Help returns an example for --help.
 func (checkInDevices) Help() string {
 	return `Example:
   latchkey checkin devices 4711`
 }
 
+// Run lists the devices that act for the guests of a reservation.
 func (c *checkInDevices) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -236,6 +245,7 @@ type checkInEndDevice struct {
 	Device string `arg:"" help:"The id of the session, as in: latchkey checkin devices."`
 }
 
+// Help returns what --help adds: how the guest gets a new link, and an example.
 func (checkInEndDevice) Help() string {
 	return `The guest asks for a new link on the page of the old one, or you send one: latchkey checkin resend. Example:
   latchkey checkin end-device 4711 ses_01JD3Q`
@@ -277,6 +287,7 @@ type checkInSettings struct {
 	Directions    *string           `placeholder:"TEXT" help:"How to find the property, for guests. Empty: none."`
 }
 
+// Help returns what --help adds: what happens without a flag, and examples.
 func (checkInSettings) Help() string {
 	return `Without a flag, the settings are shown. Example:
   latchkey checkin settings --rule PT --staff-email desk@example.com
@@ -356,6 +367,7 @@ func inOneLine(text string) string {
 
 type checkInRules struct{}
 
+// Help returns what --help adds: how to choose a rule, and examples.
 func (checkInRules) Help() string {
 	return `Choose one with: latchkey checkin settings --rule PT. Examples:
   latchkey checkin rules

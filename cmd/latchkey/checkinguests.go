@@ -12,6 +12,7 @@ type checkInGuests struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 }
 
+// Help returns what --help adds: which data the table and --json have, and examples.
 func (checkInGuests) Help() string {
 	return `The table has the main data; --json has all answers that the token's role sees. Examples:
   latchkey checkin guests 4711
@@ -59,6 +60,7 @@ type checkInSign struct {
 	To    string `type:"path" placeholder:"FILE" help:"Write the image to this new file. Left out: print it."`
 }
 
+// Help returns examples for --help.
 func (checkInSign) Help() string {
 	return `Examples:
   latchkey checkin signature 4711 gst_01JD3Q --to signature.svg

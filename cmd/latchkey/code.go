@@ -45,7 +45,7 @@ func (c *codeList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// allCodes loads all codes that match a request, without their PINs.
+// allCodes loads all codes that match a request, without their PINs. It overwrites the page size and token in req.
 func (s *session) allCodes(req *propertyv1.ListCodesRequest) ([]*propertyv1.Code, error) {
 	req.PageSize = 200
 	return allPages(func(token string) (*propertyv1.CodeList, error) {
@@ -100,6 +100,7 @@ type codeCreate struct {
 	OneTime  bool     `help:"End the code when it has opened a door once."`
 }
 
+// Help returns what --help adds: who makes the PIN, and examples.
 func (codeCreate) Help() string {
 	return `The server generates the PIN; latchkey code reveal shows it. Examples:
   latchkey code create "Cleaning, Ana" --all-rooms --door "Main entrance" --hours "mon-fri 08:00-16:00"

@@ -31,6 +31,7 @@ type demoCommand struct {
 	Bridge    string `name:"listen-bridge" default:"127.0.0.1:0" placeholder:"HOST:PORT" help:"The bridges' streams."`
 }
 
+// Help returns what --help adds: what the demo starts and shows, and when it ends.
 func (*demoCommand) Help() string {
 	return `Starts the server with an embedded database, a property management system, and a bridge with nine virtual locks. The first line of the output is the address of a page to play with: the PMS's desk, the guests' mailbox and their stays, the doors, a kiosk, the guest's phone and a login for staff.
 

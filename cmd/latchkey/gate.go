@@ -22,6 +22,7 @@ type gateCreate struct {
 	Space []string `placeholder:"SPACE" help:"A space whose guests may open the gate, by name or id. Repeat for more. Left out: guests of all spaces."`
 }
 
+// Help returns examples for --help.
 func (gateCreate) Help() string {
 	return `Examples:
   latchkey gate create "Main entrance"
@@ -44,6 +45,7 @@ func (c *gateCreate) Run(ctx context.Context, r *remote, io *streams) error {
 
 type gateList struct{}
 
+// Run lists the gates of the property.
 func (*gateList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewGateServiceClient(s.conn).ListGates(s, &propertyv1.ListGatesRequest{})

@@ -26,6 +26,7 @@ type guestErase struct {
 	Yes   bool   `required:"" help:"Confirm it. Erased data cannot be restored."`
 }
 
+// Help returns what --help adds: when the data are erased and what is kept, and an example.
 func (guestErase) Help() string {
 	return `The data are erased within 24 hours. For guests in house, the 24 hours begin at the end of the stay. Official forms go to the guest register until the
 day that the law names. The guest gets a mail. The PMS has a copy of its own: erase it there too.
@@ -57,6 +58,7 @@ type guestErasures struct {
 	Pending bool `help:"Only those that are not done."`
 }
 
+// Help returns what --help adds: what the list proves, what to do with it around a restore, and an example.
 func (guestErasures) Help() string {
 	return `A finished request is the proof that data were erased. Save the list before you restore a backup, and request again what was erased since the backup.
 
@@ -99,6 +101,7 @@ type guestExport struct {
 	Guest string `placeholder:"ID" help:"A companion's id. Default: the main guest."`
 }
 
+// Help returns what --help adds: what the copy contains, and an example.
 func (guestExport) Help() string {
 	return `The copy is JSON: answers, messages, mails, devices, SmartKeys, openings, disclosures, official forms and the kept profile. It has no PIN and no link.
 

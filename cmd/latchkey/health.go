@@ -20,6 +20,7 @@ type healthCommand struct {
 	Timeout time.Duration `default:"5s" help:"How long to wait for an answer."`
 }
 
+// Help returns what --help adds: what the exit codes mean.
 func (*healthCommand) Help() string {
 	return "Exit code 0: the server is ready, or degraded but answering calls. Exit code 1: the server is unready, or does not answer. The output says why."
 }
@@ -52,8 +53,8 @@ func (c *healthCommand) Run(ctx context.Context, to *streams) error {
 	return nil
 }
 
-// healthUnanswered returns the error of a request over the socket that got no answer because of err. A socket of another user says nothing
-// about the server.
+// healthUnanswered returns the error of a request over the socket that got no answer because of err. If the socket belongs to another user,
+// the error says so, because then it is unknown whether a server runs.
 func healthUnanswered(dataDir, socket string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return noSocket(dataDir, errors.Unwrap(err))

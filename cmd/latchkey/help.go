@@ -59,7 +59,7 @@ func printHelp(options kong.HelpOptions, c *kong.Context) error {
 		f.Hidden, hidden = true, true
 		defer func() { f.Hidden = false }()
 	}
-	// People type the line, so it has no names in parentheses.
+	// kong writes the aliases of a command in parentheses into the usage line. Users type that line, so it has no aliases.
 	for n := selected; n != nil; n = n.Parent {
 		aliases := n.Aliases
 		n.Aliases = nil

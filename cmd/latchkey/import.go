@@ -16,6 +16,7 @@ type spaceImport struct {
 	File string `arg:"" optional:"" default:"-" help:"CSV file. Its first line names the columns: type,name and optionally floor,dorm,private,beds. - reads standard input."`
 }
 
+// Help returns what --help adds: the format of the file, with an example.
 func (spaceImport) Help() string {
 	return `Separate columns by commas or semicolons. private is yes or no; if empty, a room is private and a dorm is not. beds is the number of beds of a dorm: they are created too, with the names 1 to N. Example of a file:
   type,name,floor,dorm,private,beds

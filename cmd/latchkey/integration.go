@@ -28,6 +28,7 @@ type integrationConnect struct {
 	Scope []string `placeholder:"SCOPE" help:"A permission: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Repeat for more. Left out: all but guests:read."`
 }
 
+// Help returns an example for --help.
 func (integrationConnect) Help() string {
 	return `Example:
   latchkey integration connect app_...
@@ -57,6 +58,7 @@ func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) er
 
 type integrationList struct{}
 
+// Run lists the integrations of the property, without their tokens.
 func (*integrationList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ListIntegrations(s, &propertyv1.ListIntegrationsRequest{})
@@ -75,6 +77,7 @@ type integrationShow struct {
 	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
+// Run prints an integration with its scopes, tokens without their secrets, endpoints and webhooks.
 func (c *integrationShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
@@ -132,8 +135,8 @@ type rotateSecret struct {
 	DropPrevious bool   `help:"Sign only with the new secret, because the old one leaked. Left out: calls carry both signatures for a while."`
 }
 
-// Run replaces the secret that signs calls to the partner, and prints the new one. For a while calls carry both signatures, unless
-// --drop-previous is set.
+// Run replaces the secret that signs calls to the partner, and prints the new one. Until the next rotation, calls carry both signatures,
+// unless --drop-previous is set.
 func (c *rotateSecret) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateSigningSecret(s, &propertyv1.RotateSigningSecretRequest{Id: c.ID, DropPrevious: c.DropPrevious})
@@ -178,6 +181,7 @@ type integrationHooks struct {
 	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
+// Help returns what --help adds: who registers webhooks, and an example.
 func (integrationHooks) Help() string {
 	return `Partners register their webhooks themselves (PATCH /v1/webhooks). Example:
   latchkey integration webhooks int_...`
@@ -220,12 +224,14 @@ type endpointTest struct {
 	Action string `arg:"" enum:"getSpaces,getCheckInStatus,checkIn" help:"getSpaces, getCheckInStatus or checkIn."`
 }
 
+// Help returns what --help adds: why the calls affect no guest, and an example.
 func (endpointTest) Help() string {
 	return `getCheckInStatus and checkIn are called with the reservation id "latchkey-test", so they affect no guest. Example:
   latchkey endpoint test int_... getSpaces`
 }
 
-// Run makes the server call an endpoint of a partner once, without effect on a guest. It fails if the answer is not as agreed.
+// Run makes the server call an endpoint of a partner once, without effect on a guest, and store the result in the state of the endpoint. It
+// fails if the answer is not as agreed.
 func (c *endpointTest) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).TestEndpoint(s, &propertyv1.TestEndpointRequest{Id: c.ID, Action: c.Action})
@@ -250,11 +256,13 @@ type endpointList struct {
 	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
+// Help returns what --help adds: who registers endpoints, and an example.
 func (endpointList) Help() string {
 	return `Partners register their endpoints themselves (PATCH /v1/endpoints). Example:
   latchkey endpoint list int_...`
 }
 
+// Run lists the endpoints that a partner registered, and whether calls to them succeed.
 func (c *endpointList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})

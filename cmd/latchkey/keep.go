@@ -32,7 +32,8 @@ func checkDatabase(url string) error {
 	return nil
 }
 
-// open opens the database that the flags name. It fails if there is none, instead of creating it.
+// open opens the database that the flags name. It fails if there is none, instead of creating it. It does not update the schema. The caller
+// closes the database.
 func (s stored) open(ctx context.Context) (*db.DB, error) {
 	url := config.Config{DataDir: s.DataDir, Database: s.Database}.DatabaseURL()
 	if db.Missing(url) {
@@ -46,6 +47,7 @@ type backupCommand struct {
 	stored
 }
 
+// Help returns what --help adds: what the copy contains, and how to restore it.
 func (*backupCommand) Help() string {
 	return `The copy is complete and consistent, also while the server runs. Changes do not wait for it.
 
@@ -82,14 +84,15 @@ type keyRotate struct {
 	KeyCommand []string `hidden:"" env:"LATCHKEY_KEY_COMMAND" help:"Refused, for the same reason."`
 }
 
+// Help returns what --help adds: what to stop before, and what to keep.
 func (*keyRotate) Help() string {
 	return `Stop every server first: the command fails while one runs. Other nodes need a copy of the new file before they start.
 
 If the command is interrupted, run it again: nothing is lost. Earlier backups need the old key: keep it as long as you keep them.`
 }
 
-// Run replaces the key-encryption key in the key file by a new one and encrypts every data key with it. It fails if a server uses the
-// database, or if the key does not come from a file.
+// Run replaces the key-encryption key in the key file by a new one and encrypts every data key with it. If the file has several keys, from
+// an interrupted run, it finishes with the first. It fails if a server uses the database, or if the key does not come from a file.
 func (c *keyRotate) Run(ctx context.Context, io *streams) (err error) {
 	cfg := config.Config{DataDir: c.DataDir, Database: c.Database, KeyFile: c.KeyFile}
 	if c.Key != "" || len(c.KeyCommand) > 0 {

@@ -21,6 +21,7 @@ type kioskCreate struct {
 	Name string `arg:"" help:"The kiosk's name, such as Lobby."`
 }
 
+// Help returns an example for --help.
 func (kioskCreate) Help() string {
 	return `Example:
   latchkey kiosk create Lobby`
@@ -48,11 +49,13 @@ func (s *session) printKioskCode(k *propertyv1.Kiosk, code string, until *timest
 
 type kioskList struct{}
 
+// Help returns an example for --help.
 func (kioskList) Help() string {
 	return `Example:
   latchkey kiosk list`
 }
 
+// Run lists the kiosks of the property, and when the tablet of each last called.
 func (*kioskList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewKioskServiceClient(s.conn).ListKiosks(s, &propertyv1.ListKiosksRequest{})
@@ -70,6 +73,7 @@ type kioskReset struct {
 	ID string `arg:"" name:"kiosk" help:"The kiosk's name or id (ksk_...)."`
 }
 
+// Help returns what --help adds: that the tablet must be enrolled again, and an example.
 func (kioskReset) Help() string {
 	return `The tablet must be enrolled again, with the new code. Example:
   latchkey kiosk reset Lobby`
@@ -88,6 +92,7 @@ type kioskDelete struct {
 	ID string `arg:"" name:"kiosk" help:"The kiosk's name or id (ksk_...)."`
 }
 
+// Help returns an example for --help.
 func (kioskDelete) Help() string {
 	return `Example:
   latchkey kiosk delete Lobby`

@@ -92,6 +92,7 @@ type lockShow struct {
 	ID string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
 }
 
+// Run prints a lock: its state, what it can do, and its slots without PINs.
 func (c *lockShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).GetLock(s, &propertyv1.GetLockRequest{Id: c.ID})
@@ -103,11 +104,13 @@ type lockHistory struct {
 	ID string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
 }
 
+// Help returns an example for --help.
 func (lockHistory) Help() string {
 	return `Example:
   latchkey lock history "Room 101"`
 }
 
+// Run prints what was recorded of a lock, oldest first: battery, clock, times without a connection, and its last events.
 func (c *lockHistory) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).GetLockHistory(s, &propertyv1.GetLockHistoryRequest{Id: c.ID})
@@ -161,6 +164,7 @@ type lockRename struct {
 	Name string `arg:"" help:"The new name."`
 }
 
+// Run gives a lock another name, and prints the lock.
 func (c *lockRename) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).UpdateLock(s, &propertyv1.UpdateLockRequest{Id: c.ID, Name: c.Name})
@@ -174,6 +178,7 @@ type lockAssign struct {
 	File string `placeholder:"FILE" help:"Assign many locks: a CSV file with the columns lock,door. - reads standard input."`
 }
 
+// Help returns what --help adds: what happens to codes, the format of the file of --file, and examples.
 func (lockAssign) Help() string {
 	return `The codes of current stays move to the lock at once. Examples:
   latchkey lock assign 201 201
@@ -186,8 +191,8 @@ In a file, the first line names the columns, and each other line names a lock an
   Front,Main entrance`
 }
 
-// Run assigns one lock to a door or, with --file, many locks. The codes of current stays move to the lock at once. It fails if the door has
-// another lock.
+// Run assigns one lock to a door or, with --file, many locks. A lock may move from another door. The codes of current stays move to the
+// lock at once. It fails if the door has another lock.
 func (c *lockAssign) Run(ctx context.Context, r *remote, io *streams) error {
 	switch {
 	case c.File != "" && c.ID != "":
@@ -228,6 +233,7 @@ type lockUnlock struct {
 	Reason string `placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
+// Help returns what --help adds: what the result "unknown" means.
 func (lockUnlock) Help() string {
 	return `The door opens at most once, within ten seconds of the call, or not at all. The result "unknown" means that no answer came: the door may have opened, or may open until the ten seconds are over. Wait and check the door before you try again.`
 }
@@ -280,6 +286,7 @@ func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 
 const noLock = "There is no lock yet. Locks appear when their bridge connects: latchkey bridge list"
 
+// printLocks prints a table of locks, or the text noLock if there are none.
 func (s *session) printLocks(list []*propertyv1.Lock) { s.printLockTable(noLock, list) }
 
 // printLockTable is printLocks with another text, none, for an empty list.
@@ -328,7 +335,8 @@ func (s *session) printLock(a *propertyv1.GetLockResponse) {
 	s.printTable("No slot has been used.", []string{"slot", "evidence", "result", "used by", "opens from", "until", "used"}, rows)
 }
 
-// wrongPINText returns how a lock or its bridge reacts to wrong PINs, or a dash. can is what the lock can do; s is its status.
+// wrongPINText returns how a lock or its bridge reacts to wrong PINs, or a dash if that is not known. can is what the lock can do; s is its
+// status.
 func wrongPINText(can *propertyv1.LockAbilities, s *propertyv1.LockStatus) string {
 	if s.GetKeypadPausedUntil() != nil {
 		return "the keypad is paused until " + formatTime(s.GetKeypadPausedUntil())

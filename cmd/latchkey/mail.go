@@ -28,6 +28,7 @@ type mailList struct {
 	Limit       int32  `default:"50" help:"At most this many, up to 200."`
 }
 
+// Help returns examples for --help.
 func (mailList) Help() string {
 	return `Examples:
   latchkey mail list
@@ -65,6 +66,7 @@ type mailShow struct {
 	ID string `arg:"" name:"mail" help:"The id of a mail (mai_...)."`
 }
 
+// Help returns an example for --help.
 func (mailShow) Help() string {
 	return `Example:
   latchkey mail show mai_01JD3Q`
@@ -89,6 +91,7 @@ type mailResend struct {
 	ID string `arg:"" name:"mail" help:"The id of a mail (mai_...)."`
 }
 
+// Help returns an example for --help.
 func (mailResend) Help() string {
 	return `Example:
   latchkey mail resend mai_01JD3Q`
@@ -106,6 +109,7 @@ func (c *mailResend) Run(ctx context.Context, r *remote, io *streams) error {
 
 type mailBounce struct{}
 
+// Help returns what --help adds: which mails change something, and an example.
 func (mailBounce) Help() string {
 	return `A mail server passes on what arrives at the sender's address. Mails that are not such reports change nothing.
 
@@ -148,6 +152,7 @@ type mailSettings struct {
 	ReplyTo       *string `placeholder:"ADDRESS" help:"Address for answers. Empty: that of the sender."`
 }
 
+// Help returns an example for --help.
 func (mailSettings) Help() string {
 	return `Example:
   latchkey mail settings --host smtp.example.com --user desk --from desk@example.com --password-stdin < password.txt`
@@ -205,6 +210,7 @@ type mailTest struct {
 	To string `arg:"" name:"address" help:"The recipient."`
 }
 
+// Help returns an example for --help.
 func (mailTest) Help() string {
 	return `Example:
   latchkey mail test you@example.com`
@@ -235,6 +241,7 @@ type mailInvite struct {
 	Off bool   `xor:"switch" help:"Switch the invitations off."`
 }
 
+// Help returns examples for --help.
 func (mailInvite) Help() string {
 	return `Examples:
   latchkey mail invite INTEGRATION

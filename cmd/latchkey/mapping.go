@@ -62,7 +62,7 @@ func suggestionOf(p *propertyv1.PartnerSpace) string {
 	return fmt.Sprintf("%s (%s, %s)", text.FullName(p.GetSuggestedParentSpaceName(), p.GetSuggestedSpaceName()), p.GetSuggestedSpaceId(), p.GetConfidence())
 }
 
-// loadPartnerSpaces loads all rooms and beds of a partner that match a request.
+// loadPartnerSpaces loads all rooms and beds of a partner that match a request. It overwrites the page size and token in r.
 func (s *session) loadPartnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (*propertyv1.PartnerSpaceList, error) {
 	all := &propertyv1.PartnerSpaceList{}
 	r.PageSize = 1000
@@ -82,6 +82,7 @@ type mappingSuggest struct {
 	Exact bool   `help:"With --apply: only if the names are equal except for case, punctuation and leading zeros."`
 }
 
+// Help returns examples for --help.
 func (mappingSuggest) Help() string {
 	return `Examples:
   latchkey mapping suggest int_...
@@ -156,7 +157,8 @@ type mappingSet struct {
 	DryRun   bool   `help:"Change nothing; show the reservations whose doors would change."`
 }
 
-// Run maps a space of the partner to one of the property. With --dry-run it only prints the stays whose doors would change.
+// Run maps a space of the partner to one of the property, in place of its present mapping. It fails if another space of the partner has
+// that space. With --dry-run it only prints the stays whose doors would change.
 func (c *mappingSet) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if err := s.resolve(aSpace, &c.Space); err != nil {
@@ -197,6 +199,7 @@ type mappingImport struct {
 	DryRun bool `help:"Change nothing; show the reservations whose doors would change."`
 }
 
+// Help returns what --help adds: the format of the file, with an example.
 func (mappingImport) Help() string {
 	return `Each line names a space of the partner and a space of the property, each by name or id. A bed can be written DORM/BED. If 101 is the id of one of the partner's spaces and the name of another, write id:101 for the id. Example of a file:
   partner,space
@@ -269,6 +272,7 @@ type mappingUnset struct {
 	DryRun   bool   `help:"Change nothing; show the reservations whose doors would change."`
 }
 
+// Help returns what --help adds: how long guests in house keep their access.
 func (mappingUnset) Help() string {
 	return `A guest in house keeps access to the door until the PMS names another
 space, another stay gets the door, or the stay ends. Stays that begin

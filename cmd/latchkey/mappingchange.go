@@ -46,6 +46,7 @@ type mappingCreate struct {
 	DryRun bool   `help:"Change nothing; show the spaces that would be created, and the reservations whose doors would change."`
 }
 
+// Help returns what --help adds: which spaces it leaves out, and an example.
 func (mappingCreate) Help() string {
 	return `Spaces whose name suggests a space of the property are left out: latchkey mapping suggest INTEGRATION --apply maps them.
 
@@ -54,7 +55,7 @@ Example:
 }
 
 // Run creates the spaces that only the partner has, and maps them. It leaves out those for which the server suggests a space. The server
-// limits how many one call creates; Run prints how many are left.
+// limits how many one call creates; Run prints how many are left. With --dry-run it only shows what would be created and change.
 func (c *mappingCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).CreateMissingSpaces(s, &propertyv1.CreateMissingSpacesRequest{IntegrationId: c.ID, ValidateOnly: c.DryRun})
@@ -81,6 +82,7 @@ type mappingChanges struct {
 	Limit int32  `default:"20" help:"At most this many, up to 200."`
 }
 
+// Help returns an example for --help.
 func (mappingChanges) Help() string {
 	return `Example:
   latchkey mapping changes int_...`
@@ -134,6 +136,7 @@ type mappingUndo struct {
 	DryRun bool   `help:"Change nothing; show the reservations whose doors would change."`
 }
 
+// Help returns what --help adds: what an undo restores, when it does nothing, and examples.
 func (mappingUndo) Help() string {
 	return `Restores what the change changed, and nothing else. If the same spaces were changed since, nothing is undone. Examples:
   latchkey mapping undo mch_... --dry-run
@@ -141,7 +144,7 @@ func (mappingUndo) Help() string {
 }
 
 // Run undoes a change of the mapping. It fails, and undoes nothing, if the change is undone already, one of its mappings was changed since,
-// or a former space is deleted or mapped otherwise.
+// or a former space is deleted or mapped otherwise. With --dry-run it only shows the stays whose doors would change.
 func (c *mappingUndo) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).UndoMappingChange(s, &propertyv1.UndoMappingChangeRequest{Id: c.Change, ValidateOnly: c.DryRun})
@@ -160,13 +163,14 @@ type mappingCure struct {
 	DryRun     bool   `help:"Change nothing; show the reservations whose doors would change."`
 }
 
+// Help returns what --help adds: the meaning of each cure, and an example.
 func (mappingCure) Help() string {
 	return `map: map the partner's space to the suggested space. createSpace: create a space like that of the partner, and map it. accept: keep the mapping, with the partner's new name and type. unmap: remove the mapping. notOurs: leave the partner's space unmapped. sameName: map the partner's new space of the same name in place of the space that it no longer lists. Example:
   latchkey mapping cure cfl_... accept`
 }
 
 // Run ends a conflict between the mapping and the partner's spaces by one of its cures, the fixes that the server proposes. It fails for
-// any other cure.
+// any other cure. With --dry-run it only shows the stays whose doors would change.
 func (c *mappingCure) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if c.Space != "" {

@@ -28,6 +28,7 @@ type messageList struct {
 	Limit  int32  `default:"50" help:"At most this many, up to 200."`
 }
 
+// Help returns examples for --help.
 func (messageList) Help() string {
 	return `Examples:
   latchkey message list --unread
@@ -48,8 +49,8 @@ func (c *messageList) Run(ctx context.Context, r *remote, out *streams) error {
 	})
 }
 
-// load returns the latest conversations that match. It reads further pages, because a page of a search can be short or empty although
-// later ones match.
+// load returns the latest conversations that match, at most --limit. It reads further pages, because a page of a search can be short or
+// empty although later ones match.
 func (c *messageList) load(s *session) (*propertyv1.ConversationList, error) {
 	all := &propertyv1.ConversationList{}
 	for {
@@ -95,6 +96,7 @@ type messageShow struct {
 	guestArgument `embed:""`
 }
 
+// Help returns examples for --help.
 func (messageShow) Help() string {
 	return `Examples:
   latchkey message show 4711
@@ -157,11 +159,13 @@ type messageSend struct {
 	Text          string `arg:"" help:"The text, at most 2,000 characters."`
 }
 
+// Help returns an example for --help.
 func (messageSend) Help() string {
 	return `Example:
   latchkey message send 4711 "Your room is ready. See you soon."`
 }
 
+// Run sends a message of the staff to a guest. If the argument names a reservation, its main guest gets it.
 func (c *messageSend) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		guestID, err := c.find(s)
@@ -175,6 +179,7 @@ func (c *messageSend) Run(ctx context.Context, r *remote, out *streams) error {
 
 type messageWatch struct{}
 
+// Help returns an example for --help.
 func (messageWatch) Help() string {
 	return `Example:
   latchkey message watch`

@@ -17,6 +17,7 @@ type noticeCommands struct {
 	Read noticeRead `cmd:"" help:"Mark notices as read."`
 }
 
+// Help returns what --help adds: why there is no command for personal settings of notices.
 func (noticeCommands) Help() string {
 	return `Which notices a person sees and gets by mail is a personal setting of a person who is signed in: "My notices" in the account on the dashboard. There is no command for it, because commands call with a token or over the socket.`
 }

@@ -38,6 +38,7 @@ var (
 
 type peopleList struct{}
 
+// Help returns an example for --help.
 func (peopleList) Help() string {
 	return `Example:
   latchkey people list`
@@ -81,6 +82,7 @@ type peopleInvite struct {
 	Language string `enum:",en,de,es,fr" default:"" placeholder:"LANGUAGE" help:"The language of the mail: en, de, es or fr. Left out: the property's."`
 }
 
+// Help returns what --help adds: how long the link works, and an example.
 func (peopleInvite) Help() string {
 	return `The link works once, within seven days. Example:
   latchkey people invite bob@example.com --role frontDesk`
@@ -111,6 +113,7 @@ type peopleResend struct {
 	Language string `enum:",en,de,es,fr" default:"" placeholder:"LANGUAGE" help:"The language of the mail: en, de, es or fr. Left out: the property's."`
 }
 
+// Help returns what --help adds: that the former link ends, and an example.
 func (peopleResend) Help() string {
 	return `The former link ends at once. Example:
   latchkey people resend bob@example.com`
@@ -129,6 +132,7 @@ type peopleWithdraw struct {
 	ID string `arg:"" name:"invitation" help:"The invitation's address or id (pln_...)."`
 }
 
+// Help returns an example for --help.
 func (peopleWithdraw) Help() string {
 	return `Example:
   latchkey people withdraw bob@example.com`
@@ -148,7 +152,7 @@ type personArgument struct {
 }
 
 // change changes the person that the argument names, and prints the role and state after it. request has the fields to change; change sets
-// its id.
+// its id. Open invitations that the person may no longer make end.
 func (a *personArgument) change(ctx context.Context, r *remote, io *streams, request *propertyv1.UpdatePersonRequest) error {
 	return r.asStaffOn(ctx, io, aPerson, &a.ID, func(s *session) error {
 		request.Id = a.ID
@@ -165,23 +169,27 @@ type peopleRole struct {
 	Role string `arg:"" enum:"owner,manager,frontDesk,housekeeping" help:"owner, manager, frontDesk or housekeeping."`
 }
 
+// Help returns an example for --help.
 func (peopleRole) Help() string {
 	return `Example:
   latchkey people role bob@example.com manager`
 }
 
+// Run changes a person's role at the property. Open invitations that the person may no longer make end.
 func (c *peopleRole) Run(ctx context.Context, r *remote, io *streams) error {
 	return c.change(ctx, r, io, &propertyv1.UpdatePersonRequest{Role: &c.Role})
 }
 
 type peopleDisable struct{ personArgument }
 
+// Help returns what --help adds: when calls and streams of the person end, and an example.
 func (peopleDisable) Help() string {
 	return `Calls are refused at once, and open streams end within 5 seconds. Example:
   latchkey people disable bob@example.com`
 }
 
-// Run ends a person's access for now: calls are refused at once, and open streams end within seconds.
+// Run ends a person's access to the property for now: calls are refused at once, and open streams end within seconds. Open invitations by
+// this person end.
 func (c *peopleDisable) Run(ctx context.Context, r *remote, io *streams) error {
 	yes := true
 	return c.change(ctx, r, io, &propertyv1.UpdatePersonRequest{Disabled: &yes})
@@ -189,11 +197,13 @@ func (c *peopleDisable) Run(ctx context.Context, r *remote, io *streams) error {
 
 type peopleEnable struct{ personArgument }
 
+// Help returns an example for --help.
 func (peopleEnable) Help() string {
 	return `Example:
   latchkey people enable bob@example.com`
 }
 
+// Run gives a disabled person access to the property again, with the role from before.
 func (c *peopleEnable) Run(ctx context.Context, r *remote, io *streams) error {
 	no := false
 	return c.change(ctx, r, io, &propertyv1.UpdatePersonRequest{Disabled: &no})
@@ -201,6 +211,7 @@ func (c *peopleEnable) Run(ctx context.Context, r *remote, io *streams) error {
 
 type peopleRemove struct{ personArgument }
 
+// Help returns what --help adds: that the person's other properties stay, and an example.
 func (peopleRemove) Help() string {
 	return `The person keeps their other properties. Example:
   latchkey people remove bob@example.com`

@@ -62,7 +62,8 @@ func (m asJSON) MarshalJSON() ([]byte, error) { return protoJSON.Marshal(m.messa
 // say prints a line for the user, formatted as by fmt.Printf.
 func (s *session) say(format string, args ...any) { fmt.Fprintf(s.out, format+"\n", args...) }
 
-// printNextSteps prints, below the heading Next, commands that the user may want to type now.
+// printNextSteps prints, below the heading Next, commands that the user may want to type now. It adds the connection flags that the user
+// typed.
 func (s *session) printNextSteps(lines ...string) {
 	fmt.Fprintln(s.out, "\nNext:")
 	for _, l := range lines {
@@ -70,7 +71,8 @@ func (s *session) printNextSteps(lines ...string) {
 	}
 }
 
-// printSecret prints a secret that the server shows only once; nothing if value is empty. advice follows in the same sentence.
+// printSecret prints a secret that the server shows only once; nothing if value is empty. advice follows in the same sentence: it is empty,
+// or begins with a punctuation mark and a space.
 func (s *session) printSecret(name, value, advice string) {
 	if value == "" {
 		return
@@ -78,7 +80,7 @@ func (s *session) printSecret(name, value, advice string) {
 	s.say("\n%s, shown only this once%s:\n\n    %s", name, advice, value)
 }
 
-// printTable prints rows in columns, or the text none if there are no rows.
+// printTable prints rows in columns below the header, which it prints in capitals, or only the text none if there are no rows.
 func (s *session) printTable(none string, header []string, rows [][]string) {
 	if len(rows) == 0 {
 		s.say("%s", s.withTypedFlags(none))

@@ -49,11 +49,13 @@ type propertyCreate struct {
 	settings `embed:""`
 }
 
+// Help returns an example for --help.
 func (propertyCreate) Help() string {
 	return `Example:
   latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon --late-out 30`
 }
 
+// Run creates a property, and prints its id and the next steps. It is for operators only.
 func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewPropertyServiceClient(s.conn).CreateProperty(s, &adminv1.CreatePropertyRequest{Settings: c.toMessage(&c.Name, &c.TimeZone)})
@@ -75,6 +77,7 @@ type propertyList struct {
 	State bool `help:"Show what is connected to each property instead of its settings: the PMS apps, the bridges and how many of them are online."`
 }
 
+// Help returns an example for --help.
 func (propertyList) Help() string {
 	return `Example:
   latchkey property list --state`
@@ -133,6 +136,7 @@ func (s *session) allProperties() ([]*propertyv1.Property, error) {
 
 type propertyShow struct{}
 
+// Run prints the settings of the property.
 func (*propertyShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
@@ -146,6 +150,7 @@ type propertySet struct {
 	settings `embed:""`
 }
 
+// Help returns an example for --help.
 func (propertySet) Help() string {
 	return `Example:
   latchkey property set --late-out 60 --check-out 10:00`
@@ -167,6 +172,7 @@ type propertyDelete struct {
 	AbandonLocks []string `placeholder:"ID,..." help:"Locks that are gone for good, from the list in the server's refusal. They may open to old codes for ever."`
 }
 
+// Help returns what --help adds: what is deleted, when the server refuses it, and an example.
 func (propertyDelete) Help() string {
 	return `Deletes stays, guests, locks, bridges, credentials, history and keys of the property. This cannot be undone, and only a backup
 still has them. The server refuses while a lock may still hold a code, or a phone a SmartKey: end the stays and revoke the codes before. The refusal
@@ -204,6 +210,7 @@ func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error 
 	return nil
 }
 
+// printProperty prints a property with its settings.
 func (s *session) printProperty(p *propertyv1.Property) {
 	owing := p.GetOwingPolicy()
 	if owing == "threshold" {

@@ -13,6 +13,7 @@ type checkInRegister struct {
 	Reason string `required:"" help:"Why the register is read. It is recorded with your name."`
 }
 
+// Help returns what --help adds: which forms the register has and for how long, and an example.
 func (checkInRegister) Help() string {
 	return `The register has the official forms of guests in house, and of guests who have departed until the day that the form named to them.
 The removal of a reservation does not shorten it, nor a cancelation after the arrival.

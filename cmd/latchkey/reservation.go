@@ -33,6 +33,7 @@ type reservationList struct {
 	Limit int    `default:"50" help:"At most this many."`
 }
 
+// Help returns examples for --help.
 func (reservationList) Help() string {
 	return `Examples:
   latchkey reservation list --day today
@@ -42,7 +43,7 @@ func (reservationList) Help() string {
 Stays of more than 400 days: latchkey reservation list --state started`
 }
 
-// checkLimit refuses a flag --limit that is no number of rows.
+// checkLimit returns an error if the value of the flag --limit is below 1.
 func checkLimit(limit int) error {
 	if limit < 1 {
 		return fmt.Errorf("--limit must be at least 1")
@@ -64,7 +65,8 @@ func (c *reservationList) Run(ctx context.Context, r *remote, io *streams) error
 	})
 }
 
-// dayOf returns the date for one of the words today, yesterday and tomorrow. It returns any other word, such as a date, unchanged.
+// dayOf returns the date in a time zone for one of the words today, yesterday and tomorrow. It returns any other word, such as a date,
+// unchanged.
 func dayOf(word string, zone *time.Location) string {
 	days, ok := map[string]int{"yesterday": -1, "today": 0, "tomorrow": 1}[word]
 	if !ok {
@@ -78,6 +80,7 @@ type reservationFind struct {
 	Limit int    `default:"50" help:"At most this many."`
 }
 
+// Help returns what --help adds: what is searched, and examples.
 func (reservationFind) Help() string {
 	return `Searches for reservations with this number or id, for the group with this code, and for the stays in this room or bed. If no reservation has this
 number, it also searches for guests with this name. Examples:
@@ -101,7 +104,7 @@ func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error
 }
 
 // loadReservations loads the reservations that match a request, at most limit. more is whether the server has further ones. It changes the
-// page in req.
+// page size and token in req: after it, the token is that of the next page.
 func (s *session) loadReservations(req *propertyv1.ListReservationsRequest, limit int) (all []*propertyv1.Reservation, more bool, err error) {
 	for {
 		req.PageSize = int32(min(limit-len(all), 200)) // a page has at most 200 reservations
@@ -200,6 +203,7 @@ type reservationShow struct {
 	ID string `arg:"" name:"reservation" help:"The number, the PMS's id, the guest's name or the id (rsv_...)."`
 }
 
+// Help returns what --help adds: what the command and its --json print, and examples.
 func (reservationShow) Help() string {
 	return `Shows the guest, what the PMS sent, and each door with what to do about it, without PINs. With --json: data.reservation, and the doors in data.explanation. Examples:
   latchkey reservation show 4711
@@ -263,6 +267,7 @@ type reservationExplain struct {
 	ID string `arg:"" name:"reservation" help:"The number, the PMS's id, the guest's name or the id (rsv_...)."`
 }
 
+// Help returns what --help adds: what the command prints, and examples.
 func (reservationExplain) Help() string {
 	return `Shows each door with what to do about it, and what happened, step by step from the PMS's update to the keypad, without PINs and names. Examples:
   latchkey reservation explain 4711

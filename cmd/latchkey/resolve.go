@@ -14,8 +14,8 @@ import (
 // candidate is an object that a word on the command line may refer to.
 type candidate struct {
 	id    string
-	names []string
-	about string // text that distinguishes candidates with the same name
+	names []string // words that mean the object; the first is the one to show
+	about string   // text that distinguishes candidates with the same name
 }
 
 // kind is a kind of object, such as lock, that commands accept by id or name.
@@ -24,7 +24,8 @@ type kind struct {
 	prefixes []string     // prefixes of ids; none if another system chose the ids, so that an id can equal another object's name
 	reason   fault.Reason // reason of the error if no object matches
 	listing  string       // command that lists the objects
-	list     func(s *session) ([]candidate, error)
+	// list loads all objects of the kind from the server.
+	list func(s *session) ([]candidate, error)
 }
 
 // hasID reports whether a word has the format of an id of this kind. It returns false if another system chose the ids.
@@ -65,7 +66,8 @@ func matching(list []candidate, meets func(c candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return !meets(c) })
 }
 
-// choose returns the id of the only candidate in list that a word refers to. It fails if there is none or more than one.
+// choose returns the id of the only candidate in list that a word refers to. It fails with a fault if there is none or more than one: the
+// text lists up to ten of several.
 func (k kind) choose(word string, list []candidate) (string, error) {
 	found := k.match(word, list)
 	switch len(found) {
@@ -112,7 +114,8 @@ func (s *session) resolve(k kind, words ...*string) error {
 	return nil
 }
 
-// errWithTypedFlags adds the connection flags that the user typed to the commands that an error suggests.
+// errWithTypedFlags adds the connection flags that the user typed to the commands that a fault suggests. It returns an error that is no
+// fault unchanged.
 func (s *session) errWithTypedFlags(err error) error {
 	if f, ok := fault.Of(err); ok {
 		return fault.New(f.Kind, f.Reason, "%s", s.withTypedFlags(f.Message))
@@ -202,7 +205,7 @@ func tokenKind(listing string, list func(s *session) (*adminv1.TokenList, error)
 	}}
 }
 
-// candidatesOf converts objects to candidates with the function as.
+// candidatesOf converts objects to candidates with the function as. The result is never nil.
 func candidatesOf[T any](list []T, as func(T) candidate) []candidate {
 	out := make([]candidate, 0, len(list)) // an empty list, because nil would mean that the list is not loaded
 	for _, x := range list {

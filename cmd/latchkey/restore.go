@@ -24,6 +24,7 @@ type restoreCommand struct {
 	Force      bool     `help:"Replace an existing database. It is kept under another name."`
 }
 
+// Help returns what --help adds: what is checked before, how to go on after an interruption, and examples.
 func (*restoreCommand) Help() string {
 	return `Stop the server first. Before anything changes, the command checks that the file is complete, that this version can use it, and that the key decrypts it. If a restore is interrupted, run it again: the data directory has the former database, the restored one, or (only if the former one was unreadable) none.
 

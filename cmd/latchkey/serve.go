@@ -20,6 +20,7 @@ type serveCommand struct {
 	config.Config `embed:""`
 }
 
+// Help returns what --help adds: the defaults, the sources of settings, how to stop the server, and the first steps.
 func (*serveCommand) Help() string {
 	return `Without flags: one machine, an embedded database in ./latchkey-data, all listeners on loopback.
 
@@ -106,7 +107,7 @@ func (c *serveCommand) next() string {
 	return c.typed("latchkey property create \"Hostel Miramar\" --time-zone Europe/Lisbon")
 }
 
-// typed returns a command with --data-dir added, if it would not find this server without the flag.
+// typed returns a command with --data-dir added, if the command would not find this server without the flag.
 func (c *serveCommand) typed(command string) string {
 	if here, err := filepath.Abs(config.Default().DataDir); err != nil || here != c.DataDir {
 		command += fmt.Sprintf(" --data-dir %q", c.DataDir)
@@ -124,6 +125,7 @@ type migrateCommand struct {
 // Validate checks the flags for kong.
 func (c *migrateCommand) Validate() error { return checkDatabase(c.Database) }
 
+// Help returns what --help adds: which databases need the command, and when.
 func (*migrateCommand) Help() string {
 	return "Serve migrates an embedded database itself. Migrate a PostgreSQL database with this command before you start the new version."
 }

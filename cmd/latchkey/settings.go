@@ -50,7 +50,7 @@ type settingsFile struct {
 	lines  map[string]int
 }
 
-const mostSettings = 1 << 20 // bytes of a settings file
+const mostSettings = 1 << 20 // maximum size of a settings file in bytes
 
 // read reads the file of --config: a JSON object whose keys are flag names without leading dashes, at most mostSettings bytes. It fails if
 // a name is unknown or set twice. kong then asks the result for the value of each flag.

@@ -28,6 +28,7 @@ type spaceCreate struct {
 	Beds  int    `placeholder:"N" help:"With --type Dorm: also create this many beds, with the names 1 to N."`
 }
 
+// Help returns examples for --help.
 func (spaceCreate) Help() string {
 	return `Examples:
   latchkey space create 101 --type Room --floor 1
@@ -70,6 +71,7 @@ type spaceList struct {
 	Type string `enum:",Room,Dorm,Bed" default:"" help:"Only spaces of this type: Room, Dorm or Bed."`
 }
 
+// Run lists the spaces of the property, with --type only those of one type.
 func (c *spaceList) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		all, err := s.allSpaces(c.Type)

@@ -22,6 +22,7 @@ type spaceShow struct {
 	ID string `arg:"" name:"space" help:"The space's name (a bed also as DORM/BED) or id (spc_...)."`
 }
 
+// Help returns what --help adds: what the command and its --json print, and an example.
 func (spaceShow) Help() string {
 	return `Shows a space, the guests in it now, and what happened at its door since yesterday: uses of codes of guests and staff, one-time and backup codes, remote unlocks and, for the time of a stay, wrong PINs.
 

@@ -16,13 +16,14 @@ type reservationExtend struct {
 	Reason string `required:"" placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
+// Help returns what --help adds: the limits and the end of an extension, and examples.
 func (reservationExtend) Help() string {
 	return `The guest must be in house. The extension lasts at most 24 hours beyond the planned end of the stay, and ends when the PMS changes the dates or ends the stay. Examples:
   latchkey reservation extend 4711 --until 14:00 --reason "late flight"
   latchkey reservation extend Lovelace --until "2026-07-01 09:00" --reason "waits for the taxi"`
 }
 
-// Run extends the access of a guest in house beyond the planned end of the stay, by at most 24 hours.
+// Run extends the access of a guest in house beyond the planned end of the stay, by at most 24 hours. It replaces an earlier extension.
 func (c *reservationExtend) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -46,7 +47,8 @@ func (c *reservationExtend) Run(ctx context.Context, r *remote, io *streams) err
 	})
 }
 
-// nextTime parses the value of --until in a time zone: a day and time, or a time alone, of which it returns the next occurrence after now.
+// nextTime parses the value of --until in a time zone: a day and time, also in the past, or a time alone, of which it returns the next
+// occurrence after now.
 func nextTime(text string, zone *time.Location, now time.Time) (time.Time, error) {
 	if at, err := time.ParseInLocation("2006-01-02 15:04", text, zone); err == nil {
 		return at, nil
@@ -68,6 +70,7 @@ type reservationRevealPIN struct {
 	Reason string `required:"" placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
+// Help returns an example for --help.
 func (reservationRevealPIN) Help() string {
 	return `Example:
   latchkey reservation reveal-pin 4711 --reason "forgot the phone in the room"`
@@ -96,6 +99,7 @@ type reservationReplacePIN struct {
 	Reason string `required:"" placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
+// Help returns what --help adds: when the former PIN ends and who gets the new one, and an example.
 func (reservationReplacePIN) Help() string {
 	return `On each lock the former PIN ends when the lock takes the new one. The guest gets a mail with the new PIN. Example:
   latchkey reservation replace-pin 4711 --reason "showed the PIN to others"`

@@ -25,6 +25,7 @@ func (s *session) printTestStay(t *propertyv1.TestStay) {
 
 type testStayShow struct{}
 
+// Run prints the test stay and what is known of its code at each door. It fails if there is no test stay.
 func (*testStayShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewTestStayServiceClient(s.conn).GetTestStay(s, &propertyv1.GetTestStayRequest{})
@@ -36,12 +37,13 @@ type testStayStart struct {
 	Space string `arg:"" help:"The room or bed, by name or id (spc_...)."`
 }
 
+// Help returns what --help adds: that the former test stay ends, and an example.
 func (testStayStart) Help() string {
 	return `It ends the former test stay. Example:
   latchkey test-stay start "Room 101"`
 }
 
-// Run books a test stay, ends the former one, and prints the guest's link.
+// Run books a test stay in a room or bed from now on for a day, ends the former one, and prints the guest's link. It checks no guest in.
 func (c *testStayStart) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		if err := s.resolve(aSpace, &c.Space); err != nil {

@@ -19,6 +19,7 @@ type todayCommand struct {
 	Rooms bool `help:"Count the arrivals in each room and bed instead."`
 }
 
+// Help returns what --help adds: what the command lists, and examples.
 func (todayCommand) Help() string {
 	return `Lists who arrives, who is in house or who leaves, with the numbers of all three lists, whether the doors will open, and where each check-in is. Examples:
   latchkey today

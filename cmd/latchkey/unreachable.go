@@ -25,7 +25,7 @@ const (
 )
 
 // tlsProblemOf derives from the text of a connection error why TLS failed. If the text leaves open whether the server uses TLS, it calls
-// serverSpeaksTLS, which asks the server.
+// serverSpeaksTLS, which asks the server. It returns notTLS if the connection failed for another reason.
 func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	switch {
 	case strings.Contains(text, "certificate signed by unknown authority"), strings.Contains(text, "certificate is not trusted"):
@@ -42,8 +42,8 @@ func tlsProblemOf(text string, serverSpeaksTLS func() bool) tlsProblem {
 	return notTLS
 }
 
-// explainTLSFailure returns err, the error of a session. If the server on another machine was not reached because of TLS, it returns an
-// error that says what to do instead.
+// explainTLSFailure returns err, the error of a session or nil. If the server of --server was not reached because of TLS, it returns an
+// error that says what to do instead; to find out, it may connect to the server once more.
 func (r *remote) explainTLSFailure(ctx context.Context, err error) error {
 	st := statusOf(err)
 	if r.Server == "" || st == nil || st.Code() != codes.Unavailable || !strings.Contains(st.Message(), "connection error") {

@@ -33,7 +33,7 @@ var ranges = kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(fu
 	return nil
 }))
 
-// popDuration returns the value of a duration flag.
+// popDuration returns the value of a duration flag, which may have days, such as 30d.
 func popDuration(c *kong.DecodeContext) (time.Duration, error) {
 	text, err := popText(c)
 	if err != nil {
@@ -58,7 +58,7 @@ func popText(c *kong.DecodeContext) (string, error) {
 // lifetime is a flag for how long a token is valid, in minutes for the API. If the flag is left out, it is 0: the token never expires.
 type lifetime int32
 
-// Decode parses the flag's value for kong: a duration above 0, such as 30d.
+// Decode parses the flag's value for kong: a duration in whole minutes above 0 and up to 366 days, such as 30d.
 func (l *lifetime) Decode(c *kong.DecodeContext) error {
 	d, err := popDuration(c)
 	if err != nil {
@@ -79,12 +79,12 @@ func (l *lifetime) Decode(c *kong.DecodeContext) error {
 type minutes int32
 
 const (
-	mostMinutes  = 7 * 24 * 60   // overlaps
-	mostLifetime = 366 * 24 * 60 // lifetimes of tokens
+	mostMinutes  = 7 * 24 * 60   // maximum overlap of a replaced secret in minutes
+	mostLifetime = 366 * 24 * 60 // maximum lifetime of a token in minutes
 )
 
-// inMinutes converts a duration to minutes for the API. It does not round, because a secret would then be valid for longer than asked, or,
-// with 0 minutes, forever.
+// inMinutes converts a duration to minutes for the API. It fails unless the duration has whole minutes: rounded up, a secret would be valid
+// for longer than asked; rounded down to 0, forever.
 func inMinutes(d time.Duration) (int64, error) {
 	if d%time.Minute != 0 {
 		return 0, fmt.Errorf("must be whole minutes, such as 90m, not %v", d)
@@ -92,7 +92,7 @@ func inMinutes(d time.Duration) (int64, error) {
 	return int64(d / time.Minute), nil
 }
 
-// Decode parses the flag's value for kong: a duration such as 1d, or a number of minutes.
+// Decode parses the flag's value for kong: a duration in whole minutes such as 1d, or a number of minutes, from 0 to mostMinutes (7 days).
 func (m *minutes) Decode(c *kong.DecodeContext) error {
 	text, err := popText(c)
 	if err != nil {

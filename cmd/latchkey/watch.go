@@ -14,6 +14,7 @@ type watchCommand struct {
 	Resume string   `placeholder:"TOKEN" help:"The resumeToken of the last message of an earlier stream: print only what changed since."`
 }
 
+// Help returns what --help adds: what the lines mean, and examples.
 func (watchCommand) Help() string {
 	return `Prints the ids of what changes at a property, as it changes, until Ctrl+C. "all" means that everything of the topic may have changed; the first lines say so. Examples:
   latchkey watch
