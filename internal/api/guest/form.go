@@ -205,10 +205,11 @@ func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*gues
 
 var errInvitedJustNow = fault.New(fault.Exhausted, fault.TooManyAttempts, "this guest was mailed a link less than a minute ago; try again in a minute").Retry(time.Minute)
 
-// InviteCompanion mails a companion (an accompanying guest) the link to their form, and fails for a second mail in the same minute. If the
-// request has no address, the answer has the link. The former link ends and, unless the address is the same, the sessions that it opened.
-// It needs the main guest's session of a mailed link, and refuses another address once the companion has answered on the former link. It
-// refuses to invite a minor unless the main guest is known to be an adult. After the stay it fails.
+// InviteCompanion mails a companion (an accompanying guest) the link to their form, and fails for a second mail in the same minute, or
+// after too many such mails of the stay in a day. If the request has no address, the answer has the link. The former link ends and, unless
+// the address is the same, the sessions that it opened. It needs the main guest's session of a mailed link, and refuses another address
+// once the companion has answered on the former link. It refuses to invite a minor unless the main guest is known to be an adult. After the
+// stay it fails.
 func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionRequest) (*guestv1.InviteCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.InviteCompanionResponse, error) {
 		if r.GetEmail() == "" {

@@ -54,7 +54,7 @@ func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequ
 }
 
 // SendMessage sends a message to the property, and marks the earlier messages of the property as read. It refuses the sessions that
-// conversation refuses.
+// conversation refuses, and messages beyond the limits of a conversation: see [conversation.Send].
 func (s *Messages) SendMessage(ctx context.Context, r *guestv1.SendMessageRequest) (*guestv1.SendMessageResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {
@@ -80,7 +80,8 @@ func (s *Messages) ReadMessages(ctx context.Context, r *guestv1.ReadMessagesRequ
 	})
 }
 
-// WatchMessages streams the messages of the conversation after a number, and then each new one, until the call ends or the server stops.
+// WatchMessages streams the messages of the conversation after a number, and then each new one, until the call ends or the server stops. It
+// refuses the sessions that conversation refuses, and too many streams of a guest.
 func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.ServerStreamingServer[guestv1.WatchMessagesResponse]) error {
 	ctx := stream.Context()
 	k, err := s.conversation(ctx)

@@ -32,9 +32,10 @@ type SmartKeys struct {
 	// Greeting asks a bridge for a greeting, the first message that a phone needs to use a SmartKey. node is the node with the bridge's
 	// session; it is empty while the bridge reconnects.
 	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
-	// Act sends a stored unlock command to the bridge and waits for the result.
+	// Act sends a stored unlock command to the bridge and waits for the result. A fault as error means that the command was not sent and
+	// never will be. After another error, that is not known.
 	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
-	// Unsent counts an unlock command that was refused because its bridge cannot be reached.
+	// Unsent gets the error with which an unlock command was refused before it was stored. It counts those whose bridge cannot be reached.
 	Unsent func(error)
 	// OpenWithin limits the time between the call and the opening of the door; 0 means lock.MaxDeadline.
 	OpenWithin time.Duration
@@ -53,7 +54,7 @@ func (s *SmartKeys) GetEnrolment(ctx context.Context, r *guestv1.GetEnrolmentReq
 }
 
 // Enrol uses up the enrolment link and stores the phone's key in one transaction. The answer has the phone's first SmartKey token, unless
-// the stay gives no access to a door with a SmartKey now, such as before it begins or after its end.
+// the stay gives no access to a door with a SmartKey now, such as more than a day before it begins, or after its end.
 func (s *SmartKeys) Enrol(ctx context.Context, r *guestv1.EnrolRequest) (*guestv1.EnrolResponse, error) {
 	answer := &guestv1.EnrolResponse{}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {

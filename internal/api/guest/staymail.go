@@ -52,7 +52,7 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	}
 	out.CodeMail = &guestv1.StayMail{State: string(mail.DeliveryOf(mail.State(row.State), outlet)), MaskedTo: cmp.Or(mail.Mask(to), out.MaskedEmail)}
 	if out.CodeMail.GetMaskedTo() == "" && outlet.Reaches() {
-		out.CodeMail.State = string(mail.Undelivered) // the mail will fail when the server sends it
+		out.CodeMail.State = string(mail.Undelivered) // without a recipient the mail will fail when the server sends it
 	}
 	return nil
 }
