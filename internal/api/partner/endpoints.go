@@ -18,9 +18,9 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// UpsertEndpoint registers the partner's URL for one action. Fields that the request omits keep their stored value. The first registration
-// of an integration answers with the signing secret. After each registration of getSpaces, also one that changes nothing, the server soon
-// calls it.
+// UpsertEndpoint registers the partner's URL for one action. Fields that the request omits keep their stored value. A changed endpoint
+// loses its recorded health. The first registration of an integration answers with the signing secret. After each registration of
+// getSpaces, also one that changes nothing, the server soon calls it.
 func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpointRequest) (*partnerv1.UpsertEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -107,8 +107,8 @@ func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsR
 	return &partnerv1.ListEndpointsResponse{Data: list}, nil
 }
 
-// DeleteEndpoint removes the caller's endpoint for one action and returns it with its token. The spaces that the partner listed stay
-// stored.
+// DeleteEndpoint removes the caller's endpoint for one action and returns it with its token, or fails if there is none. The spaces that the
+// partner listed stay stored.
 func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpointRequest) (*partnerv1.DeleteEndpointResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

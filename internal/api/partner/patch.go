@@ -9,7 +9,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// fields maps each field mask path that a PMS can send to the field of reservation.Patch and the function that reads its value: nil if r does not set the field.
+// fields maps each field mask path that a PMS can send to the field of reservation.Patch and the function that reads its value, which is
+// nil if the reservation does not set the field.
 var fields = map[string]struct {
 	field reservation.Field
 	value func(r *partnerv1.Reservation) any

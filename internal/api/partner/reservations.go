@@ -153,8 +153,9 @@ func (s *Service) findScope(tx *db.Tx, a actor.Actor, integrationID string) (res
 const maxExtendedPage = 50
 
 // ListReservations pages through the reservations that the caller is allowed to read, ordered by the last change of the reservation or,
-// with accessUpdatedSince, of its access. It has at most 50 reservations unless the request sets a page size. extend can only be "access";
-// a page is then limited to maxExtendedPage. A page can be short although there is a next one.
+// with accessUpdatedSince, of its access, the oldest change first. It includes changes at the given time. It has at most 50 reservations
+// unless the request sets a page size. extend can only be "access"; a page is then limited to maxExtendedPage. A page can be short although
+// there is a next one.
 func (s *Service) ListReservations(ctx context.Context, req *partnerv1.ListReservationsRequest) (*partnerv1.ListReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -246,7 +247,8 @@ func resetExtend(a actor.Actor) []string {
 	return []string{"access"}
 }
 
-// BatchUpsertReservations stores several reservation changes. Each succeeds or fails separately.
+// BatchUpsertReservations stores several reservation changes. Each succeeds or fails separately, and the answer lists the failures; only an
+// internal error, or a wrong number of masks, fails all.
 func (s *Service) BatchUpsertReservations(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -25,8 +25,9 @@ import (
 const defaultOverlap = 24 * time.Hour
 
 // UpsertWebhook registers a webhook of the caller, or changes the one with the id or, without an id, the URL of the request. Fields that
-// the request omits keep their value. Only the answer to a registration has the signing secret. A change of an enabled webhook enqueues the
-// delivery of what waits for it, also during a pause.
+// the request omits keep their value; a new webhook without events gets all. It refuses the event with a PIN without the scope pins:read.
+// Only the answer to a registration has the signing secret. A change of an enabled webhook enqueues the delivery of what waits for it, also
+// during a pause.
 func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhookRequest) (*partnerv1.UpsertWebhookResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
@@ -49,7 +50,7 @@ func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhoo
 	})
 }
 
-// ListWebhooks lists the caller's webhooks.
+// ListWebhooks lists the caller's webhooks in the order of their registration, also disabled ones.
 func (s *Service) ListWebhooks(ctx context.Context, _ *partnerv1.ListWebhooksRequest) (*partnerv1.ListWebhooksResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
