@@ -131,8 +131,8 @@ func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 	return out, nil
 }
 
-// RevealCode returns the PINs of a code, and records that the caller read them. It fails if the code has ended. The stored answer for the
-// Idempotency-Key has no PINs: a repeated call decrypts them again.
+// RevealCode returns the PINs of a code, and records that the caller read them. It also resolves the notice of a replaced PIN. It fails if
+// the code has ended. The stored answer for the Idempotency-Key has no PINs: a repeated call decrypts them again.
 func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest) (*propertyv1.RevealCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealCodeResponse, error) {
 		return s.reveal(tx, propertyID, r.GetId())

@@ -12,9 +12,9 @@ import (
 
 // Limits of what one call spends on finding the arrivals that need staff. A stored result of a check costs little; most arrivals have one.
 const (
-	attentionRows   = 1000 // arrivals of a day
-	attentionJudged = 50   // arrivals without a stored result, each of which takes several statements
-	attentionRead   = 30   // check-ins that have begun, each of which takes more statements
+	attentionRows   = 1000 // how many arrivals of a day are read
+	attentionJudged = 50   // how many arrivals without a stored result are checked; each takes several statements
+	attentionRead   = 30   // how many check-ins that have begun are read; each takes more statements
 )
 
 // attention lists the arrivals of a day that need staff.

@@ -95,7 +95,7 @@ func (s *Messages) ListMessages(ctx context.Context, r *propertyv1.ListMessagesR
 var errErasedGuests = fault.New(fault.NotFound, fault.GuestNotFound, "the data of the guests of this stay were erased on request: no message reaches them")
 
 // SendMessage sends a message to a guest, and marks the earlier messages of the guest as read. For a reservation that no guest has opened,
-// it stores the main guest. It fails if the guests' data were erased.
+// it stores the main guest. It fails if the guests' data were erased, and beyond the limits of a conversation: see [conversation.Send].
 func (s *Messages) SendMessage(ctx context.Context, r *propertyv1.SendMessageRequest) (*propertyv1.SendMessageResponse, error) {
 	return idem.Write(ctx, s.Answers, func(tx *db.Tx) (*propertyv1.SendMessageResponse, error) {
 		k, err := conversationOf(ctx, tx, r.GetGuestId(), func(propertyID string) error {
@@ -156,9 +156,9 @@ func (w *conversationStream) markIfChanged(c *propertyv1.Conversation) bool {
 	return !known || former != now
 }
 
-// WatchConversations streams all conversations with unread messages, and then each conversation that changes. If a wake-up is lost, the
-// next watchBeat sends only conversations with unread messages, so a change of a read one can be missed. It runs until the call ends or the
-// server stops.
+// WatchConversations streams all conversations with unread messages, and then each conversation that changes. If a wake-up is lost, or very
+// many conversations change at once, it sends only conversations with unread messages, so a change of a read one can be missed. It runs
+// until the call ends or the server stops. It fails if the caller or the property has too many streams.
 func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]) error {
 	ctx := stream.Context()
 	propertyID, err := callerProperty(ctx)
@@ -193,8 +193,8 @@ func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, s
 	}
 }
 
-// sendChanged sends the conversations that changed since the last call, or all unread ones if the watcher does not know which. It skips
-// guests without messages.
+// sendChanged sends the conversations that changed since the last call, or only all unread ones if the watcher does not know all that
+// changed. It skips guests without messages.
 func (w *conversationStream) sendChanged(watcher *conversation.Watcher) error {
 	guests, all := watcher.Changed()
 	if all {
@@ -315,6 +315,7 @@ func (s *Messages) introduce(view *db.Tx, k conversation.Key) (*propertyv1.Conve
 	return out, nil
 }
 
+// messageMessage converts a message. Its author is the recorded one: see nameAuthors.
 func messageMessage(m conversation.Message) *propertyv1.Message {
 	out := &propertyv1.Message{Number: int32(m.Number), Sender: string(m.Sender), Author: m.Author, Text: m.Text, SentAt: timestamppb.New(m.SentAt)}
 	if m.ReadAt != nil {

@@ -95,6 +95,7 @@ func (d Deps) reader(ctx context.Context, propertyID string) (message.Reader, er
 	return message.Reader{Language: chain.Language(ctx), Zone: zone}, nil
 }
 
+// noticeMessage converts a notice with its text in the reader's language and zone, and whether its problem is still open.
 func noticeMessage(n *notice.Row, to message.Reader) *propertyv1.Notice {
 	return &propertyv1.Notice{
 		Id: n.ID, Kind: n.Kind, Subject: n.Subject, Text: notice.Text(n, to), Stands: notice.IsProblemOpen(n),

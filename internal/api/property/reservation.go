@@ -170,7 +170,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader
 	}
 	out.Fixes = arrivalFixes(a.Fixes, to)
 	if a.CheckedAt > 0 {
-		minutes := int32(a.CheckedAt) // minutes before arrival: 1440, 120 or 15
+		minutes := int32(a.CheckedAt) // the last check, in minutes before arrival: 1440, 120 or 15
 		out.LookedAtMinutes = &minutes
 	}
 	return out

@@ -37,7 +37,7 @@ var listMethods = map[watch.Topic]string{
 
 // Watch streams the ids of what changes at the caller's property, by topic. The first message has the changes since the resume token or,
 // without a known one, says that everything may have changed. It sends a message after changes, at most one in watchPause, and at least
-// every watchBeat.
+// every watchBeat. It fails if the caller or the property has too many streams.
 func (s *Events) Watch(r *propertyv1.WatchRequest, stream grpc.ServerStreamingServer[propertyv1.WatchResponse]) error {
 	ctx := stream.Context()
 	propertyID, err := callerProperty(ctx)
