@@ -77,7 +77,7 @@ type Call struct {
 	chain       *Chain
 	method      *method
 	started     time.Time
-	workStarted time.Time   // start of the measured time: when the whole message had arrived, less admissionTime
+	workStarted time.Time   // when the duration for metrics and logs begins: the arrival of the whole message, less admissionTime
 	md          metadata.MD // metadata of the request
 	header      metadata.MD // header of the answer
 

@@ -22,10 +22,10 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Default limits of [Config].
+// Limits of calls.
 const (
-	DefaultDeadline = 30 * time.Second
-	MaxRequestBytes = 1 << 20 // size limit of a request, also of a REST body
+	DefaultDeadline = 30 * time.Second // time limit of a unary call if Config.Deadline is not set
+	MaxRequestBytes = 1 << 20          // size limit of a request, also of a REST body
 	// MaxReceiveBytes is the largest message that gRPC and Connect receive. It is larger than MaxRequestBytes, so that the chain can refuse
 	// a slightly too large message with a helpful error. gRPC itself refuses larger messages with only a status code.
 	MaxReceiveBytes = MaxRequestBytes + MaxRequestBytes/4

@@ -71,7 +71,9 @@ type requestBody struct{ exchange *exchange }
 
 // Read returns no data, because decode reads the real body.
 func (*requestBody) Read([]byte) (int, error) { return 0, io.EOF }
-func (*requestBody) Close() error             { return nil }
+
+// Close does nothing: the HTTP server closes the real body.
+func (*requestBody) Close() error { return nil }
 
 // decode reads the body of the HTTP request into v, a message or a pointer to one. It stores what is wrong with the body in the report. It
 // refuses the call if no memory is free for the body: see [chain.Call.Reserve]. For a refused call it does nothing.

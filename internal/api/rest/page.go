@@ -67,6 +67,7 @@ func setPageHeaders(h http.Header) {
 	h.Set("Referrer-Policy", "no-referrer")
 }
 
+// writeContent answers with a status and a body. The caller has set the other headers.
 func writeContent(w http.ResponseWriter, code int, content []byte) {
 	w.Header()["Content-Length"] = []string{strconv.Itoa(len(content))}
 	w.WriteHeader(code)
