@@ -166,7 +166,8 @@ func Kinds(language string) map[string][]string {
 	return all
 }
 
-// Check returns an error unless the message has an English text with exactly its parameters. It also checks messages in the parameters.
+// Check returns an error unless the message has an English text with exactly its parameters. It also checks messages in the parameters, but
+// not those that were read from JSON.
 func (m Message) Check() error {
 	text, ok := catalogues()[English][m.Kind]
 	if !ok {
@@ -314,6 +315,7 @@ func printable(s string) string {
 }
 
 // formatText renders a text parameter. A text in RFC 3339 with the format of a time renders as a time, because stored parameters are JSON.
+// A text that does not fit the format stays unchanged.
 func (r Reader) formatText(s, format string) string {
 	switch format {
 	case "quote":
