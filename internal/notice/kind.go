@@ -178,7 +178,7 @@ var Kinds = map[Kind][]string{
 	NoGuestAddress:  {"number"},
 }
 
-// Message returns the text of a notice of this kind. params are the parameters of its text.
+// Message returns the message with the text of a notice of this kind. params are the parameters of its text: see [Kinds].
 func (k Kind) Message(params message.Params) message.Message {
 	return message.Message{Kind: "notice." + string(k), Params: params}
 }

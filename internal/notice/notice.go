@@ -58,7 +58,7 @@ func Add(tx *db.Tx, n Notice) error {
 }
 
 // Renew is like Add, but if there is a notice of the open problem already, it updates the parameters of that notice, which stays read or
-// unread.
+// unread, and notifies the property's streams.
 func Renew(tx *db.Tx, n Notice) error {
 	if err := n.Kind.Message(n.Params).Check(); err != nil {
 		return fmt.Errorf("add a notice: %w", err)
@@ -107,8 +107,8 @@ func OpenOf(tx *db.Tx, propertyID string, onceKeys []string) (map[string]bool, e
 	return open, nil
 }
 
-// Resolve ends the problems with these OnceKeys. Their notices stay in the list. If a problem occurs again, staff are notified again. It
-// ignores keys without an open problem.
+// Resolve ends the problems with these OnceKeys, and notifies the property's streams. Their notices stay in the list, read or unread. If a
+// problem occurs again, staff are notified again. It ignores keys without an open problem.
 func Resolve(tx *db.Tx, propertyID string, onceKeys ...string) error {
 	if len(onceKeys) == 0 {
 		return nil
@@ -197,7 +197,8 @@ var incidents = []Kind{LockTampered, LockJammed, Guessing, BackupCodeUsed, MailF
 // calls are kinds with which a guest calls for help. Only a person can end such a problem, so a call is open until it is marked as read.
 var calls = []Kind{CheckInHelp, KioskHelp}
 
-// IsProblemOpen reports whether the problem of a notice is still open. It is false for incidents.
+// IsProblemOpen reports whether the problem of a notice is still open: it has a OnceKey and is not resolved. It is false for incidents. A
+// guest's call for help is open until its notice is read.
 func IsProblemOpen(row *Row) bool {
 	if slices.Contains(calls, Kind(row.Kind)) {
 		return row.ReadAt == nil
@@ -261,7 +262,8 @@ func LatestID(view *db.Tx, propertyID string, until time.Time) (string, error) {
 	return ids[0], nil
 }
 
-// MarkRead marks notices of a property as read and returns how many of them were unread. Without ids it marks all.
+// MarkRead marks notices of a property as read and returns how many of them were unread. Without ids it marks all. It does not resolve
+// their problems.
 func MarkRead(tx *db.Tx, propertyID string, ids ...string) (int, error) {
 	update := tx.Notice.Update().Where(notice.PropertyID(propertyID), notice.ReadAtIsNil())
 	if len(ids) > 0 {
