@@ -27,7 +27,7 @@ type Options struct {
 	Label                          string // the provider's name for people
 	// Dial connects to the provider. It decides which addresses are allowed.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
-	Now  func() time.Time
+	Now  func() time.Time // the present time; must not be nil
 }
 
 // Provider is the identity provider of an installation. It is safe for concurrent use.
@@ -81,7 +81,8 @@ type Flow struct {
 	Fresh                               bool // the provider must ask even a person who is signed in there to sign in again
 }
 
-// SignInURL returns the address at the provider where a person signs in. It may call the provider; its error is [ErrUnavailable].
+// SignInURL returns the address at the provider where a person signs in. It may call the provider, for at most 10 s; its error is
+// [ErrUnavailable].
 func (p *Provider) SignInURL(ctx context.Context, f Flow) (string, error) {
 	m, err := p.load(ctx)
 	if err != nil {
@@ -202,8 +203,8 @@ func (p *Provider) verify(ctx context.Context, m metadata, f Flow, raw string) (
 // clockSkew is how far ahead the clock of the provider may be.
 const clockSkew = time.Minute
 
-// authenticatedAt returns the time of the claim auth_time. It returns zero if the claim is missing, is not a number, or is more than
-// clockSkew in the future.
+// authenticatedAt returns when the person signed in at the provider, from the claim auth_time. It returns zero if the claim is missing, is
+// not a number, or is more than clockSkew in the future.
 func (p *Provider) authenticatedAt(claim any) time.Time {
 	seconds, ok := claim.(float64)
 	if !ok || seconds < 1 || seconds > float64(p.o.Now().Add(clockSkew).Unix()) {
