@@ -133,7 +133,7 @@ func MatchNames(words, names []string) bool {
 	})
 }
 
-// Truncate shortens a text to at most n bytes without splitting a character.
+// Truncate shortens a text to at most n bytes without splitting a character, and without a mark that it was cut.
 func Truncate(s string, n int) string {
 	if len(s) <= n {
 		return s
