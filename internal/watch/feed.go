@@ -102,8 +102,8 @@ func (s *Stream) End() {
 // Woken returns a channel that receives a value after a change in a topic of the stream. The reader then calls [Stream.Changes].
 func (s *Stream) Woken() <-chan struct{} { return s.woken }
 
-// Changes returns what changed since the last call, and the resume token after it. The first call reports that everything may have changed,
-// unless the stream continues another one.
+// Changes returns what changed since the last call, none if nothing did, and the resume token after it. The first call reports that
+// everything may have changed, unless the stream continues another one.
 func (s *Stream) Changes() (changes []Change, resume string) {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()

@@ -19,7 +19,8 @@ type Quota struct {
 	callers map[string]int
 }
 
-// Take counts a stream of a caller. It returns a fault, and counts nothing, if the caller or all callers have too many.
+// Take counts a stream of a caller. It returns a fault, and counts nothing, if the caller has 20 already (maxOfCaller), or all callers have
+// 200 (maxOfAll). The user calls Give when the stream ends.
 func (q *Quota) Take(caller string) error {
 	if q.callers[caller] >= maxOfCaller || q.all >= maxOfAll {
 		return fault.New(fault.Exhausted, fault.RateLimited, "too many streams are open: at most %d for each caller, and %d for a property", maxOfCaller, maxOfAll).

@@ -49,6 +49,7 @@ type Key struct {
 	ID         string
 }
 
+// String returns the key as a text that [ParseKey] reads: property, topic and id, separated by blanks.
 func (k Key) String() string { return k.PropertyID + " " + string(k.Topic) + " " + k.ID }
 
 // ParseKey parses the text of a key, as [Key.String] writes it. It returns false for any other text.
