@@ -56,8 +56,9 @@ func enqueueDue(ctx context.Context, d *db.DB, seen time.Time) (until time.Time,
 	return until, err
 }
 
-// checkDue checks for arrivals whose check is due whether their doors will open, in batches, and stores the results. The number of batches
-// is limited: the next sweep checks the rest. If a check fails, it stores none of that batch and returns the error.
+// checkDue checks for arrivals whose check is due whether their doors will open, in batches, stores the results, and adds or resolves the
+// notices to staff. The number of batches is limited: the next sweep checks the rest. If a check fails, it stores none of that batch and
+// returns the error.
 func (a Arrivals) checkDue(ctx context.Context, d *db.DB) error {
 	for range maxArrivalBatches {
 		// The checks run outside of the transaction, because they take longer than storing the results. The next

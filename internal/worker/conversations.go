@@ -16,7 +16,8 @@ type Conversations struct {
 	Feed *conversation.Feed
 }
 
-// Notify wakes the watchers of a conversation on all nodes. key is a key of the topic [conversation.Changed]. It does not block.
+// Notify wakes the watchers of a conversation on all nodes that run [Conversations.Run]. key is a key of the topic [conversation.Changed].
+// It does not block.
 func (c Conversations) Notify(key string) {
 	c.wakeWatchers(key)
 	_ = c.Bus.Publish(conversationsSubject, []byte(key))

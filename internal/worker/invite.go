@@ -87,7 +87,7 @@ func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
 	return mail.Schedule{InviteDays: look.InviteDays, RemindDays: look.RemindDays, Zone: zone}, nil
 }
 
-// bookerAddress returns the booker's address in lower case, or "".
+// bookerAddress returns the booker's address as the PMS sent it, in lower case, or "" if it sent none. It can be an agency's.
 func bookerAddress(tx *db.Tx, reservations reservation.Service, stay *ent.Reservation) (string, error) {
 	b, err := reservations.Booker(tx.Context(), stay)
 	if err != nil || b.Email == nil {
@@ -170,7 +170,8 @@ func addInvitations(tx *db.Tx, stays []*ent.Reservation, rows map[string]*ent.In
 // insertTogether is how many rows one statement inserts. Each has a dozen parameters, and SQLite takes 32766.
 const insertTogether = 1000
 
-// finishedOf returns for each reservation whether every guest has filled in the form. It lacks reservations without stored guests.
+// finishedOf returns for each reservation whether every guest has filled in the form. The map lacks reservations without stored guests,
+// which are not finished.
 func finishedOf(tx *db.Tx, propertyID string, stays []*ent.Reservation) (map[string]bool, error) {
 	guests, err := tx.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ReservationIDIn(idsOf(stays)...)).
 		Select(entguest.FieldReservationID, entguest.FieldComplete).All(tx.Context())

@@ -152,7 +152,7 @@ func (b booking) storeEvaluation(tx *db.Tx, d mail.Decision) error {
 	return nil
 }
 
-// update changes the invitations of some reservations with one statement; set adds the changed columns.
+// update changes the invitations of some reservations with one statement; set adds the changed columns. Without ids it does nothing.
 func (b booking) update(tx *db.Tx, ids []string, set func(*ent.InvitationUpdate)) error {
 	if len(ids) == 0 {
 		return nil

@@ -227,9 +227,9 @@ func (m Mails) Outlet(view *db.Tx, propertyID string) (mail.Outlet, error) {
 }
 
 // mailKeyAgain orders a mail with the code of a started stay after the booker's address changed: the link in the former address's mail
-// ended, or that mail did not arrive. A mail that still waits goes to the present address anyway. It does nothing after
-// the end of the stay, if no address reaches the guest (see [Mails.GuestAddress]), if no mail with the code was ordered before, or if that
-// mail went to an address that the guest gave, whose link works.
+// ended, or that mail did not arrive. A mail that still waits goes to the present address anyway. It does nothing after the end of the
+// stay, if no address reaches the guest (see [Mails.GuestAddress]), if no mail with the code was ordered before, or if that mail went to an
+// address that the guest gave, whose link works.
 func (v Invitations) mailKeyAgain(tx *db.Tx, r room) error {
 	if r.stay.State != string(access.Started) || !r.stay.ToAt.After(tx.Now()) {
 		return nil

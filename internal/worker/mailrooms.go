@@ -31,7 +31,7 @@ func (m Mails) listedRooms(view *db.Tx, row *mail.Row, stay *ent.Reservation, to
 	}
 	kind, mac := mail.Kind(row.Kind), addressMAC(m.Keys, row.PropertyID, to)
 	for _, stay := range stays {
-		if hasEnded(stay, kind, view.Now()) {
+		if doesNotFit(stay, kind, view.Now()) {
 			continue
 		}
 		own := row.OnceKey == nil && stay.ID == row.ReservationID

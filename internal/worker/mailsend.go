@@ -95,8 +95,8 @@ func (m Mails) move(ctx context.Context, row *mail.Row, from, to mail.State) (mo
 	return moved, err
 }
 
-// afterProblem postpones a mail that may succeed later, up to [mail.GiveUpAfter], and gives up any other. It returns the wait until the
-// next attempt, or 0.
+// afterProblem postpones a mail that may succeed later, up to [mail.GiveUpAfter], and gives up any other, of which it notifies staff. It
+// returns the wait until the next attempt, or 0 if the mail was given up.
 func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State, p *mail.SendError) (time.Duration, error) {
 	age := m.DB.View(ctx).Now().Sub(row.CreatedAt)
 	if !p.Retry || age > mail.GiveUpAfter {
@@ -130,8 +130,9 @@ func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
 	return notice.Renew(tx, n)
 }
 
-// Test sends a test mail to an address now, and returns why the mail server did not take it, or nil. Without a mail server the reason is
-// [mail.FailedNoServer].
+// Test sends a test mail to an address now, without storing it, and returns why the mail server did not take it, or nil; after
+// [mail.FailedUnanswered] it may have. Without a mail server the reason is [mail.FailedNoServer]. The error is a failure before the
+// attempt.
 func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError, error) {
 	view := m.DB.View(ctx)
 	house, err := property.Get(view, propertyID)

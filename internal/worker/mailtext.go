@@ -41,9 +41,9 @@ type rendered struct {
 // errOutdated means that the address of the guest changed after the mail was rendered.
 var errOutdated = errors.New("the guest's address changed while a mail was rendered")
 
-// storeLinks stores what must be in force when a mail arrives: the hashes of its links, and which reservations it lists. A mail with a code
-// revokes the links of the stay's earlier mails with a code, except those that a device has opened. A retry stores nothing new. It returns
-// errOutdated if the recipient changed since: a former address gets no link.
+// storeLinks stores what must be in force when a mail arrives: the hashes of its links, and which rooms it lists; other rooms that it was
+// ordered for count as not mailed again. A mail with a code revokes the links of the stay's earlier mails with a code, except those that a
+// device has opened. A retry stores nothing new. It returns errOutdated if the recipient changed since: a former address gets no link.
 func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 	if err := m.checkRecipient(tx, row, r); err != nil {
 		return err
@@ -247,10 +247,10 @@ func (r *renderer) addStay() error {
 	return nil
 }
 
-// isPointless reports whether the mail is no longer needed. It is false for mails to staff or of an erasure, and where listedRooms checks.
+// isPointless reports whether the mail is no longer needed. It is false for mails to staff or of an erasure, and where listsRooms is true.
 func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 	kind := r.occasion.Kind
-	if kind != mail.Staff && kind != mail.Erasure && !listsRooms(kind) && hasEnded(stay, kind, r.view.Now()) {
+	if kind != mail.Staff && kind != mail.Erasure && !listsRooms(kind) && doesNotFit(stay, kind, r.view.Now()) {
 		return true, nil
 	}
 	if kind != mail.Departure {
@@ -317,8 +317,8 @@ func (r *renderer) addRoom(stay *ent.Reservation) error {
 	return nil
 }
 
-// hasEnded reports whether a mail does not fit the stay now: too late, or before check-in. A link or message also fits while links work.
-func hasEnded(stay *ent.Reservation, kind mail.Kind, now time.Time) bool {
+// doesNotFit reports whether a mail does not fit the stay now: too late, or before check-in. A link or message fits as long as links work.
+func doesNotFit(stay *ent.Reservation, kind mail.Kind, now time.Time) bool {
 	state := access.State(stay.State)
 	if kind == mail.Link || kind == mail.Message {
 		isFirm := state == access.Confirmed || state == access.Started || state == access.Processed

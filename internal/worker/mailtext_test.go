@@ -35,7 +35,7 @@ func TestMailThatLostItsReason(t *testing.T) {
 	} {
 		stay := &ent.Reservation{State: string(c.state), ToAt: end}
 		for _, kind := range kinds {
-			if ended := hasEnded(stay, kind, end.Add(c.at)); ended == slices.Contains(c.want, kind) {
+			if ended := doesNotFit(stay, kind, end.Add(c.at)); ended == slices.Contains(c.want, kind) {
 				t.Errorf("a mail %s to a stay that is %s, %v after its end: lost its reason: %v", kind, c.state, c.at, ended)
 			}
 		}

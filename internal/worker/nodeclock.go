@@ -118,7 +118,7 @@ func (c *NodeClock) record(ahead time.Duration, v ClockVerdict) {
 	}
 }
 
-// LiveNodes returns the nodes that reported within nodeTimeout, by name.
+// LiveNodes returns the nodes that reported within the last 20 s (nodeTimeout), by name.
 func LiveNodes(view *db.Tx) ([]*ent.Node, error) {
 	rows, err := view.Node.Query().Where(entnode.SeenAtGT(view.Now().Add(-nodeTimeout))).Order(entnode.ByID()).All(view.Context())
 	if err != nil {
@@ -143,7 +143,7 @@ func reportNode(tx *db.Tx, name string, ahead time.Duration) error {
 	return nil
 }
 
-// deleteOldNodes deletes nodes that stopped reporting.
+// deleteOldNodes deletes nodes whose last report is more than an hour (nodeRetention) ago.
 func deleteOldNodes(tx *db.Tx) error {
 	_, err := tx.Node.Delete().Where(entnode.SeenAtLT(tx.Now().Add(-nodeRetention))).Exec(tx.Context())
 	return err

@@ -37,7 +37,7 @@ func (r Readings) First(tx *db.Tx, propertyID, integrationID string) error {
 }
 
 // Soon enqueues a reading of a PMS's spaces in the transaction. It delays the reading if the last one ended less than minReadInterval ago,
-// and does nothing if the PMS has registered no getSpaces endpoint.
+// and does nothing if the PMS has registered no getSpaces endpoint or its integration is gone.
 func (r Readings) Soon(tx *db.Tx, propertyID, integrationID string) error {
 	registered, err := tx.Endpoint.Query().Where(endpoint.PropertyID(propertyID), endpoint.IntegrationID(integrationID), endpoint.Action(partner.GetSpaces)).Exist(tx.Context())
 	if err != nil || !registered {
@@ -149,7 +149,7 @@ func (o Outcome) isUnauthorized() bool {
 }
 
 // retryUnauthorized makes the job run again after an answer 401, by the error that it returns, if the endpoint has never succeeded and was
-// not retried too often.
+// not retried too often. Otherwise it returns nil, and the job ends.
 func (w *spacesJob) retryUnauthorized(ctx context.Context, args jobs.ReadSpaces) error {
 	s := w.readings.Spaces
 	e, err := s.Directory.Endpoint(s.DB.View(ctx), args.PropertyID, args.IntegrationID, partner.GetSpaces)

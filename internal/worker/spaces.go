@@ -21,7 +21,9 @@ import (
 
 // Directory loads the endpoints of PMSs; [partner.Registry] implements it.
 type Directory interface {
+	// Endpoint returns the endpoint of one action with its token, or a fault EndpointNotFound.
 	Endpoint(tx *db.Tx, propertyID, integrationID, action string) (partner.Endpoint, error)
+	// SigningSecrets returns the secrets that sign calls to the PMS, newest first; none before the first is made.
 	SigningSecrets(tx *db.Tx, propertyID, integrationID string) ([]string, error)
 }
 
@@ -163,7 +165,8 @@ func (s *Spaces) runRead(ctx context.Context, source space.Source, urgent bool) 
 	return out, err
 }
 
-// Close cancels the readings in progress and waits for them. A canceled reading stores nothing.
+// Close cancels the readings in progress and waits for them. A canceled reading stores nothing. Later readings are refused with
+// errStopping.
 func (s *Spaces) Close() {
 	s.mu.Lock()
 	s.init()

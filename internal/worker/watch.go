@@ -58,7 +58,8 @@ type peer struct {
 	seenAt time.Time
 }
 
-// NewWatch creates the distribution of changes. b is nil if the installation has one node.
+// NewWatch creates the distribution of changes, which works while [Watch.Run] runs. b is nil if the installation has one node. With a bus,
+// all watchers read everything again after each reconnect.
 func NewWatch(b *bus.Bus, feed *watch.Feed) *Watch {
 	w := &Watch{
 		bus: b, feed: feed, node: rand.Text(), news: make(chan struct{}, 1), peers: map[string]*peer{},

@@ -64,11 +64,11 @@ func (x *drain) deliverDue(ctx context.Context) (time.Duration, error) {
 	return 0, nil
 }
 
-// hasTime reports whether the drain may send another message.
+// hasTime reports whether the time of the drain is not over yet.
 func (x *drain) hasTime() bool { return x.DB.Clock().Now().Before(x.until) }
 
-// takeTurn reports whether the drain may send another message. If the webhook's last delivery failed, it needs one of the few turns for
-// failing webhooks, and keeps it until endTurn.
+// takeTurn reports whether the drain may send another message now. If the webhook's last delivery failed, it needs one of the few turns for
+// failing webhooks, and keeps it until endTurn. It does not wait for a turn.
 func (x *drain) takeTurn() bool {
 	if x.hook.Failures == 0 || x.inTurn {
 		return true
@@ -81,7 +81,7 @@ func (x *drain) takeTurn() bool {
 	return x.inTurn
 }
 
-// endTurn gives the turn back, so that the drain of another failing webhook can run.
+// endTurn gives the turn back, if the drain has one, so that the drain of another failing webhook can run.
 func (x *drain) endTurn() {
 	if x.inTurn {
 		<-x.failing
@@ -89,7 +89,7 @@ func (x *drain) endTurn() {
 	}
 }
 
-// countFailures counts a failed message. After a delivered one it sets the count to 0 and ends the turn.
+// countFailures counts a failed message in x.hook, which it does not store. After a delivered one it sets the count to 0 and ends the turn.
 func (x *drain) countFailures(sent Sent) {
 	if sent.Failure.Failed() {
 		x.hook.Failures++
@@ -99,7 +99,8 @@ func (x *drain) countFailures(sent Sent) {
 	x.endTurn()
 }
 
-// loadSettings loads the scopes of the integration and the signing secrets of the webhook, which may have changed since the last job.
+// loadSettings loads into x the scopes of the integration and the signing secrets of the webhook, which may have changed since the last
+// job.
 func (x *drain) loadSettings(ctx context.Context) error {
 	view := x.DB.View(ctx)
 	own, err := partner.Integration(view, x.hook.PropertyID, x.hook.IntegrationID)
@@ -162,8 +163,9 @@ func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) 
 	})
 }
 
-// store stores the outcome of a delivery, moves the cursor, and logs a failure. It reports whether the subject is held back for a retry,
-// and returns errStop if the webhook was disabled. An event that failed too often is given up, and is not held back.
+// store stores the outcome of a delivery, logs a failure, and moves the cursor past the event, unless a subject that failed before must
+// wait again. It reports whether the subject is held back for a retry, and returns errStop if the webhook was disabled. An event that
+// failed too often is given up, and is not held back.
 func (x *drain) store(ctx context.Context, p page, e *ent.Event, sent Sent) (held bool, err error) {
 	attempts := 1
 	if p.cursor != p.main {
