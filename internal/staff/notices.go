@@ -138,7 +138,8 @@ func readsNotices() predicate.Membership {
 }
 
 // ListNoticeReaders returns up to limit people who get notices by mail, of all properties, ordered by the id of their membership, beginning
-// after the membership id after. It does not check whether a person is disabled everywhere: [FindNoticeReader] does.
+// after the membership id after, or with the first if that is empty. It does not check whether a person is disabled everywhere:
+// [FindNoticeReader] does.
 func ListNoticeReaders(view *db.Tx, after string, limit int) (readers []NoticeReader, err error) {
 	rows, err := view.Membership.Query().Where(membership.NoticesMailedToNotNil(), readsNotices(), membership.IDGT(after)).
 		Order(membership.ByID()).Limit(limit).All(view.Context())

@@ -126,7 +126,7 @@ func PersonName(path, name string) (string, error) {
 	return name, nil
 }
 
-// AnyPerson reports whether the installation has a person.
+// AnyPerson reports whether the installation has a person, also a disabled one.
 func AnyPerson(view *db.Tx) (bool, error) {
 	some, err := view.Person.Query().Exist(view.Context())
 	if err != nil {

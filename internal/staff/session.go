@@ -85,8 +85,9 @@ func endSessions(tx *db.Tx, personID string, which ...predicate.PersonSession) e
 
 // Authenticate returns the person whose session has the token, as the actor of a call. It returns [credential.Refused] for a disabled
 // person, and for a session that is unknown, pending, past its end or unused for sessionIdle. It does not extend the session: see
-// [MarkUsed]. UsedAt is the older of the stored last uses of the session and of the membership. propertyID is the property that the call
-// names; a person without access to it gets a not-found fault. If it is "", the actor has no property and no role.
+// [MarkUsed]. UsedAt is the older of the stored last uses of the session and of the membership; zero: the membership was never used.
+// propertyID is the property that the call names; a person without access to it gets a not-found fault. If it is "", the actor has no
+// property and no role.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token, propertyID string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.PersonSession) {
 		return actor.Actor{}, credential.Refused()
