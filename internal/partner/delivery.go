@@ -115,9 +115,9 @@ type Delivery struct {
 	Gone    bool    // Gone means that the webhook answered 410
 }
 
-// Record stores the outcome of a delivery, and renews the right to deliver. If nothing was sent, it only renews. disabled means that the
-// failure disabled the webhook, which then has no cursors any more. The error is event.ErrMoved if the job has lost the right, or if the
-// webhook was disabled or deleted meanwhile; nothing is then stored.
+// Record stores the outcome of a delivery, and renews the right to deliver. If nothing was sent, it only renews. A failure can notify
+// staff: see notifyFailedDelivery. disabled means that the failure disabled the webhook, which then has no cursors any more. The error is
+// event.ErrMoved if the job has lost the right, or if the webhook was disabled or deleted meanwhile; nothing is then stored.
 func (d DeliveryLease) Record(tx *db.Tx, o Delivery) (disabled bool, err error) {
 	if err := d.renew(tx); err != nil || !o.Sent {
 		return false, err
@@ -165,7 +165,7 @@ func recordFailed(tx *db.Tx, w *WebhookRow, o Delivery) (disabled bool, err erro
 }
 
 // disabledReason returns why a failed delivery disables a webhook, or "" if it does not: the webhook answered 410, or an event was given up
-// and no delivery has succeeded for failingFor.
+// and at least failingFor has passed since the last success or, without one, since the registration.
 func disabledReason(w *WebhookRow, o Delivery, now time.Time) string {
 	since := w.CreatedAt
 	if w.LastSuccessAt != nil {

@@ -64,7 +64,7 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action string, failure Fai
 		if err != nil {
 			return wrapError("store the health of an endpoint", err)
 		}
-		if row.LastSuccessAt == nil && row.LastFailureAt == nil { // this is the first call since the registration
+		if row.LastSuccessAt == nil && row.LastFailureAt == nil { // this is the first call since the endpoint was registered or changed
 			return clearFailingNotice(tx, propertyID, integrationID, action)
 		}
 		return nil
@@ -136,7 +136,7 @@ func IsCheckInDown(tx *db.Tx, propertyID string) (bool, error) {
 	return len(byIntegration) > 0, nil
 }
 
-// isDown reports whether the endpoint failed several times in a row, the last time within downFor.
+// isDown reports whether the endpoint failed at least failuresToNotify times in a row, the last time less than downFor ago.
 func (h Health) isDown(now time.Time) bool {
 	return h.Failures >= failuresToNotify && h.LastFailureAt != nil && now.Sub(*h.LastFailureAt) < downFor
 }
