@@ -111,6 +111,7 @@ func (e *CallError) text() string {
 	return text
 }
 
+// causeText has, for each cause, how the text of an error goes on after "the partner's" and the action.
 var causeText = map[Cause]string{
 	CauseSetting:  "could not be called",
 	CauseAddress:  "has an address that may not be called",

@@ -35,6 +35,7 @@ const (
 	maxSecretBytes = 64
 )
 
+// Errors of [Verify].
 var (
 	ErrUnsigned  = errors.New("the call does not carry one each of webhook-id, webhook-timestamp, webhook-signature and latchkey-signature")
 	ErrStale     = errors.New("webhook-timestamp is more than 5 minutes from now")

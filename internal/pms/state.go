@@ -90,10 +90,10 @@ func (c *Client) breakerOpenError(state *integrationState, req *request) *CallEr
 // integrationStates holds the states of the recently called integrations and webhooks, by id.
 type integrationStates struct {
 	mu            sync.Mutex
-	max           int
+	max           int // max is the maximum number of states
 	byIntegration map[string]*integrationState
 	newState      func() *integrationState
-	turn          uint64
+	turn          uint64 // turn counts the calls of acquire
 }
 
 // newIntegrationStates returns an empty set of states. most is their maximum number; fresh creates one.
