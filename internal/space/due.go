@@ -19,9 +19,9 @@ const dueAtOnce = 500
 // Source is an integration whose spaces must be read from the PMS.
 type Source struct{ PropertyID, IntegrationID string }
 
-// Due lists up to dueAtOnce integrations whose spaces must be read again: those with a registered getSpaces endpoint that were never read,
-// or whose last attempt is longer ago than interval, varied by up to a tenth up or down so that the calls to the PMSs spread. It omits
-// disabled integrations.
+// Due lists up to dueAtOnce integrations whose spaces must be read again, those that wait longest first: those with a registered getSpaces
+// endpoint that were never read, or whose last attempt is longer ago than interval, varied by up to a tenth up or down so that the calls to
+// the PMSs spread. It omits disabled integrations.
 func Due(tx *db.Tx, now time.Time, interval time.Duration) ([]Source, error) {
 	rows, err := tx.Integration.Query().
 		Where(integration.DisabledAtIsNil(), integration.Or(

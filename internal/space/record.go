@@ -83,12 +83,12 @@ func (m Mappings) reevaluateConflicts(tx *db.Tx, propertyID, integrationID strin
 // listingState is the stored state of a PMS's list of spaces.
 type listingState struct {
 	propertyID, integrationID string
-	rows                      []*ent.PartnerSpace
-	byID                      map[string]*ent.PartnerSpace
+	rows                      []*ent.PartnerSpace          // rows has also the spaces that the PMS no longer lists
+	byID                      map[string]*ent.PartnerSpace // byID has rows by the PMS's id
 	mappings                  []*ent.Mapping
-	open                      []*ent.Conflict
+	open                      []*ent.Conflict   // open are the open conflicts
 	dorms                     map[string]string // dorms has the id of each bed's dorm, by the id of the bed
-	failures                  int
+	failures                  int               // failures counts the failed readings in a row; only Record sets it
 }
 
 // loadListing loads the stored list of spaces of a PMS, also those that it no longer lists, its mappings and its open conflicts. It leaves

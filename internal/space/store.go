@@ -17,8 +17,9 @@ type foundPlace struct {
 	Place
 }
 
-// Every change of a reservation runs one of these queries. They are SQL because ent takes three times as long to
-// build and scan them. An id that is not given is "", which matches no row.
+// placesMapped and placesOwn find the places of PMS ids and of Latchkey ids; every change of a reservation runs one of them. They are SQL
+// because ent takes three times as long to build and scan them. An id that is not given is "", which matches no row. dormsOfBeds finds the
+// names of the dorms of beds.
 const (
 	placeColumns = `own.id, own.type, own.name, own.floor, own.parent_id, own.is_private, own.is_active, own.created_at,
 		dorm.id, dorm.type, dorm.name, dorm.floor, dorm.is_private, dorm.is_active, dorm.created_at`
