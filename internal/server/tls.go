@@ -38,10 +38,10 @@ func openTLS(cfg config.Config) (*tls.Config, error) {
 
 // certificateFile is a certificate that is reloaded when its file changes.
 type certificateFile struct {
-	cert, key string
+	cert, key string // paths of the PEM files
 	mu        sync.Mutex
-	read      time.Time
-	current   *tls.Certificate
+	read      time.Time        // modification time of the certificate's file when current was loaded
+	current   *tls.Certificate // the certificate that was loaded last, or nil
 }
 
 // get implements tls.Config.GetCertificate. It loads certificate and key again if the modification time of the certificate's file has
