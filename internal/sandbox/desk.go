@@ -35,9 +35,9 @@ var Conducts = []Conduct{Normal, Fails, Lies, Hangs, NoUpdate}
 
 // desk is the state of the PMS's front desk.
 type desk struct {
-	conducts map[string]Conduct // conducts has the conduct of each reservation that is not Normal
-	keys     map[string]string  // keys has the reservation of each idempotency key with which a guest was checked in
-	keyOrder []string
+	conducts map[string]Conduct        // conducts has the conduct of each reservation that is not Normal
+	keys     map[string]string         // keys has the reservation of each idempotency key with which a guest was checked in
+	keyOrder []string                  // keyOrder has the keys of keys, oldest first
 	shared   map[string]map[string]any // shared has the main guest in the last checkIn of a reservation
 	checkIns map[string]int            // checkIns counts the effects of checkIn per reservation
 }

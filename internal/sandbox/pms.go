@@ -25,13 +25,13 @@ type PMS struct {
 	client  *http.Client
 
 	mu           sync.Mutex
-	clientToken  string
+	clientToken  string // clientToken and accessToken are sent with calls to the service
 	accessToken  string
-	secrets      []string
-	spaces       []Space
-	reservations map[string]map[string]any
-	calls        []Call
-	failStatus   int
+	secrets      []string                  // secrets verify the signatures of the service's calls
+	spaces       []Space                   // spaces are the answer of getSpaces
+	reservations map[string]map[string]any // reservations has the fields of each reservation, by its id
+	calls        []Call                    // calls are the first calls of the service
+	failStatus   int                       // failStatus is the status that FailCalls set; 0: none
 	desk         desk
 
 	ctx     context.Context // ctx ends when the PMS closes

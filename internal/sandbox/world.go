@@ -27,7 +27,7 @@ import (
 type World struct {
 	Server *server.Server
 	PMS    *PMS
-	Site   *sim.Site
+	Site   *sim.Site // Site has the virtual locks
 
 	ClientToken, AccessToken, APIKey, StaffToken string
 	PropertyID, IntegrationID                    string
@@ -37,18 +37,18 @@ type World struct {
 	app                                          string            // app is the id of the PMS's partner app
 
 	log     *slog.Logger
-	pms     net.Listener
+	pms     net.Listener // pms and keypads are the listeners of the PMS and of the keypads
 	keypads net.Listener
-	admin   *grpc.ClientConn
+	admin   *grpc.ClientConn // admin is connected to the operators' socket, public to the gRPC listener
 	public  *grpc.ClientConn
 
 	play net.Listener // play is the listener of the play page, or nil
 
 	mu        sync.Mutex
 	agent     *agent.Bridge
-	kioskID   string
+	kioskID   string // kioskID is the id of the demo's kiosk; empty without Play
 	kioskDoor string // kioskDoor is the last part of the address in the QR code of the kiosk
-	kioskCode string
+	kioskCode string // kioskCode is the latest code that enrols its tablet
 	staffLink string // staffLink is the link with which a person becomes owner of the property
 
 	peopleBefore int // peopleBefore is how many people worked at the property when staffLink was made
