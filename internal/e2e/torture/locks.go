@@ -19,8 +19,8 @@ const maxDrift = 20 * time.Second
 type lockState struct {
 	site        *site
 	address     string
-	id          string
-	ownSchedule bool
+	id          string // the service's id of the lock
+	ownSchedule bool   // the lock ends codes by its own clock
 
 	mu              sync.Mutex
 	doorIDs         []string             // doors over time, the current one last; "" means none
