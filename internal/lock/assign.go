@@ -37,7 +37,7 @@ var errSlotMoved = fault.New(fault.Aborted, fault.UnavailableReason, "the slot w
 
 // AssignSlot gives the grant of a code a slot of the lock, stores the code there as desired and notifies the bridge. It takes a slot that
 // was never used, else the slot that has been empty longest, and never a slot that may still hold a credential. It returns ErrSlotsFull if
-// there is none. A second call for the same grant takes a second slot.
+// there is none, and errSlotMoved if the slot was changed meanwhile. A second call for the same grant takes a second slot.
 func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*ent.Slot, error) {
 	if p.GrantID == "" || p.PIN == "" {
 		return nil, fmt.Errorf("assign a slot of lock %s: the grant or the PIN is missing", lk.ID)
@@ -83,9 +83,9 @@ func UpdateSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, p Desi
 	return storeDesired(tx, keys, lk, s, generation, p)
 }
 
-// ClearSlot marks a slot to be cleared and returns its new row. The grant keeps the slot until the slot is known to be empty; that is at
-// once if its code was never sent to a bridge. ClearSlot does nothing if no code is desired there. It returns errSlotMoved if the slot
-// changed since it was loaded.
+// ClearSlot marks a slot to be cleared, notifies the bridge and returns the slot's new row. The grant keeps the slot until the slot is
+// known to be empty; that is at once if its code was never sent to a bridge. ClearSlot does nothing if no code is desired there. It returns
+// errSlotMoved if the slot changed since it was loaded.
 func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 	if s.LockID != lk.ID {
 		return nil, errSlotMoved
@@ -120,8 +120,8 @@ func ClearSlot(tx *db.Tx, lk *ent.Lock, s *ent.Slot) (*ent.Slot, error) {
 }
 
 // storeDesired inserts or updates the row of a slot with a desired code and its generation, and notifies the bridge. It seals the PIN for
-// this slot and generation, and records the slot's former grant. If the bridge is online, the code counts as sent at once. It returns
-// errSlotMoved if the slot changed meanwhile.
+// this slot and generation, and records the slot's former grant. If the bridge is online, the code is marked as sent at once, so that only
+// the lock can prove its removal; its evidence is Queued in any case. It returns errSlotMoved if the slot changed meanwhile.
 func storeDesired(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, s *ent.Slot, generation int64, p DesiredCode) (*ent.Slot, error) {
 	ctx := tx.Context()
 	next, ok := slot.Assign(serverSlotOf(s, lk), p.GrantID, slot.Desired{

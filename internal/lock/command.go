@@ -45,8 +45,8 @@ var ErrNodeUnreachable = fault.New(fault.Unavailable, fault.NodeUnreachable,
 // ErrTooLate is returned if the deadline of a command passed before the command was sent.
 var ErrTooLate = fault.New(fault.Deadline, fault.DeadlineExceeded, "the command could not be sent to the lock in time; nothing was sent and nothing will be")
 
-// TooLateOnTimeout replaces a timeout error of the transaction that stores a command by ErrTooLate, because a command
-// that was not stored is never sent.
+// TooLateOnTimeout replaces a timeout error of the transaction that stores a command by ErrTooLate, because a command that was not stored
+// is never sent. It returns any other error unchanged, also nil.
 func TooLateOnTimeout(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return ErrTooLate.With(err)
@@ -61,7 +61,7 @@ type UnlockCommand struct {
 	BridgeID   string
 	Node       string // Node is the server node with the bridge's session; empty if there is none yet, see [bridge.MoveTimeout]
 	Address    string // Address is the lock's address on the bridge
-	Operation  string
+	Operation  string // Operation is Unlock, SmartKeyUnlock or SmartKeyCheck
 	Deadline   time.Time
 	// Epoch is the session that claimed the command when the command was stored, or 0. Only the caller that stored a
 	// claimed command may send it.
@@ -84,10 +84,10 @@ func outcomeOf(a *ent.Act) Outcome {
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: db.OrZero(a.FinishedAt)}
 }
 
-// StoreCommand stores a command of staff to unlock a lock, before anything is sent. here is the caller's node, actor the person. The
-// command expires at until, or after MaxDeadline if that is earlier. If the bridge is connected to here, the command is claimed at once. It
-// is refused after until (ErrTooLate), for a lock without remote unlock, and if the bridge is offline (except for a move, see
-// [bridge.MoveTimeout]) or its node cannot be reached.
+// StoreCommand stores a command of staff to unlock a lock. It sends nothing. here is the caller's node, actor the person. The command
+// expires at until, or after MaxDeadline if that is earlier. If the bridge is connected to here, the command is claimed at once: Epoch of
+// the result is set, and the caller sends it. It is refused after until (ErrTooLate), for an unknown lock or one without remote unlock, and
+// if the bridge is offline (except for a move, see [bridge.MoveTimeout]) or its node cannot be reached.
 func StoreCommand(tx *db.Tx, here Node, propertyID, lockID, actor string, until time.Time) (UnlockCommand, error) {
 	return storeCommand(tx, here, propertyID, lockID, actor, "", Unlock, until)
 }
@@ -133,8 +133,8 @@ func storeCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, oper
 	return unlock, nil
 }
 
-// newUnlockCommand returns a stored command in the form that is sent to its bridge. node is the server node with the
-// bridge's session.
+// newUnlockCommand returns a stored command in the form that is sent to its bridge, with Epoch 0. node is the server node with the bridge's
+// session.
 func newUnlockCommand(c command, address, bridgeID, node string) UnlockCommand {
 	return UnlockCommand{
 		PropertyID: c.propertyID, ActID: c.id, BridgeID: bridgeID, Node: node,
@@ -181,8 +181,9 @@ func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (Unlock
 var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the command was sent before, or its deadline has passed")
 
 // FinishCommand stores the outcome of a claimed command: done, failed, expired, or else unknown. If an unlock is done, it records that the
-// door was opened. A late report replaces unknown. For other states FinishCommand changes nothing and returns the stored outcome. at is the
-// bridge's time; a zero or future time becomes now, and one before the command was stored becomes the time of that.
+// door was opened. A late report replaces unknown. For other states FinishCommand changes nothing and returns the stored outcome. It
+// returns errCommandUnknown if the bridge has no such command or is revoked. at is the bridge's time; a zero or future time becomes now,
+// and one before the command was stored becomes the time of that.
 func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
 	c, _, door, err := commandOnBridge(tx, bridgeID, actID)
 	if err != nil {

@@ -27,8 +27,9 @@ type DesiredSlot struct {
 	row           *ent.Slot
 }
 
-// DesiredSlots loads the slots to send to a bridge, removals first. marks has the last sent generation of each lock to load: slots with a
-// later generation are loaded, and with a negative mark all. A code that was cleared before it was sent is left out.
+// DesiredSlots loads the slots to send to a bridge, removals first. It neither marks nor sends them. marks has the last sent generation of
+// each lock to load: slots with a later generation are loaded, and with a negative mark all. A code that was cleared before it was sent is
+// left out.
 func DesiredSlots(tx *db.Tx, s *Session, marks map[string]int64) ([]DesiredSlot, error) {
 	above := make([]predicate.Slot, 0, len(marks))
 	for lockID, mark := range marks {
@@ -68,7 +69,7 @@ func (s *Session) desiredSlot(row *ent.Slot) DesiredSlot {
 }
 
 // markSent returns the state to store for a row when its code is sent to the bridge of the session, and the desired state to send, of which
-// only Intent, MayHoldOwn and ReportedGeneration are set.
+// only Intent, MayHoldOwn and ReportedGeneration are set. It stores nothing.
 func (s *Session) markSent(row *ent.Slot) (slot.ServerSlot, slot.Desired) {
 	return slot.MarkSent(slot.ServerSlot{
 		Desired: slot.Desired{Intent: intentOf(row)}, Observed: observedOf(row), SentTo: row.Claimant, SentToOther: row.Inherited,

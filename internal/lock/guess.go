@@ -128,8 +128,8 @@ func appendGuessing(tx *db.Tx, e event.Event, what string, lk *ent.Lock, b Guess
 	})
 }
 
-// guessingNoticeKey returns the key by which a notice about guessing is sent only once: it is the same for all notices
-// about one lock or property within an hour.
+// guessingNoticeKey returns the key by which a notice about guessing is sent only once: it is the same for all notices about one lock or
+// property within one hour of the clock (UTC).
 func guessingNoticeKey(subject string, at time.Time) string {
 	return notice.Guessing.Key(subject) + "/" + at.UTC().Format("2006-01-02T15")
 }

@@ -126,7 +126,7 @@ func IDsByDoor(tx *db.Tx, propertyID string, doorIDs []string) (map[string]strin
 	return at, nil
 }
 
-// Rename sets a lock's name. Afterwards the lock ignores the name that its bridge suggests.
+// Rename sets a lock's name, which it does not check. Afterwards the lock ignores the name that its bridge suggests.
 func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
 	lk, err := Get(tx, propertyID, lockID)
 	if err != nil {

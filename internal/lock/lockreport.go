@@ -43,14 +43,14 @@ type LockReport struct {
 	Capabilities *slot.Capabilities
 	Status       *Status
 	Model        string
-	Name         string // Name is the name in the bridge's driver; empty if unchanged
-	Digest       slot.Digest
+	Name         string      // Name is the name in the bridge's driver; empty if unchanged
+	Digest       slot.Digest // Digest is the bridge's digest of the lock's slots
 }
 
 // ApplyReports stores what a bridge reports in a session about some of its locks, and returns these locks. A lock that is reported for the
 // first time is created at the bridge's property. doors are the doors whose locks have other capabilities now, so that stays there may get
 // codes that they could not have before. It returns the fault TooMany if the bridge then has more than maxStoredLocks, and
-// bridge.ErrSuperseded if epoch is not its current session.
+// bridge.ErrSuperseded if epoch is not its current session. After an error the caller must roll back.
 func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport) (locks []LockRef, doors []string, err error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -144,8 +144,8 @@ func createLock(tx *db.Tx, br *ent.Bridge, h LockReport) (*ent.Lock, error) {
 	return lk, notifyRefusedPatterns(tx, lk, 0)
 }
 
-// updateLock stores what a report changes about a lock, and records and notifies changes of its connection, battery
-// and clock.
+// updateLock stores what a report changes about a lock, and returns its new row. It records and notifies changes of the lock's connection,
+// battery and clock.
 func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	update := tx.Lock.UpdateOne(lk)
 	changed := false
@@ -221,8 +221,8 @@ func withCauseSince(reported, stored Status, now time.Time) Status {
 	return reported
 }
 
-// notifyStatusChange records and notifies the differences between the stored and the new status of a lock. The notice
-// of an offline cause is resolved when the cause ends, also if the lock stays offline for another cause.
+// notifyStatusChange records and notifies the differences between the stored and the new status of a lock. The caller stores the status.
+// The notice of an offline cause is resolved when the cause ends, also if the lock stays offline for another cause.
 func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if was := lk.Status.OfflineCause; was != "" && was != now.OfflineCause {
 		if err := notice.Resolve(tx, lk.PropertyID, offlineNotices[was].Key(lk.BridgeID)); err != nil {

@@ -92,7 +92,7 @@ func asInternal(e event.Event) event.Event {
 }
 
 // updateBattery records that the battery of a lock has become low, or is charged again, by a new status. It adds or resolves the notice to
-// staff.
+// staff. It does nothing if the status has no charge, or a charge that changes neither.
 func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent == nil {
 		return nil
@@ -112,8 +112,8 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return nil
 }
 
-// recordBatteryLow records the event e of a low battery at each call, and notifies staff once until the battery is charged again. The low
-// battery comes from the lock's status or from its alarm.
+// recordBatteryLow records the event e of a low battery at each call, and notifies staff once until the battery is charged again. It sets
+// lk.BatteryNotifiedAt. The low battery comes from the lock's status or from its alarm.
 func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryNotifiedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
@@ -160,7 +160,8 @@ func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 const notifyLockAfter = 15 * time.Minute
 
 // CheckLinks checks up to limit locks of all properties with a recent disconnection, and notifies staff of locks on doors that are offline
-// for long: see checkLockLink. It reads locks by id after the cursor, and returns the next cursor, which is empty at the end.
+// for long: see checkLockLink. It reads locks by id after the cursor, which is empty at the beginning, and returns the next cursor, which
+// is empty at the end.
 func CheckLinks(tx *db.Tx, after string, limit int) (next string, err error) {
 	rows, err := tx.Lock.Query().Where(entlock.UnreachedAtNotNil(), entlock.IDGT(after)).Order(entlock.ByID()).Limit(limit).All(tx.Context())
 	if err != nil {

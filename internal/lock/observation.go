@@ -111,7 +111,8 @@ func ApplyObservations(tx *db.Tx, keys *keyring.Ring, bridgeID string, epoch int
 }
 
 // RefreshEvidence recomputes the evidence of a slot with weekly hours, because windows begin and end without a report. It stores a change
-// with its event, and returns the new row. It returns row itself if nothing changed, or if the latest generation is not reported yet.
+// with its event, and returns the new row. It returns row itself if nothing changed, if the latest generation is not reported yet, or if
+// another transaction changed the slot.
 func RefreshEvidence(tx *db.Tx, lk *ent.Lock, row *ent.Slot) (*ent.Slot, error) {
 	if row.SeenGeneration != row.Generation || len(row.Later) == 0 {
 		return row, nil

@@ -27,8 +27,8 @@ type commandTarget struct {
 	link                    bridge.Link
 }
 
-// loadCommandTarget loads what a command needs to know about a lock and its bridge. It returns a not-found fault if
-// the property has no such lock.
+// loadCommandTarget loads what a command needs to know about a lock and its bridge. It returns a not-found fault if the property has no
+// such lock, or the lock's bridge no longer exists.
 func loadCommandTarget(tx *db.Tx, propertyID, lockID string) (commandTarget, error) {
 	var t commandTarget
 	var capabilities []byte

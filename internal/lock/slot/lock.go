@@ -62,7 +62,7 @@ const (
 // not forget it.
 type Op struct {
 	Kind       OpKind // Kind is empty when no operation is in flight
-	Seq        uint64
+	Seq        uint64 // Seq numbers the operations on a lock, from 1
 	Slot       uint32
 	Generation uint64
 	PIN        PIN

@@ -47,7 +47,7 @@ type machine struct {
 	ev           Event
 	rules        rules
 	actions      []Action
-	alwaysReport uint32 // alwaysReport is the slot to report even if nothing changed
+	alwaysReport uint32 // alwaysReport is the slot to report even if nothing changed; 0: none
 }
 
 // slotRecord returns the record of a slot, and adds an empty one if the bridge has none. The pointer is valid until the next record is
@@ -259,7 +259,8 @@ func (m *machine) applyAnswer() {
 	}
 }
 
-// succeeded applies the lock's answer that the operation took effect.
+// succeeded applies the lock's answer that the operation took effect. If the lock can be read, it makes a read of the slot due. If the slot
+// was changed at the lock meanwhile, its content becomes uncertain.
 func (m *machine) succeeded(s *Slot, op Op) {
 	s.Content, s.OldestGeneration = Content{Kind: Empty, Evidence: Accepted}, 0
 	if op.Kind == OpSet {
