@@ -18,8 +18,9 @@ import (
 const eventBatch = 1000
 
 // ListByAccessEvent returns a page of the reservations with events about their access since q.Since, oldest event first, and the token of
-// the next page, or "" at the end. An opening of a door also counts. A reservation that has another event while a client reads the pages is
-// listed again. Changes whose events were deleted are missing. A page may have fewer than q.Size entries.
+// the next page, or "" at the end. An opening of a door also counts. q.State selects by the present state. A reservation that has another
+// event while a client reads the pages is listed again. Changes whose events were deleted are missing. A page may have fewer than q.Size
+// entries. A malformed token is a fault.
 func ListByAccessEvent(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	after, err := q.afterEvent(tx, s.PropertyID)
 	if err != nil {

@@ -16,7 +16,8 @@ import (
 	"latchkey.dev/internal/mobilekey"
 )
 
-// AddressMAC returns the keyed hash of a mail address at one property. Upper and lower case give the same hash.
+// AddressMAC returns the keyed hash of a mail address at one property. Upper and lower case give the same hash, and blanks around the
+// address do not count.
 func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	return keys.MAC("guestAddress", propertyID, normalAddress(address))
 }
@@ -33,9 +34,9 @@ func (b Booker) address() string {
 }
 
 // endFormerAddress ends the links that were mailed to the booker's former address, and all sessions that the booker opened from mails, with
-// their SmartKeys. It does nothing if the address is the same or has no valid link. It runs in the transaction that changes the address, so
-// that no former link works once the PMS has the response. The sweep of invitations ends links at other addresses and invites the present
-// address.
+// their SmartKeys. It does nothing if the address is the same, or if the former one has no valid link. It runs in the transaction that
+// changes the address, so that no former link works once the PMS has the response. The sweep of invitations ends links at other addresses
+// and invites the present address.
 func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, after Booker) error {
 	former := before.address()
 	if former == "" || former == after.address() {

@@ -31,8 +31,8 @@ type cursor struct {
 	id string
 }
 
-// changesAfter lists up to limit changes after a cursor. It omits changes that a later change of the same reservation
-// supersedes. A state, if not empty, selects only reservations in that state.
+// changesAfter lists up to limit changes after a cursor; only ChangedAt and ReservationID of each are set. It omits changes that a later
+// change of the same reservation supersedes. A state, if not empty, selects only reservations in that state.
 func changesAfter(tx *db.Tx, s Scope, state access.State, p cursor, limit int) ([]*ent.ReservationChange, error) {
 	q := tx.ReservationChange.Query().Where(reservationchange.PropertyID(s.PropertyID), afterCursor(p), isLatest(state))
 	if s.IntegrationID != "" {

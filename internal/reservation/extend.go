@@ -11,9 +11,9 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// ExtendAccess extends the access of a stay beyond its planned end, stores an event, and returns the new access plan. The extension lasts
-// until the PMS changes the dates or ends the stay. by is the person who asked for it, for the event. [access.ExtensionProblem] decides
-// what is refused.
+// ExtendAccess extends the access of a stay, with the codes on its locks, beyond its planned end, stores an event, and returns the new
+// access plan. The extension lasts until the PMS changes the dates or ends the stay. by is the person who asked for it, for the event.
+// [access.ExtensionProblem] decides what is refused.
 func (svc Service) ExtendAccess(tx *db.Tx, propertyID, reservationID string, until time.Time, by string) (access.Plan, error) {
 	row, err := Get(tx, Scope{PropertyID: propertyID}, reservationID)
 	if err != nil {

@@ -79,8 +79,8 @@ func (m *merge) parseMinor(f Field, literal string) *int64 {
 	return &a.Minor
 }
 
-// toMinorUnits parses a decimal number into an integer with places decimals: "1.5" with 2 places is 150. It returns
-// false if the number has more digits than fit.
+// toMinorUnits parses a decimal number into an integer with places decimals: "1.5" with 2 places is 150. It returns false if the number has
+// more digits than fit, or is malformed.
 func toMinorUnits(literal string, places int) (int64, bool) {
 	whole, fraction, _ := strings.Cut(literal, ".")
 	if len(fraction) > places || len(whole) > 14 {

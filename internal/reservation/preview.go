@@ -17,7 +17,7 @@ type AffectedList struct {
 	requestOf  []int // requestOf has the index in requests of each reservation
 }
 
-// ListAffected loads the reservations that a change may affect.
+// ListAffected loads the reservations that a change may affect. The list is empty if t is.
 func ListAffected(tx *db.Tx, propertyID string, t space.AffectedStays) (AffectedList, error) {
 	a := AffectedList{propertyID: propertyID}
 	if t.Empty() {

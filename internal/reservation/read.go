@@ -59,7 +59,8 @@ func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reserva
 	return rows[0], nil
 }
 
-// Query selects a page of [List] or [ListByAccessEvent]. Token is that of the page before, or empty. An empty State selects all.
+// Query selects a page of [List] or [ListByAccessEvent], with changes at Since or later. Token is that of the page before, or empty. An
+// empty State selects all.
 type Query struct {
 	Size  int
 	Token string
@@ -68,7 +69,7 @@ type Query struct {
 }
 
 // List returns a page of the reservations that changed at q.Since or later, oldest change first, and the token of the next page, or "" at
-// the end. A page may have fewer than q.Size entries.
+// the end. A page may have fewer than q.Size entries. A malformed token is a fault.
 func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, err error) {
 	from, err := q.startCursor()
 	if err != nil {

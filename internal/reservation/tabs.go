@@ -30,7 +30,7 @@ type DayQuery struct {
 	Tab   Tab
 	Size  int
 	Token string
-	Only  []string // ids of the stays to list; nil: all
+	Only  []string // ids of the stays to list; nil: all, empty: none
 }
 
 // span is one day at a property; today means that it is the present day.

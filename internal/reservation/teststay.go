@@ -37,8 +37,8 @@ func (svc Service) FindTest(view *db.Tx, s Scope) (*ent.Reservation, error) {
 	return row, nil
 }
 
-// StartTest books a test stay in a room or bed, from now until testLasts later, and ends an earlier test stay. The state is confirmed:
-// [Service.SetTestState] checks the guest in.
+// StartTest books a test stay in a room or bed, from now until testLasts later, and ends an earlier test stay. spaceID is a Latchkey space;
+// an unknown one is a not-found fault. The state is confirmed: [Service.SetTestState] checks the guest in.
 func (svc Service) StartTest(tx *db.Tx, s Scope, spaceID string) (Stored, error) {
 	if _, err := svc.SetTestState(tx, s, access.Processed); err != nil && !fault.Has(err, fault.ReservationNotFound) {
 		return Stored{}, err

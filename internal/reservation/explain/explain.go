@@ -252,7 +252,8 @@ func (t *stepBuilder) stepsOf(h Event) []Step {
 	return nil
 }
 
-// changes returns the steps of a change by the PMS: one for each part that access depends on.
+// changes returns the steps of a change by the PMS: one for each part that access depends on. A new booking has at most the step of its
+// state.
 func changes(h Event) []Step {
 	var out []Step
 	add := func(kind string) { out = append(out, Step{At: h.At, Actor: PMS, Kind: kind, Text: stepText(kind)}) }
@@ -289,8 +290,8 @@ func planned(h Event) Step {
 	return s
 }
 
-// unreachable returns a step for each door whose lock could not be reached when the plan in the event was made. It
-// omits doors that are already shown as unreachable.
+// unreachable returns a step for each door whose lock could not be reached when the plan in the event was made, and marks the door as
+// unreachable. It omits doors that are already marked.
 func (t *stepBuilder) unreachable(h Event) []Step {
 	var out []Step
 	for _, doorID := range h.Unreachable {

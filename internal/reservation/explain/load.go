@@ -47,7 +47,7 @@ func Of(tx *db.Tx, svc reservation.Service, s reservation.Scope, reservationID s
 	return Explain(f), nil
 }
 
-// Load loads the facts of an explanation with few, bounded queries.
+// Load loads the facts of an explanation with few, bounded queries. It returns a not-found fault if the scope has no such reservation.
 func Load(tx *db.Tx, svc reservation.Service, s reservation.Scope, reservationID string) (Facts, error) {
 	row, err := reservation.Get(tx, s, reservationID)
 	if err != nil {

@@ -23,8 +23,8 @@ type Arrival struct {
 	CheckedAt   int    // CheckedAt is the last checkpoint, in minutes before the start; 0 if none since the start was set
 }
 
-// List returns a page of one list of a day, such as its arrivals, each stay with a verdict made now, and the token of the next page, or ""
-// at the end.
+// List returns a page of one list of a day, such as its arrivals, each stay with a verdict that is made now and not stored, and the token
+// of the next page, or "" at the end.
 func List(tx *db.Tx, svc reservation.Service, property *ent.Property, q reservation.DayQuery) (list []Arrival, next string, err error) {
 	rows, next, err := reservation.ListDay(tx, property, q)
 	if err != nil {

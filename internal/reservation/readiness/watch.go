@@ -32,8 +32,8 @@ type Check struct {
 	verdict  Verdict
 }
 
-// CheckDue checks up to limit arrivals whose next check is due. It stores nothing, so that a reader can run it;
-// [Check.Store] stores a result.
+// CheckDue checks up to limit arrivals of all properties whose next check is due, and returns a result for each, also if the guest no
+// longer arrives. It stores nothing, so that a reader can run it; [Check.Store] stores a result.
 func CheckDue(tx *db.Tx, svc reservation.Service, limit int) ([]*Check, error) {
 	due, err := tx.Arrival.Query().Where(entarrival.AgainAtLTE(tx.Now())).Order(entarrival.ByAgainAt()).Limit(limit).All(tx.Context())
 	if err != nil {
@@ -99,8 +99,8 @@ func (l *Check) Store(tx *db.Tx) error {
 	}
 }
 
-// storeArrival stores the verdict and the time of the next check, or deletes the arrival if the guest no longer
-// arrives. It returns the number of changed rows, which is 0 if the arrival became due again meanwhile.
+// storeArrival stores the verdict and the time of the next check, or deletes the arrival if the guest no longer arrives. It notifies the
+// streams of staff if the status changed. It returns the number of changed rows, which is 0 if the arrival became due again meanwhile.
 func (l *Check) storeArrival(tx *db.Tx) (int, error) {
 	asFound := entarrival.And(entarrival.ID(l.before.ID), entarrival.PropertyID(l.before.PropertyID), entarrival.AgainAt(*l.before.AgainAt))
 	if l.row == nil {
