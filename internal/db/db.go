@@ -70,9 +70,11 @@ type engine interface {
 	jobPools() (*sql.DB, *pgxpool.Pool)
 	// alter runs fn, which changes the schema, in one transaction.
 	alter(ctx context.Context, fn func(*sql.Tx) error) error
+	// migrateJobs brings the tables of the job queue to the version that this program needs.
 	migrateJobs(ctx context.Context, log *slog.Logger) error
 	// jobsCurrent reports whether the tables of the job queue have the version that this program needs.
 	jobsCurrent(ctx context.Context, log *slog.Logger) (bool, error)
+	// close refuses new changes, finishes those that wait, and closes all connections.
 	close() error
 }
 
@@ -195,9 +197,10 @@ func (d *DB) View(ctx context.Context) *Tx {
 	return &Tx{Client: d.read, ctx: ctx, short: short, now: d.cfg.Clock.Now().UTC().Truncate(time.Microsecond)}
 }
 
-// Write runs fn in a transaction. If Write returns nil, the commit is durable. If it returns an error, nothing was stored, with one
-// exception: if the connection to PostgreSQL is lost during the commit, the change may be stored, and the message of the error says so. The
-// error is that of fn, or a fault if the storage fails, too many changes wait, or conflicts with other changes do not end.
+// Write runs fn in a transaction. If Write returns nil, the commit is durable. If it returns an error, nothing was stored, except if
+// PostgreSQL's answer to the commit does not arrive: then the change may be stored. The message of the error says so if the connection was
+// lost; after context.DeadlineExceeded it is unknown too. The error is that of fn, or a fault if the storage fails, too many changes wait,
+// or conflicts with other changes do not end.
 //
 // fn may run more than once, so it must have no side effects except through the transaction and [Tx.Notify]. It must query only through tx,
 // under tx.Context(), and must not wait for anything else; a Write inside of it fails. If ctx ends before a run of fn starts, Write returns
@@ -282,5 +285,6 @@ func (d *DB) Reruns() int64 {
 	return 0
 }
 
-// Close finishes the waiting changes, then closes the database. Later calls of Write return [ErrClosed].
+// Close finishes the waiting changes, then closes the database, also for the handles of [DB.Fenced]. Later calls of Write return
+// [ErrClosed].
 func (d *DB) Close() error { return d.engine.close() }

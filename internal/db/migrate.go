@@ -223,8 +223,9 @@ func appliedChecksums(ctx context.Context, from interface {
 	return sums, rows.Err()
 }
 
-// alter runs fn on a connection that does not enforce foreign keys: SQLite changes a table by copying it and dropping the old one, which
-// would delete the rows that refer to it. Before the commit it replaces the planner's statistics and checks all references.
+// alter runs fn, which changes the schema, in a transaction on a connection that does not enforce foreign keys: SQLite changes a table by
+// copying it and dropping the old one, which would delete the rows that refer to it. Before the commit it replaces the planner's statistics
+// and checks all references.
 func (s *sqlite) alter(ctx context.Context, fn func(*sql.Tx) error) error {
 	pool, err := openPool(ctx, s.path, 1, map[string][]string{"_txlock": {"immediate"}, "_foreign_keys": {"0"}, "_secure_delete": {"true"}}, nil)
 	if err != nil {
@@ -338,7 +339,7 @@ func WarningsOnly(log *slog.Logger) *slog.Logger { return slog.New(warningsOnly{
 
 type warningsOnly struct{ slog.Handler }
 
-// Enabled implements slog.Handler.
+// Enabled implements slog.Handler: it is false below warnings, and otherwise what the wrapped handler says.
 func (w warningsOnly) Enabled(ctx context.Context, level slog.Level) bool {
 	return level >= slog.LevelWarn && w.Handler.Enabled(ctx, level)
 }

@@ -11,8 +11,8 @@ import (
 // each.
 const (
 	rowsInTable    = 1_000_000
-	rowsOfProperty = 50_000
-	rowsOfPrefix   = 10 // rows for each longer prefix of such an index
+	rowsOfProperty = 50_000 // rows with the same property, in the same table
+	rowsOfPrefix   = 10     // rows with the same values in two or more of the first columns of an index
 )
 
 // writeStatistics makes SQLite's query planner assume that a property has many rows. Without statistics it assumes few, and then reads
