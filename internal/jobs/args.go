@@ -21,7 +21,7 @@ type ReadSpaces struct {
 	Round         int    `json:"round,omitempty"` // Round makes the job differ from a running job, which would otherwise absorb it
 }
 
-// Kind implements river.JobArgs.
+// Kind implements river.JobArgs. Jobs are stored under this name, so it must not change.
 func (ReadSpaces) Kind() string { return "spaces.read" }
 
 // InsertOpts implements river.JobArgsWithInsertOpts. It allows few attempts, because the spaces are also read periodically.
@@ -29,7 +29,7 @@ func (ReadSpaces) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 6, UniqueOpts: unique()}
 }
 
-// Next implements [Repeatable].
+// Next implements [Repeatable]: it returns the arguments with the next Round.
 func (a ReadSpaces) Next() river.JobArgs {
 	a.Round++
 	return a
@@ -50,7 +50,7 @@ type CompleteDays struct {
 	Round      int    `json:"round,omitempty"` // Round makes the job differ from a running job, which would otherwise absorb it
 }
 
-// Kind implements river.JobArgs.
+// Kind implements river.JobArgs. Jobs are stored under this name, so it must not change.
 func (CompleteDays) Kind() string { return "days.complete" }
 
 // InsertOpts implements river.JobArgsWithInsertOpts. It allows attempts for hours, because nothing else does this work.
@@ -58,7 +58,7 @@ func (CompleteDays) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, UniqueOpts: unique()}
 }
 
-// Next implements [Repeatable].
+// Next implements [Repeatable]: it returns the arguments with the next Round.
 func (a CompleteDays) Next() river.JobArgs {
 	a.Round++
 	return a
@@ -70,7 +70,7 @@ type SendMail struct {
 	MailID     string `json:"mailId"`
 }
 
-// Kind implements river.JobArgs.
+// Kind implements river.JobArgs. Jobs are stored under this name, so it must not change.
 func (SendMail) Kind() string { return "mail.send" }
 
 // InsertOpts implements river.JobArgsWithInsertOpts. It allows attempts for hours: an attempt fails only because of the database. If the
@@ -87,7 +87,7 @@ type DeliverEvents struct {
 	Round      int    `json:"round,omitempty"` // Round makes the job differ from a running job, which would otherwise absorb it
 }
 
-// Kind implements river.JobArgs.
+// Kind implements river.JobArgs. Jobs are stored under this name, so it must not change.
 func (DeliverEvents) Kind() string { return "webhook.deliver" }
 
 // InsertOpts implements river.JobArgsWithInsertOpts. It allows attempts for hours: an attempt fails only because of the database. Failed
@@ -96,7 +96,7 @@ func (DeliverEvents) InsertOpts() river.InsertOpts {
 	return river.InsertOpts{MaxAttempts: 100, Queue: webhooksQueue, UniqueOpts: unique()}
 }
 
-// Next implements [Repeatable].
+// Next implements [Repeatable]: it returns the arguments with the next Round.
 func (a DeliverEvents) Next() river.JobArgs {
 	a.Round++
 	return a

@@ -34,7 +34,7 @@ func (s signals) of(queue string) chan struct{} {
 	return s.inDefault
 }
 
-// GetListener implements riverdriver.Driver.
+// GetListener implements riverdriver.Driver: the listener notifies River of each job that this process stores.
 func (d sqliteDriver) GetListener(*riverdriver.GetListenenerParams) riverdriver.Listener {
 	return &listener{inserted: d.inserted}
 }
@@ -64,13 +64,13 @@ func (*listener) Schema() string { return "" }
 // SetAfterConnectExec ignores the statement, because there is no connection.
 func (*listener) SetAfterConnectExec(string) {}
 
-// Listen implements riverdriver.Listener.
+// Listen implements riverdriver.Listener. Only the topic of new jobs has an effect.
 func (l *listener) Listen(_ context.Context, topic string) error {
 	l.setListening(topic, true)
 	return nil
 }
 
-// Unlisten implements riverdriver.Listener.
+// Unlisten implements riverdriver.Listener. Only the topic of new jobs has an effect.
 func (l *listener) Unlisten(_ context.Context, topic string) error {
 	l.setListening(topic, false)
 	return nil
