@@ -51,7 +51,8 @@ func OutletOf(view *db.Tx, propertyID string, open bool) (Outlet, error) {
 	return ToMailbox, nil
 }
 
-// DeliveryOf returns what a page says about the delivery of a mail in a state.
+// DeliveryOf returns what a page says about the delivery of a mail in a state, at a property whose mails go to o. A mail that still waits
+// counts as InMailbox if it will only get there.
 func DeliveryOf(s State, o Outlet) Delivery {
 	switch {
 	case s == InBox && o != ToOpenMailbox, s == Waiting && !o.Reaches():

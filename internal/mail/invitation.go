@@ -36,8 +36,8 @@ const (
 	DueNoAddress  Due = "noAddress" // an invitation is due, and no address reaches the guest
 )
 
-// DueMail decides which mail a stay needs now, and when to decide again; for an invitation, if it is sent now. The time is zero if only a
-// change of the stay can make a mail due.
+// DueMail decides which mail a stay needs now, and when to decide again. For DueInvitation that is when the reminder is due, if the
+// invitation is sent now. The time is zero if only a change of the stay can make a mail due.
 func DueMail(s Stay, when Schedule, now time.Time) (Due, time.Time) {
 	if when.Off || s.Erased || s.State != confirmed || !s.To.After(now) {
 		return DueNothing, time.Time{}

@@ -11,7 +11,7 @@ import (
 type JoinFacts struct {
 	Role   string
 	Link   string
-	EndsAt time.Time // of the link
+	EndsAt time.Time // when the link ends
 }
 
 // JoinParams returns the parameters of a mail to join a property: the invitation, and in round how often its link was replaced. The link
