@@ -25,7 +25,7 @@ const (
 
 	maxSubject     = 256
 	maxPending     = 64 << 10 // pending messages of one subscription
-	maxPendingSize = 16 << 20 // total size of them, in bytes
+	maxPendingSize = 16 << 20 // total size of the pending messages of one subscription, in bytes
 	maxResponding  = 512      // requests that one subscription answers concurrently
 	requestTimeout = 10 * time.Second
 	reconnectWait  = 200 * time.Millisecond
