@@ -102,7 +102,7 @@ func newIntegrationStates(most int, fresh func() *integrationState) *integration
 }
 
 // acquire returns the state of an integration, which the caller must release. It creates a missing one, and may drop an unused one for
-// that. It returns nil if all states are in use.
+// that. It returns nil if there are max states already and all are in use.
 func (l *integrationStates) acquire(integrationID string) *integrationState {
 	l.mu.Lock()
 	defer l.mu.Unlock()

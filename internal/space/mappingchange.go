@@ -170,7 +170,7 @@ func (m Mappings) Undo(tx *db.Tx, propertyID, changeID, author string) (newID st
 	return newID, touched, nil
 }
 
-// alreadyUndone returns the error of a second undo of a change, with who undid it.
+// alreadyUndone returns the error of a second undo of a change, with who undid it; a not-found fault if that undo is not stored any more.
 func alreadyUndone(tx *db.Tx, change *ent.MappingChange) error {
 	undo, err := getChange(tx, change.PropertyID, change.UndoneBy)
 	if err != nil {

@@ -207,7 +207,8 @@ func (w *world) moveLock(key string, rng *rand.Rand) {
 	w.assign(key, l, door)
 }
 
-// assign assigns a lock to a door; door "" removes the lock from its door. A refusal is a violation. The caller holds lockMoves.
+// assign assigns a lock to a door; door "" removes the lock from its door. A refusal, or no answer, is a violation. The caller holds
+// lockMoves.
 func (w *world) assign(key string, l *lockState, door string) {
 	l.story.add(w.began, "is put on door %s", w.doorName(door))
 	o, answered := w.sendUntilAnswered(w.staff, key, "POST", "/v1/property/locks/"+l.id+":assign", map[string]any{"doorId": door})
