@@ -192,8 +192,8 @@ func keepFormer(path, name string) (former string, err error) {
 	return name, disk.SyncDir(filepath.Dir(path))
 }
 
-// mergeLog copies the write-ahead log of a database into its file, and reports whether the file alone is now the whole database. A log
-// that cannot be merged stays unchanged.
+// mergeLog copies the write-ahead log of a database into its file, and reports whether the file alone is now the whole database, also if
+// there is no log or no database. A log that cannot be merged stays unchanged.
 func mergeLog(ctx context.Context, path string) (merged bool, err error) {
 	if _, err := os.Stat(path); err == nil {
 		// A failure here leaves a log, which is checked below.

@@ -47,8 +47,9 @@ const (
 // MaxLinks is the most rooms that one mail lists. A booker of more gets several mails: mail programs cut off long ones.
 const MaxLinks = 50
 
-// Decide decides which mails to order now for the rooms of a booking, and when to decide again. grouped means that the rooms are a group of
-// the PMS, which may send more of them.
+// Decide decides which mails to order now for the rooms of a booking, and when to decide again. It orders and stores nothing. grouped means
+// that the rooms are a group of the PMS, which may send more of them. The rooms may have different bookers: each address gets mails of its
+// own.
 func Decide(rooms []Room, grouped bool, when Schedule, now time.Time) Decision {
 	var d Decision
 	complete := now
@@ -125,7 +126,8 @@ func (r Room) withoutFormer() Room {
 	return r
 }
 
-// addEnds adds the room to the decision if links and sessions must end: the stay was canceled, or the booker's address has changed.
+// addEnds adds the room to d.Ended if the stay was canceled, else to d.Moved if the booker's address has changed: its links and sessions
+// must end.
 func (d *Decision) addEnds(r Room) {
 	switch {
 	case r.State == canceled:

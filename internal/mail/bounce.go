@@ -31,7 +31,7 @@ const (
 )
 
 // ReadBounce reads a received mail. ok is false if it does not report that a mail of this service was given up: it is something else, or
-// reports a delay or a delivery.
+// reports a delay or a delivery. It does not check that the mail exists or that the report is genuine.
 func ReadBounce(raw []byte) (b Bounce, ok bool) {
 	m, err := netmail.ReadMessage(bytes.NewReader(raw))
 	if err != nil {

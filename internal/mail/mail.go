@@ -96,7 +96,8 @@ const (
 	FailedInternal Failure = "internal"
 )
 
-// StateAfter returns the final state of a mail after failure f: Bounced if mails to the address do not arrive, otherwise Failed.
+// StateAfter returns the final state of a mail after failure f: Bounced if later mails to the address would not arrive either, which is so
+// after [FailedRecipient] and [FailedBefore]; otherwise Failed.
 func StateAfter(f Failure) State {
 	if f == FailedRecipient || f == FailedBefore {
 		return Bounced
