@@ -73,7 +73,7 @@ type Bridge struct {
 }
 
 // New opens a bridge and loads its locks. With a [driver.Remote] it waits until the driver knows its locks or ctx ends. Callers that must
-// not wait use [Open] and [Bridge.Run].
+// not wait use [Open] and [Bridge.Run]. After an error the store is closed again, but cfg.Driver is not.
 func New(ctx context.Context, cfg Config) (*Bridge, error) {
 	b, err := Open(cfg)
 	if err != nil {
@@ -113,8 +113,9 @@ func Open(cfg Config) (*Bridge, error) {
 	return b, nil
 }
 
-// loadLocks waits until the driver knows its locks, creates a worker for each, reads its status, and loads what is stored about it. It
-// fails if two locks have the same address.
+// loadLocks waits until the driver knows its locks, creates a worker for each, reads its status, and loads what is stored about it and
+// about SmartKeys. It then sets b.ready. It fails if ctx ends, if two locks have the same address, or if the store cannot be read or
+// written.
 func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 	if b.locks, err = b.findLocks(ctx); err != nil {
 		return fmt.Errorf("find the locks: %w", err)
@@ -144,6 +145,7 @@ func (b *Bridge) loadLocks(ctx context.Context) (err error) {
 
 // Run runs the bridge until ctx ends (then it returns nil), its locks cannot be loaded, its store or the listener of [Local] fails, or the
 // list of locks changes ([ErrLocksChanged]). It answers [AskHealth] from the start, even while it waits for a program such as Zigbee2MQTT.
+// It stops its goroutines before it returns, but closes neither the driver nor the store: see Close.
 func (b *Bridge) Run(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { b.serveHealth(ctx); return nil })
@@ -162,6 +164,7 @@ func (b *Bridge) Run(ctx context.Context) error {
 }
 
 // runLoaded does everything that needs loaded locks: it drives the locks, keeps a session with the server and, if enabled, serves phones.
+// It returns nil when ctx ends, or the error that ended runLocks or serveLocal. A lost session is no error.
 func (b *Bridge) runLoaded(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.runLocks(ctx) })
@@ -172,8 +175,8 @@ func (b *Bridge) runLoaded(ctx context.Context) error {
 	return g.Wait()
 }
 
-// runLocks drives the locks until ctx ends, the store fails or the list of locks changes, and then waits for the running commands. It needs
-// no session with the server.
+// runLocks drives the locks until ctx ends (then it returns nil), the store fails or the list of locks changes, and then waits for the
+// running unlock commands. It needs no session with the server.
 func (b *Bridge) runLocks(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, o := range b.workers {
@@ -259,6 +262,7 @@ func (b *Bridge) processDriverEvents(ctx context.Context) error {
 
 // onEvent handles one event of a lock. It journals the event for the server, except SlotChanged, which only the lock's worker needs. The
 // worker also gets the use of a code, the keypad guard a wrong PIN, and the lock's status a jam. An error means that the journal failed.
+// After the use of a code, onEvent waits until the worker has stored it.
 func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
 	w := b.workers[e.Address]
 	switch {
@@ -277,8 +281,8 @@ func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
 	return b.journalEvent(e)
 }
 
-// onSlotChanged notifies a known lock's worker that the slot e.Slot was changed at the lock itself. Slot 0 means that any slot may have
-// changed.
+// onSlotChanged notifies the worker of the event's lock that the slot e.Slot was changed at the lock itself. Slot 0 means that any slot may
+// have changed. An unknown lock is ignored. It waits while the worker's inbox is full.
 func (b *Bridge) onSlotChanged(ctx context.Context, e driver.Event) {
 	w := b.workers[e.Address]
 	switch {
@@ -308,8 +312,8 @@ func (b *Bridge) appendEntry(e journalEntry) error {
 	return nil
 }
 
-// newEntry converts a driver's event to a journal entry. It adds the quality of this clock and the generation of the code in the event's
-// slot.
+// newEntry converts a driver's event to a journal entry, without a Sequence. It adds the quality of this clock, and the generation of the
+// code in the event's slot (0 if unknown).
 func (b *Bridge) newEntry(e driver.Event) journalEntry {
 	entry := journalEntry{Address: e.Address, Kind: e.Kind, Slot: e.Slot, Reason: e.Reason, At: e.At.UTC(), Quality: b.clockQuality()}
 	if e.Slot != 0 {
@@ -321,10 +325,11 @@ func (b *Bridge) newEntry(e driver.Event) journalEntry {
 // maxSkewCreep is how much one message can increase the measured clock difference. See measureSkew.
 const maxSkewCreep = 10 * time.Millisecond
 
-// measureSkew updates the difference between this clock and the server's, for the bridge and its doorkeeper. theirs is the server's time in
-// a message; zero is ignored. The answer to Hello replaces the difference: sinceHello is the time since Hello, which bounds the delay. For
-// other messages sinceHello is 0. Their delay makes this clock look fast, so the smallest difference counts. It can rise slowly, because
-// clocks drift. If this clock was set since the last measurement, the step is added to the last difference first.
+// measureSkew updates the measured difference, this clock minus the server's, for the bridge and its doorkeeper. theirs is the server's
+// time in a message; zero is ignored. The answer to Hello replaces the difference: sinceHello is the time since Hello, which bounds the
+// delay. For other messages sinceHello is 0. Their delay makes this clock look fast, so the smallest difference counts. It can rise by at
+// most maxSkewCreep with each message, because clocks drift. If this clock was set since the last measurement, the step is added to the
+// last difference first.
 func (b *Bridge) measureSkew(theirs time.Time, sinceHello time.Duration) {
 	if theirs.IsZero() {
 		return

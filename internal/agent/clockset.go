@@ -21,8 +21,8 @@ type clockSteps struct {
 	wall, monotonic time.Time // both clocks at the start or at the last step
 }
 
-// next returns by how much the wall clock was set forward since the last step that it returned, or 0 without a step. The arguments are what
-// the clocks show now.
+// next returns by how much the wall clock was set since the last step that it returned: positive if it was set forward, negative if back.
+// It returns 0 while the sum is below minClockStep. The arguments are what the clocks show now.
 func (s *clockSteps) next(wall, monotonic time.Time) time.Duration {
 	wall = wall.Round(0) // without the monotonic reading, which Sub would prefer
 	by := wall.Sub(s.wall) - monotonic.Sub(s.monotonic)
@@ -33,7 +33,7 @@ func (s *clockSteps) next(wall, monotonic time.Time) time.Duration {
 	return by
 }
 
-// watchClock calls checkClock at intervals until ctx ends.
+// watchClock calls checkClock every clockCheckEvery until ctx ends.
 func (b *Bridge) watchClock(ctx context.Context) {
 	t := time.NewTicker(clockCheckEvery)
 	defer t.Stop()
@@ -47,7 +47,8 @@ func (b *Bridge) watchClock(ctx context.Context) {
 	}
 }
 
-// checkClock calls applyClockStep.
+// checkClock is applyClockStep for callers that do not hold skewMu: it checks whether the machine's clock was set, and if so corrects the
+// measured difference to the server's clock and wakes the workers.
 func (b *Bridge) checkClock() {
 	b.skewMu.Lock()
 	defer b.skewMu.Unlock()

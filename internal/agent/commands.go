@@ -11,7 +11,7 @@ import (
 
 const (
 	maxDeadline        = 10 * time.Second // longest time from the arrival of a command to its execution
-	maxRunningCommands = 16
+	maxRunningCommands = 16               // further commands are refused while so many run
 	operationUnlock    = "unlock"
 )
 
@@ -28,9 +28,9 @@ var errTooManyCommands = errors.New("too many unlock commands within ten minutes
 // command is an unlock command from the server or from a phone at the door.
 type command struct {
 	id        string
-	address   string
-	operation string
-	deadline  time.Time
+	address   string    // address of the lock
+	operation string    // operationUnlock, operationSmartKeyUnlock or operationSmartKeyCheck
+	deadline  time.Time // time on this machine's clock after which the lock is no longer asked
 	// presentation is the SmartKey message of a phone; nil for other commands.
 	presentation []byte
 }
@@ -43,9 +43,9 @@ type commandRunner struct {
 	wait    sync.WaitGroup
 }
 
-// start executes a command in the background and puts its result into the outbox; of a command that was started before, the stored result.
-// If maxRunningCommands are running, it refuses the command (outcomeExpired) instead of queueing it, and stores nothing. A command that is
-// already running is ignored.
+// start executes a command in the background and puts its result into the outbox. It executes no id twice: it ignores a command that is
+// already running, and for one that was started earlier it only reports the stored result again. If maxRunningCommands are running, it
+// refuses the command (outcomeExpired, Busy) instead of queueing it, and stores nothing. The end of ctx stops the execution.
 func (r *commandRunner) start(ctx context.Context, c command) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -77,9 +77,10 @@ func (r *commandRunner) isRunning(id string) bool {
 	return r.running[id]
 }
 
-// runOnce executes a command, unless it was started before, and returns its record with the outcome. The store gets the record before the
-// execution and again after it, so that a restarted bridge does not execute the command twice. If the first write fails, or the store has
-// too many commands, it does not execute the command (outcomeExpired).
+// runOnce executes a command, unless it was started before, and returns its record with the outcome. A command with a SmartKey is executed
+// only if admit allows it. The store gets the record before the execution and again after it, so that a restarted bridge does not execute
+// the command twice. If the first write fails, or the store has too many commands, it does not execute the command (outcomeExpired). A
+// failure of the second write is only logged.
 func (r *commandRunner) runOnce(ctx context.Context, c command) commandRecord {
 	b := r.bridge
 	rec, first, err := b.store.beginCommand(c.id, b.clock.Now())
@@ -110,8 +111,9 @@ func withOutcome(rec commandRecord) commandRecord {
 	return rec
 }
 
-// unlock opens the command's lock, if that is possible before the deadline. outcome is one of the outcome constants. result is a
-// [slot.Result]: the lock's answer, or why the lock was not asked.
+// unlock opens the command's lock, if that is possible before the deadline; it goes before all other calls that wait for the radio. outcome
+// is one of the outcome constants. result is a [slot.Result]: the lock's answer, or why the lock was not asked. A lock that answers Jammed
+// is marked as jammed. unlock stores and reports nothing.
 func (r *commandRunner) unlock(ctx context.Context, c command) (outcome, result string) {
 	w, ok := r.bridge.workers[c.address]
 	if !ok || c.operation != operationUnlock || !w.lock.Capabilities().RemoteUnlock {

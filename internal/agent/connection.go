@@ -13,8 +13,8 @@ const (
 	updateDelay    = 100 * time.Millisecond // the wait before status reads, so that several signals of a returning broker cause one read
 )
 
-// findLocks returns the locks of the driver. It asks a [driver.Remote], which connects to another program, again and again until it knows
-// its locks or ctx ends. It asks any other driver once.
+// findLocks returns the locks of the driver. It asks a [driver.Remote], which connects to another program, again every findLocksRetry until
+// it knows its locks or ctx ends (then the error is that of ctx). It asks any other driver once and returns its error.
 func (b *Bridge) findLocks(ctx context.Context) ([]driver.Lock, error) {
 	_, remote := b.cfg.Driver.(driver.Remote)
 	for {

@@ -18,21 +18,22 @@ import (
 
 // Finding is the result of one check of the doctor command.
 type Finding struct {
-	What   string
-	OK     bool
-	Detail string
+	What   string // What is the short name of the check, for display
+	OK     bool   // OK means that the check found nothing to mend
+	Detail string // Detail is what the check found
 	Advice string // Advice is what the user should do if the check failed
 }
 
 const (
-	checkTimeout   = 5 * time.Second
+	checkTimeout   = 5 * time.Second     // longest wait for a connection to the server; all network checks together get three times that
 	renewalGrace   = 90 * 24 * time.Hour // how long an expired certificate can still be renewed
 	renewalOverdue = 5 * 24 * time.Hour  // a certificate with less time left should have been renewed already
 	maxClockOffset = 10 * time.Second    // largest acceptable clock error; with a larger one, codes start and end noticeably late
 )
 
 // Examine makes all checks of the doctor command, except those of the locks, for the bridge with the store directory dir. It changes
-// nothing, except that it creates a file and removes it at once, and does not disturb a running bridge.
+// nothing, except that it creates a file and removes it at once, and does not disturb a running bridge. The findings contain also the
+// checks that found nothing wrong. Some checks need a running bridge or a readable identity, and are left out without it.
 func Examine(ctx context.Context, dir string) []Finding {
 	var out []Finding
 	out = append(out, examineFiles(dir)...)
@@ -83,9 +84,9 @@ func examineConnection(c ConnectionHealth, ready bool) Finding {
 	return f
 }
 
-// examineEnrolment turns err, the reason why the bridge's identity cannot be read, into advice. Because enrolment deletes the store, it
-// advises a new join code at once only for a bridge that is not enrolled. For an unknown error that is the last resort, after an attempt to
-// restore the directory.
+// examineEnrolment turns err, the reason why the bridge's identity cannot be read, into a failed Finding with advice. Because enrolment
+// deletes the store, it advises a new join code at once only for a bridge that is not enrolled. For an unknown error that is the last
+// resort, after an attempt to restore the directory.
 func examineEnrolment(err error) Finding {
 	f := Finding{What: "enrolment", Detail: err.Error()}
 	switch {
@@ -115,7 +116,8 @@ func storedIdentity(dir string) (id identity, err error) {
 	return st.identity()
 }
 
-// examineFiles checks that the store directory and the key file exist and that other users cannot read them.
+// examineFiles checks that the store directory and the key file exist and that other users have no access to them, and that the disk takes
+// new data (see examineDisk).
 func examineFiles(dir string) []Finding {
 	out := []Finding{examinePermissions("store", dir, 0o077, "chmod 700")}
 	if _, err := os.Stat(dir); err != nil {
@@ -127,7 +129,8 @@ func examineFiles(dir string) []Finding {
 // probeSize is how much examineDisk writes, in bytes: more than a bridge writes in one step.
 const probeSize = 256 << 10
 
-// examineDisk checks that the store directory takes new data. A bridge without room for it stops and does not start again.
+// examineDisk checks that the store directory takes new data, by a file of probeSize that it removes at once. A bridge without room for it
+// stops and does not start again.
 func examineDisk(dir string) Finding {
 	f := Finding{What: "disk"}
 	probe, err := os.CreateTemp(dir, "doctor-*")

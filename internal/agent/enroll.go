@@ -26,14 +26,15 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
+// enrollTimeout is how long an enrolment waits for the server's answer.
 const enrollTimeout = 30 * time.Second
 
 // Enrolment is the input of Enroll, which makes this machine a bridge of a property.
 type Enrolment struct {
-	Dir      string
+	Dir      string // Dir is the directory of the store, which Enroll creates if it is missing
 	Address  string // Address is the host:port of the server's public gRPC listener
-	JoinCode string
-	Software string
+	JoinCode string // JoinCode is the secret that staff got from the server; it works once
+	Software string // Software is the name and version that the server shows
 	// Plaintext disables TLS. It is allowed for loopback addresses only.
 	Plaintext bool
 	// Connect, if set, replaces the address that the server returns for its listener for bridges.
@@ -42,7 +43,9 @@ type Enrolment struct {
 }
 
 // Enroll exchanges a join code for a certificate and stores it. On success it deletes the rest of the store, except the driver's settings.
-// Both private keys never leave this machine. It returns the id that the server gave the bridge, or [ErrInUse] if a bridge runs.
+// Both private keys never leave this machine. It returns the id that the server gave the bridge. It fails with [ErrInUse] if a bridge runs.
+// An error keeps an earlier enrolment in the store, but the server may already have used up the join code, which makes an earlier
+// certificate invalid.
 func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	fingerprint, err := fingerprintOf(e.JoinCode)
 	if err != nil {
@@ -145,12 +148,14 @@ func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest
 	return answer, nil
 }
 
-// endsAtOnce reports whether, by the text of a connection error, what answers closes a connection that begins as gRPC.
+// endsAtOnce reports whether why, the text of a connection error, says that the other side closed the connection at the first bytes of
+// gRPC, as a listener of another protocol does.
 func endsAtOnce(why string) bool {
 	return strings.Contains(why, "error reading server preface") || strings.Contains(why, "broken pipe") || strings.Contains(why, "connection reset by peer")
 }
 
-// fingerprintOf returns the second part of a join code: the SHA-256 hash of the CA certificate that the server must show.
+// fingerprintOf returns the second part of a join code: the SHA-256 hash of the CA certificate that the server must show. It fails with
+// advice for the user if the code is incomplete.
 func fingerprintOf(code string) (out [32]byte, err error) {
 	_, encoded, ok := strings.Cut(strings.TrimSpace(code), ".")
 	raw, err := base64.RawURLEncoding.DecodeString(encoded)
@@ -196,7 +201,8 @@ func verifyEnrolment(a *lockv1.EnrollResponse, fingerprint [32]byte, public *ecd
 	return nil
 }
 
-// verifyCertificate checks that ca signed the certificate der, and that the certificate is for the bridge's key public.
+// verifyCertificate checks that ca signed the certificate der, and that the certificate is for the bridge's key public. It does not check
+// the dates and names in the certificate.
 func verifyCertificate(der []byte, ca *x509.Certificate, public *ecdsa.PublicKey) error {
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {

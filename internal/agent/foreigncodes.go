@@ -19,7 +19,7 @@ const (
 
 // searchRound is the progress of the search for foreign codes on one lock.
 type searchRound struct {
-	next      uint32    // next slot to read
+	next      uint32    // next slot to read, from 1
 	notBefore time.Time // no slot is read before this time
 }
 

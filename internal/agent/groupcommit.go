@@ -12,19 +12,20 @@ type groupCommit struct {
 	db *bbolt.DB
 
 	mu      sync.Mutex
-	busy    bool
+	busy    bool // a caller commits, or has its turn to
 	waiting []*write
 }
 
 // write is one change of the store. Its function may run more than once; only the last run counts.
 type write struct {
 	change func(*bbolt.Tx) error
-	done   chan error
+	done   chan error    // receives the result once, when the change is stored or has failed
 	turn   chan struct{} // receives a signal if this caller must commit for all waiting callers
 }
 
-// update runs change in a transaction of the store, possibly twice: only the last run counts. It returns nil when the change is on the
-// disk. Concurrent calls share one commit.
+// update runs change in a transaction of the store, possibly twice: only the last run counts, so change must set its results in each run.
+// It returns nil when the change is on the disk. After an error, such as that of change, nothing of this change is stored. Concurrent calls
+// share one commit.
 func (w *groupCommit) update(change func(*bbolt.Tx) error) error {
 	own := &write{change: change, done: make(chan error, 1), turn: make(chan struct{}, 1)}
 	w.mu.Lock()

@@ -19,9 +19,9 @@ import (
 
 const (
 	statusSocket  = "status.sock"
-	healthTimeout = 5 * time.Second
-	healthRetry   = 100 * time.Millisecond
-	maxHealth     = 1 << 20 // maximum size of the answer in bytes
+	healthTimeout = 5 * time.Second        // longest time for one answer, and for AskHealth with its retries
+	healthRetry   = 100 * time.Millisecond // wait between two attempts of AskHealth
+	maxHealth     = 1 << 20                // maximum size of the answer in bytes
 )
 
 // Health is the state of a running bridge. It contains no PINs and nothing about guests.
@@ -71,13 +71,14 @@ type LockHealth struct {
 	KeypadPausedUntil time.Time `json:"keypadPausedUntil,omitzero"`
 }
 
-// maxWaiting bounds the count of waiting events.
+// maxWaiting is the highest value of Health.EventsWaiting.
 const maxWaiting = 1000
 
 // noLocksYet explains why a bridge has no session before it knows its locks.
 const noLocksYet = "it starts when the bridge knows its locks"
 
-// Health returns the current state of the bridge and its locks, which the commands status and doctor show.
+// Health returns the current state of the bridge and its locks, which the commands status and doctor show. It calls no lock. What the store
+// cannot give is left zero.
 func (b *Bridge) Health() Health {
 	id := b.identity()
 	b.mu.Lock()
@@ -107,7 +108,7 @@ func (b *Bridge) Health() Health {
 	return h
 }
 
-// lockHealth returns the state of one lock from what the bridge has recorded. It does not call the lock.
+// lockHealth returns the state of one lock from what the bridge has recorded. It does not call the lock, which must be one of the bridge's.
 func (b *Bridge) lockHealth(address, model string) LockHealth {
 	rows, s := b.outbox.lockState(address)
 	h := LockHealth{
@@ -135,8 +136,8 @@ func (b *Bridge) lockHealth(address, model string) LockHealth {
 	return h
 }
 
-// serveHealth answers status and doctor on a Unix socket in the bridge's directory until ctx ends. If the socket cannot be created, the
-// bridge runs without it.
+// serveHealth answers status and doctor on a Unix socket in the bridge's directory until ctx ends. It first removes a socket that a killed
+// bridge left there. If the socket cannot be created, it logs that and returns: the bridge runs without it.
 func (b *Bridge) serveHealth(ctx context.Context) {
 	path := filepath.Join(b.cfg.Dir, statusSocket)
 	if err := os.Remove(path); err == nil { // the socket is a leftover: no other bridge uses it, because this one holds the lock of the store
@@ -177,7 +178,8 @@ var (
 )
 
 // AskHealth asks the bridge that runs on a directory for its health, or returns [ErrNotRunning]. If a bridge has the store open but does
-// not answer, because it is starting or stopping, AskHealth retries for healthTimeout, and then returns an [ErrInUse].
+// not answer, because it is starting or stopping, AskHealth retries for healthTimeout, and then returns an error that wraps [ErrInUse].
+// Other errors are a missing permission or a broken answer.
 func AskHealth(ctx context.Context, dir string) (h Health, err error) {
 	ctx, cancel := context.WithTimeout(ctx, healthTimeout)
 	defer cancel()

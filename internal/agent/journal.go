@@ -16,14 +16,14 @@ const (
 
 // journalEntry is a lock event that waits until the server has stored it.
 type journalEntry struct {
-	Sequence   uint64    `json:"-"`
+	Sequence   uint64    `json:"-"` // Sequence is the key in the journal, from 1; 0: not stored yet, or not read
 	Address    string    `json:"address"`
-	Kind       string    `json:"kind"`
-	Slot       uint32    `json:"slot,omitempty"`
-	Generation uint64    `json:"generation,omitempty"`
+	Kind       string    `json:"kind"`                 // Kind is that of the driver.Event
+	Slot       uint32    `json:"slot,omitempty"`       // Slot is the slot of the PIN; 0: unknown or without a PIN
+	Generation uint64    `json:"generation,omitempty"` // Generation is that of the code in Slot at the time At; 0: unknown
 	Reason     string    `json:"reason,omitempty"`
-	At         time.Time `json:"at"`
-	Quality    string    `json:"quality"`
+	At         time.Time `json:"at"`              // At is by the bridge's clock
+	Quality    string    `json:"quality"`         // Quality is the result of clockQuality when the event was journaled
 	Phone      string    `json:"phone,omitempty"` // Phone is the key id of the phone that used a SmartKey
 	Until      time.Time `json:"until,omitzero"`  // Until is the end of a keypad pause
 }
@@ -64,7 +64,8 @@ func (s *store) appendInTx(tx *bbolt.Tx, e journalEntry) (dropped int, err error
 	return dropped, nil
 }
 
-// forEachEntry calls do with every event that the server has not stored, in order. Their Sequence is not set.
+// forEachEntry calls do with every event that the server has not stored, oldest first. Their Sequence is not set. do runs in a read
+// transaction and must not write to the store.
 func (s *store) forEachEntry(do func(journalEntry)) error {
 	return s.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(journalBucket).ForEach(func(_, v []byte) error {
@@ -136,17 +137,17 @@ func renumberEntries(b *bbolt.Bucket, after uint64) error {
 // commandRecord is what the bridge stores about a command. Without an outcome, the command was started and its end is unknown.
 type commandRecord struct {
 	ID      string    `json:"-"`
-	Outcome string    `json:"outcome,omitempty"`
-	Result  string    `json:"result,omitempty"`
-	Reason  string    `json:"reason,omitempty"` // Reason is the result of a SmartKey: ok, or why it was refused
-	Token   string    `json:"token,omitempty"`  // Token is the id of the SmartKey
-	List    uint64    `json:"list,omitempty"`   // List is the version of the status list that was used
-	At      time.Time `json:"at"`
+	Outcome string    `json:"outcome,omitempty"` // Outcome is one of the outcome constants
+	Result  string    `json:"result,omitempty"`  // Result is a slot.Result; empty if only a SmartKey decided
+	Reason  string    `json:"reason,omitempty"`  // Reason is the result of a SmartKey: ok, or why it was refused
+	Token   string    `json:"token,omitempty"`   // Token is the id of the SmartKey
+	List    uint64    `json:"list,omitempty"`    // List is the version of the status list that was used
+	At      time.Time `json:"at"`                // At is when the command ended; before that, when it started
 }
 
 // beginCommand stores durably that a command starts, before it is executed. first is false if the id was stored before; then rec is the
 // stored record, and the command must not be executed again. For a new id, it deletes expired records, and returns errTooManyCommands if
-// maxCommandRecords remain.
+// maxCommandRecords remain. After any error the command must not be executed.
 func (s *store) beginCommand(id string, now time.Time) (rec commandRecord, first bool, err error) {
 	err = s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(commandsBucket)
@@ -206,7 +207,8 @@ func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
 	return nil
 }
 
-// commands returns the stored commands. A new session reports them again, because the server may have missed their results.
+// commands returns the stored commands, also those that still run, without an outcome. A new session reports them again, because the server
+// may have missed their results.
 func (s *store) commands() (out []commandRecord, err error) {
 	err = s.db.View(func(tx *bbolt.Tx) error {
 		return tx.Bucket(commandsBucket).ForEach(func(k, v []byte) error {

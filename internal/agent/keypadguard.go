@@ -16,14 +16,14 @@ import (
 )
 
 const (
-	lockoutCheckEvery  = 24 * time.Hour // interval of lockout checks; a person can change the lockout at the lock
-	lockoutRetryMin    = time.Minute
+	lockoutCheckEvery  = 24 * time.Hour  // interval of lockout checks; a person can change the lockout at the lock
+	lockoutRetryMin    = time.Minute     // first wait after a failed call to set the lockout; each further failure doubles it
 	lockoutCallTimeout = 5 * time.Second // timeout of a call, short because an unlock command must not wait long for the radio
-	lockoutRetryMax    = 6 * time.Hour
-	pauseTries         = 3
-	pauseRetryAfter    = 2 * time.Second
-	minPause           = time.Second
-	maxQueuedWrongPINs = 64 // further wrong PINs during one call to the lock are not counted
+	lockoutRetryMax    = 6 * time.Hour   // longest of these waits
+	pauseTries         = 3               // number of calls that try to pause a keypad
+	pauseRetryAfter    = 2 * time.Second // wait between these calls
+	minPause           = time.Second     // a shorter pause is not worth a call
+	maxQueuedWrongPINs = 64              // further wrong PINs during one call to the lock are not counted
 )
 
 // guardRecord is what the bridge stores about wrong PINs at one lock.
@@ -44,7 +44,8 @@ type keypadGuard struct {
 	retryDelay time.Duration // backoff after the last failure to set the lockout; 0: it did not fail
 }
 
-// newKeypadGuard creates the guard of a worker's lock with its stored record, and puts the record into the outbox.
+// newKeypadGuard creates the guard of a worker's lock with its stored record, and puts the record into the outbox. A stored lockout is
+// forgotten if the driver can no longer set it. The guard does nothing until run.
 func newKeypadGuard(w *lockWorker) (*keypadGuard, error) {
 	g := &keypadGuard{worker: w, wrongPINs: make(chan time.Time, maxQueuedWrongPINs)}
 	var err error
@@ -108,9 +109,10 @@ func (g *keypadGuard) withRadio(ctx context.Context, turn time.Duration, do func
 	return do(ctx)
 }
 
-// setLockout makes the lock refuse PINs for a time after wrong ones, and stores the setting that the lock reports. next is the wait until
-// the next check or retry. err is only a failure of the store. A busy radio does not lengthen the backoff, because it is not a failure of
-// the lock. Retries are randomized, because all locks of a radio start together.
+// setLockout sets [slot.DesiredLockout] at the lock, which then refuses PINs for a time after wrong ones, and stores the setting that the
+// lock reports. A lock that reports another setting or does not support it is only logged. next is the wait until the next check or retry.
+// err is only a failure of the store. A busy radio does not lengthen the backoff, because it is not a failure of the lock. Retries are
+// randomized, because all locks of a radio start together.
 func (g *keypadGuard) setLockout(ctx context.Context) (next time.Duration, err error) {
 	var got slot.Lockout
 	a := g.withRadio(ctx, lockoutCallTimeout, func(ctx context.Context) (a driver.Answer) {
@@ -135,8 +137,8 @@ func (g *keypadGuard) setLockout(ctx context.Context) (next time.Duration, err e
 	return next, g.save()
 }
 
-// onWrongPIN counts a wrong PIN that was typed at the time at, and pauses the keypad if there were too many. It does nothing for a lock
-// whose keypad cannot be paused.
+// onWrongPIN counts a wrong PIN that was typed at the time at, and pauses the keypad if there were too many. A zero time, or one in the
+// future, means now. It does nothing for a lock whose keypad cannot be paused. Only a failure of the store is an error.
 func (g *keypadGuard) onWrongPIN(ctx context.Context, at time.Time) error {
 	if !g.worker.lock.Capabilities().KeypadPause {
 		return nil

@@ -22,7 +22,7 @@ import (
 // linkTimings are the waits of the link to the server.
 type linkTimings struct {
 	firstRetry   time.Duration // upper bound of the first wait; each failure doubles it
-	maxRetry     time.Duration
+	maxRetry     time.Duration // upper bound of all waits, except where the server or revokedRetry decides
 	revokedRetry time.Duration // wait after the bridge was revoked, because staff must act first
 	healthy      time.Duration // a session that lasted this long resets the backoff
 	silence      time.Duration // a session that receives no message for this long ends
@@ -33,8 +33,8 @@ var defaultTimings = linkTimings{
 }
 
 const (
-	keepaliveTime    = 30 * time.Second
-	keepaliveTimeout = 15 * time.Second
+	keepaliveTime    = 30 * time.Second // a connection without traffic for this long is probed
+	keepaliveTimeout = 15 * time.Second // a probe without an answer for this long ends the connection
 )
 
 // runLink keeps a session with the server until ctx ends. After each session or failed attempt it waits and connects again.
@@ -87,7 +87,7 @@ func isRefused(err error) bool {
 	return c == codes.PermissionDenied || c == codes.Unauthenticated
 }
 
-// rpcMessage returns the message of a gRPC error without gRPC's prefixes.
+// rpcMessage returns the message of a gRPC error without gRPC's prefixes; of another error, its text.
 func rpcMessage(err error) string {
 	s, ok := status.FromError(err)
 	if !ok {
@@ -102,8 +102,8 @@ func rpcMessage(err error) string {
 	return why
 }
 
-// connectOnce runs one session on a new connection and returns why it ended. If the certificate has expired, it renews the certificate
-// instead and returns errRenewed. Each connection resolves the server's name again.
+// connectOnce runs one session on a new connection and returns why it ended, never nil. If the certificate has expired, it renews the
+// certificate instead and returns errRenewed. Each connection resolves the server's name again.
 func (b *Bridge) connectOnce(ctx context.Context) error {
 	id := b.identity()
 	conn, leaf, err := b.connection(id)

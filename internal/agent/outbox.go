@@ -14,17 +14,17 @@ import (
 // command. Without a session it collects nothing, because the next Hello compares everything.
 type outbox struct {
 	mu       sync.Mutex
-	isOpen   bool
-	rows     map[string][]slot.DigestRow // state of each lock for Hello
-	observed map[string]map[uint32]slot.Observed
-	status   map[string]driver.Status
+	isOpen   bool                                // a session with the server collects reports
+	rows     map[string][]slot.DigestRow         // state of each lock for Hello, by address
+	observed map[string]map[uint32]slot.Observed // waiting reports about slots, by lock address and slot
+	status   map[string]driver.Status            // last status of each lock
 	guards   map[string]guardRecord
-	stale    map[string]bool // locks whose status or guard record changed
-	commands map[string]commandRecord
+	stale    map[string]bool          // locks whose status or guard record must be reported
+	commands map[string]commandRecord // waiting results of commands, by id
 	// foreign records whether unmanaged slots hold a code, by lock and slot. unsentForeign has the entries that are not reported yet.
 	foreign, unsentForeign map[string]map[uint32]bool
 	generations            map[string]map[uint32]generations // generations by lock and slot
-	wake                   chan struct{}
+	wake                   chan struct{}                     // signal that reports wait
 }
 
 // generations are the current and the previous generation of a slot's code. The server numbers the codes of a slot by generation.
@@ -64,8 +64,8 @@ func newOutbox() *outbox {
 	}
 }
 
-// setSlots records the slots of a lock, from which Hello is made. report has the observations that the server must get, by slot. It forgets
-// foreign codes in slots that the server now uses.
+// setSlots records the slots of a lock, from which Hello is made. report has the observations that the server must get, by slot; without a
+// session they are dropped. It forgets foreign codes in slots that the server now uses.
 func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slot.Observed, now time.Time) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -93,7 +93,7 @@ func (o *outbox) setSlots(address string, state slot.Lock, report map[uint32]slo
 }
 
 // reportUnnamed queues reports about the slots of a lock that a snapshot of the server does not name although they may hold a code of the
-// server. Its database was restored to an older state then, and learns of the slots by the reports.
+// server. Its database was restored to an older state then, and learns of the slots by the reports. It does nothing without a session.
 func (o *outbox) reportUnnamed(address string, named map[uint32]bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -146,14 +146,16 @@ func (o *outbox) helloState(address string) (slot.Digest, lockStatus) {
 	return slot.LockDigest(o.rows[address]), lockStatus{o.status[address], o.guards[address]}
 }
 
-// isManaged reports whether a slot holds, or may hold, a code of the server.
+// isManaged reports whether a slot holds, or may hold, a code of the server, or is about to; false for a slot that the bridge does not
+// know.
 func (o *outbox) isManaged(address string, number uint32) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	return o.isManagedLocked(address, number)
 }
 
-// isManagedLocked is isManaged for callers that hold o.mu: it reports whether a slot has, or may still have, a code of the server.
+// isManagedLocked is isManaged for callers that hold o.mu. A slot is managed if it does not match the desired state yet, if it holds a
+// code, or if the lock has not confirmed that it is empty.
 func (o *outbox) isManagedLocked(address string, number uint32) bool {
 	for _, r := range o.rows[address] {
 		if r.Slot == number {
@@ -231,7 +233,7 @@ func (o *outbox) lastStatus(address string) driver.Status {
 	return o.status[address]
 }
 
-// lockState returns the digest rows and the status of a lock.
+// lockState returns the digest rows, which must not be changed, and the status of a lock; both zero for an unknown lock.
 func (o *outbox) lockState(address string) ([]slot.DigestRow, lockStatus) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -15,13 +15,13 @@ type radio struct {
 	others []chan struct{} // other calls that wait
 }
 
-// acquire waits for the radio. It returns false if ctx ends.
+// acquire waits for the radio. It returns false if ctx ends. After true, the caller must call release.
 func (r *radio) acquire(ctx context.Context) bool { return r.waitIn(ctx, &r.others) }
 
 // acquireFirst is acquire for an unlock command, which waits only for the running call and for unlock commands before it.
 func (r *radio) acquireFirst(ctx context.Context) bool { return r.waitIn(ctx, &r.first) }
 
-// waitIn waits in a queue of the radio.
+// waitIn waits in a queue of the radio, r.first or r.others. It returns false if ctx ends first; the caller then does not have the radio.
 func (r *radio) waitIn(ctx context.Context, queue *[]chan struct{}) bool {
 	if ctx.Err() != nil {
 		return false

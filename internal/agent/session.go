@@ -23,10 +23,10 @@ import (
 
 const (
 	minHeartbeat  = time.Second // shortest interval between two heartbeats that the server can request
-	receiveBuffer = 16
-	maxEventBatch = 256
-	maxSlotBatch  = 256
-	maxDrainWait  = time.Minute
+	receiveBuffer = 16          // received messages that wait for the session's loop
+	maxEventBatch = 256         // events in one message
+	maxSlotBatch  = 256         // observed slots in one message
+	maxDrainWait  = time.Minute // longest wait before a reconnect that the server can request
 )
 
 // session is one stream to the server. Only its run loop sends messages and changes the fields. A receiver goroutine passes received
@@ -225,8 +225,8 @@ func (s *session) send(m *lockv1.ConnectRequest) error {
 	return s.stream.Send(m)
 }
 
-// handle processes one message. An error ends the session, also after Drain and Goodbye. It ignores messages with the epoch of another
-// session and messages of an unknown kind.
+// handle processes one message. An error ends the session, also after Drain and Goodbye. Before it returns the error of Drain, it sends the
+// waiting reports. It ignores messages with the epoch of another session and messages of an unknown kind.
 func (s *session) handle(ctx context.Context, m *lockv1.ConnectResponse) error {
 	if m.GetEpoch() != s.epoch {
 		return nil

@@ -47,8 +47,9 @@ func (b *Bridge) newDoorkeeper() (*doorkeeper.Verifier, error) {
 }
 
 // admit reports whether the lock must execute c. Commands without a SmartKey are always admitted. A command to unlock with a SmartKey is
-// admitted if the key is valid: admit makes it a plain unlock command with a deadline. If the key is refused, or the command only checks
-// it, admit returns false and sets the outcome in rec. It journals a refusal.
+// admitted if the key is valid: admit makes it a plain unlock command, and moves its deadline to the end of the permission if that is
+// earlier. If the key is refused, or the command only checks it, admit returns false and sets the outcome in rec. It journals a refusal. A
+// verified presentation cannot be used a second time.
 func (r *commandRunner) admit(c *command, rec *commandRecord) bool {
 	op := smartkey.Unlock
 	switch c.operation {
@@ -143,7 +144,8 @@ func (s *store) loadKeyState(tx *bbolt.Tx, h *doorkeeper.Stored) error {
 	return s.openSealed(keysBucket, keyStateKey, sealed, h)
 }
 
-// updateKeyState changes what is stored to verify SmartKeys, durably. change gets the stored value, and runs in the transaction.
+// updateKeyState changes what is stored to verify SmartKeys, durably. change gets the stored value, zero if nothing is stored, and runs in
+// the transaction. After an error nothing has changed.
 func (s *store) updateKeyState(change func(*doorkeeper.Stored)) error {
 	return s.db.Update(func(tx *bbolt.Tx) error {
 		var h doorkeeper.Stored

@@ -27,21 +27,22 @@ const (
 	localGreeting     = "/smartkey/v1/greeting"
 	localPresentation = "/smartkey/v1/presentation"
 	cborType          = "application/cbor"
-	localMaxCalls     = 16 // calls that are served at the same time
-	localConnections  = 64
-	localPerAddress   = 4 // maximum number of connections of one address
-	localHandshake    = 3 * time.Second
-	localTimeout      = 15 * time.Second
-	localIdle         = 30 * time.Second
-	localHeaders      = 8 << 10
+	localMaxCalls     = 16               // calls that are served at the same time
+	localConnections  = 64               // maximum number of open connections
+	localPerAddress   = 4                // maximum number of connections of one address
+	localHandshake    = 3 * time.Second  // longest TLS handshake
+	localTimeout      = 15 * time.Second // longest time to read a request; its answer may take twice that
+	localIdle         = 30 * time.Second // a connection without a request for this long is closed
+	localHeaders      = 8 << 10          // maximum size of a request's headers in bytes
 
 	// Rate limit per address. A person at a door needs two calls.
-	localPerMinute = 30
-	localBurst     = 10
-	localAddresses = 4096
+	localPerMinute = 30   // calls per minute in the long run
+	localBurst     = 10   // calls at once
+	localAddresses = 4096 // addresses that are counted at the same time
 )
 
-// serveLocal serves phones on the local network until ctx ends.
+// serveLocal serves phones on the local network until ctx ends, and then returns nil. It fails only if the listener does. It closes the
+// listener in both cases.
 func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
 	s := &http.Server{
 		Handler: b.localHandler(l.Origin), ReadHeaderTimeout: localTimeout, ReadTimeout: localTimeout, WriteTimeout: 2 * localTimeout,
@@ -130,8 +131,9 @@ func (b *budget) spend(now time.Time, burst, perMinute float64) bool {
 	return true
 }
 
-// allow reports whether the client at the address remote, IP:port, may make a call, and counts the call. IPv6 clients count by network. If
-// there are too many budgets, it forgets clients that have not called for a minute, and refuses new clients if that is not enough.
+// allow reports whether the client at the address remote, IP:port, may make a call, and counts the call. It refuses an address that cannot
+// be parsed. IPv6 clients count by network. If there are too many budgets, it forgets clients that have not called for a minute, and
+// refuses new clients if that is not enough.
 func (d *localServer) allow(remote string, now time.Time) bool {
 	ap, err := netip.ParseAddrPort(remote)
 	if err != nil {
@@ -158,7 +160,7 @@ func (d *localServer) allow(remote string, now time.Time) bool {
 	return b.spend(now, localBurst, localPerMinute)
 }
 
-// serveGreeting answers a phone with a greeting, whose nonce its presentation must contain.
+// serveGreeting answers a phone with a greeting, whose nonce its presentation must contain, or with 503 if none can be made.
 func (d *localServer) serveGreeting(w http.ResponseWriter, _ *http.Request) {
 	g, err := d.bridge.doorkeeper.Greet()
 	if err != nil {
@@ -168,8 +170,9 @@ func (d *localServer) serveGreeting(w http.ResponseWriter, _ *http.Request) {
 	writeCBOR(w, g.Encode())
 }
 
-// servePresentation opens a door for a phone with a SmartKey, or only checks the key, as the presentation in the body asks. The answer is
-// OK or why not: the key was refused, or the lock failed. An opening that has begun finishes even if the phone disconnects.
+// servePresentation opens a door for a phone with a SmartKey, or only checks the key, as the presentation in the body asks. The answer in
+// the body, with status 200, is OK or why not: the key was refused, or the lock failed. Only a request of the wrong type or size gets
+// another status. An opening that has begun finishes even if the phone disconnects.
 func (d *localServer) servePresentation(w http.ResponseWriter, r *http.Request) {
 	if r.Header.Get("Content-Type") != cborType {
 		http.Error(w, "want "+cborType, http.StatusUnsupportedMediaType)

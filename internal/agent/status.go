@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	statusEvery   = time.Minute
-	statusTimeout = 5 * time.Second
+	statusEvery   = time.Minute      // interval of status reads, unless Config.StatusEvery sets another
+	statusTimeout = 5 * time.Second  // timeout of one status read
 	lastSeenStep  = 10 * time.Minute // a status that differs only in LastSeenAt is sent at this interval
 )
 
@@ -108,6 +108,7 @@ func slotsToRead(was, now driver.Status, offlineFor time.Duration) (older time.D
 // lowBattery is the percentage at which a battery counts as low.
 const lowBattery = 20
 
+// isBatteryLow reports whether the battery is known to be at lowBattery percent or below.
 func isBatteryLow(s driver.Status) bool {
 	return s.BatteryPercent != nil && *s.BatteryPercent <= lowBattery
 }

@@ -24,8 +24,8 @@ import (
 const (
 	keyFile          = "bridge.key"
 	storeFile        = "bridge.db"
-	keyLen           = 32
-	storeLockTimeout = 2 * time.Second
+	keyLen           = 32              // bytes
+	storeLockTimeout = 2 * time.Second // how long openStore waits for another process to close the store
 )
 
 var (
@@ -48,7 +48,7 @@ type store struct {
 }
 
 // openStore opens the store in a directory, and creates directory, key file and store if they are missing. It refuses a store whose key
-// file is lost. It returns ErrInUse if another process has the store open.
+// file is lost. It returns an error that wraps ErrInUse if another process keeps the store open for storeLockTimeout.
 func openStore(dir string) (*store, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("create the bridge's directory: %w", err)
@@ -162,12 +162,12 @@ func (s *store) openSealed(bucket, key, sealed []byte, v any) error {
 type identity struct {
 	BridgeID       string `json:"bridgeId"`
 	PropertyID     string `json:"propertyId"`
-	Certificate    []byte `json:"certificate"` // Certificate is X.509 in DER
-	Key            []byte `json:"key"`         // Key is the certificate's private key, PKCS #8
-	CA             []byte `json:"ca"`          // CA is X.509 in DER
-	SealKey        []byte `json:"sealKey"`     // SealKey is the HPKE private key that decrypts PINs
-	ConnectAddress string `json:"connectAddress"`
-	ServerName     string `json:"serverName"`
+	Certificate    []byte `json:"certificate"`    // Certificate is X.509 in DER
+	Key            []byte `json:"key"`            // Key is the certificate's private key, PKCS #8
+	CA             []byte `json:"ca"`             // CA is X.509 in DER
+	SealKey        []byte `json:"sealKey"`        // SealKey is the HPKE private key that decrypts PINs
+	ConnectAddress string `json:"connectAddress"` // ConnectAddress is the host:port of the server's listener for bridges
+	ServerName     string `json:"serverName"`     // ServerName is the name that the server's certificate must have
 	// Site, KeySet and List, the status list, are stored so that the bridge verifies SmartKeys before it reaches the server: see
 	// docs/smartkey.md.
 	Site   string `json:"site,omitempty"`
@@ -193,7 +193,7 @@ func checkStored(dir string) error {
 	return err
 }
 
-// inUse reports whether another process has the store of a directory open.
+// inUse reports whether another process has the store of a directory open; false if there is no store, or if it cannot be read.
 func inUse(dir string) bool {
 	db, err := bbolt.Open(filepath.Join(dir, storeFile), 0o600, &bbolt.Options{Timeout: time.Nanosecond, ReadOnly: true})
 	if err == nil {
@@ -240,8 +240,8 @@ func slotKey(address string, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(append([]byte(address), 0), number)
 }
 
-// loadLock loads the state of a lock with capabilities caps, and clock, the offset with which the lock's windows were set. ok is false if
-// nothing is stored about the lock.
+// loadLock loads the state of a lock with capabilities caps, and clock, the offset with which the lock's windows were set. If nothing is
+// stored about the lock, ok is false and l has only the capabilities.
 func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, clock time.Duration, ok bool, err error) {
 	l.Caps = caps
 	err = s.db.View(func(tx *bbolt.Tx) error {

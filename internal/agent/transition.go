@@ -14,10 +14,10 @@ const quickReadWait = 2 * time.Millisecond
 // transition is a lock's new state and everything that follows from it, before it is stored.
 type transition struct {
 	state   slot.Lock
-	start   *slot.Op // operation to start once the state is stored
-	reports map[uint32]slot.Observed
-	entries []journalEntry // journal entries to store together with the state
-	wake    time.Duration  // wait until the state must be advanced again
+	start   *slot.Op                 // operation to start once the state is stored
+	reports map[uint32]slot.Observed // observations for the server, by slot
+	entries []journalEntry           // journal entries to store together with the state
+	wake    time.Duration            // wait until the state must be advanced again
 }
 
 // applyEvents advances the lock's state by the events; without events, time passes. It collects in t what follows: an operation, reports,

@@ -23,14 +23,14 @@ type lockWorker struct {
 	radio         *radio
 	lifetime      time.Duration // longest time after which an operation can still take effect, according to the driver
 	state         slot.Lock
-	inbox         chan []slot.Event
-	uses          chan codeUse    // openings with a code
-	results       chan slot.Event // results of calls to the lock
-	sessionOpened chan struct{}   // signal to read slots that were not read recently: a session has begun, or the driver is connected again
-	reconnected   chan struct{}   // signal to read all slots: the lock is reachable again and any slot may have changed
-	slotsAltered  chan struct{}   // signal that unknown slots were changed at the lock
-	calls         int             // calls to the lock that run: two if one has outlived its operation
-	timer         *time.Timer
+	inbox         chan []slot.Event    // batches of events from other goroutines: see enqueue
+	uses          chan codeUse         // openings with a code
+	results       chan slot.Event      // results of calls to the lock
+	sessionOpened chan struct{}        // signal to read slots that were not read recently: a session has begun, or the driver is connected again
+	reconnected   chan struct{}        // signal to read all slots: the lock is reachable again and any slot may have changed
+	slotsAltered  chan struct{}        // signal that unknown slots were changed at the lock
+	calls         int                  // calls to the lock that run: two if one has outlived its operation
+	timer         *time.Timer          // fires when the state must be advanced, without an event
 	read          map[uint32]time.Time // when each slot was last read in this run
 	backoff       backoff
 	failures      failureLog
@@ -110,8 +110,8 @@ func (w *lockWorker) run(ctx context.Context) error {
 	}
 }
 
-// onAnswer completes ev, the result of a call that has ended, before it is applied: it adds a retry delay if the running operation of state
-// is likely to fail again, and records when a slot was read. A call can outlive its operation: then ev stays unchanged, and slot.Step
+// onAnswer counts a call as ended and completes ev, its result, before that is applied: it adds a retry delay if the running operation of
+// state is likely to fail again, and records when a slot was read. A call can outlive its operation: then ev stays unchanged, and slot.Step
 // ignores it.
 func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 	w.calls--
@@ -128,7 +128,7 @@ func (w *lockWorker) onAnswer(state slot.Lock, ev slot.Event) slot.Event {
 }
 
 // slotsToVerify returns an event for each slot to read again: those with a code of the server, as far as the bridge knows, that were not
-// read for the time older, or never since the bridge started.
+// read for the time older (0: all), or never since the bridge started.
 func (w *lockWorker) slotsToVerify(older time.Duration) (events []slot.Event) {
 	now := w.bridge.clock.Now()
 	for _, s := range w.state.Slots {
@@ -235,6 +235,7 @@ func (w *lockWorker) onResult(ctx context.Context, r slot.Result) {
 }
 
 // acquireRadio waits for the radio. It returns false if ctx ends, or if too little time is left for the call to take effect before op ends.
+// After true, the caller must release the radio.
 func (w *lockWorker) acquireRadio(ctx context.Context, op slot.Op) bool {
 	latest, cancel := context.WithDeadline(ctx, op.ExpiresAt.Add(-w.lifetime))
 	defer cancel()

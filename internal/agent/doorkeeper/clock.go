@@ -34,8 +34,8 @@ type Anchor struct {
 
 // timekeeper tracks the time and its possible error. The server's time never sets the clock: a difference only increases the error.
 type timekeeper struct {
-	kernel  func() (bound time.Duration, ok bool) // reports the error bound of the machine's clock, if the kernel synchronizes it
-	machine func() (boot string, up time.Duration, ok bool)
+	kernel  func() (bound time.Duration, ok bool)           // reports the error bound of the machine's clock, if the kernel synchronizes it
+	machine func() (boot string, up time.Duration, ok bool) // see machineClock
 
 	mu         sync.Mutex
 	anchor     Anchor
@@ -45,8 +45,9 @@ type timekeeper struct {
 	anchoredAt time.Time     // monotonic time at which the anchor was last renewed
 }
 
-// observe records skew, the difference to the server's clock, measured when the machine's clock showed wall. If note is true, the caller
-// must store the new anchor a; this happens at most once per anchorEvery.
+// observe records skew, the difference to the server's clock in either direction, measured when the machine's clock showed wall. If note is
+// true, the caller must store the new anchor a; this happens at most once per anchorEvery, and never if the machine does not show its
+// uptime. Otherwise a is zero.
 func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -65,8 +66,9 @@ func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note
 
 // clock returns the time and its possible error, with which a SmartKey is verified. The time is wall, which the machine's clock shows. The
 // error comes from the last difference to the server's clock, and grows from then on; if the server's time is not known yet, it comes from
-// the kernel. If the kernel knows none either, the time is that of the stored anchor plus the uptime since then. Without an anchor of this
-// boot, the quality is Untrusted and the error is -1.
+// the kernel. If the kernel knows none either, the time is that of the stored anchor plus the uptime since then. The quality is
+// Synchronized for a difference of at most CloseEnough or a clock that the kernel synchronizes, otherwise Drifting. Without an anchor of
+// this boot, it is Untrusted and the error is -1.
 func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -25,7 +25,7 @@ type Stored struct {
 
 // Config configures a Verifier: the bridge, its doors and its stored data.
 type Config struct {
-	Property, Site, Bridge string
+	Property, Site, Bridge string   // ids of the property and the bridge; Site is the property's name in SmartKeys
 	Doors                  []string // Doors are the addresses of locks that can be opened remotely
 	Stored                 Stored
 	Save                   func(change func(*Stored)) error // Save stores a change durably; if it fails, the stored data are unchanged
@@ -45,7 +45,8 @@ type Verifier struct {
 }
 
 // New creates a verifier from what the bridge has stored. It fails if the stored issuer keys are not valid for the property. It ignores a
-// stored status list that none of these keys signed.
+// stored status list that none of these keys signed. Without stored issuer keys, it refuses every SmartKey until UpdateKeySets has received
+// some.
 func New(cfg Config) (*Verifier, error) {
 	k := &Verifier{cfg: cfg, started: time.Now(), time: timekeeper{kernel: kernelClock, machine: machineClock, anchor: cfg.Stored.Anchor}}
 	k.trust = smartkey.Trust{Bridge: cfg.Bridge, Site: cfg.Site, Doors: map[smartkey.Door]smartkey.DoorRule{}}
@@ -86,8 +87,9 @@ func (k *Verifier) Greet() (smartkey.Greeting, error) {
 	}, err
 }
 
-// Verify verifies a phone's presentation for an operation at a door. It does not open the door. It first stores newer issuer keys or status
-// lists in the presentation. Once token and proof are verified, the nonce is used up, also if a later check refuses the SmartKey.
+// Verify verifies a phone's presentation for an operation at a door. It does not open the door: the verdict says whether, and until when,
+// the caller may. It first stores newer issuer keys or status lists in the presentation, if they are validly signed. Once token and proof
+// are verified, the nonce is used up, also if a later check refuses the SmartKey.
 func (k *Verifier) Verify(p smartkey.Presentation, door smartkey.Door, op smartkey.Operation) smartkey.Verdict {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -102,7 +104,8 @@ func (k *Verifier) Verify(p smartkey.Presentation, door smartkey.Door, op smartk
 	return v
 }
 
-// Until converts v.Until, which counts from the start of the process, to the time until which a lock may carry out the allowed operation.
+// Until converts v.Until of an accepted SmartKey, which counts from the start of the process, to the time until which a lock may carry out
+// the allowed operation.
 func (k *Verifier) Until(v smartkey.Verdict) time.Time { return k.started.Add(v.Until) }
 
 // adopt replaces the issuer keys and the status list by those in next, if they have changed, after it has stored them. They come from the
@@ -182,7 +185,7 @@ func (k *Verifier) state(refused error) State {
 }
 
 // UpdateRules sets and stores the maximum age of the status list at each door. ages has it by lock address. Doors that are missing there,
-// or have an age of 0, get the default. Unknown addresses are ignored.
+// or have an age of 0, get the default. Unknown addresses are ignored. If storing fails, the previous rules stay in use.
 func (k *Verifier) UpdateRules(ages map[string]time.Duration) error {
 	k.mu.Lock()
 	defer k.mu.Unlock()
