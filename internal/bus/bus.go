@@ -84,7 +84,8 @@ type Bus struct {
 }
 
 // Open connects to the cluster, or starts the embedded server. It succeeds even if the cluster cannot be reached: the client retries until
-// it can. See [Bus.Connected]. ctx only limits each attempt to connect, by its deadline; its cancellation has no effect.
+// it can, see [Bus.Connected]. It fails if cfg cannot be used. ctx only limits each attempt to connect, by its deadline; its cancellation
+// has no effect.
 func Open(ctx context.Context, cfg Config) (*Bus, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)

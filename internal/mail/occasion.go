@@ -218,8 +218,8 @@ func (o Occasion) addButtons(content *Content) {
 	}
 }
 
-// nameOf returns the label of stay i in a mail about several stays: its room, if no other stay has the same one; else its number, if that
-// is unique; else its position.
+// nameOf returns the label of stay i in a mail about several stays: its room, if all stays have different rooms; else its number, if all
+// numbers differ; else its position.
 func (o Occasion) nameOf(i int) string {
 	differ := func(of func(OccasionStay) string) bool {
 		seen := map[string]bool{}
@@ -282,7 +282,7 @@ func inLine(s string) string { return strings.Join(strings.FieldsFunc(s, isLineE
 func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
 
 // StaffParams returns the parameters of a mail to staff with a text. [StaffText] makes the text from them. Each value becomes a string, so
-// the text must not have a plural form or a message as a parameter, nor a parameter "kind".
+// the text must not have a plural form, a message or a [time.Time] as a parameter, nor a parameter "kind".
 func StaffParams(text message.Message) map[string]string {
 	params := map[string]string{"kind": text.Kind}
 	for name, value := range text.Params {

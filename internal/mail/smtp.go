@@ -196,8 +196,9 @@ func recipientFailure(err error) Failure {
 	return FailedRefused
 }
 
-// Transmit sends the text, after Envelope. If the connection ends after the whole text and before the answer, the server may have taken the
-// mail: the failure is FailedUnanswered, and there must be no further attempt. After any other failure the server has not taken it.
+// Transmit sends the text, after Envelope, and returns nil once the server has taken the mail. If the connection ends after the whole text
+// and before the answer, the server may have taken the mail: the failure is FailedUnanswered, and there must be no further attempt. After
+// any other failure the server has not taken it.
 func (c *Connection) Transmit(raw []byte) *SendError {
 	w, err := c.client.Data()
 	if err != nil {

@@ -143,8 +143,8 @@ func Has(kind string) bool {
 	return ok
 }
 
-// List returns the texts of one language whose kinds start with prefix, in the order of its files. It removes the prefix from the returned
-// kinds. A kind that a later file replaces is in the list twice.
+// List returns the texts of one language whose kinds start with prefix, in the order of its files, without those that only English has. It
+// removes the prefix from the returned kinds. A kind that a later file replaces is in the list twice.
 func List(language, prefix string) (list []Entry) {
 	for _, e := range lines()[language] {
 		if kind, ok := strings.CutPrefix(e.Kind, prefix); ok {
@@ -157,7 +157,7 @@ func List(language, prefix string) (list []Entry) {
 // Languages returns the tags of all languages of the catalogue, sorted.
 func Languages() []string { return slices.Sorted(maps.Keys(catalogues())) }
 
-// Kinds returns all kinds of a language, each with the names of the parameters in its text.
+// Kinds returns all kinds of a language, without those that only English has, each with the names of the parameters in its text.
 func Kinds(language string) map[string][]string {
 	all := map[string][]string{}
 	for kind, text := range catalogues()[language] {
