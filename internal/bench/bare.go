@@ -89,7 +89,8 @@ func (s *bareServer) roots() *x509.CertPool {
 	return p
 }
 
-// certificate returns a certificate for a name and a use, client or server, that the server's CA signed.
+// certificate returns a certificate for a use, client or server, that the server's CA signed. name is the common name. All certificates
+// have the key of the CA.
 func (s *bareServer) certificate(name string, use x509.ExtKeyUsage) (tls.Certificate, error) {
 	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
 	if err != nil {
@@ -199,7 +200,8 @@ func (p *barePart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start)})
 }
 
-// Start starts the bareServer and creates credentials for the given number of bridges. Its result has the addresses and the credentials.
+// Start starts the bareServer and the listener for unlock commands, and creates credentials for streams bridges. Its result has the
+// addresses and the credentials.
 func (p *barePart) Start(streams int, out *Bare) (err error) {
 	if p.server, err = newBareServer(); err != nil {
 		return err

@@ -46,12 +46,12 @@ type Note struct {
 	Unit  string  `json:"unit"`
 }
 
-// atLeast adds a check: value, described by what, must not be less than aim.
+// atLeast adds a check: value, described by what, must not be less than aim. A missed aim is no error.
 func (r *Result) atLeast(what string, value, aim float64) {
 	r.Checks = append(r.Checks, Check{what, round(value), aim, true, value >= aim})
 }
 
-// atMost adds a check: value, described by what, must not be more than aim.
+// atMost adds a check: value, described by what, must not be more than aim. A missed aim is no error.
 func (r *Result) atMost(what string, value, aim float64) {
 	r.Checks = append(r.Checks, Check{what, round(value), round(aim), false, value <= aim})
 }

@@ -24,7 +24,8 @@ type response struct {
 // methods maps a method name to the function that answers its calls.
 type methods map[string]func(args json.RawMessage) (reply any, err error)
 
-// decodeArgs wraps a function as a method, which decodes its argument from JSON and returns what the function stored in the reply.
+// decodeArgs turns a function into a method. The method decodes its argument from JSON, calls the function, and returns what the function
+// stored in the reply.
 func decodeArgs[Args, Reply any](f func(Args, *Reply) error) func(json.RawMessage) (any, error) {
 	return func(raw json.RawMessage) (any, error) {
 		var args Args
@@ -36,13 +37,14 @@ func decodeArgs[Args, Reply any](f func(Args, *Reply) error) func(json.RawMessag
 	}
 }
 
-// with adds more methods to m and returns m.
+// with adds more methods to m itself, in place of those with the same name, and returns m.
 func (m methods) with(more methods) methods {
 	maps.Copy(m, more)
 	return m
 }
 
-// serveCalls answers calls one after the other until the input ends. The error of a method is an answer and does not end it.
+// serveCalls answers calls one after the other until the input ends, and then returns nil. The error of a method is an answer and does not
+// end it.
 func (m methods) serveCalls(in io.Reader, out io.Writer) error {
 	calls, answers := json.NewDecoder(in), json.NewEncoder(out)
 	for {

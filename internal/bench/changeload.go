@@ -116,9 +116,11 @@ func (c change) space() (spaceID, parentID string) {
 	return p[0], p[1]
 }
 
-// firstDay returns the arrival date, today or later. One stay in sixty begins today. lastDay returns the departure date.
+// firstDay returns the arrival date, today or later. One stay in sixty begins today.
 func (c change) firstDay() time.Time { return time.Now().AddDate(0, 0, int(c.number%60)) }
-func (c change) lastDay() time.Time  { return c.firstDay().AddDate(0, 0, c.nights) }
+
+// lastDay returns the departure date: nights after firstDay.
+func (c change) lastDay() time.Time { return c.firstDay().AddDate(0, 0, c.nights) }
 
 // restBody returns the change as the body of a REST call.
 func (c change) restBody() []byte {

@@ -67,7 +67,7 @@ func startChat(ctx context.Context, v *sandbox.Visitor, bed int) *chat {
 	return c
 }
 
-// receive counts a message that the stream of the guest delivered.
+// receive counts a message, by its number in the conversation, that the stream of the guest delivered.
 func (c *chat) receive(number int32) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -85,7 +85,7 @@ func (c *chat) received() numbering {
 // lost or repeated message.
 const guestText = "Bed %d: question %d"
 
-// write sends the next message of the guest.
+// write sends the next message of the guest. It counts the message in sent, also if it fails.
 func (c *chat) write(ctx context.Context) error {
 	c.sent++
 	return c.v.Write(ctx, fmt.Sprintf(guestText, c.bed, c.sent))
@@ -146,8 +146,8 @@ func (d *frontDesk) follow(ctx, cut context.Context) error {
 	}
 }
 
-// answer reads the new messages of a guest, answers each question, and counts it. It fails if a message of the guest is not one that
-// chat.write made.
+// answer loads the messages of a guest since its last call, answers each question, and counts it. It fails if a message of the guest is not
+// one that chat.write made.
 func (d *frontDesk) answer(ctx context.Context, guest string) error {
 	d.mu.Lock()
 	after := d.read[guest]

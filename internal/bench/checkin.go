@@ -129,7 +129,7 @@ func arrive(ctx context.Context, w *sandbox.World, id string) (*sandbox.Visitor,
 // Booking is a reservation for two nights, from today on. Room and Bed are ids at the PMS; Bed is empty for a private room.
 type Booking struct{ ID, Family, Room, Bed string }
 
-// bookTonight makes the PMS push a reservation that starts today.
+// bookTonight makes the PMS push a confirmed reservation that starts today.
 func bookTonight(ctx context.Context, w *sandbox.World, b Booking) error {
 	fields := map[string]any{
 		"pmsNumber": b.ID, "state": "confirmed", "booker": map[string]any{"lastName": b.Family}, "roomId": b.Room, "adultCount": 1,
@@ -150,8 +150,8 @@ func pushReservation(ctx context.Context, w *sandbox.World, id string, fields ma
 	return err
 }
 
-// newGuestWorld starts a sandbox in which guests check in by themselves, with its data in dir. dorms is the number of additional dorms. The
-// caller must call done, which stops the sandbox.
+// newGuestWorld starts a sandbox in which guests check in by themselves, with its data in dir. dorms is the number of dorms in addition to
+// those of the sandbox. The caller must call done, which stops the sandbox.
 func newGuestWorld(ctx context.Context, dir string, dorms int) (_ *sandbox.World, done func() error, err error) {
 	o, log, err := serverOptions(dir)
 	if err != nil {

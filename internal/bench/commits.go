@@ -59,7 +59,7 @@ type baselineTimes struct {
 	parts map[string][]float64
 }
 
-// measure does the work of the baseline several times and returns the times.
+// measure does the work of the baseline as often as samples says, and returns the times.
 func (c *commitBaseline) measure(ctx context.Context, samples int) (baselineTimes, error) {
 	out := baselineTimes{parts: map[string][]float64{}}
 	for range samples {
@@ -104,6 +104,7 @@ func (c *commitBaseline) commitBridge(context.Context) error {
 	})
 }
 
+// close closes what newCommits has opened, also after an error of newCommits.
 func (c *commitBaseline) close() (err error) {
 	if c.server != nil {
 		err = c.server.Close()

@@ -95,7 +95,7 @@ type convergeWorld struct {
 	atOnce         int       // number of changes of dates that the first poll reports as verified
 }
 
-// open starts a sandbox in dir.
+// open starts a sandbox in dir and connects a gRPC client to it. The caller closes both with close.
 func (b Converge) open(ctx context.Context, dir string) (_ *convergeWorld, err error) {
 	f := &convergeWorld{}
 	defer func() {
@@ -116,6 +116,7 @@ func (b Converge) open(ctx context.Context, dir string) (_ *convergeWorld, err e
 	return f, err
 }
 
+// close closes what open has opened, also after an error of open.
 func (f *convergeWorld) close() (err error) {
 	if f.conn != nil {
 		err = f.conn.Close()

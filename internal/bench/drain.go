@@ -109,7 +109,7 @@ func (b Drain) measure(ctx context.Context, p *serverPair, o *owner) (*Result, e
 	return r.finish(), ctx.Err()
 }
 
-// sleep waits for a duration or until ctx ends.
+// sleep waits for a duration, or until ctx ends if that is earlier.
 func sleep(ctx context.Context, d time.Duration) {
 	select {
 	case <-time.After(d):
@@ -215,8 +215,8 @@ func (m *movingBridges) pickServer(ctx context.Context) int {
 	return 1 - at
 }
 
-// keepConnected keeps bridge n connected until ctx ends; t has its credentials. After the end of a session it waits half a second to a
-// second, as a stopping server requests. After a failure it backs off like the product's bridges.
+// keepConnected keeps bridge n connected until ctx ends, and records its server in serverOf; t has its credentials. After the end of a
+// session it waits half a second to a second, as a stopping server requests. After a failure it backs off like the product's bridges.
 func (m *movingBridges) keepConnected(ctx context.Context, n int, t ticket) {
 	for most := firstRetry; ctx.Err() == nil; {
 		at := m.pickServer(ctx)
@@ -236,7 +236,7 @@ func (m *movingBridges) keepConnected(ctx context.Context, n int, t ticket) {
 	}
 }
 
-// awaitAll waits until all bridges are connected to the server with an index, 0 or 1. It fails after returnTimeout.
+// awaitAll waits until all bridges are connected to the server with an index, 0 or 1. It fails after returnTimeout (two minutes).
 func (m *movingBridges) awaitAll(ctx context.Context, server int) error {
 	ctx, cancel := context.WithTimeout(ctx, returnTimeout)
 	defer cancel()

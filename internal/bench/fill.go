@@ -121,7 +121,7 @@ type connector struct {
 	driver driver.Driver
 }
 
-// Connect implements driver.Connector.
+// Connect implements driver.Connector: it opens a connection. It does not use the context.
 func (c connector) Connect(context.Context) (driver.Conn, error) { return c.driver.Open(c.dsn) }
 func (c connector) Driver() driver.Driver                        { return c.driver }
 

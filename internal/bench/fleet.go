@@ -39,7 +39,7 @@ type fleet struct {
 	simFleet           *simFleet
 	act                func(context.Context) error // sends an unlock command to a random bridge or lock
 	conn               *grpc.ClientConn
-	kilobytesPerStream float64   // resident memory per stream
+	kilobytesPerStream float64   // resident memory of the server per stream
 	took               []float64 // duration of each unlock command in milliseconds
 	p99                []float64 // p99 of each round, in milliseconds
 }
@@ -99,7 +99,8 @@ func (b Fleet) result(baseline, product *fleet, commit float64) *Result {
 	return r.finish()
 }
 
-// connectBridges connects the bridges and measures the server's memory per bridge, without the first warmUpBridges, which stay connected.
+// connectBridges connects the bridges, which stay connected, and stores the server's memory per bridge in kilobytesPerStream. It does not
+// count the first warmUpBridges, so there must be more. It takes at least two heartbeat intervals.
 func (f *fleet) connectBridges(ctx context.Context, tickets []ticket) error {
 	f.simFleet = newSimFleet()
 	if err := f.simFleet.connectAll(ctx, tickets[:warmUpBridges]); err != nil {
@@ -133,7 +134,8 @@ func (f *fleet) residentMemory(ctx context.Context) (int64, error) {
 	return u.Resident, err
 }
 
-// measure sends unlock commands one after the other. It records their times if keep is set; keep is false for a warm-up.
+// measure sends unlock commands one after the other, and stops at the first that fails. It records their times if keep is set; keep is
+// false for a warm-up.
 func (f *fleet) measure(ctx context.Context, acts int, keep bool) error {
 	var took []float64
 	for range acts {
@@ -150,6 +152,7 @@ func (f *fleet) measure(ctx context.Context, acts int, keep bool) error {
 	return nil
 }
 
+// close disconnects the bridges and stops the server. It returns only an error of the server.
 func (f *fleet) close() error {
 	if f.simFleet != nil {
 		_ = f.simFleet.close() // broken streams have already made their calls fail
@@ -165,7 +168,7 @@ func dial(address string) (*grpc.ClientConn, error) {
 	return grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()))
 }
 
-// startBaseline starts a bareServer in its own process and connects its bridges.
+// startBaseline starts a bareServer in its own process, and connects its bridges. The caller closes the fleet.
 func (b Fleet) startBaseline(ctx context.Context, l Launch) (_ *fleet, err error) {
 	f := &fleet{}
 	if f.part, err = l.start(ctx, "bare"); err != nil {
@@ -205,7 +208,8 @@ func (b Fleet) startBaseline(ctx context.Context, l Launch) (_ *fleet, err error
 }
 
 // startProduct creates a property with enrolled bridges in the new directory dir/fleet, starts a product server on it, and connects the
-// bridges. It enrols them on an earlier server process, which it stops, so that the memory for enrolment does not count.
+// bridges. It enrols them on an earlier server process, which it stops, so that the memory for enrolment does not count. The caller closes
+// the fleet.
 func (b Fleet) startProduct(ctx context.Context, l Launch, dir string) (_ *fleet, err error) {
 	dir = filepath.Join(dir, "fleet")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -257,7 +261,8 @@ func (o *owner) withToken(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+o.token)
 }
 
-// setUp starts a server, creates a property with enrolled bridges, and stops the server: see setUpOn.
+// setUp starts a server on the data in dir, creates a property with enrolled bridges, and stops the server: see setUpOn. The addresses in
+// the tickets are then out of date.
 func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (err error) {
 	p, err := l.start(ctx, "server")
 	if err != nil {
@@ -271,8 +276,9 @@ func (o *owner) setUp(ctx context.Context, l Launch, dir string, bridges int) (e
 	return o.setUpOn(ctx, at, bridges)
 }
 
-// setUpOn creates a property with enrolled bridges on a running server through the public API. The bridges have zero, one or two locks in
-// turn. Each bridge connects once, so that the server stores its locks, and disconnects.
+// setUpOn creates a property with enrolled bridges on a running server through the public API, and keeps the token, the tickets and the ids
+// of the locks in o. The bridges have zero, one or two locks in turn. Each bridge connects once, so that the server stores its locks, and
+// disconnects.
 func (o *owner) setUpOn(ctx context.Context, at Addresses, bridges int) (err error) {
 	if err := o.createProperty(ctx, at.Socket); err != nil {
 		return err

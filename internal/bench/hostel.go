@@ -28,8 +28,8 @@ type Hostel struct {
 	Profile string
 }
 
-// follow is the interval at which an open app polls the state of the doors.
-const follow = 20 * time.Second
+// appPollInterval is the interval at which an open app polls the state of the doors.
+const appPollInterval = 20 * time.Second
 
 // Run measures how long pages and check-ins take while every guest uses the app. There is no baseline. The value is in milliseconds from
 // the request to the last byte of a page.
@@ -136,7 +136,7 @@ func hostelBed(i int) (dorm, bed string) {
 	return dorm, fmt.Sprintf("%s-%c", dorm, 'A'+i)
 }
 
-// checkIn checks a guest in and returns the milliseconds from the last press until a page shows the PIN.
+// checkIn fills in the form of a guest, checks the guest in, and returns the milliseconds from the last press until a page shows the PIN.
 func (Hostel) checkIn(ctx context.Context, v *sandbox.Visitor) (float64, error) {
 	if err := v.Prepare(ctx); err != nil {
 		return 0, err
@@ -188,7 +188,7 @@ func (b Hostel) playAllGuests(ctx context.Context, guests []*sandbox.Visitor, de
 func (b Hostel) playGuest(ctx context.Context, v *sandbox.Visitor, i int, began time.Time) (m hostelTimes, err error) {
 	share := func(of time.Duration) time.Duration { return of * time.Duration(i) / hostelBeds }
 	end := began.Add(b.Span)
-	page, poll := began.Add(share(b.Pause)), began.Add(share(follow))
+	page, poll := began.Add(share(b.Pause)), began.Add(share(appPollInterval))
 	never := end.Add(time.Hour)
 	arrive, write := never, never
 	if i < b.Arrivals {
@@ -219,7 +219,7 @@ func (b Hostel) playGuest(ctx context.Context, v *sandbox.Visitor, i int, began 
 			err = m.chats[0].write(ctx)
 			m.messages = append(m.messages, milliseconds(time.Since(sent)))
 		case next.Equal(poll):
-			poll = poll.Add(follow)
+			poll = poll.Add(appPollInterval)
 			err = v.Poll(ctx)
 			m.polls = append(m.polls, milliseconds(time.Since(sent)))
 		default:

@@ -46,12 +46,12 @@ func (p *hostelPart) Start(dir string, out *HostelWorld) (err error) {
 	return nil
 }
 
-// Book makes the PMS push a reservation.
+// Book makes the PMS push a confirmed reservation that starts today.
 func (p *hostelPart) Book(b Booking, _ *None) error {
 	return bookTonight(context.Background(), p.world, b)
 }
 
-// Peak stores in bytes the largest amount of memory that the process has used so far. It fails on systems other than Linux.
+// Peak stores in bytes the largest amount of memory, in bytes, that the process has used so far. It fails on systems other than Linux.
 func (*hostelPart) Peak(_ None, bytes *int64) error {
 	raw, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -67,7 +67,7 @@ func (*hostelPart) Peak(_ None, bytes *int64) error {
 	return errors.New("/proc/self/status has no VmHWM")
 }
 
-// Close stops the sandbox.
+// Close implements role: it stops the sandbox. It does nothing if Start did not succeed.
 func (p *hostelPart) Close() error {
 	if p.done == nil {
 		return nil

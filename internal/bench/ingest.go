@@ -12,7 +12,7 @@ import (
 // Ingest measures how fast the server stores reservation changes durably.
 type Ingest struct {
 	GRPC    bool
-	Rows    int           // Rows is the number of reservations stored before; 0: only an empty database is measured
+	Rows    int           // Rows is the number of reservations stored in a second server before the measurement; 0: there is no second server
 	Span    time.Duration // Span is the duration of each measurement
 	Rounds  int
 	Clients int
@@ -20,7 +20,7 @@ type Ingest struct {
 	Profile string
 }
 
-// site is a measured server with its clients and results.
+// site is a measured server with its clients and results. The baseline and the empty database share one server and its clients.
 type site struct {
 	*part
 	*changeLoad
@@ -73,7 +73,7 @@ func (b Ingest) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return b.result(baseline, empty, full), nil
 }
 
-// open starts a server with the given number of stored reservations in a directory.
+// open starts a server in a new directory, with clients for it and the given number of stored reservations. The caller ends the site.
 func (b Ingest) open(ctx context.Context, l Launch, dir string, rows int) (s *site, err error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, err

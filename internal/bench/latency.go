@@ -82,10 +82,10 @@ type latencyWorld struct {
 	world   *sandbox.World
 	log     *os.File
 	changes chan lockChange // changes of the watched lock
-	count   int
+	count   int             // number of stays so far, for their ids
 }
 
-// newLatencyWorld starts a sandbox in dir, and reports the changes of the lock of watchedAddress.
+// newLatencyWorld starts a sandbox in dir, and reports the changes of the lock of watchedAddress. The caller closes it.
 func newLatencyWorld(ctx context.Context, dir string) (_ *latencyWorld, err error) {
 	p := &latencyWorld{changes: make(chan lockChange, 16)}
 	o, log, err := serverOptions(dir)

@@ -64,7 +64,8 @@ func (p *part) call(ctx context.Context, method string, args, reply any) error {
 	}
 }
 
-// stop asks the process to end and waits. It kills a process that does not end within 30 seconds. It does nothing for nil.
+// stop makes the process end by closing its standard input, and waits. It kills a process that does not end within 30 seconds. It returns
+// an error if the process failed or was killed, and does nothing for nil.
 func (p *part) stop() error {
 	if p == nil {
 		return nil
@@ -121,7 +122,7 @@ func (p *process) methods() methods {
 	return methods{"Usage": decodeArgs(p.Usage), "Settle": decodeArgs(p.Settle), "Profile": decodeArgs(p.Profile)}
 }
 
-// Usage returns the CPU time that the process has used so far, and the memory that it uses now. It works only on Linux.
+// Usage stores in u the CPU time that the process has used so far, and the memory that it uses now. It fails on systems other than Linux.
 func (*process) Usage(_ None, u *Use) error {
 	var r syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &r); err != nil {
@@ -148,7 +149,7 @@ func (*process) Settle(None, *None) error {
 	return nil
 }
 
-// Profile writes a CPU profile to the file at path. A call with "" ends the profile, and fails if there is none.
+// Profile begins to write a CPU profile to a new file at path. A call with "" ends the profile, and fails if there is none.
 func (p *process) Profile(path string, _ *None) (err error) {
 	if path == "" {
 		pprof.StopCPUProfile()
@@ -160,7 +161,8 @@ func (p *process) Profile(path string, _ *None) (err error) {
 	return pprof.StartCPUProfile(p.profile)
 }
 
-// profile writes a CPU profile of this process to a file until end is called. If file is "" or wanted is false, neither does anything.
+// profile begins to write a CPU profile of this process to a new file. The caller must call end, which finishes it. If file is "" or wanted
+// is false, neither does anything.
 func profile(file string, wanted bool) (end func() error, err error) {
 	if file == "" || !wanted {
 		return func() error { return nil }, nil

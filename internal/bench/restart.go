@@ -87,7 +87,8 @@ type restartableServer struct {
 	front  atomic.Pointer[grpc.ClientConn] // client of the present server's API
 }
 
-// start starts the server, also again after kill, and publishes its new addresses.
+// start starts the server, also again after kill, and stores its new addresses in bridge and front. It closes the client of the former
+// server.
 func (s *restartableServer) start(ctx context.Context) (err error) {
 	if s.part, err = s.launch.start(ctx, "server"); err != nil {
 		return err
@@ -115,7 +116,7 @@ func (s *restartableServer) kill() {
 	s.part = nil
 }
 
-// end stops the server for good.
+// end stops the server for good. It does nothing if no server runs, such as after kill.
 func (s *restartableServer) end() error {
 	if c := s.front.Load(); c != nil {
 		_ = c.Close()
@@ -281,8 +282,8 @@ func keepAlive(ctx context.Context, r *simBridge) {
 	}
 }
 
-// awaitAll waits until all bridges are connected to the running server, and returns when each one connected. It fails if that takes longer
-// than the time until.
+// awaitAll waits until all bridges are connected to the running server, and returns for each bridge when it connected, in the order of the
+// bridges. It fails if a bridge is not connected by the time until.
 func (f *returningBridges) awaitAll(ctx context.Context, until time.Time) ([]time.Time, error) {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()

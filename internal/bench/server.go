@@ -29,7 +29,7 @@ func (p *serverPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "StartNode": decodeArgs(p.StartNode), "Stop": decodeArgs(p.Stop)})
 }
 
-// Start starts a server with a data directory, new or with the data of an earlier server, and returns its addresses.
+// Start starts a server whose data are below dir, a new directory or that of an earlier server, and returns its addresses.
 func (p *serverPart) Start(dir string, out *Addresses) error {
 	return p.start(dir, serverConfig(dir), out)
 }
@@ -54,7 +54,8 @@ func (p *serverPart) Stop(None, *None) error {
 	return errors.Join(p.failed, p.server.Close())
 }
 
-// start starts a server with a configuration and returns its addresses. It logs to a file in dir.
+// start starts a server with a configuration and returns its addresses. It logs to a new file in dir. The server then runs until Stop or
+// Close.
 func (p *serverPart) start(dir string, c config.Config, out *Addresses) error {
 	o, log, err := serverOptions(dir)
 	if err != nil {

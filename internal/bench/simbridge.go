@@ -30,7 +30,8 @@ type ticket struct {
 	tls *tls.Config
 }
 
-// encodeTLS copies the certificates and the key into the exported fields, so that the ticket can be sent to another process.
+// encodeTLS copies the certificates and the key from the TLS configuration into the exported fields, so that the ticket can be sent to
+// another process. ca is the CA that the bridge trusts.
 func (t *ticket) encodeTLS(ca *x509.Certificate) (err error) {
 	cert := t.tls.Certificates[0]
 	t.Cert, t.CA = cert.Certificate[0], ca.Raw
@@ -63,8 +64,8 @@ type simBridge struct {
 	epoch uint64
 }
 
-// connectBridge opens the stream of a bridge and waits for Welcome. ctx limits only this: the bridge then stays connected until close. If
-// the server is stopping, the error wraps a *reconnectLater.
+// connectBridge opens the stream of a bridge and waits for Welcome. ctx limits only this: the bridge then stays connected until close, but
+// the caller sends its heartbeats. If the server is stopping, the error wraps a *reconnectLater.
 func connectBridge(ctx context.Context, t ticket) (_ *simBridge, err error) {
 	r := &simBridge{ended: make(chan struct{})}
 	r.conn, err = grpc.NewClient(t.Address, grpc.WithTransportCredentials(credentials.NewTLS(t.tls)),
@@ -173,7 +174,7 @@ type simFleet struct {
 // heartbeatInterval is the product's interval between heartbeats.
 const heartbeatInterval = 15 * time.Second
 
-// newSimFleet returns a fleet without bridges and starts its heartbeats.
+// newSimFleet returns a fleet without bridges and starts its heartbeats, which end with close.
 func newSimFleet() *simFleet {
 	ctx, stop := context.WithCancel(context.Background())
 	h := &simFleet{stop: stop}

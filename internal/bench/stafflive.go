@@ -108,8 +108,7 @@ func missedOn(page string, last map[int]int) float64 {
 // pushers is the number of connections that send changes, each of its own stays.
 const pushers = 4
 
-// change changes the names of today's arrivals in turn, at changesPerSecond, for the time of the run. It returns the number of changes by
-// stay.
+// change changes the names of today's arrivals in turn, at changesPerSecond, for b.Span. It returns the number of changes by stay.
 func (b StaffPages) change(ctx context.Context, w *staffWorld) (map[int]int, error) {
 	parts := make([]map[int]int, pushers)
 	err := inParallel(ctx, pushers, func(ctx context.Context, n int) (err error) {

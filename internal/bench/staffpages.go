@@ -100,7 +100,7 @@ func (b StaffPages) Run(ctx context.Context) (_ *Result, err error) {
 		}
 		least = append(least, static...)
 	}
-	if err := w.chooseRows(ctx, "50"); err != nil { // as most people have it
+	if err := w.chooseRows(ctx, "50"); err != nil { // the number that most people have
 		return nil, err
 	}
 	live, err := b.follow(ctx, w)
@@ -156,7 +156,7 @@ func (b StaffPages) open(ctx context.Context, w *staffWorld, baseline *static, p
 	return least, nil
 }
 
-// chooseRows sets the number of rows that the pages of lists show to the owner.
+// chooseRows sets how many rows the pages of lists show to the owner: rows is a number as text.
 func (w *staffWorld) chooseRows(ctx context.Context, rows string) error {
 	_, err := w.owner.Post(ctx, "/app/locks?look", url.Values{"rows": {rows}})
 	return err
@@ -182,7 +182,7 @@ func (w *staffWorld) pages(ctx context.Context) (pages []*staffPage, err error) 
 		if err != nil {
 			return nil, err
 		}
-		if at, _, _ := strings.Cut(path, "?"); w.owner.Path() != at { // it leads to another page
+		if at, _, _ := strings.Cut(path, "?"); w.owner.Path() != at { // the path redirects to another page
 			continue
 		}
 		pages = append(pages, &staffPage{pattern: pattern, path: path, kilobytes: float64(len(html)) / 1000})

@@ -33,7 +33,8 @@ type staffWorld struct {
 	done  func() error
 }
 
-// newStaffWorld builds the hotel in dir through the public interfaces, with the numbers of rooms, bridges and reservations in b.
+// newStaffWorld builds the hotel in dir through the public interfaces, with the numbers of rooms, bridges and reservations in b. It waits
+// until the server has nothing left to do, which takes minutes. The caller closes the world.
 func newStaffWorld(ctx context.Context, dir string, b StaffPages) (_ *staffWorld, err error) {
 	o, log, err := serverOptions(dir)
 	if err != nil {
@@ -65,7 +66,8 @@ func newStaffWorld(ctx context.Context, dir string, b StaffPages) (_ *staffWorld
 	return w, err
 }
 
-// connectBridges connects simulated bridges and assigns their locks to the rooms that sandbox.Config.Rooms adds.
+// connectBridges enrols and connects simulated bridges, which together have at least as many locks as there are rooms. It assigns a lock to
+// each room that sandbox.Config.Rooms adds.
 func (w *staffWorld) connectBridges(ctx context.Context, bridges, rooms int) error {
 	o := &owner{token: w.StaffToken}
 	if err := o.enrolBridges(ctx, w.conn, bridges); err != nil {
@@ -199,6 +201,7 @@ func (w *staffWorld) metrics(ctx context.Context) ([]byte, error) {
 	return io.ReadAll(answer.Body)
 }
 
+// close disconnects the bridges and stops the sandbox, also after an error of newStaffWorld.
 func (w *staffWorld) close() (err error) {
 	_ = w.fleet.close() // broken streams change no result of pages
 	if w.conn != nil {

@@ -58,7 +58,7 @@ func (p *worldPart) methods() methods {
 	return p.process.methods().with(methods{"Start": decodeArgs(p.Start), "Idle": decodeArgs(p.Idle), "Fill": decodeArgs(p.Fill)})
 }
 
-// Start creates the sandbox in a directory.
+// Start starts the sandbox with its data in a directory, and returns its addresses and tokens.
 func (p *worldPart) Start(dir string, out *World) error {
 	p.dir = dir
 	o, log, err := serverOptions(dir)
@@ -90,7 +90,7 @@ func (p *worldPart) Idle(idle bool, _ *None) error {
 	return nil
 }
 
-// Close stops the sandbox.
+// Close implements role: it stops the sandbox and closes its log. It does nothing if Start was not called.
 func (p *worldPart) Close() (err error) {
 	if p.world != nil {
 		err = p.world.Close()
