@@ -76,7 +76,7 @@ func isLaterDay(a, b time.Time, zone *time.Location) bool {
 }
 
 // rightOf returns what a grant, which must not be nil, allows now, from its stored row alone, without the state of the reservation. The
-// Right is closed, without a Window, if the grant has ended or its window is over.
+// Right is closed, without a Window, if the grant has ended or its window is over. It is open and HeldBack if the window has not begun.
 func rightOf(g *ent.Grant, now time.Time) Right {
 	switch {
 	case !isLive(g):
@@ -91,5 +91,5 @@ func rightOf(g *ent.Grant, now time.Time) Right {
 	return r
 }
 
-// isLive reports whether a grant exists and has not ended.
+// isLive reports whether a grant exists and has not ended. Its window may be over, or not have begun.
 func isLive(g *ent.Grant) bool { return g != nil && g.EndedAt == nil }

@@ -225,7 +225,8 @@ func (f Facts) hasUnconfirmedChange(h SlotCode) bool {
 	return h.Former || h.Rewritten || h.Changed.After(f.GrantedAt)
 }
 
-// currentCode returns the desired code of a door that the guest may open, on the lock that the door has now, or false if there is none.
+// currentCode returns the desired code of a door that the guest may open, on the lock that the door has now. It returns false if there is
+// none, or if the guest has no access now.
 func (f Facts) currentCode(d Door) (SlotCode, bool) {
 	for _, h := range f.Codes {
 		if f.Right.Open && h.Present && d.takesCode() && h.DoorID == d.ID && h.LockID == d.Lock.ID {

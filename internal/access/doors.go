@@ -52,7 +52,8 @@ func isPrivate(s *ent.Space) bool { return s != nil && (s.IsPrivate || s.Type ==
 
 // loadDoors returns those doors of a space that a plan mentions: of the room or bed, the dorm of a bed, and the gates (shared doors) for
 // its guests, those with a lock; and the room or bed without one if neither it nor the dorm has a lock. It also returns all locks that it
-// found on them and on other gates. Without gatesAlone it omits the gates unless the room, bed or dorm has a lock and is active.
+// found on them and on other gates. Without gatesAlone it omits the gates unless the room, bed or dorm has a lock and is active. Without a
+// space it returns nothing.
 func loadDoors(tx *db.Tx, propertyID string, p space.Place, gatesAlone bool) ([]Door, []lockOnDoor, error) {
 	if p.Space == nil {
 		return nil, nil, nil

@@ -15,7 +15,8 @@ import (
 // time keeps the PIN.
 const pinRetention = 24 * time.Hour
 
-// applyRight opens, changes or ends the grant to match what the reservation may open.
+// applyRight opens, changes or ends the grant to match what the reservation may open. A new grant is not stored yet: see newGrant. It does
+// nothing if the reservation has no access and its grant, if any, has ended.
 func (run *stayRun) applyRight() error {
 	switch {
 	case run.Right.Open && isLive(run.grant):

@@ -202,7 +202,8 @@ func (run *Run) codesOf(rows []*ent.Slot) ([]heldSlot, error) {
 	return out, nil
 }
 
-// loadLocks loads those of the locks that are not loaded yet, with their bridges. It changes the slice ids.
+// loadLocks loads into the run those of the locks with these ids that are not loaded yet, with their bridges. It omits unknown locks. It
+// changes the slice ids.
 func (run *Run) loadLocks(ids []string) error {
 	ids = slices.DeleteFunc(ids, func(id string) bool { return run.locks[id].lock != nil })
 	if len(ids) == 0 {

@@ -217,9 +217,9 @@ func pinLength(setting int, doors []Door) int {
 	return pin.Shortest
 }
 
-// generate generates and stores a PIN that satisfies as many of the doors as possible, the first doors first. doorID is the door of a
-// separate PIN; empty for the shared PIN. A unique index reserves the digits, so that they occur only once in the property. The error is
-// errNoPIN if none is possible.
+// generate generates and stores a PIN that satisfies as many of the doors as possible, the first doors first. The caller adds the PIN to
+// the set. doorID is the door of a separate PIN; empty for the shared PIN. A unique index reserves the digits, so that they occur only once
+// in the property. The error is errNoPIN if none is possible.
 func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	rules := make([]pin.Rules, len(doors))
 	for i, d := range doors {
@@ -294,7 +294,7 @@ func (c *pinSet) pinIDAt(doorID string) string {
 	return ""
 }
 
-// retire marks a PIN as replaced; p may be nil. Its digits stay reserved until no lock can hold them.
+// retire marks a PIN as replaced and removes it from the set; p may be nil. Its digits stay reserved until no lock can hold them.
 func (c *pinSet) retire(p *ent.Pin) error {
 	if p == nil {
 		return nil

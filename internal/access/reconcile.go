@@ -95,7 +95,7 @@ func (h SlotCode) currentDoorID() string {
 // mayStillOpen reports whether the lock may hold a code that is not desired.
 func (h SlotCode) mayStillOpen() bool { return !h.Present && h.Evidence != slot.Removed }
 
-// isInstalled reports whether evidence proves that the lock holds the code.
+// isInstalled reports whether evidence proves that the lock holds the code: Accepted, Verified or Used.
 func isInstalled(e slot.Evidence) bool {
 	return e == slot.Accepted || e == slot.Verified || e == slot.Used
 }

@@ -132,8 +132,8 @@ const (
 var Parts = []Part{PartPIN, PartKey, PartGates}
 
 // Reset replaces parts of the access of a reservation on request: its PIN, its gate PINs or its SmartKeys, and changes the codes on the
-// locks. failed are the parts that it could not replace: all if the reservation has no access now, those without a door that has a lock,
-// and those for which no new PIN is possible.
+// locks. failed are the parts that it could not replace: all if the reservation has no access (access that begins later counts), those
+// without a door that has a lock, and those for which no new PIN is possible.
 func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (failed []Part, err error) {
 	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {

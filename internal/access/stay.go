@@ -46,7 +46,7 @@ type Rules struct {
 	Zone       *time.Location
 	EarlyIn    time.Duration // EarlyIn is how long before the booked arrival codes open after a check-in on an earlier day
 	LateOut    time.Duration // LateOut is how long after the booked departure codes open
-	PINLength  int           // PINLength is the number of digits; 0: see pinLength
+	PINLength  int           // PINLength is the number of digits; 0: the locks decide, see pinLength
 	GatesAlone bool          // GatesAlone means that gates open even if the room has no lock
 }
 

@@ -140,7 +140,8 @@ func termsOf(c *ent.Code) Terms {
 	return t
 }
 
-// State returns the state of a code for the API: "waiting" (for the start or the next weekly hours), "open" or "ended".
+// State returns the state of a code for the API: "waiting" (for the start or the next weekly hours), "open" or "ended". A code whose terms
+// are over counts as ended, also before [Reconcile] stores that.
 func State(c *ent.Code, zone *time.Location, now time.Time) string {
 	s := Evaluate(termsOf(c), zone, now)
 	switch {
@@ -152,7 +153,7 @@ func State(c *ent.Code, zone *time.Location, now time.Time) string {
 	return "open"
 }
 
-// ZoneOf returns the time zone of a property.
+// ZoneOf returns the time zone of a property. An unknown property is a not-found fault.
 func ZoneOf(tx *db.Tx, propertyID string) (*time.Location, error) {
 	p, err := property.Get(tx, propertyID)
 	if err != nil {

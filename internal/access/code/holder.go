@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// HolderOf decrypts the name of the person who holds a code.
+// HolderOf decrypts the name of the person who holds a code. For a backup code, which belongs to a lock, it is "backup".
 func HolderOf(ctx context.Context, keys *keyring.Ring, c *ent.Code) (string, error) {
 	if len(c.SealedHolder) == 0 {
 		return c.Holder, nil // stored before names were encrypted, see SealHolders

@@ -155,8 +155,8 @@ func Get(tx *db.Tx, propertyID, codeID string) (*ent.Code, error) {
 	return c, err
 }
 
-// End ends a code, records an event, and removes the code from its locks. reason is one of the End constants; by is the person who ends the
-// code. End does nothing if the code has ended already.
+// End ends a code, records an event, and removes the code from its locks. It returns the code's new row. reason is one of the End
+// constants; by is the person who ends the code. End does nothing if the code has ended already.
 func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, error) {
 	if c.EndedAt != nil || c.RevokedAt != nil {
 		return c, nil
