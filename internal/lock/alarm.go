@@ -45,7 +45,7 @@ func notifyAlarm(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent, at time.
 // lateAfter is the delay after which an event counts as reported late. A connected bridge reports within seconds.
 const lateAfter = 10 * time.Minute
 
-// lateness returns a sentence that says when an event happened, for the notice about an event that was reported late.
+// lateness returns a sentence that says when an event happened, for the notice about an event that was reported lateAfter or more after it.
 // It returns nil for an event that was reported in time.
 func lateness(at, now time.Time) any {
 	if now.Sub(at) < lateAfter {

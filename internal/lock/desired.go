@@ -121,14 +121,14 @@ func (w DesiredSlot) Desired(ctx context.Context, keys *keyring.Ring) (slot.Desi
 	return d, nil
 }
 
-// DecryptPIN decrypts the PIN that is stored in the row of a slot.
+// DecryptPIN decrypts the PIN that is stored in the row of a slot. It fails for a slot without a desired code, which has no PIN.
 func DecryptPIN(ctx context.Context, keys *keyring.Ring, s *ent.Slot) (slot.PIN, error) {
 	raw, err := keys.Open(ctx, s.PropertyID, pinPurpose(s.LockID, s.Number, s.Generation), s.Pin)
 	return slot.PIN(raw), err
 }
 
-// LatestGenerations loads the latest generation of each lock of some bridges, by bridge and lock. A session that has
-// sent an older generation of a lock sends the lock's slots again.
+// LatestGenerations loads the latest generation of each lock of some bridges, by bridge and lock. It omits bridges without locks. A session
+// that has sent an older generation of a lock sends the lock's slots again.
 func LatestGenerations(tx *db.Tx, bridgeIDs []string) (map[string]map[string]int64, error) {
 	locks, err := tx.Lock.Query().Where(entlock.BridgeIDIn(bridgeIDs...)).Select(entlock.FieldID, entlock.FieldBridgeID, entlock.FieldGeneration).All(tx.Context())
 	if err != nil {

@@ -136,9 +136,9 @@ func Rename(tx *db.Tx, propertyID, lockID, name string) (*ent.Lock, error) {
 	return tx.Lock.UpdateOne(lk).SetName(name).SetNamed(true).Save(tx.Context())
 }
 
-// AssignDoor assigns a lock to a space or gate of the property, or to none if doorID is empty. It returns the fault InUse if the door has
-// another lock, and a not-found fault for an unknown lock or door. Codes stay on the lock: the caller then plans access at both doors
-// again.
+// AssignDoor assigns a lock to a space or gate of the property, or to none if doorID is empty. It does nothing if the lock is there
+// already. It returns the fault InUse if the door has another lock, and a not-found fault for an unknown lock or door. Codes stay on the
+// lock: the caller then plans access at both doors again.
 func AssignDoor(tx *db.Tx, propertyID, lockID, doorID string) (*ent.Lock, error) {
 	ctx := tx.Context()
 	lk, err := Get(tx, propertyID, lockID)

@@ -187,8 +187,8 @@ func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	return lk, notifyRefusedPatterns(tx, lk, refused)
 }
 
-// notifyRefusedPatterns notifies staff that some reported PIN patterns of a lock are not checked, so that the lock may
-// refuse PINs. It resolves the notice if all are checked. before is the previous number of such patterns.
+// notifyRefusedPatterns notifies staff that some reported PIN patterns of a lock are not checked, so that the lock may refuse PINs. It
+// resolves the notice if all are checked. before is the previous number of such patterns: if it is unchanged, there is no notice.
 func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	key, refused := notice.PINPatternsRefused.Key(lk.ID), lk.Capabilities.RefusedPatterns
 	switch {

@@ -18,9 +18,9 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// updateLockLink changes the link state of a lock by move, which is Lost, Restored or Check of [health.Link]. It adds the change to the
-// lock's history. For a notification it records the event, with reason if the connection was lost; Up also resolves the notice to staff. It
-// ignores locks without a door.
+// updateLockLink changes the stored link state of a lock by move, which is Lost, Restored or Check of [health.Link]; lk itself keeps the
+// former state. It adds the change to the lock's history. For a notification it records the event, with reason if the connection was lost;
+// Up also resolves the notice to staff. It ignores locks without a door.
 func updateLockLink(tx *db.Tx, lk *ent.Lock, move health.Move, reason string) error {
 	if lk.DoorID == nil {
 		return nil

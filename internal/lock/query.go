@@ -85,9 +85,8 @@ func countFreeSlots(tx *db.Tx, propertyID string, locks []*ent.Lock) (map[string
 // maxListed bounds the locks that one error lists.
 const maxListed = 100
 
-// RefuseWithCodes returns an error that lists the locks of a property that may still hold a code, at most maxListed of
-// them, or nil if there are none. It prevents the deletion of the property. abandoned are the ids of locks that the
-// operator gives up; they are not listed.
+// RefuseWithCodes returns a fault that lists the locks of a property that may still hold a code, at most maxListed of them, or nil if there
+// are none. It prevents the deletion of the property. abandoned are the ids of locks that the operator gives up; they are not listed.
 func RefuseWithCodes(tx *db.Tx, propertyID string, abandoned []string) error {
 	ids, err := tx.Slot.Query().Where(entslot.PropertyID(propertyID), HasGrant()).Unique(true).Select(entslot.FieldLockID).Strings(tx.Context())
 	if err != nil {
