@@ -125,8 +125,8 @@ func LastChange(view *db.Tx) (int64, error) {
 	return id, nil
 }
 
-// Superseded checks up to limit changes with ids above after and up to last. It returns the ids of those that a later
-// change of the same reservation supersedes or whose reservation was deleted, and the last checked id.
+// Superseded checks up to limit changes with ids above after and up to last. It returns the ids of those that a later change of the same
+// reservation supersedes or whose reservation was deleted, and the last checked id, which is last if no more are left.
 func Superseded(view *db.Tx, after, last int64, limit int) (old []int64, until int64, err error) {
 	beyond := view.ReservationChange.Query().Where(reservationchange.IDGT(after), reservationchange.IDLTE(last)).Order(reservationchange.ByID())
 	until, err = beyond.Clone().Offset(limit - 1).FirstID(view.Context())

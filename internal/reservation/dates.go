@@ -14,8 +14,8 @@ const (
 	lastYear  = 2199
 )
 
-// datesAt returns the start and the end of a stay under the property's current check-in and check-out hours. It
-// returns the stored dates if the hours would leave no time between them.
+// datesAt returns the start and the end of a stay under the property's current check-in and check-out hours. The hours complete a day; an
+// instant that the PMS gave stays. It returns the stored dates if the hours would leave no time between them.
 func (r Record) datesAt(h Hours) (from, to time.Time) {
 	from, to = r.From, r.To
 	if r.FromDate != nil {

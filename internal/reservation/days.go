@@ -12,8 +12,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Day returns the start and the end of a day in the property's time zone. The text is YYYY-MM-DD, from 1970 to 9000, or empty for today;
-// any other text is a fault.
+// Day returns the start of a day in the property's time zone, and its end, which is the start of the next day. The text is YYYY-MM-DD, from
+// 1970 to 9000, or empty for today; any other text is a fault.
 func Day(property *ent.Property, text string, now time.Time) (begins, ends time.Time, err error) {
 	zone, err := clock.Zone(property.TimeZone)
 	if err != nil {

@@ -41,7 +41,7 @@ func Get(tx *db.Tx, s Scope, reservationID string) (*ent.Reservation, error) {
 }
 
 // Find returns a reservation by the id that the PMS gave it, or a not-found fault. If the scope names no integration, it searches those in
-// integrations, and it is an error if several of them use the id.
+// integrations, and it is a fault if several of them use the id.
 func Find(tx *db.Tx, s Scope, integrations []string, pmsID string) (*ent.Reservation, error) {
 	where := []predicate.Reservation{s.inScope(), entreservation.PmsID(pmsID)}
 	if s.IntegrationID == "" {
@@ -151,19 +151,19 @@ func (svc Service) PlanPlace(tx *db.Tx, row *ent.Reservation, property *ent.Prop
 	return access.ShowPlace(tx, svc.Keys, stayOf(row, false), rules)
 }
 
-// PageToken encodes the last entry of a page, in a list ordered by a time, then id.
+// PageToken encodes the last entry of a page, in a list ordered by a time, which counts in microseconds, then id.
 func PageToken(at time.Time, lastID string) string {
 	b := binary.BigEndian.AppendUint64(nil, uint64(at.UnixMicro())) // ParsePageToken converts back
 	return base64.RawURLEncoding.EncodeToString(append(b, lastID...))
 }
 
-// ParsePageToken is the inverse of PageToken for a list of reservations.
+// ParsePageToken is the inverse of PageToken for a list of reservations. Any other text is a fault.
 func ParsePageToken(token string) (at time.Time, reservationID string, err error) {
 	return ParsePageTokenOf(id.Reservation, token)
 }
 
-// ParsePageTokenOf is the inverse of PageToken for a list of entries whose ids have a prefix. It rejects every string that PageToken does
-// not return, because clients send the token.
+// ParsePageTokenOf is the inverse of PageToken for a list of entries whose ids have a prefix. Every string that PageToken does not return
+// is a fault, because clients send the token.
 func ParsePageTokenOf(prefix, token string) (at time.Time, lastID string, err error) {
 	b, err := base64.RawURLEncoding.DecodeString(token)
 	if err == nil && len(b) > 8 {

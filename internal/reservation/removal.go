@@ -259,7 +259,7 @@ func eraseBlocked(tx *db.Tx, row *ent.Reservation) error {
 
 // EraseGuests deletes the guests of reservations with what they entered, what the check-in stored, and their mails, links and sessions:
 // their devices lose the stay. It returns the number of these rows. Messages, and records of data given to the PMS, are deleted with their
-// guest and not counted. Entries of the guest register remain.
+// guest and not counted. Invitations forget the address. Entries of the guest register remain.
 func EraseGuests(tx *db.Tx, propertyID string, ids ...string) (n int, err error) {
 	for _, rows := range []interface {
 		Exec(ctx context.Context) (int, error)

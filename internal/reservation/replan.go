@@ -45,9 +45,9 @@ func (svc Service) Replan(tx *db.Tx, propertyID string, t space.AffectedStays) e
 	return svc.markAndPlan(tx, propertyID, which)
 }
 
-// markAndPlan marks the reservations that match as due to be planned, and plans the first of them. A reservation that
-// is already due keeps its place in the queue. If a plan fails, all of them stay marked: the error of one reservation
-// must not reject the change, and [Service.PlanDue] retries each.
+// markAndPlan marks the reservations that match as due to be planned, and plans the first of them. A reservation that is already due keeps
+// its place in the queue. If a plan fails, all of them stay marked and there is no error, unless the transaction has ended: the error of
+// one reservation must not reject the change, and [Service.PlanDue] retries each.
 func (svc Service) markAndPlan(tx *db.Tx, propertyID string, which predicate.Reservation) error {
 	notDue := entreservation.Or(entreservation.PlanDueAtIsNil(), entreservation.PlanDueAtGT(tx.Now()))
 	if err := tx.Reservation.Update().Where(entreservation.PropertyID(propertyID), which, notDue).SetPlanDueAt(tx.Now()).Exec(tx.Context()); err != nil {

@@ -52,8 +52,8 @@ func (r remains) blockedBy() Block {
 	return ""
 }
 
-// retentionOver reports whether the retention period of a reservation with this end is over. keep is the period; 0
-// keeps reservations forever.
+// retentionOver reports whether the retention period of a reservation with this end is over. It never is if the end is zero. keep is the
+// period; 0 keeps reservations forever.
 func retentionOver(end, now time.Time, keep time.Duration) bool {
 	return keep > 0 && !end.IsZero() && !end.After(now.Add(-keep))
 }

@@ -160,7 +160,7 @@ func (svc Service) openIfMatching(view *db.Tx, row *ent.Reservation, text *textM
 	return &Found{row, b, place.Space, place.ParentName()}, nil
 }
 
-// isIn reports whether a space is one of the spaces, or a bed of one.
+// isIn reports whether a space is one of the spaces, or a bed of one. It is false for nil.
 func isIn(s *ent.Space, ids ...string) bool {
 	return s != nil && (slices.Contains(ids, s.ID) || slices.Contains(ids, s.ParentID))
 }

@@ -31,7 +31,8 @@ var columns = []string{
 // indexedColumns is the number of indexed columns at the end of columns.
 const indexedColumns = 2
 
-// canceledSince returns since when a reservation is canceled, or nil if its new state is another one. former is the stored row, or nil.
+// canceledSince returns since when a reservation with the new state is canceled, which is now if the state was another before, or nil if it
+// is not canceled. former is the stored row, or nil.
 func canceledSince(former *ent.Reservation, state access.State, now time.Time) *time.Time {
 	switch {
 	case state != access.Canceled:
@@ -42,8 +43,9 @@ func canceledSince(former *ent.Reservation, state access.State, now time.Time) *
 	return &now
 }
 
-// arrivedSince returns when the guests of a reservation arrived, or nil if they have not. A stay that is canceled after the arrival keeps
-// the time, because the law wants the forms of guests who stayed to be kept. former is the stored row, or nil.
+// arrivedSince returns when the guests of a reservation with the new state arrived, which is now if they had not before, or nil if they
+// have not. A stay that is canceled after the arrival keeps the time, because the law wants the forms of guests who stayed to be kept.
+// former is the stored row, or nil.
 func arrivedSince(former *ent.Reservation, state access.State, now time.Time) *time.Time {
 	isIn := func(state access.State) bool { return state == access.Started || state == access.Processed }
 	switch {
@@ -232,10 +234,10 @@ func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error
 	return row, recordChange(tx, row, nil)
 }
 
-// update stores a changed record, appends it to the list of changes, and makes the check of a near arrival due. held is the record before
-// the change, r the record after it. It encrypts and indexes the booker only if the booker changed. Depending on the change, it also ends
-// an extension of access, ends links at the booker's former address, reopens official forms and resolves notices that the removal is
-// blocked. For a new stay with the id of an erased one, r without ErasedAt, it clears the stored ErasedAt.
+// update stores a changed record, appends it to the list of changes, and makes the check of a near arrival due. It returns the new row.
+// held is the record before the change, r the record after it. It encrypts and indexes the booker only if the booker changed. Depending on
+// the change, it also ends an extension of access, ends links at the booker's former address, reopens official forms and resolves notices
+// that the removal is blocked. For a new stay with the id of an erased one, r without ErasedAt, it clears the stored ErasedAt.
 func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
 	before, sealed, rebooked := row, row.Booker, !r.Booker.equal(held.Booker)
 	if rebooked {
@@ -343,7 +345,8 @@ const (
 	requeueArrival = `UPDATE arrivals SET again_at = $1 WHERE id = $2 AND property_id = $3`
 )
 
-// insertNames returns the INSERT of n entries of the name index of one reservation.
+// insertNames returns the INSERT of n entries, at least one, of the name index of one reservation. Its parameters are the property's id,
+// the reservation's id and the n hashes.
 func insertNames(n int) string {
 	var b strings.Builder
 	b.WriteString("INSERT INTO reservation_names (property_id, reservation_id, token) VALUES ($1, $2, $3)")

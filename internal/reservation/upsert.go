@@ -38,8 +38,8 @@ type Service struct {
 
 // Upsert creates the reservation that a patch names, or merges the patch into it, and plans its access. A patch that changes no field
 // stores no change. A patch that is late or older than the stored reservation changes nothing: see Stored.Stale. The error has all wrong
-// fields: those found here and those that the caller passes in wrong. A Latchkey space that the property does not have is a not-found
-// fault. After the commit it notifies the topic [Started] if the PMS checked the guest in.
+// fields: those found here and those that the caller passes in wrong; with any, nothing is stored. A Latchkey space that the property does
+// not have is a not-found fault. After the commit it notifies the topic [Started] if the PMS checked the guest in.
 func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Stored, error) {
 	pmsID, _ := p.text(PMSID)
 	found, err := svc.loadCurrent(tx, s, db.OrZero(pmsID))

@@ -240,8 +240,7 @@ func doorsWithCode(e *ent.Event) (ids []string) {
 	return ids
 }
 
-// loadLatest loads the last matching events, at most most, in descending order. It records in the facts whether there
-// are more.
+// loadLatest adds the last matching events, at most most, to l.rows, in descending order. It records in the facts whether there are more.
 func (l *loader) loadLatest(most int, order entevent.OrderOption, where ...predicate.Event) error {
 	rows, err := l.tx.Event.Query().Where(entevent.PropertyID(l.row.PropertyID)).Where(where...).Order(order).Limit(most + 1).All(l.tx.Context())
 	if err != nil {

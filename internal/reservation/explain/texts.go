@@ -33,7 +33,7 @@ func textOf(reason string) message.Message {
 	return m
 }
 
-// adviceOn returns what staff can do about a reason, or an empty message.
+// adviceOn returns what staff can do about a reason, or an empty message if there is no advice.
 func adviceOn(reason string) message.Message {
 	m := message.Message{Kind: "reason." + reason + ".staff"}
 	if m.Check() != nil {

@@ -104,7 +104,8 @@ func (f Facts) firstReason() string {
 }
 
 // byEvidence returns the outcome of a door that the stay may open, and the reason, from the evidence for its code and the reason in the
-// plan. It leaves a jammed lock and a window that has not begun to [Facts.outcome]: a code that is ready for its window counts as Opens.
+// plan, which must have a window. It leaves a jammed lock and a window that has not begun to [Facts.outcome]: a code that is ready for its
+// window counts as Opens.
 func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 	door := f.Doors[d.ID]
 	switch d.PIN {

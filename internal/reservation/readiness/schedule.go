@@ -16,7 +16,8 @@ const (
 	maxRetry        = time.Minute      // longest wait between rechecks of an arrival that is not ready
 )
 
-// lastCheckpoint returns the last checkpoint that has passed, in minutes before the start, or false if none has.
+// lastCheckpoint returns the last checkpoint that has passed, in minutes before the start, or false if none has. After the start it is
+// still the last one before it.
 func lastCheckpoint(now, from time.Time) (minutes int, ok bool) {
 	for _, m := range checkpoints {
 		if from.Sub(now) <= m {
