@@ -151,7 +151,8 @@ func (c Config) DatabaseURL() string {
 const defaultGrace = 5 * time.Second
 
 // Grace returns how long a stopping server still answers calls while it reports that it is not ready, so that load balancers send no new
-// ones. The default is 0 if every listener is on loopback, else defaultGrace: load balancers ask the operations listener.
+// ones. It is DrainGrace if that is set. Otherwise it is 0 if every listener is on loopback, else defaultGrace (5 s): load balancers ask
+// the operations listener.
 func (c Config) Grace() time.Duration {
 	if c.DrainGrace != nil {
 		return *c.DrainGrace
@@ -164,7 +165,8 @@ func (c Config) Grace() time.Duration {
 	return 0
 }
 
-// KeyPath returns the key file. By default it is next to the data directory, so that a copy of the data does not contain it.
+// KeyPath returns the path of the key file, also if the key comes from elsewhere. By default the file is next to the data directory, so
+// that a copy of the data does not contain it.
 func (c Config) KeyPath() string {
 	if c.KeyFile != "" {
 		return c.KeyFile
@@ -181,7 +183,7 @@ func (t TLS) On() bool { return t.Cert != "" || len(t.Domains) > 0 }
 // On reports whether staff can sign in at an identity provider.
 func (o OIDC) On() bool { return o.Issuer != "" }
 
-// Name returns the identity provider's name on the button for signing in: the label, or the host of the issuer.
+// Name returns the identity provider's name on the button for signing in: the label or, without one, the host of the issuer.
 func (o OIDC) Name() string {
 	if o.Label != "" {
 		return o.Label
@@ -199,7 +201,8 @@ const maxLabel = 40
 // maxIssuer bounds the issuer, which is stored with each linked person.
 const maxIssuer = 255
 
-// validate returns all errors of the settings of the identity provider.
+// validate returns all errors of the settings of the identity provider. Other settings without an issuer are an error; no setting at all is
+// none.
 func (o OIDC) validate() (wrong []error) {
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
 	if !o.On() {

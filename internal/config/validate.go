@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// Validate returns all errors that it finds in the configuration, joined. It opens no file and no connection, and does not check settings
-// that other packages parse, such as the URL of the database.
+// Validate returns all errors that it finds in the configuration, joined, or nil. It opens no file and no connection, and does not check
+// settings that other packages parse, such as the URL of the database.
 func (c Config) Validate() error {
 	var wrong []error
 	fail := func(format string, args ...any) { wrong = append(wrong, fmt.Errorf(format, args...)) }
@@ -130,19 +130,20 @@ func (c Config) Warnings() (texts []string) {
 	return texts
 }
 
-// hostOf returns the host of a valid HOST:PORT.
+// hostOf returns the host of a HOST:PORT, or "" if the address is not valid.
 func hostOf(address string) string {
 	host, _, _ := net.SplitHostPort(address)
 	return host
 }
 
-// isWildcard reports whether a host means every address of the machine, so that no other machine can connect to it.
+// isWildcard reports whether a host means every address of the machine: it is empty, 0.0.0.0 or ::. No other machine can connect to such an
+// address.
 func isWildcard(host string) bool {
 	a, err := netip.ParseAddr(host)
 	return host == "" || err == nil && a.IsUnspecified()
 }
 
-// isWeb reports whether a URL is http or https with a host and, if it has a port, a valid one.
+// isWeb reports whether a URL is http or https with a host and, if it has a port, one from 1 to 65535.
 func isWeb(u *url.URL) bool {
 	if p := u.Port(); p != "" {
 		if n, err := strconv.ParseUint(p, 10, 16); err != nil || n == 0 {

@@ -70,7 +70,7 @@ type listener struct {
 	idle list.List // each *conn that may be evicted, oldest first; empty without EvictSilent
 }
 
-// Accept returns the next connection within the limits.
+// Accept returns the next connection within the limits, and closes those beyond them. It fails only if the wrapped listener does.
 func (l *listener) Accept() (net.Conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -85,7 +85,7 @@ func (l *listener) Accept() (net.Conn, error) {
 }
 
 // admit counts a new connection and returns it. If a limit is reached, it returns nil, and the caller closes c. With EvictSilent it may
-// close an older connection to make room.
+// close an older connection to make room. It calls Exceeded in both cases.
 func (l *listener) admit(c net.Conn) net.Conn {
 	from := AddrOf(c.RemoteAddr())
 	n := &conn{Conn: c, listener: l, from: l.limitKey(from)}
@@ -93,7 +93,7 @@ func (l *listener) admit(c net.Conn) net.Conn {
 	var evicted *conn
 	ok := l.isWithinLimits(n.from)
 	if !ok && l.cfg.EvictSilent {
-		if evicted = l.oldestSilent(n.from); evicted != nil {
+		if evicted = l.oldestEvictable(n.from); evicted != nil {
 			l.remove(evicted)
 			ok = l.isWithinLimits(n.from)
 		}
@@ -122,19 +122,19 @@ func (l *listener) limitKey(from netip.Addr) netip.Prefix {
 	return Network(from)
 }
 
-// isWithinLimits reports whether one more connection from the network is allowed. The caller holds l.mu, also for the next five methods.
+// isWithinLimits reports whether one more connection from the network is allowed. The caller holds l.mu.
 func (l *listener) isWithinLimits(from netip.Prefix) bool {
 	return !l.isAtLimit(from) && (l.cfg.Total == 0 || l.all < l.cfg.Total)
 }
 
-// isAtLimit reports whether a network holds as many connections as one address may. The zero Prefix has no limit.
+// isAtLimit reports whether a network holds as many connections as one address may. The zero Prefix has no limit. The caller holds l.mu.
 func (l *listener) isAtLimit(from netip.Prefix) bool {
 	return l.cfg.PerAddress > 0 && from.IsValid() && l.by[from] >= l.cfg.PerAddress
 }
 
-// oldestSilent returns the connection to close for a new one: the oldest that may be evicted, from the same network if that is at its limit.
-// It returns nil if there is none.
-func (l *listener) oldestSilent(from netip.Prefix) *conn {
+// oldestEvictable returns the connection to close for a new one: the oldest that may be evicted, from the same network if that is at its
+// limit, otherwise from any. It returns nil if there is none. The caller holds l.mu.
+func (l *listener) oldestEvictable(from netip.Prefix) *conn {
 	own := l.isAtLimit(from)
 	for e := l.idle.Front(); e != nil; e = e.Next() {
 		if c, ok := e.Value.(*conn); ok && (!own || c.from == from) {
@@ -144,7 +144,7 @@ func (l *listener) oldestSilent(from netip.Prefix) *conn {
 	return nil
 }
 
-// add begins to count a connection.
+// add begins to count a connection. With EvictSilent the connection may then be evicted. The caller holds l.mu.
 func (l *listener) add(c *conn) {
 	l.all++
 	if c.from.IsValid() {
@@ -155,7 +155,7 @@ func (l *listener) add(c *conn) {
 	}
 }
 
-// remove stops counting a connection. Further calls for the same connection do nothing.
+// remove stops counting a connection, which it does not close. Further calls for the same connection do nothing. The caller holds l.mu.
 func (l *listener) remove(c *conn) {
 	if c.gone {
 		return
@@ -170,7 +170,7 @@ func (l *listener) remove(c *conn) {
 	l.protect(c)
 }
 
-// protect removes a connection from those that may be evicted.
+// protect removes a connection from those that may be evicted. The caller holds l.mu.
 func (l *listener) protect(c *conn) {
 	if c.spot != nil {
 		l.idle.Remove(c.spot)

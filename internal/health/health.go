@@ -33,11 +33,12 @@ type Link struct {
 	NotifiedAt time.Time // NotifiedAt is when a disconnection was notified; zero after its end is notified too
 }
 
-// Move is a method of [Link]: Lost, Restored or Check. It returns the new state, with the notification to send.
+// Move is a change of a [Link], such as its methods Lost, Restored and Check. It returns the new state, with the notification to send.
 type Move func(Link, time.Time) (Link, Notification)
 
-// Lost records a disconnection and returns the new state, with the notification to send. The first disconnection after
-// a stable time is notified at once.
+// Lost records a disconnection and returns the new state, with the notification to send. The disconnection is notified at once if the
+// connection was stable (never lost, or restored at least stableAfter, five minutes, ago) and no notified disconnection waits for its
+// recovery. Otherwise [Link.Check] may notify it later. Lost changes nothing while the connection is lost already.
 func (l Link) Lost(now time.Time) (Link, Notification) {
 	if !l.LostAt.IsZero() && l.RestoredAt.IsZero() {
 		return l, NoChange
@@ -51,9 +52,10 @@ func (l Link) Lost(now time.Time) (Link, Notification) {
 	return l, Down
 }
 
-// Restored records a reconnection and returns the new state, with the notification to send. The reconnection is notified at once if the
-// disconnection was. If [Link.Check] notified the disconnection later, it also notifies the reconnection. So a short interruption causes
-// one pair of notifications, and a flapping connection causes no more until it is stable.
+// Restored records a reconnection and returns the new state, with the notification to send. The reconnection is notified at once if
+// [Link.Lost] notified the disconnection. If [Link.Check] notified it later, Check also notifies the reconnection. So a short interruption
+// causes one pair of notifications, and a flapping connection causes no more until it is stable. Restored changes nothing while the
+// connection is not lost.
 func (l Link) Restored(now time.Time) (Link, Notification) {
 	if l.LostAt.IsZero() || !l.RestoredAt.IsZero() {
 		return l, NoChange
@@ -66,8 +68,8 @@ func (l Link) Restored(now time.Time) (Link, Notification) {
 	return l, Up
 }
 
-// Check returns the new state, with the notification for a connection that has been lost or restored for long enough and was not notified
-// yet. A sweep calls it regularly.
+// Check returns the new state, with the notification for a connection that has been lost or restored for at least notifyAfter (a minute)
+// and was not notified yet. It returns the zero Link for a connection that is stable again. A sweep calls it regularly.
 func (l Link) Check(now time.Time) (Link, Notification) {
 	lost := !l.LostAt.IsZero() && l.RestoredAt.IsZero()
 	switch {
@@ -84,8 +86,8 @@ func (l Link) Check(now time.Time) (Link, Notification) {
 	return l, NoChange
 }
 
-// Battery decides what to notify about a battery with a reported charge: a failure at LowBatteryPercent or less, a recovery from
-// ChargedPercent. notified is true while a notified low battery has not recovered.
+// Battery decides what to notify about a battery with a reported charge: a failure at LowBatteryPercent (20) or less, a recovery from
+// ChargedPercent (25) on, else nothing. notified is true while a notified low battery has not recovered.
 func Battery(notified bool, percent int) Notification {
 	switch {
 	case !notified && percent <= LowBatteryPercent:
@@ -96,8 +98,9 @@ func Battery(notified bool, percent int) Notification {
 	return NoChange
 }
 
-// Clock decides what to notify about a lock's clock, given its offset from the bridge's clock. notified
-// is true while a notified wrong clock has not recovered.
+// Clock decides what to notify about a lock's clock, given its offset from the bridge's clock: a failure above maxClockOffset (a minute), a
+// recovery at goodClockOffset (30 s) or less, else nothing. The sign of offset does not matter. notified is true while a notified wrong
+// clock has not recovered.
 func Clock(notified bool, offset time.Duration) Notification {
 	switch offset = offset.Abs(); {
 	case !notified && offset > maxClockOffset:

@@ -27,8 +27,8 @@ var decimalsOfISO = map[string]int{
 	"SLE": 2, "SOS": 2, "SYP": 2, "TZS": 2, "UZS": 2, "VED": 2, "VES": 2, "XCG": 2, "YER": 2, "ZWG": 2,
 }
 
-// Decimals returns the number of decimals of a currency in ISO 4217. It returns false for an unknown code, and for XXX and XTS, which are
-// not money.
+// Decimals returns the number of decimals of a currency in ISO 4217, whose code is in capitals. It returns false for an unknown code, and
+// for XXX and XTS, which are not money.
 func Decimals(code string) (int, bool) {
 	if len(code) != 3 || strings.ToUpper(code) != code || code == "XXX" || code == "XTS" {
 		return 0, false
@@ -52,8 +52,9 @@ var (
 	ErrTooMuch   = errors.New("larger than any amount owed can be")
 )
 
-// Parse parses a JSON number, which may be negative, exactly and without floating point. It refuses more decimals than the currency has,
-// unless they are zeros, and amounts beyond maxMinor.
+// Parse parses a JSON number, which may be negative, exactly and without floating point. It returns ErrCurrency for an unknown currency,
+// ErrAmount for another text than a JSON number, ErrPrecision for more decimals than the currency has, unless they are zeros, and
+// ErrTooMuch for an amount beyond maxMinor in either direction.
 func Parse(literal, code string) (Amount, error) {
 	decimals, ok := Decimals(code)
 	if !ok {
@@ -114,7 +115,7 @@ func allDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// String formats the amount with its currency's decimals, such as "12.50 EUR".
+// String formats the amount with its currency's decimals, such as "12.50 EUR". In an unknown currency it formats Minor without decimals.
 func (m Amount) String() string {
 	decimals, _ := Decimals(m.Currency)
 	sign, minor := "", m.Minor

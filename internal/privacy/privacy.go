@@ -68,7 +68,7 @@ type Table struct {
 // Name implements schema.Annotation of ent.
 func (Table) Name() string { return "PrivacyTable" }
 
-// Keeps returns a copy of the annotation with the reason why an erasure on request does not touch the table.
+// Keeps returns a copy of the annotation with why as the reason why an erasure on request does not touch the table.
 func (t Table) Keeps(why string) Table {
 	t.Kept = why
 	return t

@@ -56,7 +56,7 @@ type Sealer struct {
 	codes        cipher.AEAD
 }
 
-// NewSealer establishes a key with the bridge that has the private key for public.
+// NewSealer establishes a new key with the bridge that has the private key for public. It fails for a key that [CheckPublicKey] refuses.
 func NewSealer(public []byte) (*Sealer, error) {
 	k, err := kem.NewPublicKey(public)
 	if err != nil {
@@ -81,7 +81,7 @@ func (s *Sealer) Seal(at Place, pin string) ([]byte, error) {
 
 // Opener decrypts PINs for the holder of a private key. It caches the latest session key, and is not safe for concurrent use.
 type Opener struct {
-	Private []byte
+	Private []byte // Private is the private key of the bridge, from GenerateKey
 
 	encapsulated []byte
 	codes        cipher.AEAD
@@ -89,7 +89,8 @@ type Opener struct {
 
 var errWrongPlace = errors.New("pinseal: not a code for this bridge, lock, slot and generation")
 
-// Open decrypts a result of [Sealer.Seal]. It fails if the PIN was encrypted for another bridge, lock, slot or generation.
+// Open decrypts a result of [Sealer.Seal]. It fails if the PIN was encrypted for another bridge, lock, slot or generation, if sealed was
+// changed, or if Private is no key.
 func (o *Opener) Open(at Place, sealed []byte) (string, error) {
 	if len(sealed) < encSize {
 		return "", errWrongPlace
@@ -140,7 +141,8 @@ func sessionCipher(side interface {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// bytes encodes the place. The encryption authenticates it together with the PIN, so that a PIN cannot be moved to another slot.
+// bytes encodes the place, and no two places in the same way. The encryption authenticates it together with the PIN, so that a PIN cannot
+// be moved to another slot.
 func (p Place) bytes() []byte {
 	b := binary.AppendUvarint(nil, uint64(len(p.Address)))
 	b = append(b, p.Address...)

@@ -89,7 +89,8 @@ func main() {
 	unitchecker.Main(all...)
 }
 
-// ignored reports whether the line of a finding, or the line above it, has a comment "//lint:ignore CHECK reason".
+// ignored reports whether the line of a finding at a position, or the line above it, has a comment "//lint:ignore CHECK reason" with this
+// check and a reason.
 func ignored(pass *analysis.Pass, check string, at token.Pos) bool {
 	where := pass.Fset.Position(at)
 	for _, f := range pass.Files {
