@@ -15,7 +15,7 @@ import (
 type Invited struct {
 	Invitation
 	PropertyName string
-	Known        bool // a person with the address exists
+	Known        bool // a person with the invited address exists, who must prove who they are
 }
 
 // ViewInvitation returns the valid invitation whose link contains the secret, or the not-found fault errLink if there is none. The link
@@ -52,8 +52,8 @@ func (s *Service) findInvitation(tx *db.Tx, secret string) (*ent.PersonInvitatio
 type Acceptance struct {
 	PasswordSignIn
 	Secret string
-	Name   string // of a new person
-	Code   string // of the authenticator app of a known person, or a recovery code; ignored without an app
+	Name   string // the name of a new person; ignored for a known one
+	Code   string // a code of the authenticator app of a known person, or a recovery code; ignored without an app
 }
 
 // AcceptInvitation uses up the link, makes the invited person a member of the property, and signs the person in. It ends the other

@@ -33,8 +33,8 @@ const (
 )
 
 const (
-	stateNonce = 16
-	stateBytes = stateNonce + 8 // the nonce, and the second when the challenge ends
+	stateNonce = 16             // random bytes of a state
+	stateBytes = stateNonce + 8 // bytes of a state: the random ones, and the Unix time of its end
 )
 
 // newState returns the state of a new ceremony: random bytes and the end of the ceremony, which is now plus life. Nothing is stored when a

@@ -140,7 +140,7 @@ func (s *Service) IdentitySignIn(ctx context.Context, a IdentityAnswer, device s
 	if a.Fresh && !provesNow(identity, s.DB.View(ctx).Now()) { // the person did sign in: it is no failed attempt
 		return Session{}, errors.Join(errIdentityNotFresh, s.DB.Write(ctx, func(tx *db.Tx) error { return takeBackAttempt(tx, networkCounters(s.Keys, a.Network), 0) }))
 	}
-	refused := "" // the person who was refused
+	refused := "" // the id of the person who was refused
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		refused = "" // a former try of the transaction may have set it
 		who, err := s.findIdentity(tx, identity)

@@ -21,8 +21,8 @@ var (
 // IdentityAcceptance is what an invited person sends after a sign-in at the identity provider, to accept an invitation.
 type IdentityAcceptance struct {
 	IdentityAnswer
-	Secret string // of the invitation
-	Name   string // of a new person
+	Secret string // the secret in the link of the invitation
+	Name   string // the name of a new person; ignored for a known one
 	Device string // what the device says it is, or ""
 }
 
@@ -59,7 +59,7 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 	if err != nil {
 		return Session{}, "", err
 	}
-	refused := "" // the person who was refused
+	refused := "" // the id of the person who was refused
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		refused = "" // a former try of the transaction may have set it
 		used, err := useLink(tx, s.Keys, a.Secret)

@@ -14,7 +14,7 @@ import (
 type joining struct {
 	PasswordSignIn
 	known      *ent.Person
-	name, hash string // of a new person
+	name, hash string // the name of a new person and the hash of their password
 	code       string // a second-factor code of a known person; "": none was sent, so the session waits for it if the person has one
 }
 

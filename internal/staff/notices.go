@@ -18,8 +18,8 @@ import (
 
 // NoticeChoice is which notices of a property a person gets, and when.
 type NoticeChoice struct {
-	Hidden      []string // groups that the person's pages do not show
-	ByMail      []string // groups that are mailed
+	Hidden      []string // groups of notices that the person's pages do not show
+	ByMail      []string // groups of notices that are mailed; none: mails are off
 	From, Until string   // HH:MM in the property's time zone, between which mails are sent; both empty: at any time
 }
 
@@ -122,7 +122,7 @@ func SetNoticeChoice(tx *db.Tx, propertyID, personID string, c NoticeChoice) err
 type NoticeReader struct {
 	Row      *ent.Membership
 	Choice   NoticeChoice
-	MailedTo string // the id of the last notice that was considered, or empty
+	MailedTo string // the id of the last notice that was considered for a mail, or empty
 }
 
 // readsNotices selects the members whose role has the right to read notices now, and whose access is not disabled. A choice of mails stays

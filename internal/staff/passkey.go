@@ -216,7 +216,7 @@ func (s *Service) BeginPasskeySignIn(ctx context.Context) (Ceremony, error) {
 // PasskeySignIn signs a person in with a passkey, which counts as both factors: the session is not pending. A refused passkey is the fault
 // InvalidCredentials. The audit log gets an entry for the sign-in or, later, for the refusal of a known passkey.
 func (s *Service) PasskeySignIn(ctx context.Context, a Answer, device string, t Trace) (made Session, err error) {
-	known := "" // the person whose passkey was refused
+	known := "" // the id of the person whose passkey was refused
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		known = "" // a former try of the transaction may have set it
 		personID, err := s.usePasskey(tx, ceremony{kind: passkeySignIn}, a)
