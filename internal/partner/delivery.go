@@ -109,7 +109,7 @@ func (d DeliveryLease) End(tx *db.Tx) error {
 
 // Delivery is the outcome of the delivery of one event to a webhook.
 type Delivery struct {
-	Failure Failure // Failure is why it failed; zero: it was delivered
+	Failure Failure // Failure is why it failed; zero: it was delivered, or not sent
 	Sent    bool    // Sent is false if nothing was sent, because the event does not concern the webhook
 	GivenUp bool    // GivenUp means that the event is not retried any more
 	Gone    bool    // Gone means that the webhook answered 410
