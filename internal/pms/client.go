@@ -64,7 +64,7 @@ type Limits struct {
 	Body    int64 // Body limits the body of an answer in bytes, after decompression
 	Headers int64 // Headers limits the headers of an answer in bytes
 
-	Concurrency  uint          // Concurrency is the number of concurrent calls per integration
+	Concurrency  uint          // Concurrency is the number of concurrent calls per integration or webhook
 	Wait         time.Duration // Wait is how long a call waits for a free slot among the concurrent calls
 	Integrations int           // Integrations limits the integrations whose state is in memory
 

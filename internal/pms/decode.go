@@ -27,11 +27,11 @@ const (
 
 // Limits of a PMS's answer.
 const (
-	maxSpaces     = 10_000
-	maxIDLength   = 128 // the longest id; these three are in characters
-	maxNameLength = 200
-	maxFloor      = 64
-	maxViolations = 20 // the most violations that an error lists
+	maxSpaces     = 10_000 // the most spaces in a list
+	maxIDLength   = 128    // the longest id, in characters
+	maxNameLength = 200    // the longest name, in characters
+	maxFloor      = 64     // the longest floor, in characters
+	maxViolations = 20     // the most violations that an error lists
 )
 
 // Messages of violations about the type of a value.
