@@ -147,7 +147,7 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	n := notice.Notice{
 		PropertyID: first.PropertyID, Kind: noticeKinds[Kind(first.Kind)], Subject: first.ID, Params: noticeParams(rows), OnceKey: *first.OpenKey,
 	}
-	if len(rows) > 1 { // it stays open as long as a conflict of the kind does, see resolveGroupNotices
+	if len(rows) > 1 { // the notice stays open as long as a conflict of the kind does, see resolveGroupNotices
 		n.Subject, n.OnceKey = first.IntegrationID, first.ID+"/several"
 	}
 	return notice.Add(tx, n)

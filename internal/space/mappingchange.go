@@ -22,13 +22,13 @@ import (
 type ChangeKind string
 
 const (
-	SetOne       ChangeKind = "set"
-	UnsetOne     ChangeKind = "unset"
-	SetMany      ChangeKind = "batch"
-	SetSuggested ChangeKind = "suggestions"
-	CreatedAll   ChangeKind = "create"
-	AppliedCure  ChangeKind = "cure" // a conflict was ended by one of its fixes
-	UndoneChange ChangeKind = "undo"
+	SetOne       ChangeKind = "set"         // one space was mapped
+	UnsetOne     ChangeKind = "unset"       // one mapping was removed
+	SetMany      ChangeKind = "batch"       // several spaces were mapped or unmapped by one call
+	SetSuggested ChangeKind = "suggestions" // suggested mappings were stored
+	CreatedAll   ChangeKind = "create"      // spaces were created for those without a suggestion, and mapped
+	AppliedCure  ChangeKind = "cure"        // a conflict was ended by one of its fixes
+	UndoneChange ChangeKind = "undo"        // an earlier change was undone
 )
 
 // NoChange is the id of the latest change of a mapping that was never changed.

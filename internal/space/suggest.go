@@ -22,7 +22,7 @@ type Own struct {
 	ID       string
 	Type     string
 	Name     string
-	ParentID string // ParentID is the dorm of a bed
+	ParentID string // ParentID is the dorm of a bed; empty for other types
 }
 
 // Suggestion proposes to map a PMS's space to a Latchkey space.

@@ -20,7 +20,7 @@ type Unmatched struct {
 // with the name of a mapped one in gone, the spaces that the PMS no longer lists: it is the same room with a new id, and a second room
 // would have no lock. ours are all spaces of the property.
 func FindUnmatched(listing, gone []Listed, ours []Own, mappings []Mapped, suggested []Suggestion) (found []Unmatched) {
-	paired := map[string]string{} // the space of the property for a space of the PMS
+	paired := map[string]string{} // by the PMS's id: the space of the property that is mapped or suggested
 	for _, s := range suggested {
 		paired[s.ExternalID] = s.SpaceID
 	}
@@ -34,7 +34,7 @@ func FindUnmatched(listing, gone []Listed, ours []Own, mappings []Mapped, sugges
 		taken[place{dorm: o.ParentID, name: o.Name}] = true
 		dorms[o.ID] = o.Type == Dorm
 	}
-	replaced := map[place]bool{} // by names in lower case
+	replaced := map[place]bool{} // places of mapped spaces that the PMS no longer lists, with names in lower case
 	for _, g := range gone {
 		if i := slices.IndexFunc(ours, func(o Own) bool { return o.ID == paired[g.ExternalID] }); i >= 0 {
 			replaced[place{dorm: ours[i].ParentID, name: strings.ToLower(g.Name)}] = true
