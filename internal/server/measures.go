@@ -24,7 +24,7 @@ import (
 type measures struct {
 	ready, degraded       prometheus.Gauge
 	leaseHeld, leaseSince prometheus.Gauge
-	lease                 atomic.Bool
+	lease                 atomic.Bool              // whether this node holds the lease
 	acts                  *prometheus.HistogramVec // duration of unlock commands by outcome
 	partners              *prometheus.HistogramVec // duration of calls to partners by action and outcome
 	webhooks              *prometheus.HistogramVec // duration of deliveries to webhooks by outcome
