@@ -17,7 +17,7 @@ type boardView struct {
 	Mails                         []mailRow
 	Doors                         []doorView
 	Keys                          []option
-	Door, KioskCode, Tablet       string // Tablet is notEnrolled, online or offline
+	Door, KioskCode, Tablet       string // Door and KioskCode are as in World.kiosk; Tablet is notEnrolled, online or offline
 	Dashboard, StaffLink          string
 	DeskNote, MailNote, KioskNote note
 	StayNote, StaffNote           note
