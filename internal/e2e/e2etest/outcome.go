@@ -22,7 +22,7 @@ import (
 // Outcome is the answer to an API call: its status, and the reply or the error.
 type Outcome struct {
 	Code      codes.Code
-	HTTP      int // HTTP is the status of REST and Connect
+	HTTP      int // HTTP is the status of REST and Connect; 0 for gRPC
 	Header    http.Header
 	Reason    string
 	Message   string
