@@ -77,13 +77,13 @@ const (
 type Failure string
 
 const (
-	FailedNoServer       Failure = "noServer"
+	FailedNoServer       Failure = "noServer" // the property has no mail server
 	FailedConnection     Failure = "connection"
 	FailedTLS            Failure = "tls"
 	FailedAuthentication Failure = "authentication"
-	FailedSender         Failure = "sender"
-	FailedRecipient      Failure = "recipient"
-	FailedRefused        Failure = "refused"
+	FailedSender         Failure = "sender"    // the mail server refused the property's address
+	FailedRecipient      Failure = "recipient" // the mail server refused the recipient's address
+	FailedRefused        Failure = "refused"   // the mail server refused the mail for another reason
 	// FailedUnanswered means that the connection or the server ended while the text was transmitted.
 	FailedUnanswered Failure = "unanswered"
 	// FailedReturned means that the mail server took the mail and another one could not deliver it.

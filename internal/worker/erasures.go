@@ -114,8 +114,8 @@ func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err e
 	return true, notice.Resolve(tx, row.PropertyID, lateKey(row))
 }
 
-// acknowledge orders the mail that acknowledges an erasure request, if an address of the guest is known. The data are erased after that
-// mail is sent or given up. In both cases it records that the request is acknowledged.
+// acknowledge orders the mail that acknowledges an erasure request, if an address of the guest is known, and in any case records that the
+// request is acknowledged. The data are erased later: see awaitsMail.
 func (e Erasures) acknowledge(tx *db.Tx, row *guest.ErasureRow) error {
 	to, err := e.addressOf(tx, row)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/mail"
 )
 
-// listsRooms reports whether mails of a kind list all reservations of a booker's group.
+// listsRooms reports whether one mail of a kind may list several reservations of a booker's group: an invitation or a reminder.
 func listsRooms(kind mail.Kind) bool { return kind == mail.Invitation || kind == mail.Reminder }
 
 // listedRooms returns the reservations that an invitation or a reminder lists now: those that the sweep recorded for the mail, without
