@@ -11,7 +11,7 @@ import (
 
 // Driver gives a bridge access to locks.
 type Driver interface {
-	// Locks returns the locks. It is called before Events, and only once unless the driver is a [Remote].
+	// Locks returns the locks, perhaps none. It is called before Events, and only once unless the driver is a [Remote].
 	Locks(ctx context.Context) ([]Lock, error)
 	// Events returns the channel of lock events. The bridge reads it quickly. The driver never closes it.
 	Events() <-chan Event

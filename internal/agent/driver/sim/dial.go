@@ -72,7 +72,8 @@ func (d *remoteDriver) forwardEvents(ctx context.Context) {
 	}
 }
 
-// call makes one HTTP request to the process of the simulated locks. It sends in as JSON, unless nil, and decodes the answer into out.
+// call makes one HTTP request to the process of the simulated locks. It sends in as JSON, unless nil, and decodes the answer into out. A
+// status other than 200 is an error.
 func (d *remoteDriver) call(ctx context.Context, method, path string, in, out any) error {
 	var content io.Reader
 	if in != nil {
@@ -108,7 +109,8 @@ func (l remoteLock) Radio() string                   { return l.description.Radi
 func (l remoteLock) Model() string                   { return l.description.Model }
 func (l remoteLock) Capabilities() slot.Capabilities { return l.description.Capabilities }
 
-// do makes one call to the lock, named as in the URL of [Serve], with ctx's deadline. If that fails, it returns a timeout.
+// do makes one call to the lock, named as in the URL of [Serve], with ctx's deadline, or else the lock's lifetime. If the HTTP request
+// fails, the answer is Timeout, and out.Error says why.
 func (l remoteLock) do(ctx context.Context, call string, in request) (out response) {
 	var set bool
 	if in.Deadline, set = ctx.Deadline(); !set {

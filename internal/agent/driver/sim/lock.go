@@ -22,13 +22,13 @@ type lock struct {
 	profile    Profile
 	caps       slot.Capabilities
 	slots      map[uint32]code
-	nextFaults []Fault
+	nextFaults []Fault // injected faults for the next operations that set or clear a slot
 	jammed     bool
 	offline    bool
-	battery    uint32
+	battery    uint32 // percent
 	lastSeen   time.Time
-	writes     int
-	unlocks    int
+	writes     int // see Site.WriteCount
+	unlocks    int // see Site.UnlockCount
 	keypad     keypad
 }
 

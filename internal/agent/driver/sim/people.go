@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Program sets a code at the lock itself, as a person with the master code can. An empty PIN clears the slot. The lock reports the change
-// to the driver.
+// Program sets a code at the lock itself, as a person with the master code can, without the checks that a setting by the bridge undergoes.
+// An empty PIN clears the slot. The lock reports the change to the driver. It fails only for an unknown address.
 func (h *Site) Program(address string, number uint32, pin slot.PIN) error {
 	return h.withLock(address, func(l *lock) {
 		l.setSlot(number, code{pin: pin})

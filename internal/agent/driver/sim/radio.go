@@ -37,7 +37,8 @@ type Fault struct {
 	After time.Duration // After is the delay of a Late fault, at most the lock's lifetime; with Busy, the wait that the lock requests
 }
 
-// Inject adds faults for the next set and clear operations of a lock, in order. Other operations have no faults.
+// Inject adds faults for the next set and clear operations of a lock, in order. Other operations have no faults. It fails for an unknown
+// address.
 func (h *Site) Inject(address string, faults ...Fault) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -49,7 +50,7 @@ func (h *Site) Inject(address string, faults ...Fault) error {
 	return nil
 }
 
-// UnlockCount returns how often a lock was opened remotely.
+// UnlockCount returns how often a lock was opened remotely; 0 for an unknown address.
 func (h *Site) UnlockCount(address string) (n int) {
 	_ = h.withLock(address, func(l *lock) { n = l.unlocks })
 	return n

@@ -35,11 +35,11 @@ type Move struct {
 	At      Span      `json:"at"` // At is the time since the start of the script
 	Lock    string    `json:"lock"`
 	Deed    Deed      `json:"deed"`
-	Fault   FaultKind `json:"fault,omitempty"`
-	After   Span      `json:"after,omitempty"`
-	Percent uint32    `json:"percent,omitempty"`
-	Slot    uint32    `json:"slot,omitempty"`
-	PIN     string    `json:"pin,omitempty"` // PIN must not be the PIN of a real guest
+	Fault   FaultKind `json:"fault,omitempty"`   // Fault is for Fails
+	After   Span      `json:"after,omitempty"`   // After is for Drifts, and for Fails the time Fault.After
+	Percent uint32    `json:"percent,omitempty"` // Percent is for Drains
+	Slot    uint32    `json:"slot,omitempty"`    // Slot is for IsSet and IsQuiet
+	PIN     string    `json:"pin,omitempty"`     // PIN is for IsSet and IsQuiet; empty clears the slot. It must not be the PIN of a real guest
 }
 
 // Span is a duration that is written as "1h30m".
@@ -126,6 +126,7 @@ func (h *Site) applyMove(m Move) error {
 // RandomScript returns a fault script of the duration over; the same seed gives the same script. moves is the number of random moves. The
 // script also has a move that ends each loss of radio, jam or drain, within a tenth of the duration. No move is in the last tenth, so that
 // all operations can succeed before the end. But clocks stay wrong, and a fault waits for the next operation. The moves are not sorted.
+// locks must not be empty.
 func RandomScript(seed uint64, locks []string, moves int, over time.Duration) []Move {
 	rng := rand.New(rand.NewPCG(seed, ^seed))
 	faults := []FaultKind{Lost, LostAck, Late, Offline, Busy, Unconfirmed, Hang, Jammed, LowPower, Lost, Late}

@@ -23,9 +23,9 @@ import (
 // Spec describes one simulated lock.
 type Spec struct {
 	Address string
-	Profile string // Profile is a name from Profiles
-	Radio   string // Radio is the radio channel, which carries one call at a time; empty: a channel of its own
-	Latency time.Duration
+	Profile string        // Profile is a name from Profiles
+	Radio   string        // Radio is the radio channel, which carries one call at a time; empty: a channel of its own
+	Latency time.Duration // Latency is how long each call over the radio takes
 	Battery uint32        // Battery is the charge in percent; 0: full
 	Drift   time.Duration // Drift is the lock's clock minus the real time
 	// Slots overrides the profile's number of slots if it is not 0.
@@ -102,7 +102,7 @@ func NewSite(c Config) (*Site, error) {
 // does not affect the locks.
 func (h *Site) Driver() driver.Driver { return siteDriver{h} }
 
-// Close cancels the pending effects of delayed operations.
+// Close cancels the pending effects of delayed operations. It does not stop the locks, and never fails.
 func (h *Site) Close() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -128,7 +128,7 @@ func (h *Site) Addresses() []string {
 type Press struct {
 	Opened bool   `json:"opened"`
 	Reason string `json:"reason,omitempty"` // Reason is why the lock did not open: wrongPin, outsideWindow, jammed, noPower or keypadPaused
-	Slot   uint32 `json:"-"`
+	Slot   uint32 `json:"-"`                // Slot is the slot of the code; 0 if the PIN is in none or was not read
 }
 
 // Press types a PIN at the keypad of the lock at an address. The lock emits an event as a real lock does, unless its keypad is paused.
@@ -176,7 +176,8 @@ func (h *Site) Slots(address string) []SlotContent {
 	return out
 }
 
-// WriteCount returns how many set and clear operations have reached a lock, without those that a fault kept from it.
+// WriteCount returns how many set and clear operations have reached a lock, without those that a fault kept from it; 0 for an unknown
+// address.
 func (h *Site) WriteCount(address string) (n int) {
 	_ = h.withLock(address, func(l *lock) { n = l.writes })
 	return n

@@ -81,7 +81,7 @@ func (d device) isLock() bool {
 	return false
 }
 
-// model returns the manufacturer and model of a device, for display.
+// model returns the manufacturer and model of a device, for display. The device must have a definition, as each lock has.
 func (d device) model() string {
 	m := strings.TrimSpace(d.Definition.Vendor + " " + d.Definition.Model)
 	if m == "" {
@@ -103,7 +103,8 @@ type Tuning struct {
 	NoRead         bool // NoRead means that the lock never answers when a slot is read
 }
 
-// ParseTuning parses the settings of one lock, such as 0x00158d0001a2b3c4:slots=30,pin=4-8,read=no. At least one setting is required.
+// ParseTuning parses the settings of one lock, such as 0x00158d0001a2b3c4:slots=30,pin=4-8,read=no. At least one setting is required; those
+// that are missing stay zero, which keeps the defaults.
 func ParseTuning(s string) (address string, t Tuning, err error) {
 	address, rest, ok := strings.Cut(s, ":")
 	if !ok || !ieeeAddress.MatchString(address) {
@@ -177,8 +178,9 @@ func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address 
 	return out, nil
 }
 
-// capabilities derives what a lock can do from its exposed features and the tuning t. Zigbee2MQTT has no command for schedules, so the
-// bridge enforces all validity windows.
+// capabilities derives what a lock can do from its exposed features and the tuning t. showsPINs means that Zigbee2MQTT publishes the PINs
+// of this lock when they are read. A lock without the feature pin_code holds no codes: its Kinds are empty. Zigbee2MQTT has no command for
+// schedules, so the bridge enforces all validity windows.
 func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) slot.Capabilities {
 	exposes := d.Definition.Exposes
 	c := slot.Capabilities{Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, OpLifetime: lifetime}

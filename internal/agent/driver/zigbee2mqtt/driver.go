@@ -41,9 +41,9 @@ type Config struct {
 
 const (
 	defaultBase     = "zigbee2mqtt"
-	maxEvents       = 256
-	inboxSize       = 64
-	discoverTimeout = 30 * time.Second
+	maxEvents       = 256              // lock events that wait for the bridge
+	inboxSize       = 64               // messages of the broker that wait for processMessages
+	discoverTimeout = 30 * time.Second // longest wait of Locks for the device list
 )
 
 // timings are the driver's timeouts and waits.
@@ -69,8 +69,8 @@ var defaultTimings = timings{
 type Driver struct {
 	cfg     Config
 	topics  topics
-	host    string
-	secure  bool
+	host    string // host:port of the broker
+	secure  bool   // the connection uses TLS
 	clock   clock.Clock
 	log     *slog.Logger
 	timings timings
@@ -102,7 +102,8 @@ type Driver struct {
 	warnings      map[string]bool  // reasons for left-out locks that were already logged
 }
 
-// New validates the configuration and returns a driver that connects in the background, and reconnects, until Close.
+// New validates the configuration and returns a driver that connects in the background, and reconnects, until Close. A broker that cannot
+// be reached is no error: see Connection.
 func New(cfg Config) (*Driver, error) { return newDriver(cfg, defaultTimings) }
 
 // newDriver is New with other timings, for tests.
@@ -161,8 +162,8 @@ func brokerAddress(cfg Config) (host string, secure bool, err error) {
 	return net.JoinHostPort(u.Hostname(), port), secure, nil
 }
 
-// Locks waits for Zigbee2MQTT's device list, up to discoverTimeout, and returns the locks in it, perhaps none. It can be called again after
-// an error. After the first success, it always returns the same locks: see Changes.
+// Locks waits for Zigbee2MQTT's device list, up to discoverTimeout, and returns the locks in it, perhaps none, sorted by address. An error
+// says what is not reached; Locks can then be called again. After the first success, it always returns the same locks: see Changes.
 func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	ctx, cancel := context.WithTimeout(ctx, discoverTimeout)
 	defer cancel()

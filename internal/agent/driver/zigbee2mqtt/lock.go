@@ -18,16 +18,16 @@ type lock struct {
 	driver *Driver
 
 	foundLock
-	last           report // last state message
-	known          bool   // a state message was received
-	seen           time.Time
-	found          time.Time // when the driver found the lock in the device list
-	available      string    // availability that Zigbee2MQTT published: online, offline, or empty
-	unreached      bool      // the last command failed before it reached the lock
-	bolt           string
-	door           string
-	battery        *uint32
-	batteryAt      time.Time
+	last           report      // last state message
+	known          bool        // a state message was received
+	seen           time.Time   // when the lock last sent a message; zero: never
+	found          time.Time   // when the driver found the lock in the device list
+	available      string      // availability that Zigbee2MQTT published: online, offline, or empty
+	unreached      bool        // the last command failed before it reached the lock
+	bolt           string      // last bolt as in driver.Status; empty: none reported
+	door           string      // last door_state as Zigbee2MQTT writes it; empty: none reported
+	battery        *uint32     // percent; nil: none reported
+	batteryAt      time.Time   // when battery was reported
 	reportsChanges bool        // the lock has at some time reported that it stored or cleared a code
 	updates        chan update // updates for the running operation
 	command        string      // last command, as Zigbee2MQTT's log names it
@@ -35,10 +35,10 @@ type lock struct {
 
 // update is something that may end a running operation: a state message, a failure in Zigbee2MQTT's log, or the loss of the broker.
 type update struct {
-	now, before  report
-	known        bool // the field before is valid
-	failed       slot.Result
-	unsent       bool // a failure before the lock received the command
+	now, before  report      // a state message and its predecessor
+	known        bool        // the field before is valid
+	failed       slot.Result // result of a failure; empty: no failure
+	unsent       bool        // a failure before the lock received the command
 	disconnected bool
 }
 

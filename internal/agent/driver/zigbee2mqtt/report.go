@@ -20,11 +20,11 @@ type report struct {
 	low      *bool
 	tamper   *bool
 	action   string
-	source   string // source of the action, such as keypad
-	user     *uint32
-	users    map[uint32]user
-	saved    string // time of the last successful storing of a PIN, as text
-	cleared  string
+	source   string          // source of the action, such as keypad
+	user     *uint32         // user of the action; nil: not reported
+	users    map[uint32]user // slots that the lock shows, by number
+	saved    string          // time of the last successful storing of a PIN, as text
+	cleared  string          // time of the last successful clearing of a PIN, as text
 	lastSeen time.Time
 	lockout  *slot.Lockout // lockout as last read
 }
@@ -108,7 +108,7 @@ func parseBolt(lockState, state string) string {
 	return ""
 }
 
-// timestampText returns a timestamp of any JSON type as text, for comparison only.
+// timestampText returns a timestamp of any JSON type as text, for comparison only; "" for null or a missing one.
 func timestampText(raw json.RawMessage) string {
 	s := strings.Trim(string(raw), `"`)
 	if s == "null" {

@@ -33,8 +33,9 @@ type userQuery struct {
 
 const pinCodeProperty = "pin_code"
 
-// Set stores a PIN in a slot and waits for the lock's confirmation. If cannotConfirm is true, it first clears an occupied slot, or without
-// s.Replace answers Occupied. Otherwise it overwrites the slot also without s.Replace.
+// Set stores a PIN in a slot and waits for the lock's confirmation; without one, the result is NotConfirmed or the failure. If
+// cannotConfirm is true, it first clears an occupied slot, or without s.Replace answers Occupied. Otherwise it overwrites the slot also
+// without s.Replace.
 func (l *lock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	if s.Slot == 0 || int(s.Slot) > l.caps.Slots {
 		return driver.Answer{Result: slot.SlotsFull, Unsent: true}
@@ -61,8 +62,8 @@ func (l *lock) cannotConfirm() bool {
 	return l.caps.Readable == slot.ReadableMasked && !l.reportsChanges
 }
 
-// ensureEmpty clears the slot of a setting if it holds a code, so that storePIN can confirm the new one. Without Replace it answers
-// Occupied instead. A slot that cannot be read counts as empty.
+// ensureEmpty clears the slot of a setting if it holds a code, so that storePIN can confirm the new one. OK means that storePIN may follow.
+// Without Replace it answers Occupied instead. A slot that cannot be read counts as empty.
 func (c *operation) ensureEmpty(ctx context.Context, s driver.Setting) driver.Answer {
 	u, shown := c.lock.lastReportedUser(s.Slot)
 	if !shown {
