@@ -48,7 +48,8 @@ func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*en
 }
 
 // ReplaceJoinCode returns a new join code, valid for an hour, with which a machine can be enrolled as the bridge again, even if the bridge
-// is revoked. The previous join code becomes invalid. The bridge itself does not change until the new code is used.
+// is revoked. The previous join code becomes invalid. The bridge itself does not change until the new code is used. It returns the fault
+// BridgeNotFound if the property has no such bridge.
 func ReplaceJoinCode(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, bridgeID string) (*ent.Bridge, string, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil {
@@ -72,7 +73,7 @@ func Get(tx *db.Tx, propertyID, bridgeID string) (*ent.Bridge, error) {
 	return br, err
 }
 
-// List loads all bridges of the property, oldest first.
+// List loads all bridges of the property, also revoked and never enrolled ones, oldest first.
 func List(tx *db.Tx, propertyID string) ([]*ent.Bridge, error) {
 	return tx.Bridge.Query().Where(entbridge.PropertyID(propertyID)).Order(entbridge.ByID()).All(tx.Context())
 }
@@ -100,8 +101,9 @@ func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, erro
 // OnLinkLost is called when a bridge and its locks become unreachable: lock.MarkLinksLost, which this package cannot import.
 type OnLinkLost func(tx *db.Tx, bridgeID, reason string) error
 
-// Revoke revokes a bridge and its join code, and ends its session. It does nothing if the bridge is already revoked. The codes remain on
-// its locks, because no bridge can remove them any more.
+// Revoke revokes a bridge and its join code, and ends its session. It does nothing if the bridge is already revoked, and returns the fault
+// BridgeNotFound if the property has none. The codes remain on its locks, because no bridge can remove them any more. lost is called if the
+// bridge had a session or was moving to another node.
 func Revoke(tx *db.Tx, propertyID, bridgeID string, lost OnLinkLost) (*ent.Bridge, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil || br.RevokedAt != nil {
@@ -126,7 +128,7 @@ func RevokeAll(tx *db.Tx, propertyID string) error {
 }
 
 // markOffline saves change, an update of the bridge's row that makes its session invalid, and ends the session. was is the row before, why
-// the offline reason. It calls lost if the bridge had a session or was moving to another node.
+// the offline reason. It calls lost if the bridge had a session or was moving to another node. It returns the row after the change.
 func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost OnLinkLost, change *ent.BridgeUpdateOne) (*ent.Bridge, error) {
 	if was.Online {
 		change.SetLinkAt(tx.Now())
@@ -159,10 +161,10 @@ func LinkOf(br *ent.Bridge) Link {
 	return Link{br.Online, br.OfflineReason, br.LastSeenAt, br.LinkAt, br.RevokedAt}
 }
 
-// IsOnline reports whether a bridge has a session with a recent heartbeat.
+// IsOnline reports whether a bridge has a session, is not revoked, and sent a heartbeat at most MaxSilence before now.
 func IsOnline(br *ent.Bridge, now time.Time) bool { return LinkOf(br).IsOnline(now) }
 
-// IsOnline reports whether the bridge has a session with a recent heartbeat.
+// IsOnline reports whether the bridge has a session, is not revoked, and sent a heartbeat at most MaxSilence before now.
 func (l Link) IsOnline(now time.Time) bool {
 	return l.Online && l.RevokedAt == nil && l.LastSeenAt != nil && now.Sub(*l.LastSeenAt) <= MaxSilence
 }
@@ -184,7 +186,7 @@ type Location struct {
 }
 
 // Locate returns which node has the session of a bridge at the time now, so that a command for the bridge can be sent there. A bridge that
-// is offline is no error.
+// is offline is no error; one that the property does not have is the fault BridgeNotFound.
 func Locate(tx *db.Tx, propertyID, bridgeID string, now time.Time) (Location, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil {

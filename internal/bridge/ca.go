@@ -183,7 +183,7 @@ func (i Identity) url() *url.URL {
 }
 
 // Verify checks that this CA signed the certificate of a bridge, and returns which bridge it is. For a certificate that expired at most
-// RenewGrace ago, expired is true and err is nil: the caller may then only renew it.
+// RenewGrace ago, expired is true and err is nil: the caller may then only renew it. It does not check whether the bridge is revoked.
 func (ca *CA) Verify(cert *x509.Certificate, now time.Time) (who Identity, expired bool, err error) {
 	at := now
 	if now.After(cert.NotAfter) {
@@ -216,7 +216,8 @@ func ParseIdentity(cert *x509.Certificate) (Identity, error) {
 // PublicKeyHash returns the SHA-256 hash of a certificate's public key, which the bridge's row stores.
 func PublicKeyHash(cert *x509.Certificate) []byte { return keyHash(cert.RawSubjectPublicKeyInfo) }
 
-// parseRequest parses a certificate request. It checks the request's signature and that the kind of key is supported.
+// parseRequest parses a certificate request. It checks the request's signature and that its key is on P-256 or Ed25519. Every error is a
+// fault about the field certificateRequest.
 func parseRequest(der []byte) (*x509.CertificateRequest, error) {
 	bad := func(message string) error {
 		return fault.Fields(fault.Field{Path: "certificateRequest", Reason: fault.BadFormat, Message: message})

@@ -35,7 +35,8 @@ var errJoinCode = fault.New(fault.Invalid, fault.JoinCodeInvalid, "the join code
 
 // Enrol makes the caller, who shows a join code, the bridge that the code was created for, and returns its certificate. The code cannot be
 // used again. The bridge's previous certificate and session become invalid, its event sequence starts again, and it is no longer revoked.
-// Its locks stay. lost is called if the bridge had a session or was moving to another node.
+// Its locks stay. lost is called if the bridge had a session or was moving to another node. It returns the fault JoinCodeInvalid for every
+// code that cannot be used, whatever the reason.
 func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost OnLinkLost) (*Enrolment, error) {
 	csr, err := parseRequest(a.CertificateRequest)
 	if err != nil {
@@ -74,7 +75,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, ca *CA, a EnrolmentRequest, lost OnLin
 
 // RenewCertificate issues the next certificate of the bridge that who names. request is a PKCS #10 request for the same key or a new one,
 // shown the hash of the key in the caller's present certificate. The old key stays valid until the bridge uses the new one, so that a lost
-// answer does not lock the bridge out. It fails for a revoked bridge and an unknown key.
+// answer does not lock the bridge out. It fails for a revoked bridge and an unknown key. The error is then errNotAuthenticated.
 func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []byte) (*Enrolment, error) {
 	csr, err := parseRequest(request)
 	if err != nil {
@@ -98,7 +99,8 @@ func RenewCertificate(tx *db.Tx, ca *CA, who Identity, shown []byte, request []b
 }
 
 // authenticate loads the bridge of a certificate that [CA.Verify] accepted. shown is the [PublicKeyHash] of the certificate. authenticate
-// fails if the bridge is revoked or not enrolled, or if shown is neither its current nor its previous key.
+// returns errNotAuthenticated if the bridge does not exist, is revoked or not enrolled, or if shown is neither its current nor its previous
+// key.
 func authenticate(tx *db.Tx, who Identity, shown []byte) (*ent.Bridge, error) {
 	br, err := tx.Bridge.Query().Where(entbridge.ID(who.BridgeID), entbridge.PropertyID(who.PropertyID)).Only(tx.Context())
 	switch {
@@ -124,7 +126,7 @@ func RenewalDue(br *ent.Bridge, now time.Time) bool {
 // joinMAC is the purpose of the MAC by which join codes are stored.
 const joinMAC = "join"
 
-// newJoinCode generates a join code. mac is stored in place of the code, to find the bridge when the code is used.
+// newJoinCode generates a join code. mac is stored in place of the code, to find the bridge when the code is used. err is always nil.
 func newJoinCode(keys *keyring.Ring, ca *CA) (code string, mac []byte, err error) {
 	secret := keyring.NewToken(keyring.JoinCode)
 	return joinCode(secret, ca.Fingerprint()), keys.MAC(joinMAC, secret), nil

@@ -30,8 +30,8 @@ var ErrSuperseded = errors.New("another session of this bridge has begun, or the
 // AdvanceEpoch authenticates a bridge by its certificate at the start of a session, gives it the next epoch, and marks it online. It
 // notifies staff if two machines use the bridge's identity. who and shown are the identity and the key hash in the certificate. A bridge
 // that uses its new key loses the old one. AdvanceEpoch returns the bridge's row before and after. After the commit, writes of older
-// sessions of the bridge fail with ErrSuperseded. AdvanceEpoch refuses a bridge that is revoked, not enrolled or shows another key as
-// unauthenticated. It returns ErrSuperseded itself only if the row changes meanwhile.
+// sessions of the bridge fail with ErrSuperseded. For a bridge that is revoked, not enrolled or shows another key, AdvanceEpoch returns
+// errNotAuthenticated. It returns ErrSuperseded itself only if the row changes meanwhile.
 func AdvanceEpoch(tx *db.Tx, who Identity, shown []byte, h Hello) (before, now *ent.Bridge, err error) {
 	ctx := tx.Context()
 	br, err := authenticate(tx, who, shown)

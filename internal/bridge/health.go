@@ -69,7 +69,7 @@ func CheckHealth(tx *db.Tx, after string, limit int) (next string, err error) {
 	return next, nil
 }
 
-// notifyLongOffline notifies staff once of a bridge that has been offline for longer than notifyAfter.
+// notifyLongOffline notifies staff once of a bridge that has been offline for notifyAfter or longer, and is not back.
 func notifyLongOffline(tx *db.Tx, br *ent.Bridge) error {
 	if br.ReachedAt != nil || br.UnreachedAt == nil || tx.Now().Sub(*br.UnreachedAt) < notifyAfter {
 		return nil

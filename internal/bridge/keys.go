@@ -17,7 +17,8 @@ const Changed db.Topic = "bridge.changed"
 // changed.
 const KeysChanged = "keys"
 
-// NotifyLock notifies a bridge's session, after the commit, that the desired slots of a lock changed.
+// NotifyLock notifies a bridge's session, after the commit, that the desired slots of a lock changed. With [KeysChanged] as lockID, it
+// notifies of new SmartKey data.
 func NotifyLock(tx *db.Tx, bridgeID, lockID string) { tx.Notify(Changed, bridgeID+" "+lockID) }
 
 // NotifyLink notifies the streams of staff that the connection of a bridge has changed, and with it the state of its locks.
