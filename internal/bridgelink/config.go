@@ -130,7 +130,7 @@ type counters struct {
 	slotsSent       prometheus.Counter     // desired slots that were sent
 	ignored         *prometheus.CounterVec // messages of bridges that were ignored, by reason
 	unreadableCodes prometheus.Counter     // codes that could not be decrypted
-	lostWakes       prometheus.Counter
+	lostWakes       prometheus.Counter     // notifications that could not be published to other nodes
 }
 
 // newCounters creates the metrics of a node and registers them with r, unless r is nil.

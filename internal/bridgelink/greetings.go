@@ -23,9 +23,10 @@ const (
 	keysMissing = "unready"
 )
 
-// Greet asks a bridge for a greeting, the message that a phone needs to use a SmartKey. node is the bridge's node according to its row, or
-// "" if it has none. If the bridge moves to another node meanwhile, Greet asks again there. It fails if the bridge is offline, has no
-// SmartKeys or no SmartKey data yet, or does not answer within greetingTimeout, and if too many requests wait.
+// Greet asks a bridge for a greeting, the message that a phone needs to use a SmartKey, and returns it unverified. node is the bridge's
+// node according to its row, or "" if it has none. If the bridge moves to another node meanwhile, Greet asks again there. It fails if the
+// bridge is offline, has no SmartKeys or no SmartKey data yet, or does not answer within greetingTimeout, and if too many requests wait.
+// All its errors are faults.
 func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, greetingTimeout+time.Second)
 	defer cancel()
@@ -44,6 +45,7 @@ func (n *Node) Greet(ctx context.Context, propertyID, node, bridgeID string) ([]
 }
 
 // greetAt asks the node to.Node, which has the bridge's session, for a greeting. It uses the message bus only if that is another node.
+// Without a node it responds leaving, so that the caller waits for one.
 func (n *Node) greetAt(ctx context.Context, to lock.UnlockCommand) (nodeResponse, error) {
 	switch to.Node {
 	case "":
@@ -206,7 +208,8 @@ func (d *greetingQueue) close() {
 	d.waiting, d.sent = nil, nil
 }
 
-// sendGreetingRequests queues the waiting requests for greetings in front of other messages to the bridge.
+// sendGreetingRequests queues the waiting requests for greetings in front of other messages to the bridge. It also fails the sent ones that
+// have timed out.
 func (s *session) sendGreetingRequests(now time.Time) {
 	for _, a := range s.greetings.take(now) {
 		s.outbox.pushFront(outgoing{message: &lockv1.ConnectResponse{
@@ -230,7 +233,8 @@ var (
 	errNoGreeting      = fault.New(fault.Unavailable, fault.BridgeOffline, "the door's bridge has no SmartKeys yet; try again in a moment")
 )
 
-// requestGreeting asks the bridge's session on this node for a greeting and waits for the answer.
+// requestGreeting asks the bridge's session on this node for a greeting and waits for the answer. The errors are lock.ErrBridgeOffline
+// without a session, those of greetingQueue.add, and errGreetingTimeout, also when ctx ends.
 func (n *Node) requestGreeting(ctx context.Context, bridgeID string) ([]byte, error) {
 	s := n.awaitSession(ctx, bridgeID)
 	if s == nil {

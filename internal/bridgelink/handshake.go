@@ -38,8 +38,8 @@ func newQueuedTLS(config *tls.Config, handshakes *limiter) queuedTLS {
 	return queuedTLS{credentials.NewTLS(config), handshakes}
 }
 
-// ServerHandshake implements credentials.TransportCredentials. When it returns, also with an error, the limiter is released. Only a client
-// with a certificate of a bridge keeps its connection when the limit of connections is reached.
+// ServerHandshake implements credentials.TransportCredentials. When it returns, also with an error, the limiter is released. After a
+// successful handshake, with a certificate of a bridge, the limit of connections no longer closes this connection for a newer one.
 func (c queuedTLS) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo, error) {
 	h := &handshake{Conn: raw, limiter: c.limiter}
 	defer h.release()

@@ -55,7 +55,7 @@ func (n *Node) Self() lock.Node { return lock.Node{Name: n.cfg.Name, Reaches: n.
 
 // openSession stores a new session of the bridge with the reports in its Hello, and returns it. keyHash is the hash of the public key of
 // the bridge's certificate. It waits while many sessions are being opened, and returns errCrowded if that takes too long. It returns
-// errHello for an invalid Hello.
+// errHello for an invalid Hello; other errors are those of [lock.OpenSession].
 func (n *Node) openSession(ctx context.Context, identity bridge.Identity, keyHash []byte, hello *lockv1.Hello) (*lock.Session, error) {
 	reports, ok := helloReports(hello)
 	if !ok {
@@ -150,7 +150,7 @@ func (n *Node) isDraining() bool {
 }
 
 // Drain makes the node refuse new sessions and asks every bridge to connect to another node. The requests are spread over window, so that
-// the bridges do not all reconnect at once. Drain returns when all have disconnected or ctx ends.
+// the bridges do not all reconnect at once. Drain returns when all have disconnected or ctx ends. Draining cannot be undone.
 func (n *Node) Drain(ctx context.Context, window time.Duration) {
 	n.mu.Lock()
 	n.draining = true
@@ -272,7 +272,7 @@ func (n *Node) whileSteady(ctx context.Context, what string, fn func(*db.Tx) err
 }
 
 // writeOrLog stores a change, and records in uptime that the database answered. A failure is only logged, as "<what> failed", because a
-// later run repeats the work.
+// later run repeats the work. Only the goroutine of Run may call it.
 func (n *Node) writeOrLog(ctx context.Context, what string, fn func(*db.Tx) error) {
 	err := n.cfg.DB.Write(ctx, fn)
 	switch {
@@ -285,7 +285,8 @@ func (n *Node) writeOrLog(ctx context.Context, what string, fn func(*db.Tx) erro
 
 var errOutageDuringSweep = errors.New("the database was silent during the sweep; the next sweep decides")
 
-// uptime records since when the database has answered this node without an outage. Run queries the database every two seconds.
+// uptime records since when the database has answered this node without an outage. Run queries the database every two seconds. Only the
+// goroutine of Run uses it.
 type uptime struct {
 	lastAnswer time.Time
 	since      time.Time // end of the last database outage, or the first answer

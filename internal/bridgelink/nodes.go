@@ -22,9 +22,9 @@ const (
 type nodeRequest struct {
 	Verb     string    `json:"verb"` // Verb: "cut" ends older sessions of a bridge, "act" delivers an unlock command, "greet" asks the bridge for a greeting for a phone
 	BridgeID string    `json:"bridge"`
-	Epoch    int64     `json:"epoch,omitempty"`
-	ActID    string    `json:"act,omitempty"`
-	Deadline time.Time `json:"deadline,omitzero"`
+	Epoch    int64     `json:"epoch,omitempty"`   // Epoch is for cut: sessions with a lower epoch end
+	ActID    string    `json:"act,omitempty"`     // ActID is for act: the id of the stored command
+	Deadline time.Time `json:"deadline,omitzero"` // Deadline is for act, by the service's clock
 	// Presentation is the phone's SmartKey message. Only the bridge can use it. It is never stored.
 	Presentation []byte `json:"presentation,omitempty"`
 }

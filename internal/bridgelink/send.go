@@ -116,8 +116,9 @@ func (n *Node) sendTo(ctx context.Context, o lock.UnlockCommand) (nodeResponse, 
 	return n.request(ctx, o.Node, c)
 }
 
-// abandon ends an unlock command that was not sent and returns the reason. If a session has claimed the command meanwhile, the stored state
-// is the outcome.
+// abandon ends an unlock command that no session has answered, and returns as the error why it was not sent, according to the response a.
+// If a session has claimed the command meanwhile and a does not say that it is unsent, there is no error, and the stored state is the
+// outcome.
 func (n *Node) abandon(ctx context.Context, propertyID, actID string, a nodeResponse) (lock.Outcome, error) {
 	done, err := n.finalize(ctx, propertyID, actID, a.unsent)
 	if err != nil || done.State != lock.CommandExpired {

@@ -47,10 +47,10 @@ type session struct {
 	cursors     map[string]cursor // what was sent of each lock, by lock id
 	outbox      outbox
 	pending     map[string]*command // claimed commands without a result, by command id
-	heartbeatAt time.Time
-	sweepAt     time.Time
-	drainAt     time.Time // when to disconnect the bridge; zero: the session is not draining
-	retryAt     time.Time // when to retry after a database error; zero: no retry is due
+	heartbeatAt time.Time           // when the next heartbeat is due
+	sweepAt     time.Time           // when the next sweep is due
+	drainAt     time.Time           // when to disconnect the bridge; zero: the session is not draining
+	retryAt     time.Time           // when to retry after a database error; zero: no retry is due
 }
 
 // needsSnapshot is the cursor of a lock whose slots must all be sent again.

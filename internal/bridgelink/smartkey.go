@@ -20,8 +20,8 @@ import (
 const smartKeys = "smartkey"
 
 const (
-	greetingTimeout     = 5 * time.Second
-	maxGreetingRequests = 64
+	greetingTimeout     = 5 * time.Second // longest wait for a greeting
+	maxGreetingRequests = 64              // open requests for greetings of one session
 )
 
 var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door's bridge runs software without SmartKeys; update it")

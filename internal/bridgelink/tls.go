@@ -49,7 +49,7 @@ type serverCertificate struct {
 	cert  *tls.Certificate
 }
 
-// get returns the certificate. It issues a new one if there is none or if it expires soon.
+// get returns the certificate. It issues a new one if there is none or if it expires within ten days.
 func (s *serverCertificate) get() (*tls.Certificate, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -103,7 +103,8 @@ func ServerOptions(config *tls.Config) []grpc.ServerOption {
 	}
 }
 
-// peerIdentity returns the client certificate of a call and the bridge that it names. The TLS handshake has verified the certificate.
+// peerIdentity returns the client certificate of a call and the bridge that it names. The TLS handshake has verified the certificate,
+// except that it may have expired. Every error is a gRPC status, Unauthenticated.
 func peerIdentity(ctx context.Context) (*x509.Certificate, bridge.Identity, error) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {

@@ -17,9 +17,11 @@ import (
 	"latchkey.dev/internal/text"
 )
 
+// maxLockName is the maximum length of a lock's name in bytes.
 const maxLockName = 64
 
-// printable removes unprintable characters from a text that a bridge sent, and truncates it to limit bytes.
+// printable removes unprintable characters and invalid UTF-8 from a text that a bridge sent, and truncates it to limit bytes, between two
+// characters.
 func printable(s string, limit int) string {
 	s = strings.Map(func(r rune) rune {
 		if text.Unprintable(r) || r == utf8.RuneError {
