@@ -14,8 +14,9 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// RestartDoor makes a door refuse all tokens that were issued before now. It publishes a status list and notifies the bridges. It returns
-// the floor: the lowest generation of tokens that the door then accepts.
+// RestartDoor makes a door refuse all tokens that were issued before now. It creates the property's issuer if there is none, publishes a
+// status list and notifies the bridges. It returns the floor: the lowest generation of tokens that the door then accepts. It returns a
+// not-found fault if the property has no such lock.
 func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int64, error) {
 	if _, err := lock.Get(tx, propertyID, lockID); err != nil {
 		return 0, err
@@ -36,8 +37,9 @@ func RestartDoor(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string) (int6
 	return i.row.Generation, bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// SetListAge sets the maximum age of the status list with which a door still opens for SmartKeys; 0 means the default. It notifies the
-// bridges, and publishes a new list if the new age makes one due.
+// SetListAge sets the maximum age, in whole seconds, of the status list with which a door still opens for SmartKeys; 0 means the default.
+// It does not check the age. It notifies the bridges, and publishes a new list if the new age makes one due. It returns a not-found fault
+// if the property has no such lock.
 func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age time.Duration) error {
 	if _, err := lock.Get(tx, propertyID, lockID); err != nil {
 		return err
@@ -70,7 +72,7 @@ type ListAgeRule struct {
 	ListAge time.Duration
 }
 
-// ListAgeRules returns the rules of those locks of a bridge that have one. The bridge receives them with the status list.
+// ListAgeRules returns the rules of those locks of a bridge that have one; nil if none has. The bridge receives them with the status list.
 func ListAgeRules(tx *db.Tx, propertyID, bridgeID string) ([]ListAgeRule, error) {
 	rules, err := tx.DoorRule.Query().Where(entdoorrule.PropertyID(propertyID), entdoorrule.ListAgeSecondsGT(0)).All(tx.Context())
 	if err != nil || len(rules) == 0 {

@@ -73,7 +73,7 @@ func loadOrCreateIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issu
 	return i, err
 }
 
-// loadIssuer returns a property's issuer, or nil if it has none.
+// loadIssuer returns a property's issuer, or nil without an error if it has none. keys may be nil if the issuer will not sign.
 func loadIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
 	row, err := tx.Issuer.Get(tx.Context(), propertyID)
 	if ent.IsNotFound(err) {
@@ -132,7 +132,7 @@ func (i *issuer) generateKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 // sealPurpose returns the associated data of a sealed issuer key, which binds the ciphertext to the key's id.
 func sealPurpose(keyID string) string { return "smartkey issuer/" + keyID }
 
-// openSigner decrypts the private half of one of the issuer's keys.
+// openSigner decrypts the private half of one of the issuer's keys. It fails if that was deleted after a rotation.
 func (i *issuer) openSigner(k smartkey.PublicKey) (*ecdsa.PrivateKey, error) {
 	name := k.KeyID().String()
 	row, err := i.tx.IssuerKey.Query().Where(entissuerkey.PropertyID(i.row.ID), entissuerkey.KeyID(name)).Only(i.tx.Context())
@@ -161,7 +161,7 @@ func (i *issuer) currentKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 }
 
 // signKeySet signs and stores the next version of the key set. signer is the current key of the previous version, or of this one if it is
-// the first. keys has the new current key first.
+// the first. keys has the new current key first. It neither signs the status list again nor notifies the bridges.
 func (i *issuer) signKeySet(signer *ecdsa.PrivateKey, keys ...smartkey.IssuerKey) (err error) {
 	version, now := i.row.KeySetVersion+1, i.tx.Now()
 	raw, err := smartkey.SignKeySet(signer, smartkey.KeySetSpec{Property: i.row.ID, Version: uint64(version), IssuedAt: now, Keys: keys})
@@ -202,8 +202,8 @@ type Published struct {
 const maxKeySets = 8
 
 // PublishedSince returns the key sets and the status list that are newer than those of a recipient, at most maxKeySets key sets. version
-// and number are those of its key set and its list. With version 0 it returns only the newest key set. A property without an issuer has
-// published nothing.
+// and number are those of its key set and its list. With version 0 it returns only the newest key set. For a property without an issuer,
+// the result is zero, also its Version.
 func PublishedSince(tx *db.Tx, propertyID string, version, number uint64) (Published, error) {
 	row, err := tx.Issuer.Query().Where(entissuer.ID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

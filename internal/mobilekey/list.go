@@ -175,7 +175,7 @@ const maxSkippedLists = 1 << 20
 // SkipListNumbers publishes a status list with a number above held, the number of the list on a bridge, which this database never issued.
 // This happens after a restore from an older copy: the bridge would refuse every list up to its number. Lists issued since the restore may
 // differ from those on bridges, so tokens that wait for a list wait for the new one. It ignores a number that newer lists have passed, or
-// that is more than maxSkippedLists ahead.
+// that is more than maxSkippedLists ahead. It does nothing for a property without an issuer.
 func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int64) error {
 	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i == nil || held < i.row.ListNumber || held-i.row.ListNumber > maxSkippedLists {
@@ -273,14 +273,14 @@ func (i *issuer) renewInterval() (time.Duration, error) {
 	return min(listInterval, time.Duration(rule.ListAgeSeconds)*time.Second/listsPerMaxAge), nil
 }
 
-// IssuersAfter lists up to most ids of properties that have an issuer, by id after a cursor. The sweep calls
-// [Reconcile] for them.
+// IssuersAfter lists up to most ids of properties that have an issuer, in order of the ids, those above after (empty: from the first). The
+// sweep calls [Reconcile] for them.
 func IssuersAfter(tx *db.Tx, after string, most int) ([]string, error) {
 	return tx.Issuer.Query().Where(entissuer.IDGT(after)).Order(entissuer.ByID()).Limit(most).IDs(tx.Context())
 }
 
 // Inspect reports in a view, without writing, whether work for [Reconcile] is due. suspected are the ids of the status indexes to pass to
-// it.
+// it. It returns false for a property without an issuer.
 func Inspect(view *db.Tx, propertyID string) (due bool, suspected []string, err error) {
 	i, err := loadIssuer(view, nil, propertyID)
 	if err != nil || i == nil {

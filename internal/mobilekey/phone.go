@@ -95,7 +95,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 	return p, k, err
 }
 
-// sealLabel encrypts what a guest calls a phone, because it is often the guest's name.
+// sealLabel encrypts what a guest calls a phone, because it is often the guest's name; nil for an empty name.
 func sealLabel(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID, name string) ([]byte, error) {
 	if name == "" {
 		return nil, nil
@@ -123,7 +123,8 @@ func Label(view *db.Tx, keys *keyring.Ring, p *Row) (string, error) {
 func labelPurpose(phoneID string) string { return "phoneName/" + phoneID }
 
 // NewRenewalChallenge returns the challenge that an enrolled phone must sign within challengeLife to get its next token from [Renew], and
-// the phone's property, which the phone signs with it. It does not check whether the phone may renew.
+// the phone's property, which the phone signs with it. It does not check whether the phone may renew, only that it exists (else a not-found
+// fault).
 func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (propertyID string, challenge []byte, err error) {
 	p, err := Get(view, phoneID)
 	if err != nil {
@@ -142,7 +143,8 @@ func Get(tx *db.Tx, phoneID string) (*ent.Phone, error) {
 }
 
 // Renew issues the next token of a phone. possession is the phone's signed answer to the challenge of [NewRenewalChallenge]. It returns a
-// fault if the phone was revoked, or has answered this or a later challenge already, and the faults of mintToken.
+// fault if there is no such phone, if the phone was revoked, or has answered this or a later challenge already. It returns one also if the
+// stay has no access now, is over, begins more than a day from now, or has no door that opens with a SmartKey.
 func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*Key, error) {
 	p, err := Get(tx, phoneID)
 	if err != nil {
@@ -195,7 +197,7 @@ func List(tx *db.Tx, propertyID, reservationID string) ([]*ent.Phone, error) {
 }
 
 // Revoke revokes a phone and its tokens, and publishes the status list by which bridges refuse them. It does nothing if the phone is
-// revoked already.
+// revoked already, and returns a not-found fault if the property has no such phone.
 func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Phone, error) {
 	p, err := tx.Phone.Query().Where(entphone.ID(phoneID), entphone.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {

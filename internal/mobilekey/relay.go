@@ -21,8 +21,9 @@ type Bearer struct {
 	PhoneID string // PhoneID is empty if the phone no longer exists
 }
 
-// Identify parses a token that a phone presents to the server, and verifies its issuer, so that the server forwards it
-// only to bridges of the token's property.
+// Identify parses a token that a phone presents to the server, and verifies its issuer, so that the server forwards it only to bridges of
+// the token's property. It returns a fault for a token that the issuer did not sign. It checks neither the token's times nor whether it is
+// revoked.
 func Identify(view *db.Tx, raw []byte) (Bearer, error) {
 	propertyID, err := smartkey.ClaimedProperty(raw)
 	if err != nil {
@@ -86,9 +87,9 @@ func (b Bearer) LockAt(tx *db.Tx, door smartkey.Door) (*ent.Lock, error) {
 	return nil, errWrongDoor
 }
 
-// StoreCommand stores the use of a token as a command, before it is sent to the bridge. It returns [ErrRevoked] for a revoked token, and
-// fails like [lock.StoreCommand] if the bridge cannot be reached. presentation is what the phone sent, with its proof; the bridge verifies
-// it. here is the caller's node. The command expires at until.
+// StoreCommand stores the use of a token as a command, which the caller then sends to the bridge. It returns [ErrRevoked] for a revoked
+// token, and fails like [lock.StoreCommand] if the bridge cannot be reached. presentation is what the phone sent, with its proof; the
+// bridge verifies it. It is not stored, only set in the result. here is the caller's node. The command expires at until.
 func (b Bearer) StoreCommand(tx *db.Tx, here lock.Node, lk *ent.Lock, proof smartkey.Proof, presentation []byte, until time.Time) (lock.UnlockCommand, error) {
 	if err := b.refuseRevoked(tx); err != nil {
 		return lock.UnlockCommand{}, err

@@ -37,8 +37,9 @@ type Rotation struct {
 	Current string // Current is the id of the key that signs
 }
 
-// Rotate begins to replace a property's issuer key; [Reconcile] takes the further steps. It returns a fault if a replacement is in
-// progress. With atOnce it replaces the key in one step, even then, and everything signed with the old key becomes invalid.
+// Rotate begins to replace a property's issuer key; [Reconcile] takes the further steps. It creates the issuer if there is none, and
+// notifies the bridges. It returns a fault if a replacement is in progress. With atOnce it replaces the key in one step, even then, and
+// everything signed with the old key becomes invalid.
 func Rotate(tx *db.Tx, keys *keyring.Ring, propertyID string, atOnce bool) (Rotation, error) {
 	i, err := loadOrCreateIssuer(tx, keys, propertyID)
 	if err != nil {
