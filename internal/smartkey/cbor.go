@@ -62,9 +62,9 @@ func mustEncode(v any) []byte {
 	return b
 }
 
-// decodeExact decodes b as a T and accepts it only if the decoded value encodes to the same bytes. This single rule refuses
-// integers and lengths that are not in their shortest form, members that are unsorted, repeated, unknown or missing, null as a
-// value, indefinite lengths and trailing bytes.
+// decodeExact decodes b as a T. It returns true only if the decoded value encodes to the same bytes; otherwise the value must not be used.
+// This single rule refuses integers and lengths that are not in their shortest form, members that are unsorted, repeated, unknown or
+// missing, null as a value, indefinite lengths and trailing bytes.
 func decodeExact[T any](b []byte) (T, bool) {
 	var v T
 	if err := wire.dec.Unmarshal(b, &v); err != nil {

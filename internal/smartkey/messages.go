@@ -14,6 +14,7 @@ type Greeting struct {
 // maxGreetingSize, in bytes, has room for a name, a nonce and two numbers.
 const maxGreetingSize = 256
 
+// Encode returns the greeting as CBOR, without a check.
 func (g Greeting) Encode() []byte { return mustEncode(g) }
 
 // DecodeGreeting parses and checks a greeting.
@@ -70,8 +71,8 @@ func (p Presentation) check() error {
 	return nil
 }
 
-// Refresh applies the newer key sets and the newer list of a presentation, in this order. It ignores the documents that Advance and
-// AdvanceList refuse, so that an untrusted phone can only bring what the issuer signed.
+// Refresh returns t with the newer key sets and the newer list of a presentation, applied in this order. It ignores the documents that
+// Advance and AdvanceList refuse, so that an untrusted phone can only bring what the issuer signed.
 func (t Trust) Refresh(p Presentation) Trust {
 	for _, raw := range p.KeySets {
 		t.Keys, _ = t.Keys.Advance(raw)

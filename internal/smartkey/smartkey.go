@@ -62,29 +62,29 @@ const (
 	OK                   Reason = "ok"
 	Malformed            Reason = "malformed"
 	UnsupportedAlgorithm Reason = "unsupportedAlgorithm"
-	UnknownIssuer        Reason = "unknownIssuer"
+	UnknownIssuer        Reason = "unknownIssuer" // the document's signer is no key of the pinned key set
 	BadSignature         Reason = "badSignature"
-	Cloned               Reason = "cloned"
-	WrongToken           Reason = "wrongToken"
-	WrongBridge          Reason = "wrongBridge"
-	UnknownNonce         Reason = "unknownNonce"
-	Replayed             Reason = "replayed"
-	Busy                 Reason = "busy"
-	WrongDoor            Reason = "wrongDoor"
-	WrongOperation       Reason = "wrongOperation"
-	ClockUntrusted       Reason = "clockUntrusted"
+	Cloned               Reason = "cloned"         // the proof's signer is not the key to which the token is bound
+	WrongToken           Reason = "wrongToken"     // the proof was made for another token
+	WrongBridge          Reason = "wrongBridge"    // the proof or the token is for another bridge
+	UnknownNonce         Reason = "unknownNonce"   // the bridge did not issue the nonce since it started, or the nonce has expired
+	Replayed             Reason = "replayed"       // the nonce was used before
+	Busy                 Reason = "busy"           // too many nonces were used a moment ago
+	WrongDoor            Reason = "wrongDoor"      // the bridge does not drive the door, or token or proof is for another
+	WrongOperation       Reason = "wrongOperation" // the operation is unknown, or token or proof is for another
+	ClockUntrusted       Reason = "clockUntrusted" // the bridge's clock does not show whether the token is valid now
 	NotYetValid          Reason = "notYetValid"
 	Expired              Reason = "expired"
-	Superseded           Reason = "superseded"
+	Superseded           Reason = "superseded" // the door accepts only tokens of a later generation
 	Revoked              Reason = "revoked"
-	StaleList            Reason = "staleList"
+	StaleList            Reason = "staleList" // the bridge has no status list that covers the token and is recent enough
 
 	// LockFailed means that the key was accepted but the lock did not open.
 	LockFailed Reason = "lockFailed"
 
-	NotNewer       Reason = "notNewer"
-	WrongChallenge Reason = "wrongChallenge"
-	WrongProperty  Reason = "wrongProperty"
+	NotNewer       Reason = "notNewer"       // the verifier has a key set or list of this or a greater version
+	WrongChallenge Reason = "wrongChallenge" // the phone answered another challenge, or for another purpose
+	WrongProperty  Reason = "wrongProperty"  // the document is of another property
 )
 
 // Refusal is the error of every function that reads signed documents. Detail is for debugging and contains nothing of the

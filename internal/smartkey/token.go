@@ -18,11 +18,11 @@ type Token struct {
 	Phone       PublicKey // Phone is the claim cnf: the key whose holder may use the token
 	Doors       []Door    // Doors are in ascending order
 	Operations  []Operation
-	Generation  uint64
-	StatusIndex uint32
+	Generation  uint64 // Generation is that of the issuer at the issue; a door with a higher Floor refuses the token
+	StatusIndex uint32 // StatusIndex is the token's index in the status list StatusURI
 	StatusURI   string
-	IssuerKey   KeyID
-	Raw         []byte
+	IssuerKey   KeyID  // IssuerKey is the id of the key that signed the token
+	Raw         []byte // Raw is the signed token
 }
 
 type tokenClaims struct {

@@ -74,8 +74,9 @@ type Verdict struct {
 // Accepted reports whether the request is granted: the door may be opened, unless the operation was Check.
 func (v Verdict) Accepted() bool { return v.Reason == OK }
 
-// Verify decides for a bridge on one use of a SmartKey. It checks in a fixed order and stops at the first failure, so
-// that the reason is stable: docs/smartkey.md, section "Verification".
+// Verify decides for a bridge on one use of a SmartKey. It checks in a fixed order and stops at the first failure, so that the reason is
+// stable: docs/smartkey.md, section "Verification". The caller must pass the verdict's Nonces to the next call, also after a refusal,
+// because the nonce may be used up.
 func Verify(in Input) Verdict {
 	v := Verdict{Nonces: in.Nonces}
 	err := v.check(in)
