@@ -21,7 +21,7 @@ type LockEvent struct {
 	Kind         string // Kind is opened, denied, batteryLow and so on, as bridges report it
 	Slot         int    // Slot is 0 if the slot is not known, or holds no Latchkey code
 	Generation   int64  // Generation is that of the code in the slot; 0 if it is not known
-	Reason       string // Reason is the bridge's, such as wrongPin or factoryReset; it may be empty
+	Reason       string // Reason is why, as the bridge reports it, such as wrongPin; it may be empty
 	OccurredAt   time.Time
 	ClockQuality string    // ClockQuality is the state of the bridge's clock: synchronized, drifting or untrusted
 	Until        time.Time // Until is the end of a keypad pause, by the bridge's clock

@@ -82,7 +82,7 @@ type Capabilities struct {
 	Alphabet          string // Alphabet has the characters of a PIN; empty means 0123456789
 	ForbiddenPrefixes []string
 	ForbiddenPatterns []string // ForbiddenPatterns are unanchored RE2 expressions that no PIN may match, limited by FilterPatterns
-	RefusedPatterns   int      // RefusedPatterns counts the reported patterns that exceed the limits of FilterPatterns
+	RefusedPatterns   int      // RefusedPatterns counts the reported patterns that FilterPatterns refused
 	Slots             int      // Slots is the number of slots, which are numbered from 1
 	Readable          Readable
 	Schedule          Schedule
