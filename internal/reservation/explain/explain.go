@@ -28,10 +28,10 @@ type Facts struct {
 	Zone             *time.Location // Zone is the property's time zone
 	ReservationID    string
 	State            access.State
-	Created, Updated time.Time // Created and Updated are times of the reservation
+	Created, Updated time.Time // Created and Updated are when the reservation was stored first and changed last
 	ByDays           bool      // ByDays means that the PMS gave days, so that the property's hours also determine the dates
 	Plan             access.Plan
-	Doors            map[string]Door      // Doors has facts about doors that the plan does not contain, by door id
+	Doors            map[string]Door      // Doors has, by door id, the facts about a door that the plan lacks
 	Events           []Event              // Events are in the order in which they were stored
 	Granted          map[string]time.Time // Granted has the creation time of each grant of the stay, by id
 	More             bool                 // More means that older events exist that were not loaded
@@ -70,8 +70,7 @@ type Event struct {
 	Changed            []string
 	State, StateBefore access.State
 	GrantID            string // GrantID is the grant of the stay; empty if unknown
-	// Evidence is set in an event about evidence, and in an event about a plan: there it is the worst evidence of the
-	// doors.
+	// Evidence is the new evidence in an event about evidence; empty in other events.
 	Evidence slot.Evidence
 	// FormerLock and FormerCode are set in an event about evidence that no longer concerns the door: the lock had
 	// left the door, or the stay had another grant by then.

@@ -29,12 +29,12 @@ import (
 
 // Limits of the queries.
 const (
-	maxEvents       = MaxSteps // the most events of the stay, and as many again of its codes
+	maxEvents       = MaxSteps // the most events of the stay for partners, as many internal ones, and as many of its codes
 	maxGrants       = 20
 	maxLocks        = 12 // the most locks whose own events are loaded
 	maxPhones       = 100
-	maxLossesOfLock = 100      // the most connection losses and returns of each lock while the stay had a code on it
-	maxVisitors     = MaxSteps // the most openings by others at each lock while the stay had a code on it
+	maxLossesOfLock = 100      // the most connection losses, and as many returns, of each lock while the stay had a code on it
+	maxVisitors     = MaxSteps // the most openings by others, and as many refusals, at each lock while the stay had a code on it
 	mostPauses      = 50       // the most keypad pauses of each lock
 )
 

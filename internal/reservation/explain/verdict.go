@@ -18,7 +18,7 @@ type Outcome string
 
 const (
 	Opens       Outcome = "opens"
-	OpensAt     Outcome = "opensAt"     // the code is installed and its window has not begun
+	OpensAt     Outcome = "opensAt"     // the window has not begun; the code is installed, or will be by then
 	Uncertain   Outcome = "uncertain"   // there is no proof whether the door opens
 	DoesNotOpen Outcome = "doesNotOpen" // the door does not open with the code of this stay
 )

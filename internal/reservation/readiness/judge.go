@@ -122,7 +122,7 @@ func Judge(f Facts) Verdict {
 		j.checkDoor(d)
 	}
 	for _, action := range f.Failing {
-		j.add(Fix{Reason: EndpointFailing, Severity: j.failing(action), Params: message.Params{"action": action}})
+		j.add(Fix{Reason: EndpointFailing, Severity: j.endpointSeverity(action), Params: message.Params{"action": action}})
 	}
 	slices.SortStableFunc(j.fixes, func(a, b Fix) int {
 		return cmp.Compare(slices.Index(order, a.Severity), slices.Index(order, b.Severity))
@@ -155,18 +155,18 @@ type judgement struct {
 // add appends a problem to the result.
 func (j *judgement) add(f Fix) { j.fixes = append(j.fixes, f) }
 
-// failing returns the severity of an endpoint of the PMS that keeps failing. It is a risk only before the check-in, which calls the PMS;
-// otherwise it is a note. The check-in does not call getSpaces, the list of the PMS's rooms.
-func (j *judgement) failing(action string) Severity {
+// endpointSeverity returns the severity of an endpoint of the PMS that keeps failing. It is a risk only before the check-in, which calls
+// the PMS; otherwise it is a note. The check-in does not call getSpaces, the list of the PMS's rooms.
+func (j *judgement) endpointSeverity(action string) Severity {
 	if action == partner.GetSpaces || j.State == access.Started {
 		return Note
 	}
 	return Risks
 }
 
-// recoverable returns the severity of a problem that may resolve itself before the guest arrives. It is a risk, and
-// blocks if the stay begins soon.
-func (j *judgement) recoverable() Severity {
+// recoverableSeverity returns the severity of a problem that may resolve itself before the guest arrives. It is a risk, and blocks if the
+// stay begins soon.
+func (j *judgement) recoverableSeverity() Severity {
 	if j.beginsSoon {
 		return Blocks
 	}
@@ -179,7 +179,7 @@ func (j *judgement) checkSpace() {
 	for _, r := range j.Plan.Reasons {
 		switch r {
 		case space.RoomNotAssigned:
-			j.add(Fix{Reason: r, Severity: j.recoverable()})
+			j.add(Fix{Reason: r, Severity: j.recoverableSeverity()})
 		case space.SpaceUnknown, space.SpaceNotMapped:
 			j.add(Fix{Reason: r, Severity: Blocks, Params: message.Params{"room": j.ExternalSpaceID}})
 		case space.SpaceInactive:
@@ -239,7 +239,7 @@ func everHadSlot(e slot.Evidence) bool {
 // checkLink adds a problem if the lock cannot be reached. there means that the code is proven to be on the lock: then the door opens
 // without a connection, and the problem is only a Note. add appends a problem of this door, from a reason code such as BridgeOffline.
 func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
-	severity := j.recoverable()
+	severity := j.recoverableSeverity()
 	if there {
 		severity = Note
 	}
