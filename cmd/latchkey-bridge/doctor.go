@@ -66,8 +66,8 @@ func (d *doctor) checkDriver(ctx context.Context, last func() ([]byte, error)) [
 const adviceToGiveDriver = "start the bridge, which stores its settings, or give doctor --driver and the settings as for run. " +
 	"Those of the installed service are in /etc/latchkey-bridge.env, which only root can read"
 
-// driverSettings returns the settings for checkDriver, or a finding with the reason why they are unknown, such as a password that is not
-// stored. stored returns the settings of the bridge's last run as JSON, or nil if no bridge ever ran.
+// driverSettings returns the settings for checkDriver, or nil and a finding with the reason why they are unknown, such as a password that
+// is not stored. stored returns the settings of the bridge's last run as JSON, or nil if no bridge ever ran.
 func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agent.Finding) {
 	if d.Driver != "" {
 		return &d.hardware, nil
@@ -99,8 +99,8 @@ func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agen
 	return &h, nil
 }
 
-// checkLocks opens the driver with these settings, and checks the driver and each of its locks. For simulated locks it checks nothing and
-// reports success.
+// checkLocks opens the driver with these settings, and checks the driver and each of its locks. A driver without locks fails the check. For
+// simulated locks it checks nothing and reports success.
 func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 	f := agent.Finding{What: "driver " + h.Driver}
 	if h.Driver != "zigbee2mqtt" {

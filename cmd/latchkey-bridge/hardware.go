@@ -96,7 +96,8 @@ func (m *mqtt) openDriver(log *slog.Logger) (driver.Driver, error) {
 	return zigbee2mqtt.New(c)
 }
 
-// tlsConfig returns the TLS configuration for the broker, with the CA and the client certificate of the flags.
+// tlsConfig returns the TLS configuration for the broker, with the CA and the client certificate of the flags. Without a CA, the machine's
+// are trusted; without a certificate, none is sent.
 func (m *mqtt) tlsConfig() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if m.CA != "" {
@@ -185,7 +186,8 @@ func (s *simulation) playScript(ctx context.Context, site *sim.Site, log *slog.L
 	return func() error { cancel(); <-done; return nil }, nil
 }
 
-// serveKeypads serves the keypads of the simulated locks over HTTP at the address of --sim-keypads, until stop is called.
+// serveKeypads serves the keypads of the simulated locks over HTTP at the address of --sim-keypads, in the background, until stop is
+// called. It logs the URL, and later errors.
 func (s *simulation) serveKeypads(ctx context.Context, site *sim.Site, log *slog.Logger) (stop func() error, err error) {
 	lis, err := new(net.ListenConfig).Listen(ctx, "tcp", s.Keypads)
 	if err != nil {

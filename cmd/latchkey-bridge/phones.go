@@ -18,8 +18,8 @@ type phones struct {
 	Origin string `help:"Origin of the guest app, the only web page that may call." placeholder:"https://keys.example.com" env:"ORIGIN"`
 }
 
-// listen opens the HTTPS listener for phones on the local network. It returns nil if the flags do not enable it. It reads the certificate
-// again for each connection.
+// listen opens the HTTPS listener for phones on the local network. It returns nil without an error if the flags do not enable it. It reads
+// the certificate again for each connection. The caller closes the listener.
 func (p *phones) listen() (*agent.Local, error) {
 	if p.Listen == "" {
 		return nil, nil

@@ -32,9 +32,9 @@ func widthOf(out io.Writer) int {
 	return width
 }
 
-// columnsOf formats rows as lines with aligned columns, and escapes control characters. The first row is the header. Cells at the end of a
-// row may be missing. width is that of the terminal: the last column is wrapped between words to fit, or printed below the others if little
-// space is left. With width 0 no line is wrapped.
+// columnsOf formats rows as lines with aligned columns, and escapes control characters. The first row is the header, which must be there.
+// Cells at the end of a row may be missing. width is that of the terminal: the last column is wrapped between words to fit, or printed
+// below the others if little space is left. With width 0 no line is wrapped.
 func columnsOf(rows [][]string, width int) []string {
 	var widths []int
 	escaped := make([][]string, len(rows))

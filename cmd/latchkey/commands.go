@@ -79,7 +79,8 @@ type streams struct {
 	width     int       // width of the terminal; 0: out is not a terminal
 }
 
-// commandOf returns the name of the command that the user typed wrongly, followed by a space, or "". err is the error of the parser.
+// commandOf returns the name of the command that the user typed wrongly, followed by a space, or "" if none was chosen. err is the error of
+// the parser.
 func commandOf(err error) string {
 	var wrong *kong.ParseError
 	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Command() != "" {

@@ -45,7 +45,8 @@ func (f *faults) add(line int, format string, args ...any) {
 	f.list = append(f.list, wrongLine{line, fmt.Sprintf(format, args...)})
 }
 
-// err returns an error that begins with the text nothing and lists the wrong lines by number, at most mostFaults, or nil if there are none.
+// err returns an error that begins with the text nothing and lists the wrong lines by number, at most mostFaults (50), or nil if there are
+// none.
 func (f *faults) err(nothing string) error {
 	if len(f.list) == 0 {
 		return nil
@@ -77,9 +78,9 @@ func fileName(name string) string {
 	return name
 }
 
-// readFile reads the records of a CSV file. The faults are its malformed lines, to which the caller adds those with wrong values. An error
-// means that the file as a whole is unusable: too large, over mostRows records, not UTF-8, without rows or with wrong columns. Its text
-// contains the file's name.
+// readFile reads the records of a CSV file. The faults are its malformed lines, to which the caller adds those with wrong values; they are
+// not nil without an error. An error means that the file as a whole is unusable: too large, over mostRows (500) records, not UTF-8, without
+// rows or with wrong columns. Its text contains the file's name.
 func (sh sheet) readFile(name string, io *streams) ([]record, *faults, error) {
 	f, err := openFile(name, io)
 	if err != nil {

@@ -126,8 +126,8 @@ Example, first on the server's machine, then on another:
 // valuedFlags are the connection flags with a value.
 var valuedFlags = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca", "--answers-in"}
 
-// flagsLast moves connection flags that the user typed before the command to the end of the command line, or before "--", where kong
-// accepts them. If another flag is before the command, it changes nothing.
+// flagsLast returns the command line with the connection flags that the user typed before the command moved to its end, or before "--",
+// where kong accepts them. If another flag is before the command, it returns args unchanged.
 func flagsLast(args []string) []string {
 	i := 0
 	for i < len(args) {

@@ -107,7 +107,7 @@ type rotateToken struct {
 	Overlap minutes `placeholder:"DURATION" help:"How long the old token stays valid, such as 1d, at most 7d. Left out: not at all."`
 }
 
-// Run replaces the access token and prints the new one. The old one ends at once, or after --overlap.
+// Run replaces the access token of an integration and prints the new one, for the vendor. The old one ends at once, or after --overlap.
 func (c *rotateToken) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateAccessToken(s, &propertyv1.RotateAccessTokenRequest{Id: c.ID, OverlapMinutes: int32(c.Overlap)})
@@ -148,7 +148,8 @@ type readSpaces struct {
 	ID string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
 }
 
-// Run makes the server read the partner's rooms and beds now, by its endpoint getSpaces.
+// Run makes the server read the partner's rooms and beds now, by its endpoint getSpaces, and prints how many it has and how many are
+// mapped.
 func (c *readSpaces) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ReadSpaces(s, &propertyv1.ReadSpacesRequest{Id: c.ID})

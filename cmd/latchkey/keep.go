@@ -21,7 +21,7 @@ type stored struct {
 // Validate checks the flags for kong.
 func (s stored) Validate() error { return checkDatabase(s.Database) }
 
-// checkDatabase checks the value of --database; empty: the flag is left out.
+// checkDatabase returns an error if the value of --database is not the URL of a database. It accepts "", with which the flag is left out.
 func checkDatabase(url string) error {
 	if url == "" {
 		return nil

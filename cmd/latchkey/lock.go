@@ -354,7 +354,8 @@ func wrongPINText(can *propertyv1.LockAbilities, s *propertyv1.LockStatus) strin
 	return "-"
 }
 
-// clockText returns how wrong a lock's clock is, and whether the server trusts it to enforce validity windows.
+// clockText returns how wrong a lock's clock is, and whether the server trusts it to enforce validity windows, or "unknown" if that was not
+// measured.
 func clockText(s *propertyv1.LockStatus) string {
 	switch {
 	case s.ClockOffsetMs == nil:

@@ -216,7 +216,8 @@ func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 	})
 }
 
-// ended reports whether err, the error of a stream, is its regular end: the user interrupted the command, or the server closed the stream.
+// ended reports whether err, the error of a stream, is its regular end: the user interrupted the command, or the server closed the stream
+// without an error or as canceled. It is false for nil.
 func ended(ctx context.Context, err error) bool {
 	return err != nil && (ctx.Err() != nil || errors.Is(err, io.EOF) || status.Code(err) == codes.Canceled)
 }

@@ -22,7 +22,8 @@ Example:
   latchkey checkin register --from 2026-11-01 --to 2026-11-30 --reason "inspection by the municipality"`
 }
 
-// Run shows the official forms of guests who arrived on some days, which an inspector may ask for. The server records the read.
+// Run shows the official forms of guests who arrived from the day --from to the day --to, both included, which an inspector may ask for.
+// The server records the read and its reason.
 func (c *checkInRegister) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		all, err := allPages(func(token string) (*propertyv1.RegisterPage, error) {

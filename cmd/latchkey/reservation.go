@@ -89,7 +89,8 @@ number, it also searches for guests with this name. Examples:
   latchkey reservation find 204`
 }
 
-// Run prints the reservations that match a text: a number, an id of the PMS, a group, a room, or the beginning of a guest's names.
+// Run prints the reservations that match a text, at most --limit: a number, an id of the PMS, a group, a room or, if no reservation has
+// this number, the beginning of a guest's names.
 func (c *reservationFind) Run(ctx context.Context, r *remote, io *streams) error {
 	if err := checkLimit(c.Limit); err != nil {
 		return err

@@ -39,7 +39,7 @@ The first prints the next step, the second a link for the owner of that property
 // Validate checks the settings while the command line is parsed, so that a wrong one is a usage error.
 func (c *serveCommand) Validate() error { return server.Validate(c.Config) }
 
-// Run runs the server until the context ends.
+// Run runs the server until the context ends. If the log is text, it first prints the addresses and the next step: see welcome.
 func (c *serveCommand) Run(ctx context.Context, io *streams) (err error) {
 	s, err := server.New(ctx, c.Config, server.Options{Version: version})
 	if err != nil {

@@ -135,8 +135,8 @@ func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any
 	return s.values[f.Name], nil
 }
 
-// origins returns lines to append to an error text. For each setting that the text mentions, they name the settings file and the line, if
-// the value came from there. args is the command line, which overrides the file.
+// origins returns lines to append to an error text, or "". For each setting that the text mentions, they name the settings file and the
+// line, if the value came from there. args is the command line, which overrides the file.
 func (s *settingsFile) origins(text string, args []string) string {
 	var places []string
 	for name, line := range s.lines {

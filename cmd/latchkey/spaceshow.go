@@ -92,7 +92,7 @@ func (o opening) MarshalJSON() ([]byte, error) {
 }
 
 // loadOpenings returns the openings and refusals at a door since the beginning of yesterday, newest first, from the explanations of the
-// stays there. It checks at most mostChecked stays of each day; more is whether there are others.
+// stays there. It checks at most mostChecked (20) stays of each day; more is whether there are others.
 func (s *session) loadOpenings(door string, zone *time.Location) (all []opening, more bool, err error) {
 	var stays []*propertyv1.Reservation
 	for _, day := range []string{"today", "yesterday"} {
@@ -125,8 +125,8 @@ func (s *session) loadOpenings(door string, zone *time.Location) (all []opening,
 	return all, more, nil
 }
 
-// usesSince returns the uses of codes, or the remote unlocks, that happened at since or later. more is true if there are maxCodeUses of
-// them: the server returns no more, so others may be missing.
+// usesSince returns the uses of codes, or the remote unlocks, that happened at since or later. more is true if these are maxCodeUses (50):
+// the server returns no more, so others may be missing.
 func usesSince[U interface{ GetAt() *timestamppb.Timestamp }](uses []U, since time.Time) (recent []U, more bool) {
 	for _, u := range uses {
 		if !u.GetAt().AsTime().Before(since) {

@@ -50,7 +50,7 @@ func nearestWord(word string, known []string) string {
 	return text.Nearest(word, known, len(strings.TrimPrefix(word, "LATCHKEY_"))/3+1)
 }
 
-// printWarnings writes warnings to standard error, one per line.
+// printWarnings writes warnings to the writer to, one per line.
 func printWarnings(to interface{ Write([]byte) (int, error) }, warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(to, "latchkey: warning:", w)

@@ -36,7 +36,8 @@ type numbering struct {
 	lost, twice int
 }
 
-// add counts the next number of the sequence. A number that is not higher than the last counts as repeated.
+// add counts the next number of the sequence. A number that is not higher than the last counts as repeated; the numbers that it skips count
+// as lost.
 func (n *numbering) add(number int32) {
 	switch {
 	case number <= n.last:

@@ -186,6 +186,7 @@ func newStatic(page []byte) (*static, error) {
 	return s, nil
 }
 
+// close stops the server at once, without waiting for running requests.
 func (s *static) close() error {
 	s.client.CloseIdleConnections()
 	return s.server.Close()

@@ -145,6 +145,7 @@ func newEcho(ctx context.Context) (_ *echoStream, err error) {
 // roundTrip sends an unlock command over the stream and waits for the report.
 func (e *echoStream) roundTrip(ctx context.Context) error { return e.server.sendUnlock(ctx, e.boot) }
 
+// close closes what newEcho has opened, also after an error of newEcho.
 func (e *echoStream) close() (err error) {
 	if e.client != nil {
 		err = e.client.close()

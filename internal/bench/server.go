@@ -40,7 +40,7 @@ type Node struct {
 	Drain                    time.Duration
 }
 
-// StartNode starts the server as one of several on a database.
+// StartNode starts the server as one of several on a database, and returns its addresses.
 func (p *serverPart) StartNode(n Node, out *Addresses) error {
 	c := serverConfig(n.Dir)
 	c.Database, c.NATS.URL, c.KeyFile, c.Drain = n.Database, n.NATS, n.Key, n.Drain

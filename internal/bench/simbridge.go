@@ -230,8 +230,8 @@ func (h *simFleet) close() (err error) {
 // maxParallel is the number of concurrent calls during set-up.
 const maxParallel = 32
 
-// inParallel calls do with each number below times, up to maxParallel calls at the same time, and waits for them. The first error, or the
-// end of ctx, cancels the context of the others, starts no more calls, and is returned.
+// inParallel calls do with each number below times, up to maxParallel (32) calls at the same time, and waits for them. The first error, or
+// the end of ctx, cancels the context of the others, starts no more calls, and is returned.
 func inParallel(ctx context.Context, times int, do func(context.Context, int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

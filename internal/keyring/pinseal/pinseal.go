@@ -70,8 +70,8 @@ func NewSealer(public []byte) (*Sealer, error) {
 	return &Sealer{encapsulated, codes}, err
 }
 
-// Seal encrypts a PIN for a place. It fails if the PIN has more than maxPIN bytes. The result is the encapsulated key, a nonce, and the
-// ciphertext with its tag.
+// Seal encrypts a PIN for a place. It fails if the PIN has more than maxPIN (64) bytes. The result is the encapsulated key, a nonce, and
+// the ciphertext with its tag.
 func (s *Sealer) Seal(at Place, pin string) ([]byte, error) {
 	if len(pin) > maxPIN {
 		return nil, fmt.Errorf("pinseal: a code of %d characters", len(pin))
