@@ -172,7 +172,8 @@ func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, erro
 }
 
 // Reveal decrypts the PINs of a code, and records that the person by has read them. It also resolves the notice of a replaced PIN. shared
-// is the PIN for most doors; own has, by door id, the PINs of doors whose locks do not accept it. It fails if the code has ended.
+// is the PIN for most doors, or ""; own has, by door id, the PINs of doors whose locks do not accept it. A code that has ended is refused
+// with a fault.
 func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own map[string]string, err error) {
 	if c.EndedAt != nil {
 		return "", nil, fault.New(fault.Precondition, access.WindowPast, "this code has ended: it opens no door")
