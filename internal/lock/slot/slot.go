@@ -113,7 +113,8 @@ type Observed struct {
 	// without evidence that [Evidence.ConfirmedByLock] accepts, a Latchkey credential is on the lock that must be removed.
 	Window int
 	Used   bool // Used means that the one-time code was used
-	// Cleared, without such evidence, means that no credential of an older generation is on the lock.
+	// Cleared means that no credential of an older generation is on the lock. It is set only without evidence that
+	// [Evidence.ConfirmedByLock] accepts, which proves the same.
 	Cleared  bool
 	Evidence Evidence
 	Result   Result // Result is the reason why the lock has not confirmed the slot; else empty
