@@ -72,8 +72,8 @@ func nextAccessChanges(tx *db.Tx, s Scope, q Query, after int64) (ids []string, 
 	}
 }
 
-// matches reports whether the event changed the access of a reservation that is in the scope and now has the reservation's state that
-// the query asks for.
+// matches reports whether the event changed the access of a reservation that is in the scope, and that is now in the state for which the
+// query asks.
 func (e accessEvent) matches(s Scope, q Query) bool {
 	return e.reservation != "" && (s.IntegrationID == "" || e.integration == s.IntegrationID) && (q.State == "" || e.state == string(q.State))
 }

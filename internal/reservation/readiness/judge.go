@@ -50,8 +50,8 @@ const (
 	LockClockOff    = "lockClockOff"
 	BridgeClockOff  = "bridgeClockOff"
 	LockJammed      = access.LockJammed
-	CodeNotVerified = "codeNotVerified"
-	EndpointFailing = "endpointFailing"
+	CodeNotVerified = "codeNotVerified" // the code is not proven to be on the lock, which can be reached
+	EndpointFailing = "endpointFailing" // calls to an endpoint of the PMS keep failing
 	MappingConflict = "mappingConflict"
 	Guessable       = "guessable"
 )
