@@ -40,12 +40,13 @@ type commandRunner struct {
 	bridge  *Bridge
 	mu      sync.Mutex
 	running map[string]bool // ids of running commands
-	wait    sync.WaitGroup
+	wait    sync.WaitGroup  // executions that run
 }
 
-// start executes a command in the background and puts its result into the outbox. It executes no id twice: it ignores a command that is
-// already running, and for one that was started earlier it only reports the stored result again. If maxRunningCommands are running, it
-// refuses the command (outcomeExpired, Busy) instead of queueing it, and stores nothing. The end of ctx stops the execution.
+// start executes a command in the background and puts its result into the outbox. It executes no id twice within commandMemory: it ignores
+// a command that is already running, and for one that was started earlier it only reports the stored result again. If maxRunningCommands
+// are running, it refuses the command (outcomeExpired, Busy) instead of queueing it, and stores nothing. The end of ctx stops the
+// execution.
 func (r *commandRunner) start(ctx context.Context, c command) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -71,6 +72,7 @@ func (r *commandRunner) markEnded(id string) {
 	delete(r.running, id)
 }
 
+// isRunning reports whether the command with this id was started in this run of the bridge and has not ended.
 func (r *commandRunner) isRunning(id string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -56,10 +56,10 @@ func (b *Bridge) followDriver(ctx context.Context) {
 
 // ConnectionHealth is the state of the driver's connection to the program through which it reaches the locks, such as an MQTT broker.
 type ConnectionHealth struct {
-	Peer   string    `json:"peer"`            // Peer is the other program, such as MQTT broker 127.0.0.1:1883
-	Cause  string    `json:"cause,omitempty"` // Cause is brokerUnreachable or gatewayOffline; empty: connected
-	Detail string    `json:"detail,omitempty"`
-	Since  time.Time `json:"since"`
+	Peer   string    `json:"peer"`             // Peer is the other program, such as MQTT broker 127.0.0.1:1883
+	Cause  string    `json:"cause,omitempty"`  // Cause is brokerUnreachable or gatewayOffline; empty: connected
+	Detail string    `json:"detail,omitempty"` // Detail describes the cause, for display
+	Since  time.Time `json:"since"`            // Since is when the connection was made or lost
 }
 
 // connectionHealth returns the state of the driver's connection to another program; nil for a driver that needs none.

@@ -13,9 +13,9 @@ import (
 type failureLog struct {
 	mu             sync.Mutex
 	result         slot.Result // last temporary failure; "" if an operation has succeeded since
-	tries          int
-	since          time.Time
-	statusFailures int // number of status reads that failed in a row
+	tries          int         // number of temporary failures in a row
+	since          time.Time   // when the first of them happened
+	statusFailures int         // number of status reads that failed in a row
 }
 
 // onResult logs the result of an operation on the lock if it is news: a refusal, the first failure, another kind of failure, or the
@@ -59,7 +59,8 @@ func (t *failureLog) onStatus(log *slog.Logger, err error) {
 	}
 }
 
-// failuresInRow returns how many operations have failed in a row for temporary reasons, and since when.
+// failuresInRow returns how many operations have failed in a row for temporary reasons, and since when; both zero if the last one
+// succeeded.
 func (t *failureLog) failuresInRow() (tries int, since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -12,8 +12,8 @@ type groupCommit struct {
 	db *bbolt.DB
 
 	mu      sync.Mutex
-	busy    bool // a caller commits, or has its turn to
-	waiting []*write
+	busy    bool     // a caller commits, or has its turn to
+	waiting []*write // changes for the next commit
 }
 
 // write is one change of the store. Its function may run more than once; only the last run counts.

@@ -54,10 +54,10 @@ type LockHealth struct {
 	Model          string         `json:"model"`
 	Online         bool           `json:"online"`
 	OfflineCause   string         `json:"offlineCause,omitempty"` // OfflineCause is brokerUnreachable or gatewayOffline; empty: the lock itself is offline
-	LastSeen       time.Time      `json:"lastSeen,omitzero"`
-	Bolt           string         `json:"bolt"`
+	LastSeen       time.Time      `json:"lastSeen,omitzero"`      // LastSeen is zero if the lock was never seen
+	Bolt           string         `json:"bolt"`                   // Bolt is as in driver.Status
 	BatteryPercent *uint32        `json:"batteryPercent,omitempty"`
-	ClockOffset    *time.Duration `json:"clockOffset,omitempty"`
+	ClockOffset    *time.Duration `json:"clockOffset,omitempty"` // ClockOffset is the lock's clock minus the bridge's, in ns; nil: unknown
 	// Codes, EmptySlots and Changing count the slots that the server uses: those that hold its code, by evidence; those known to be empty;
 	// and those that do not match the desired state yet, by evidence. Results counts these slots by the last result that they have.
 	Codes      map[slot.Evidence]int `json:"codes,omitempty"`

@@ -226,6 +226,7 @@ func (s *store) loadGuard(address string) (rec guardRecord, err error) {
 	return rec, err
 }
 
+// saveGuard stores the guard record of a lock durably, in place of the earlier one.
 func (s *store) saveGuard(address string, rec guardRecord) error {
 	raw, err := json.Marshal(rec)
 	if err != nil {

@@ -157,7 +157,7 @@ func (id identity) leaf() (*x509.Certificate, error) {
 const shuffleAddresses = `{"loadBalancingConfig": [{"pick_first": {"shuffleAddressList": true}}]}`
 
 // connection returns a gRPC client for the server's listener for bridges, and the bridge's certificate that it shows. The client connects
-// at its first call.
+// at its first call; the caller closes it.
 func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, error) {
 	config, leaf, err := id.tlsConfig(b.clock.Now)
 	if err != nil {

@@ -55,6 +55,7 @@ func (t generations) activeAt(at time.Time) uint64 {
 	return t.current
 }
 
+// newOutbox returns an empty outbox that collects no reports before open.
 func newOutbox() *outbox {
 	return &outbox{
 		rows: map[string][]slot.DigestRow{}, status: map[string]driver.Status{}, guards: map[string]guardRecord{},
@@ -109,7 +110,7 @@ func (o *outbox) reportUnnamed(address string, named map[uint32]bool) {
 	}
 }
 
-// setStatus records the status of a lock. If changed is true, it is reported to the server.
+// setStatus records the status of a lock. If changed is true, the session, if there is one, reports it to the server.
 func (o *outbox) setStatus(address string, s driver.Status, changed bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -126,8 +127,8 @@ type lockStatus struct {
 	guard guardRecord
 }
 
-// setGuard records a lock's guard record: its wrong PINs, lockout and keypad pause. It is reported to the server unless only the wrong PINs
-// changed.
+// setGuard records a lock's guard record: its wrong PINs, lockout and keypad pause. The session, if there is one, reports it to the server
+// unless only the wrong PINs changed.
 func (o *outbox) setGuard(address string, rec guardRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -165,8 +166,8 @@ func (o *outbox) isManagedLocked(address string, number uint32) bool {
 	return false
 }
 
-// setForeign records whether an unmanaged slot, which the server does not use, holds a code. The first observation and each change are
-// reported to the server.
+// setForeign records whether an unmanaged slot, which the server does not use, holds a code. In a session, the first observation and each
+// change are reported to the server.
 func (o *outbox) setForeign(address string, number uint32, occupied bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

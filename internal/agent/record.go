@@ -10,7 +10,7 @@ import (
 
 // storedLock is the stored state of a lock, without its slots.
 type storedLock struct {
-	Op    storedOp  `json:"op,omitzero"`
+	Op    storedOp  `json:"op,omitzero"` // Op, Seq and Fence are those of slot.Lock
 	Seq   uint64    `json:"seq,omitempty"`
 	Fence time.Time `json:"fence,omitzero"`
 	// Clock is the offset of the lock's clock with which its windows were set.
@@ -30,7 +30,7 @@ type storedOp struct {
 	Until      time.Time   `json:"until,omitzero"`
 }
 
-// storeOp converts an operation to its stored form.
+// storeOp converts an operation to its stored form, with the PIN in clear text.
 func storeOp(o slot.Op) storedOp {
 	return storedOp{o.Kind, o.Seq, o.Slot, o.Generation, string(o.PIN), o.NotBefore, o.NotAfter, o.Replace, o.ExpiresAt}
 }
@@ -84,7 +84,7 @@ type storedContent struct {
 	Evidence  slot.Evidence    `json:"evidence,omitempty"`
 }
 
-// storeSlot converts a slot to its stored form.
+// storeSlot converts a slot to its stored form, with its PINs in clear text.
 func storeSlot(s slot.Slot) storedSlot {
 	d, h := s.Desired, s.Content
 	return storedSlot{

@@ -32,7 +32,8 @@ func (s *session) renewInBackground(ctx context.Context) {
 	})
 }
 
-// renew generates a new key, requests a certificate for it over conn, and stores both. Later connections use them.
+// renew generates a new key, requests a certificate for it over conn, and stores both. Later connections use them. An error leaves the old
+// ones in use; the server still accepts the old key then.
 func (b *Bridge) renew(ctx context.Context, conn *grpc.ClientConn) error {
 	ctx, cancel := context.WithTimeout(ctx, renewTimeout)
 	defer cancel()

@@ -48,8 +48,8 @@ func newSession(b *Bridge, conn *grpc.ClientConn, leaf *x509.Certificate) *sessi
 	return &session{bridge: b, conn: conn, leaf: leaf, pins: pinseal.Opener{Private: b.identity().SealKey}}
 }
 
-// run runs the session and returns why it ended: the stream ended, a message could not be handled, the server sent Drain, Goodbye or
-// nothing for too long, or parent was cancelled.
+// run runs the session and returns why it ended, never nil: the stream ended, a message could not be handled, the server sent Drain,
+// Goodbye or nothing for too long, or parent was cancelled. It waits for its goroutines, also for a renewal of the certificate.
 func (s *session) run(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer s.background.Wait()
@@ -344,7 +344,8 @@ func (s *session) sendReports() error {
 	return nil
 }
 
-// sendEvents sends the oldest events that the server has not stored. It does nothing while an earlier batch waits for its acknowledgement.
+// sendEvents sends the oldest events that the server has not stored, at most maxEventBatch. It does nothing while an earlier batch waits
+// for its acknowledgement.
 func (s *session) sendEvents() error {
 	if s.sent != 0 {
 		return nil
@@ -361,8 +362,8 @@ func (s *session) sendEvents() error {
 	return s.send(&lockv1.ConnectRequest{Kind: &lockv1.ConnectRequest_Events{Events: m}})
 }
 
-// onEventAck deletes the events that the server has stored, up to the sequence number upTo. If the whole batch is stored, it sends the next
-// one.
+// onEventAck deletes the events that the server has stored, up to the sequence number upTo, but none beyond the batch that was sent. If the
+// whole batch is stored, it sends the next one. Without a batch it does nothing.
 func (s *session) onEventAck(upTo uint64) error {
 	if s.sent == 0 { // no batch is waiting for an acknowledgement
 		return nil

@@ -115,7 +115,7 @@ func (s *session) answerSmartKey(m *lockv1.ConnectResponse) (*lockv1.ConnectRequ
 	}}}, nil
 }
 
-// onSmartKeyMessage processes a message about SmartKeys and sends the answer.
+// onSmartKeyMessage processes a message about SmartKeys and sends the answer, if there is one. An error ends the session.
 func (s *session) onSmartKeyMessage(m *lockv1.ConnectResponse) error {
 	answer, err := s.answerSmartKey(m)
 	if err != nil || answer == nil {

@@ -15,8 +15,8 @@ const (
 	lastSeenStep  = 10 * time.Minute // a status that differs only in LastSeenAt is sent at this interval
 )
 
-// markJammed records that the bolt of the lock at address is jammed, because an event or a failed unlock command reported it. The next
-// status replaces this. markJammed waits for a running status read, so that neither overwrites the other.
+// markJammed records and reports that the bolt of the lock at address is jammed, because an event or a failed unlock command says so. The
+// next status replaces this. It ignores an unknown lock. It waits for a running status read, so that neither overwrites the other.
 func (b *Bridge) markJammed(address string) {
 	o := b.workers[address]
 	if o == nil {
@@ -124,6 +124,7 @@ func mustReport(was, now driver.Status) bool {
 		pointersDiffer(was.BatteryPercent, now.BatteryPercent) || pointersDiffer(was.ClockOffset, now.ClockOffset)
 }
 
+// pointersDiffer reports whether a and b point to different values, or only one of them is nil.
 func pointersDiffer[T comparable](a, b *T) bool {
 	if a == nil || b == nil {
 		return a != b

@@ -88,6 +88,7 @@ func openStore(dir string) (*store, error) {
 	return s, nil
 }
 
+// Close closes the file, so that another process can open the store. No write may be running.
 func (s *store) Close() error { return s.db.Close() }
 
 // loadOrCreateKey reads the key file of a directory, or creates it if the directory has no store yet. It refuses a key file of another
@@ -114,7 +115,7 @@ func loadOrCreateKey(dir string) ([]byte, error) {
 	return key, err
 }
 
-// createKey writes a new random key to a new file that only this user can read.
+// createKey writes a new random key to a new file that only this user can read, and returns it. It fails if the file exists.
 func createKey(path string) ([]byte, error) {
 	key := make([]byte, keyLen)
 	if _, err := rand.Read(key); err != nil {

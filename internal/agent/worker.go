@@ -68,7 +68,7 @@ func newLockWorker(b *Bridge, l driver.Lock, r *radio) (*lockWorker, error) {
 	return w, err
 }
 
-// run runs the worker until ctx ends and the running calls have returned, or until the store fails.
+// run runs the worker until ctx ends and the running calls have returned (then it returns nil), or until the store fails.
 func (w *lockWorker) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer func() {

@@ -34,6 +34,7 @@ type remoteDriver struct {
 	running sync.WaitGroup
 }
 
+// Locks asks the other process once for its locks. It fails if that does not answer.
 func (d *remoteDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	var list []description
 	if err := d.call(ctx, http.MethodGet, "/locks", nil, &list); err != nil {
@@ -46,6 +47,7 @@ func (d *remoteDriver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	return out, nil
 }
 
+// Events returns the channel to which the events of the other process are forwarded. It has no buffer and is never closed.
 func (d *remoteDriver) Events() <-chan driver.Event { return d.events }
 
 // Close stops polling for events. The simulated locks keep running in the other process.
@@ -123,33 +125,40 @@ func (l remoteLock) do(ctx context.Context, call string, in request) (out respon
 	return out
 }
 
+// Set makes the call in the other process: see do.
 func (l remoteLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	return l.do(ctx, "set", request{Setting: s, PIN: string(s.PIN)}).Answer
 }
 
+// Clear makes the call in the other process: see do.
 func (l remoteLock) Clear(ctx context.Context, number uint32) driver.Answer {
 	return l.do(ctx, "clear", request{Number: number}).Answer
 }
 
+// Read makes the call in the other process: see do. The Content is valid only if the answer is OK.
 func (l remoteLock) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	out := l.do(ctx, "read", request{Number: number})
 	out.Content.PIN = slot.PIN(out.PIN)
 	return out.Content, out.Answer
 }
 
+// Unlock makes the call in the other process: see do.
 func (l remoteLock) Unlock(ctx context.Context) driver.Answer {
 	return l.do(ctx, "unlock", request{}).Answer
 }
 
+// SetLockout makes the call in the other process: see do. The Lockout is that which the lock has read back.
 func (l remoteLock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout, driver.Answer) {
 	out := l.do(ctx, "setLockout", request{Lockout: want})
 	return out.Lockout, out.Answer
 }
 
+// PauseKeypad makes the call in the other process: see do.
 func (l remoteLock) PauseKeypad(ctx context.Context, d time.Duration) driver.Answer {
 	return l.do(ctx, "pauseKeypad", request{Pause: d}).Answer
 }
 
+// Status asks the other process. It returns an error if that does not answer, or if the lock's driver does.
 func (l remoteLock) Status(ctx context.Context) (driver.Status, error) {
 	out := l.do(ctx, "status", request{})
 	if out.Error != "" {

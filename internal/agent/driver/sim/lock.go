@@ -135,6 +135,7 @@ func (l *lock) checkSetting(s driver.Setting) driver.Answer {
 // siteDriver is a bridge's driver of the simulated locks.
 type siteDriver struct{ site *Site }
 
+// Locks returns all locks of the site, sorted by address, and no error.
 func (v siteDriver) Locks(context.Context) ([]driver.Lock, error) {
 	var out []driver.Lock
 	for _, a := range v.site.Addresses() {
@@ -143,6 +144,7 @@ func (v siteDriver) Locks(context.Context) ([]driver.Lock, error) {
 	return out, nil
 }
 
+// Events returns the channel of the site's events, which all drivers of the site share. It is never closed.
 func (v siteDriver) Events() <-chan driver.Event { return v.site.events }
 
 // Close does nothing, because the locks outlive the bridge.
@@ -163,6 +165,8 @@ func (s lockHandle) Radio() string {
 	return s.lock.spec.Radio
 }
 
+// Set stores a PIN in a slot, or answers why the lock refuses it: see checkSetting. A Silent lock answers NotConfirmed instead. A lock that
+// has no schedules ignores the window.
 func (s lockHandle) Set(ctx context.Context, set driver.Setting) driver.Answer {
 	return s.lock.runWrite(ctx, func() driver.Answer {
 		a := s.lock.checkSetting(set)
@@ -181,6 +185,7 @@ func (s lockHandle) Set(ctx context.Context, set driver.Setting) driver.Answer {
 	})
 }
 
+// Clear empties a slot. It also answers OK for an empty slot or one that the lock does not have.
 func (s lockHandle) Clear(ctx context.Context, number uint32) driver.Answer {
 	return s.lock.runWrite(ctx, func() driver.Answer {
 		s.lock.setSlot(number, code{})
@@ -188,6 +193,7 @@ func (s lockHandle) Clear(ctx context.Context, number uint32) driver.Answer {
 	})
 }
 
+// Read returns what a slot holds, with the PIN only if the lock shows PINs in clear. It answers Unsupported if the lock cannot be read.
 func (s lockHandle) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	var c driver.Content
 	a := s.lock.runOperation(ctx, false, func() driver.Answer {
@@ -207,6 +213,7 @@ func (s lockHandle) Read(ctx context.Context, number uint32) (driver.Content, dr
 	return c, a
 }
 
+// Unlock opens the door, which is only counted, unless the bolt is jammed. It emits no event.
 func (s lockHandle) Unlock(ctx context.Context) driver.Answer {
 	return s.lock.runOperation(ctx, false, func() driver.Answer {
 		if ctx.Err() != nil {
@@ -220,6 +227,8 @@ func (s lockHandle) Unlock(ctx context.Context) driver.Answer {
 	})
 }
 
+// SetLockout changes the lock's lockout and returns it. It answers Unsupported if the lock does not allow that; got is zero unless the
+// answer is OK.
 func (s lockHandle) SetLockout(ctx context.Context, want slot.Lockout) (got slot.Lockout, a driver.Answer) {
 	if s.lock.caps.Lockout != slot.LockoutSettable {
 		return got, driver.Answer{Result: slot.Unsupported}
@@ -232,6 +241,7 @@ func (s lockHandle) SetLockout(ctx context.Context, want slot.Lockout) (got slot
 	return got, a
 }
 
+// PauseKeypad makes the keypad refuse all PINs for the time d from now. It answers Unsupported if the lock cannot do that.
 func (s lockHandle) PauseKeypad(ctx context.Context, d time.Duration) driver.Answer {
 	if !s.lock.caps.KeypadPause {
 		return driver.Answer{Result: slot.Unsupported}
@@ -245,6 +255,8 @@ func (s lockHandle) PauseKeypad(ctx context.Context, d time.Duration) driver.Ans
 	})
 }
 
+// Status returns the lock's state at once, and never an error. It works also if the lock cannot be reached: then Online is false and the
+// bolt is unknown.
 func (s lockHandle) Status(context.Context) (driver.Status, error) {
 	l := s.lock
 	l.site.mu.Lock()

@@ -114,6 +114,7 @@ func callLock(ctx context.Context, l driver.Lock, call string, in request) (out 
 	return out, true
 }
 
+// writeJSON answers a request with v as JSON and status 200.
 func writeJSON(w http.ResponseWriter, v any) {
 	w.Header().Set("Content-Type", "application/json")
 	_ = json.NewEncoder(w).Encode(v)

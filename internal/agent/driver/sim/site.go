@@ -69,7 +69,7 @@ type Site struct {
 	locks       map[string]*lock
 	storageFile string
 	events      chan driver.Event
-	late        map[*time.Timer]struct{}
+	late        map[*time.Timer]struct{} // delayed effects: see runLater
 	closed      bool
 }
 

@@ -34,7 +34,7 @@ type device struct {
 	Name       string      `json:"friendly_name"`
 	Disabled   bool        `json:"disabled"`
 	Firmware   string      `json:"software_build_id"`
-	Definition *definition `json:"definition"`
+	Definition *definition `json:"definition"` // nil for a device that Zigbee2MQTT does not support
 }
 
 // definition is what Zigbee2MQTT knows about a model of device. Exposes are the features of the model.
@@ -49,8 +49,8 @@ type feature struct {
 	Type     string    `json:"type"`
 	Name     string    `json:"name"`
 	Property string    `json:"property"`
-	Access   int       `json:"access"`
-	Max      *float64  `json:"value_max"`
+	Access   int       `json:"access"`    // bits such as accessSet
+	Max      *float64  `json:"value_max"` // largest value of a number
 	Features []feature `json:"features"`
 }
 

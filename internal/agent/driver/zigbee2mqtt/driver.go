@@ -185,6 +185,7 @@ func (d *Driver) Locks(ctx context.Context) ([]driver.Lock, error) {
 	return out, nil
 }
 
+// Events returns the channel of lock events. It holds at most maxEvents: see emit. It is never closed.
 func (d *Driver) Events() <-chan driver.Event { return d.events }
 
 // Changes signals that a lock was added, removed, or changed its model or capabilities since Locks.

@@ -44,7 +44,9 @@ type update struct {
 
 const updatesSize = 16
 
-func (l *lock) Address() string                 { return l.address }
+func (l *lock) Address() string { return l.address }
+
+// Radio is the same for all locks of one Zigbee2MQTT, so that they receive one call at a time.
 func (l *lock) Radio() string                   { return "zigbee2mqtt " + l.driver.cfg.Base }
 func (l *lock) Model() string                   { return l.model }
 func (l *lock) Capabilities() slot.Capabilities { return l.caps }

@@ -24,6 +24,7 @@ func storeCommand(number uint32, pin slot.PIN) pinCode {
 	return pinCode{User: number, Type: "unrestricted", Enabled: true, PIN: &digits}
 }
 
+// clearCommand returns the command that clears a slot: it has no PIN and disables the user.
 func clearCommand(number uint32) pinCode { return pinCode{User: number, Type: "unrestricted"} }
 
 // userQuery is a command that reads one user. Without a user, Zigbee2MQTT would read all users with one radio message each.

@@ -21,8 +21,13 @@ var ieeeAddress = regexp.MustCompile(`^0x[0-9a-f]{16}$`)
 // one, and no friendly name can imitate another device's topic.
 type topics string
 
-func (p topics) bridge(what string) string       { return string(p) + "/bridge/" + what }
-func (p topics) state(name string) string        { return string(p) + "/" + name }
+// bridge returns the topic on which Zigbee2MQTT publishes about itself, such as its state or devices.
+func (p topics) bridge(what string) string { return string(p) + "/bridge/" + what }
+
+// state returns the topic of the state messages of the device with a friendly name.
+func (p topics) state(name string) string { return string(p) + "/" + name }
+
+// availability returns the topic on which Zigbee2MQTT publishes whether the device with a friendly name is reachable.
 func (p topics) availability(name string) string { return string(p) + "/" + name + "/availability" }
 
 // command returns the topic for a command to the device with a Zigbee address. verb is "get" or "set".
