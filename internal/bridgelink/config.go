@@ -42,7 +42,7 @@ type Config struct {
 	// OnCapabilities is called with the doors whose locks have other capabilities than before, in the transaction that stores them. Its
 	// error rolls that back.
 	OnCapabilities func(tx *db.Tx, propertyID string, doors []string) error
-	Metrics        prometheus.Registerer
+	Metrics        prometheus.Registerer // Metrics registers the metrics of the node; nil: none are registered
 	// Name identifies the node; random if empty.
 	Name  string
 	Clock clock.Clock // clock of the service; its time is sent to bridges

@@ -118,10 +118,10 @@ type greetingResult struct {
 // greetingQueue holds a session's open requests for greetings. It is bounded, and it is emptied when the session ends.
 type greetingQueue struct {
 	mu        sync.Mutex
-	supported bool
-	closed    bool
-	waiting   []*greetingRequest
-	sent      map[string]*greetingRequest
+	supported bool                        // the bridge supports SmartKeys
+	closed    bool                        // the session has ended
+	waiting   []*greetingRequest          // requests that must be sent
+	sent      map[string]*greetingRequest // sent requests without an answer, by id
 }
 
 // setSupported records whether the bridge supports SmartKeys. Without support, add refuses requests.

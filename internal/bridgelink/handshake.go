@@ -55,7 +55,7 @@ func (c queuedTLS) ServerHandshake(raw net.Conn) (net.Conn, credentials.AuthInfo
 type handshake struct {
 	net.Conn
 	limiter  *limiter
-	admitted bool
+	admitted bool // the handshake occupies the limiter
 }
 
 // admit waits in the queue of the limiter until the handshake may continue. It returns an error if the queue is full or the wait too

@@ -34,9 +34,10 @@ func openingLimits(sqlite bool, connections int) limits {
 type limiter struct {
 	limits  limits
 	slots   *semaphore.Weighted
-	waiting atomic.Int64
+	waiting atomic.Int64 // callers in the queue
 }
 
+// newLimiter returns a limiter that no caller uses yet.
 func newLimiter(l limits) *limiter {
 	return &limiter{limits: l, slots: semaphore.NewWeighted(int64(l.active))}
 }

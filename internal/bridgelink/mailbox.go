@@ -151,7 +151,9 @@ func (o *outbox) push(l outgoing) { o.queue = append(o.queue, l) }
 func (o *outbox) pushFront(l outgoing) { o.queue = append([]outgoing{l}, o.queue...) }
 
 // room returns how many more messages the outbox takes.
-func (o *outbox) room() int    { return max(maxOutbox-len(o.queue), 0) }
+func (o *outbox) room() int { return max(maxOutbox-len(o.queue), 0) }
+
+// isFull reports whether maxOutbox or more messages wait. The message that is being sent does not count.
 func (o *outbox) isFull() bool { return len(o.queue) >= maxOutbox }
 
 // isIdle reports whether no message waits or is being sent.

@@ -22,6 +22,7 @@ type resyncer struct {
 	repeat    <-chan time.Time // signal: the second resync after a reconnect is due; nil: none is
 }
 
+// newResyncer returns a resyncer without signals.
 func newResyncer() resyncer {
 	return resyncer{connected: make(chan struct{}, 1), requested: make(chan struct{}, 1)}
 }

@@ -28,7 +28,7 @@ var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door'
 
 // keyState records which issuer keys and status list the bridge has, according to what was sent and what the bridge reported.
 type keyState struct {
-	supported           bool
+	supported           bool                 // the bridge verifies SmartKeys
 	version, listNumber uint64               // versions that the bridge has when it has received all that was sent
 	reported            bridge.InstalledKeys // versions in the bridge's last report
 	published           bridge.InstalledKeys // published versions when sendKeys last read them
