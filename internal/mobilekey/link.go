@@ -20,8 +20,8 @@ import (
 )
 
 const (
-	linkMAC      = "smartkey link"
-	linkLifetime = 24 * time.Hour
+	linkMAC      = "smartkey link" // purpose of the MAC by which links are stored
+	linkLifetime = 24 * time.Hour  // life of a link without a LinkSpec.Lifetime
 	// maxOpenLinks limits the unused links of a reservation.
 	maxOpenLinks = 20
 )
@@ -134,10 +134,10 @@ func DescribeLink(view *db.Tx, keys *keyring.Ring, secret string) (LinkInfo, err
 // A challenge contains the time of its creation in microseconds, random bytes, and a MAC over both and the subject it was
 // created for. So the server stores nothing until the challenge is answered.
 const (
-	challengeTime = 8
-	challengeBody = 16
-	challengeMAC  = 16
-	challengeLife = 5 * time.Minute
+	challengeTime = 8               // bytes of the time
+	challengeBody = 16              // bytes of the time and the random bytes
+	challengeMAC  = 16              // bytes of the MAC
+	challengeLife = 5 * time.Minute // how long a challenge can be answered
 )
 
 // newChallenge returns a challenge that a phone must sign. subject is the id of the link or of the enrolled phone.
