@@ -20,6 +20,7 @@ import (
 // wire holds the encoding and the decoding mode. Both are immutable and safe for concurrent use.
 var wire = newModes()
 
+// modes are a mode that encodes and a mode that decodes CBOR.
 type modes struct {
 	enc cbor.EncMode
 	dec cbor.DecMode

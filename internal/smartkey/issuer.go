@@ -39,11 +39,13 @@ func NewIssuer(signer crypto.Signer, keys KeySet, statusURI string, random io.Re
 	return Issuer{signer: signer, keys: keys, statusURI: statusURI, random: random}, nil
 }
 
-// String, GoString and LogValue name only the property, so that no log shows the signer.
+// String names only the property, so that no log shows the signer.
 func (i Issuer) String() string { return "issuer of " + i.keys.property }
 
+// GoString returns String, so that %#v does not show the signer.
 func (i Issuer) GoString() string { return i.String() }
 
+// LogValue implements slog.LogValuer: it names only the property.
 func (i Issuer) LogValue() slog.Value { return slog.StringValue(i.String()) }
 
 // Grant is what a token lets a phone do. It does not identify the guest: Subject is random, one per reservation, from NewSubject.

@@ -15,6 +15,7 @@ import (
 // KeyID is the first eight bytes of a key's thumbprint (RFC 9679).
 type KeyID [8]byte
 
+// String returns the id as 16 hex digits.
 func (k KeyID) String() string { return hex.EncodeToString(k[:]) }
 
 // PublicKey is a P-256 public key: the point, uncompressed (SEC 1, section 2.3.3). The zero value is not a valid key. Keys are

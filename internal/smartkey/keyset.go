@@ -25,6 +25,7 @@ type KeySet struct {
 	raw      []byte
 }
 
+// keySetClaims are the claims of a key set, with the labels that cbor.go lists.
 type keySetClaims struct {
 	Issuer   string     `cbor:"1,keyasint"`
 	IssuedAt uint64     `cbor:"6,keyasint"`
@@ -32,6 +33,7 @@ type keySetClaims struct {
 	Keys     []keyEntry `cbor:"-65542,keyasint"`
 }
 
+// keyEntry is one issuer key in keySetClaims, and the seconds since 1970 between which it signs.
 type keyEntry struct {
 	Key       coseKey `cbor:"1,keyasint"`
 	NotAfter  uint64  `cbor:"4,keyasint"`

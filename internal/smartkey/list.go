@@ -41,6 +41,7 @@ type listClaims struct {
 	Floors   []Floor    `cbor:"-65541,keyasint"`
 }
 
+// statusBits has the bits of a status list, Bits for each index, as a zlib stream.
 type statusBits struct {
 	Compressed []byte `cbor:"lst"`
 	Bits       uint64 `cbor:"bits"`
@@ -178,6 +179,7 @@ func (l List) Number() uint64 { return l.number }
 // URI returns the list's identifier, which tokens name.
 func (l List) URI() string { return l.uri }
 
+// IssuedAt returns when the list was signed, to the second; zero if there is no list.
 func (l List) IssuedAt() time.Time { return l.issuedAt }
 
 // Expires returns the end of the list's validity. It applies to every door.

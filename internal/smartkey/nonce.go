@@ -39,9 +39,10 @@ const (
 type Nonces struct {
 	bridge string
 	key    [32]byte
-	spent  []spentNonce
+	spent  []spentNonce // used nonces, as long as they would be valid
 }
 
+// spentNonce is a used nonce, and when it was issued, counted from the start of the bridge.
 type spentNonce struct {
 	nonce  [maxNonce]byte
 	issued time.Duration
@@ -113,6 +114,7 @@ func (n Nonces) spend(nonce []byte, elapsed time.Duration) (Nonces, time.Duratio
 // String, GoString and LogValue leave out the key with which the nonces are made, so that no log shows it.
 func (n Nonces) String() string { return fmt.Sprintf("%d spent nonces", len(n.spent)) }
 
+// GoString returns String, so that %#v does not show the key.
 func (n Nonces) GoString() string { return n.String() }
 
 // LogValue implements slog.LogValuer: it returns n.String().

@@ -24,6 +24,7 @@ func NewPhone(random io.Reader) (*Phone, error) {
 	return &Phone{key: key}, nil
 }
 
+// Key returns the public key of the phone, to which its tokens are bound.
 func (p *Phone) Key() (PublicKey, error) { return PublicKeyOf(p.key.Public()) }
 
 // SignPossession answers the server's challenge to prove possession of the phone's key.
@@ -34,6 +35,7 @@ func (p *Phone) SignPossession(q PossessionSpec, now time.Time) ([]byte, error) 
 // SetToken replaces the token that the phone presents.
 func (p *Phone) SetToken(token []byte) { p.token = token }
 
+// Token returns the token that the phone presents, or nil if it has none.
 func (p *Phone) Token() []byte { return p.token }
 
 // Present answers a bridge's greeting with a presentation for one door, without key sets and a list. It fails if the phone has no token.
@@ -51,6 +53,8 @@ func (p *Phone) Present(g Greeting, door Door, op Operation, now time.Time) (Pre
 // String omits the key.
 func (p *Phone) String() string { return "phone" }
 
+// GoString omits the key.
 func (p *Phone) GoString() string { return p.String() }
 
+// LogValue omits the key.
 func (p *Phone) LogValue() slog.Value { return slog.StringValue(p.String()) }

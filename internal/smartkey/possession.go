@@ -15,6 +15,7 @@ const (
 	Renew Purpose = 2 // get the next token for an enrolled key
 )
 
+// possessionClaims are the claims of a possession, with the labels that cbor.go lists.
 type possessionClaims struct {
 	Property  string       `cbor:"3,keyasint"`
 	SignedAt  uint64       `cbor:"6,keyasint"`

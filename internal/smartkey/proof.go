@@ -19,6 +19,7 @@ type Proof struct {
 	doc signed
 }
 
+// proofClaims are the claims of a proof, with the labels that cbor.go lists.
 type proofClaims struct {
 	Bridge    string    `cbor:"3,keyasint"`
 	SignedAt  uint64    `cbor:"6,keyasint"`

@@ -121,6 +121,7 @@ func coseHeaders(h header, protected []byte) cose.Headers {
 // es256Signer signs ES256 with the lower of the two possible values of s.
 type es256Signer struct{ key crypto.Signer }
 
+// Algorithm implements cose.Signer.
 func (es256Signer) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }
 
 // Sign implements cose.Signer. It hashes content, and returns r and s in signatureSize bytes. With an *ecdsa.PrivateKey it ignores random.
@@ -154,6 +155,7 @@ func (s es256Signer) Sign(random io.Reader, content []byte) ([]byte, error) {
 // and s outside 1 to n − 1, and readSign1 refuses a signature of another length.
 type es256Verifier struct{ key *ecdsa.PublicKey }
 
+// Algorithm implements cose.Verifier.
 func (es256Verifier) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }
 
 // Verify implements cose.Verifier. It refuses even a correct signature if it has the high s. The signature must have signatureSize bytes.

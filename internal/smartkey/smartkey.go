@@ -25,16 +25,16 @@ const (
 	MaxPossessionSize   = 512
 	MaxPresentationSize = MaxTokenSize + MaxProofSize + MaxListSize + maxCarriedKeySets*MaxKeySetSize + 64
 
-	MaxDoors      = 128
-	MaxOperations = 8
-	MaxIssuerKeys = 8
-	MaxFloors     = 1024
+	MaxDoors      = 128  // MaxDoors bounds the doors of a token
+	MaxOperations = 8    // MaxOperations bounds the operations of a token
+	MaxIssuerKeys = 8    // MaxIssuerKeys bounds the keys of a key set
+	MaxFloors     = 1024 // MaxFloors bounds the floors of a status list
 	// MaxStatusIndexes bounds a status list: 32 KiB of bits.
 	MaxStatusIndexes = 1 << 18
 
-	maxCarriedKeySets = 8
-	maxName           = 64
-	maxURI            = 256
+	maxCarriedKeySets = 8   // key sets of a presentation
+	maxName           = 64  // characters of an identifier, such as the id of a bridge
+	maxURI            = 256 // characters of a status list's URI
 	// maxNumber keeps every integer within what a double holds exactly, for verifiers written in JavaScript.
 	maxNumber = 1<<53 - 1
 )
@@ -130,6 +130,7 @@ const (
 	Check  Operation = 2
 )
 
+// String returns unlock or check, or for an operation that is not known here its number.
 func (o Operation) String() string {
 	switch o {
 	case Unlock:
@@ -152,4 +153,5 @@ func DoorID(bridge, address string) Door {
 	return Door(sum[:len(Door{})])
 }
 
+// String returns the id as 16 hex digits.
 func (d Door) String() string { return hex.EncodeToString(d[:]) }

@@ -25,6 +25,7 @@ type Token struct {
 	Raw         []byte // Raw is the signed token
 }
 
+// tokenClaims are the claims of a token, with the labels that cbor.go lists. Times are in seconds since 1970.
 type tokenClaims struct {
 	Issuer     string       `cbor:"1,keyasint"`
 	Subject    string       `cbor:"2,keyasint"`
@@ -50,6 +51,7 @@ type statusClaim struct {
 	List statusReference `cbor:"status_list"`
 }
 
+// statusReference names the index of a token in the status list with a URI.
 type statusReference struct {
 	Index uint64 `cbor:"idx"`
 	URI   string `cbor:"uri"`
@@ -58,8 +60,10 @@ type statusReference struct {
 // Hash returns the SHA-256 of the whole token, by which a proof refers to it.
 func (t Token) Hash() [32]byte { return sha256.Sum256(t.Raw) }
 
+// CoversDoor reports whether the token names the door. It does not check whether the token is valid.
 func (t Token) CoversDoor(d Door) bool { return slices.Contains(t.Doors, d) }
 
+// CoversOperation reports whether the token names the operation. It does not check whether the token is valid.
 func (t Token) CoversOperation(o Operation) bool { return slices.Contains(t.Operations, o) }
 
 // RenewAfter returns when a phone should ask for the next token: after half of the token's life, counted from the
@@ -165,4 +169,5 @@ func ascending[T any](list []T, limit int, compare func(a, b T) int) bool {
 // compareDoors orders door ids by their bytes.
 func compareDoors(a, b Door) int { return slices.Compare(a[:], b[:]) }
 
+// compareOperations orders operations by their numbers.
 func compareOperations(a, b Operation) int { return int(a) - int(b) }
