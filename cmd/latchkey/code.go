@@ -253,7 +253,7 @@ func readHours(text string) (*propertyv1.WeeklyHours, error) {
 func weekday(name string) int32 {
 	for i, d := range weekdays {
 		if strings.EqualFold(d, name) {
-			return int32(i) + 1 // i is 0 to 6
+			return int32(i) + 1 // no overflow: i is 0 to 6
 		}
 	}
 	return 0

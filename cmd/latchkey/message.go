@@ -204,7 +204,7 @@ func (c *messageWatch) Run(ctx context.Context, r *remote, out *streams) error {
 				return err
 			}
 			guestID, number := answer.GetData().GetGuestId(), answer.GetData().GetLast().GetNumber()
-			if number <= printed[guestID] { // messages were read, and there is no new one
+			if number <= printed[guestID] { // the change is only that messages were read
 				continue
 			}
 			printed[guestID] = number

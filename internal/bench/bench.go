@@ -1,6 +1,6 @@
-// Package bench compares the product with a baseline: the least work that the machine needs for the same result. The results call it the
-// floor. Each round measures the baseline and then the product, and the result compares the medians of the rounds. The measured programs
-// run in their own processes, on loopback, in a temporary directory.
+// Package bench measures the product. Most benchmarks compare it with a baseline: the least work that the machine needs for the same
+// result, which the results call the floor. They measure both in each round, and compare the medians of the rounds. Everything runs on
+// loopback, with its data in a temporary directory; some of the measured programs run in processes of their own: see [Launch].
 package bench
 
 import (
@@ -19,7 +19,7 @@ type Result struct {
 	Value       float64 `json:"value"`
 	Unit        string  `json:"unit"`
 	Baseline    float64 `json:"floor"` // Baseline is the value of the baseline in the same unit; 0: there is none
-	Ratio       float64 `json:"ratio"` // Ratio is value divided by baseline
+	Ratio       float64 `json:"ratio"` // Ratio is value divided by baseline; 0: there is no baseline
 	P50         float64 `json:"p50"`   // P50 is the product's median time in milliseconds
 	P99         float64 `json:"p99"`
 	BaselineP50 float64 `json:"floorP50"`

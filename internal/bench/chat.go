@@ -24,8 +24,8 @@ const cutStreams = 17 * time.Second
 type chat struct {
 	v      *sandbox.Visitor
 	bed    int
-	sent   int // messages by the guest
-	ended  chan error
+	sent   int        // messages by the guest
+	ended  chan error // gets the error of the stream, or nil, when chat has ended
 	mu     sync.Mutex
 	counts numbering
 }

@@ -52,8 +52,8 @@ func (t *ticket) decodeTLS(pool *x509.CertPool) error {
 	return nil
 }
 
-// simBridge is a simulated bridge with its own connection and little memory. It sends Hello and heartbeats, and reports every unlock
-// command as executed.
+// simBridge is a simulated bridge with its own connection and little memory. It sends Hello, and reports every unlock command as executed.
+// Its owner makes it send heartbeats.
 type simBridge struct {
 	conn   *grpc.ClientConn
 	stream grpc.BidiStreamingClient[lockv1.ConnectRequest, lockv1.ConnectResponse]
@@ -227,7 +227,7 @@ func (h *simFleet) close() (err error) {
 	return inParallel(context.Background(), len(h.bridges), func(_ context.Context, n int) error { return h.bridges[n].close() })
 }
 
-// maxParallel is the number of concurrent calls during set-up.
+// maxParallel is the maximum number of concurrent calls of inParallel.
 const maxParallel = 32
 
 // inParallel calls do with each number below times, up to maxParallel (32) calls at the same time, and waits for them. The first error, or

@@ -15,7 +15,7 @@ import (
 type liveResult struct {
 	changes, fetches float64   // numbers of changes sent, and of page loads meanwhile
 	took             []float64 // milliseconds of each fetch
-	missed           float64   // stays that the page shows in a state that is not their last
+	missed           float64   // number of stays that the page shows in a state before their last
 	late             float64   // milliseconds from the last change until the page shows it
 }
 
@@ -71,7 +71,7 @@ func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, er
 			}
 			r.took, shown = append(r.took, milliseconds(time.Since(began))), page
 			if changing {
-				r.fetches = float64(len(r.took) - 1) // the first announcement says that the stream is open
+				r.fetches = float64(len(r.took) - 1) // without the first, whose announcement says only that the stream is open
 				continue
 			}
 			r.late = milliseconds(time.Since(at))

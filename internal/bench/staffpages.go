@@ -55,7 +55,7 @@ func (b StaffPages) Run(ctx context.Context) (_ *Result, err error) {
 	}
 	tuning, stop := context.WithCancel(ctx)
 	defer stop()
-	go server.TuneGarbage(tuning) // as the server command does; the load in this process is one person
+	go server.TuneGarbage(tuning) // as the server command does; the load, one person, makes little garbage
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {
 		return nil, err

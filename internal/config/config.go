@@ -195,10 +195,10 @@ func (o OIDC) Name() string {
 	return u.Hostname()
 }
 
-// maxLabel bounds the provider's name, which is on a button.
+// maxLabel is the maximum length of the provider's name in characters: it is on a button.
 const maxLabel = 40
 
-// maxIssuer bounds the issuer, which is stored with each linked person.
+// maxIssuer is the maximum length of the issuer in bytes: it is stored with each linked person.
 const maxIssuer = 255
 
 // validate returns all errors of the settings of the identity provider. Other settings without an issuer are an error; no setting at all is

@@ -40,7 +40,7 @@ func (c Config) Validate() error {
 	if c.KeepAudit < 365*24*time.Hour {
 		fail("--keep-audit must be at least 365d")
 	}
-	// Within this minimum after a stay, all that needs it ends: access, tokens, PINs, jobs, and stored answers of an Idempotency-Key.
+	// Whatever needs a stay ends within these 30 days after it: access, tokens, PINs, jobs, and stored answers of an Idempotency-Key.
 	if c.KeepStays < 30*24*time.Hour {
 		fail("--keep-stays must be at least 30d")
 	}
