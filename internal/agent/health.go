@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	statusSocket  = "status.sock"
+	statusSocket  = "status.sock"          // name in the bridge's directory
 	healthTimeout = 5 * time.Second        // longest time for one answer, and for AskHealth with its retries
 	healthRetry   = 100 * time.Millisecond // wait between two attempts of AskHealth
 	maxHealth     = 1 << 20                // maximum size of the answer in bytes

@@ -11,6 +11,7 @@ import (
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
 
+// renewTimeout is the longest wait for the server's answer to a renewal.
 const renewTimeout = 30 * time.Second
 
 // renewAt returns when the session must renew the bridge's certificate: after two thirds of its lifetime.

@@ -147,7 +147,7 @@ func (l remoteLock) Unlock(ctx context.Context) driver.Answer {
 	return l.do(ctx, "unlock", request{}).Answer
 }
 
-// SetLockout makes the call in the other process: see do. The Lockout is that which the lock has read back.
+// SetLockout makes the call in the other process: see do. It returns the setting as the lock has read it back.
 func (l remoteLock) SetLockout(ctx context.Context, want slot.Lockout) (slot.Lockout, driver.Answer) {
 	out := l.do(ctx, "setLockout", request{Lockout: want})
 	return out.Lockout, out.Answer
@@ -158,7 +158,7 @@ func (l remoteLock) PauseKeypad(ctx context.Context, d time.Duration) driver.Ans
 	return l.do(ctx, "pauseKeypad", request{Pause: d}).Answer
 }
 
-// Status asks the other process. It returns an error if that does not answer, or if the lock's driver does.
+// Status asks the other process for the status. It fails if that does not answer, or if the status cannot be read there.
 func (l remoteLock) Status(ctx context.Context) (driver.Status, error) {
 	out := l.do(ctx, "status", request{})
 	if out.Error != "" {

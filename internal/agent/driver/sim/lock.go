@@ -57,7 +57,8 @@ func newLock(h *Site, s Spec, p Profile) *lock {
 	return l
 }
 
-// setSlot stores a code in a slot, or clears the slot if the code has no PIN, and saves the slots of the site.
+// setSlot stores a code in a slot, or clears the slot if the code has no PIN, and saves the slots of the site. It checks nothing. The
+// caller holds the site's mutex.
 func (l *lock) setSlot(number uint32, c code) {
 	if c.pin == "" {
 		delete(l.slots, number)

@@ -42,6 +42,7 @@ type update struct {
 	disconnected bool
 }
 
+// updatesSize is how many updates can wait for a running operation.
 const updatesSize = 16
 
 func (l *lock) Address() string { return l.address }

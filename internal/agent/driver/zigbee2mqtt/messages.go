@@ -71,7 +71,8 @@ func parseAvailability(payload []byte) string {
 	return ""
 }
 
-// onInfo handles Zigbee2MQTT's own settings, bridge/info: they decide which locks show PINs. The caller holds d.mu.
+// onInfo handles Zigbee2MQTT's own settings, bridge/info: they decide which locks show PINs. A malformed message changes nothing. The
+// caller holds d.mu.
 func (d *Driver) onInfo(payload []byte) {
 	shown, err := shownPINs(payload)
 	if err != nil {

@@ -36,7 +36,7 @@ const pinCodeProperty = "pin_code"
 
 // Set stores a PIN in a slot and waits for the lock's confirmation; without one, the result is NotConfirmed or the failure. If
 // cannotConfirm is true, it first clears an occupied slot, or without s.Replace answers Occupied. Otherwise it overwrites the slot also
-// without s.Replace.
+// without s.Replace. A slot that the lock does not have is SlotsFull.
 func (l *lock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	if s.Slot == 0 || int(s.Slot) > l.caps.Slots {
 		return driver.Answer{Result: slot.SlotsFull, Unsent: true}
@@ -182,7 +182,8 @@ func (c *operation) awaitFirstReport(ctx context.Context) {
 }
 
 // Read requests from the lock what a slot holds, also of a slot above caps.Slots: see Clear. A slot that Zigbee2MQTT refuses as out of
-// range counts as empty. The result is Timeout if the lock does not show the slot, and Unsupported if the slot has an unknown status.
+// range counts as empty. The result is Timeout if the lock does not show the slot, and Unsupported if the slot has an unknown status. Slot
+// 0 counts as empty. A lock without ReadBack answers Unsupported.
 func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	if !l.caps.ReadBack {
 		return driver.Content{}, driver.Answer{Result: slot.Unsupported}
