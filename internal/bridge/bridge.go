@@ -34,8 +34,8 @@ const (
 // Row is a row of the table of bridges.
 type Row = ent.Bridge
 
-// Create creates a bridge of a property and its first join code, with which a machine can be enrolled as this bridge. The code is valid for
-// an hour. It is returned only here, because the database stores a hash of it.
+// Create creates a bridge of a property and its first join code, with which a machine can be enrolled as this bridge, and returns both. The
+// code is valid for an hour. It is returned only here, because the database stores only its MAC.
 func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*ent.Bridge, string, error) {
 	code, mac, err := newJoinCode(keys, ca)
 	if err != nil {

@@ -16,9 +16,9 @@ import (
 
 // Hello is what a bridge reports at the start of a session, and the node that received it.
 type Hello struct {
-	Node     string
-	BootID   string
-	Software string
+	Node     string    // Node is the name of the node
+	BootID   string    // BootID is the random id of the bridge's start; may be empty
+	Software string    // Software is the name and version of the bridge's software
 	Clock    time.Time // Clock is the bridge's clock; zero if the bridge did not report it
 	Keys     InstalledKeys
 }

@@ -21,7 +21,8 @@ const KeysChanged = "keys"
 // notifies of new SmartKey data.
 func NotifyLock(tx *db.Tx, bridgeID, lockID string) { tx.Notify(Changed, bridgeID+" "+lockID) }
 
-// NotifyLink notifies the streams of staff that the connection of a bridge has changed, and with it the state of its locks.
+// NotifyLink notifies the streams of staff, after the commit, that the connection of a bridge has changed, and with it the state of its
+// locks.
 func NotifyLink(tx *db.Tx, br *ent.Bridge) {
 	watch.Notify(tx, br.PropertyID, watch.Bridges, br.ID)
 	watch.Notify(tx, br.PropertyID, watch.Locks)
@@ -44,7 +45,8 @@ func StoreInstalledKeys(tx *db.Tx, bridgeID string, epoch int64, k InstalledKeys
 	return nil
 }
 
-// NotifyKeysChanged notifies all connected bridges of a property of new SmartKey issuer keys, status lists or door rules.
+// NotifyKeysChanged notifies the sessions of all bridges of a property that are online, after the commit, of new SmartKey issuer keys,
+// status lists or door rules.
 func NotifyKeysChanged(tx *db.Tx, propertyID string) error {
 	ids, err := tx.Bridge.Query().Where(entbridge.PropertyID(propertyID), entbridge.Online(true), entbridge.RevokedAtIsNil()).IDs(tx.Context())
 	for _, id := range ids {

@@ -8,8 +8,8 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// EndSession stores that a session of a bridge ended, and marks the bridge offline. It returns false if the bridge was offline before,
-// or if a newer session has begun. If the bridge was only marked offline for its silence, EndSession replaces the reason, because a late
+// EndSession stores that a session of a bridge ended, and marks the bridge offline. ended is false if the bridge was offline before, or if
+// a newer session has begun. If the bridge was only marked offline for its silence, EndSession also replaces the reason, because a late
 // heartbeat of the ended session would otherwise mark the bridge online.
 func EndSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) (ended bool, err error) {
 	n, err := tx.Bridge.Update().Where(entbridge.ID(bridgeID), entbridge.Epoch(epoch), entbridge.Online(true)).
@@ -32,7 +32,8 @@ func EndSession(tx *db.Tx, bridgeID string, epoch int64, reason OfflineReason) (
 }
 
 // RecordHeartbeat stores a heartbeat, at the time now of the database, for those of the given bridges that are online at the node. It
-// returns those that [MarkSilent] marked offline since their last heartbeat.
+// returns those that [MarkSilent] marked offline since their last heartbeat; it does not mark them online, which the caller may do by
+// [MarkOnline].
 func RecordHeartbeat(tx *db.Tx, node string, ids []string, now time.Time) (silent []*ent.Bridge, err error) {
 	err = tx.Bridge.Update().Where(entbridge.IDIn(ids...), entbridge.Node(node), entbridge.Online(true)).SetLastSeenAt(now).Exec(tx.Context())
 	if err != nil {
