@@ -94,7 +94,8 @@ func (s *session) claim(c *command) (claimed lock.UnlockCommand, err error) {
 	return claimed, err
 }
 
-// refuse reports err to the caller of an unlock command that was not sent. reason is the label in the metrics.
+// refuse reports err to the caller of an unlock command that was not sent. It does not change the stored command. reason is the label in
+// the metrics.
 func (s *session) refuse(c *command, err error, reason string) {
 	s.node.counters.refused.WithLabelValues(reason).Inc()
 	c.reply(lock.Outcome{ActID: c.id}, err)

@@ -98,8 +98,8 @@ var defaultTimings = timings{
 	outage: 10 * time.Second, outageGrace: 30 * time.Second, busResync: 10 * time.Second, secondResync: 2 * time.Second,
 }
 
-// withDefaults returns the configuration with default values in place of zero fields, except Metrics. If timings is set, Intervals have no
-// effect.
+// withDefaults returns the configuration with default values in place of zero fields. Metrics and OnCapabilities may stay nil. If timings
+// is set, Intervals have no effect.
 func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
@@ -124,7 +124,7 @@ func (c Config) withDefaults() Config {
 
 // counters are the metrics of a node.
 type counters struct {
-	sessions        prometheus.Gauge
+	sessions        prometheus.Gauge       // open sessions of this node
 	ended           *prometheus.CounterVec // sessions that ended, by cause
 	refused         *prometheus.CounterVec // unlock commands that were refused, by reason; a command that passes two nodes counts once
 	slotsSent       prometheus.Counter     // desired slots that were sent

@@ -131,7 +131,8 @@ func (d *greetingQueue) setSupported(supported bool) {
 	d.supported = supported
 }
 
-// add adds a request. It refuses if the session has ended, the bridge has no SmartKeys, or too many requests wait.
+// add adds a request. It refuses if the session has ended (lock.ErrBridgeOffline), the bridge has no SmartKeys (errNoSmartKeys), or too
+// many requests wait (errBusy). After an error nothing is sent to the reply channel.
 func (d *greetingQueue) add(a *greetingRequest) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -24,16 +24,16 @@ type command struct {
 
 // mailbox holds the bounded work that other goroutines queue for a session.
 type mailbox struct {
-	wake chan struct{}
+	wake chan struct{} // signal that there is work
 
 	mu       sync.Mutex
 	dirty    map[string]struct{} // marks of markDirty: ids of locks whose desired slots changed, and bridge.KeysChanged
-	commands []*command
-	newest   map[string]int64 // newest generation of each lock in the database, for the comparison with what was sent; nil: no comparison is due
-	cause    cause            // why the session must end; empty: it continues
-	drainAt  time.Time        // see setDrainAt; zero: the session does not drain
-	epoch    int64            // epoch of the session; 0 until the session is open
-	minEpoch int64            // a session below this epoch is superseded
+	commands []*command          // commands that wait to be claimed, the oldest first
+	newest   map[string]int64    // newest generation of each lock in the database, for the comparison with what was sent; nil: no comparison is due
+	cause    cause               // why the session must end; empty: it continues
+	drainAt  time.Time           // see setDrainAt; zero: the session does not drain
+	epoch    int64               // epoch of the session; 0 until the session is open
+	minEpoch int64               // a session below this epoch is superseded
 }
 
 // notify wakes the goroutine of the session, which then looks for work in the mailbox.
@@ -136,7 +136,7 @@ type outgoing struct {
 }
 
 // outbox is the queue of messages to the bridge. Its sender goroutine runs only while there are messages, so that an idle session needs
-// none.
+// none. Only the session's goroutine calls its methods.
 type outbox struct {
 	queue    []outgoing
 	sending  bool

@@ -36,7 +36,7 @@ type session struct {
 	log          *slog.Logger
 	mailbox      mailbox
 	greetings    greetingQueue
-	in           chan received
+	in           chan received // messages from receive to run
 	opened       chan struct{} // closed when the session takes commands
 	done         chan struct{} // closed when run has returned
 	lastReceived atomic.Int64  // when the last message arrived, in nanoseconds since the node started

@@ -51,7 +51,7 @@ func (s *session) sendChanges(now time.Time) cause {
 }
 
 // loadDesired reads the desired slots of some locks: sentUpTo has, by lock id, the generation above which slots must be sent. It also
-// records in the database which slots are sent for the first time.
+// records in the database which slots are sent for the first time. It returns bridge.ErrSuperseded if the bridge has a newer session.
 func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, error) {
 	if len(sentUpTo) == 0 {
 		return nil, nil
@@ -125,8 +125,8 @@ func snapshot(address string, slots []*lockv1.DesiredSlot) *lockv1.ConnectRespon
 	return &lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockSnapshot{LockSnapshot: &lockv1.LockSnapshot{Address: address, Slots: slots}}}
 }
 
-// sealSlot builds the message for one slot. It returns nil if the stored code cannot be decrypted, so that the other slots can still be
-// sent.
+// sealSlot builds the message for one slot, with the PIN encrypted for the bridge. If the stored code cannot be decrypted or encrypted, it
+// logs and counts that and returns nil, so that the other slots can still be sent.
 func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSlot {
 	d, err := w.Desired(context.WithoutCancel(s.stream.Context()), s.node.cfg.Keys)
 	var sealed []byte

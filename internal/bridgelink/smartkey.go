@@ -135,7 +135,8 @@ func (s *session) replaceUnpublishedList() bool {
 }
 
 // onSmartKeyState records the versions of issuer keys and status list that the bridge reports. Key rotation waits for this report, and
-// access plans show it. If the bridge refused data as those of another issuer, its versions are stored as zero.
+// access plans show it. If the bridge refused data as those of another issuer, its versions are stored as zero. It returns a cause if the
+// session must end.
 func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	s.keys.version, s.keys.listNumber = r.KeySetVersion, r.ListNumber
 	why := enumOr[smartkey.Reason](r.Refused, "", smartkey.NotNewer, smartkey.UnknownIssuer, smartkey.BadSignature, smartkey.WrongProperty,
@@ -157,8 +158,8 @@ func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	return s.write("smartkeyState", func(tx *db.Tx) error { return bridge.StoreInstalledKeys(tx, s.open.BridgeID, s.open.Epoch, held) })
 }
 
-// resultText returns the text of a command's result that is stored: the result in the report, or the reason for which the SmartKey was
-// refused.
+// resultText returns the text of a command's result that is stored, at most 32 bytes: the result in the report, or RefusedKeyPrefix and the
+// reason for which the SmartKey was refused.
 func resultText(r *lockv1.ActReport) string {
 	if r.SmartkeyReason == "" || r.SmartkeyReason == string(smartkey.OK) {
 		return printable(r.Result, 32)

@@ -46,7 +46,7 @@ type serverCertificate struct {
 	ca    *bridge.CA
 	clock clock.Clock
 	mu    sync.Mutex
-	cert  *tls.Certificate
+	cert  *tls.Certificate // nil before the first handshake
 }
 
 // get returns the certificate. It issues a new one if there is none or if it expires within ten days.

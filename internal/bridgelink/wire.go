@@ -36,7 +36,7 @@ func printable(s string, limit int) string {
 	return s
 }
 
-// timeOf is [clock.TimeOf] in the precision of the database.
+// timeOf is [clock.TimeOf] in the precision of the database: zero if the timestamp is missing or invalid.
 func timeOf(t *timestamppb.Timestamp) time.Time { return clock.TimeOf(t).Truncate(time.Microsecond) }
 
 // optionalTime converts a protobuf timestamp to a time; nil if it is missing or invalid.
@@ -152,7 +152,8 @@ func lockName(s *lockv1.LockStatus) string {
 	return strings.TrimSpace(printable(s.GetName(), maxLockName))
 }
 
-// decodeCapabilities converts the capabilities of a lock; nil if the bridge did not report them.
+// decodeCapabilities converts the capabilities of a lock; nil if the bridge did not report them. An unknown word becomes none (for the time
+// base: UTC), and too large a number becomes 65536.
 func decodeCapabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
 	if c == nil {
 		return nil
@@ -179,7 +180,8 @@ func decodeCapabilities(c *lockv1.LockCapabilities) *slot.Capabilities {
 	return out
 }
 
-// decodeStatus converts the status of a lock; nil if the bridge did not report it.
+// decodeStatus converts the status of a lock; nil if the bridge did not report it. An unknown word becomes unknown, and an unknown cause of
+// being offline is dropped.
 func decodeStatus(s *lockv1.LockStatus) *lock.Status {
 	if s == nil {
 		return nil
