@@ -37,7 +37,7 @@ type issuer struct {
 	tx   *db.Tx
 	keys *keyring.Ring
 	row  *ent.Issuer
-	set  smartkey.KeySet
+	set  smartkey.KeySet // newest key set
 }
 
 // EnsureIssuer creates the first issuer key, key set and status list of a property, if it has none. Bridges pin the
@@ -191,10 +191,10 @@ func (i *issuer) tokenIssuer() (smartkey.Issuer, error) {
 
 // Published is what bridges and phones need to know about a property's issuer.
 type Published struct {
-	KeySets    [][]byte // KeySets are ordered by version
-	Version    uint64   // Version is that of the newest key set
-	List       []byte   // List is empty if the recipient has the newest list
-	ListNumber uint64
+	KeySets    [][]byte          // KeySets are ordered by version
+	Version    uint64            // Version is that of the newest key set
+	List       []byte            // List is empty if the recipient has the newest list
+	ListNumber uint64            // ListNumber is that of the newest list
 	ListDigest [sha256.Size]byte // ListDigest is the SHA-256 of the newest list
 }
 

@@ -113,8 +113,8 @@ func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, err
 // LinkInfo is what an open link shows to the phone before it enrols.
 type LinkInfo struct {
 	PropertyID, PropertyName string
-	Challenge                []byte
-	Expires                  time.Time
+	Challenge                []byte    // Challenge must be signed by the phone to enrol
+	Expires                  time.Time // Expires is the end of the link, not of the challenge
 }
 
 // DescribeLink returns what a phone needs to know about a link before it enrols, with the challenge to sign within
@@ -153,8 +153,8 @@ func challengeMACOf(keys *keyring.Ring, subject string, body []byte) []byte {
 	return keys.MAC("smartkey challenge", subject, string(body))[:challengeMAC]
 }
 
-// verifyChallenge checks that the server created a challenge for a subject, less than challengeLife ago. It returns when it was created, in
-// microseconds. It does not check whether the challenge was used before.
+// verifyChallenge checks that the server created a challenge for a subject, less than challengeLife ago, and otherwise returns the fault
+// errChallenge. It returns when it was created, in microseconds since 1970. It does not check whether the challenge was used before.
 func verifyChallenge(keys *keyring.Ring, subject string, challenge []byte, now time.Time) (int64, error) {
 	if len(challenge) != challengeBody+challengeMAC || !hmac.Equal(challenge[challengeBody:], challengeMACOf(keys, subject, challenge[:challengeBody])) {
 		return 0, errChallenge
@@ -166,8 +166,9 @@ func verifyChallenge(keys *keyring.Ring, subject string, challenge []byte, now t
 	return at, nil
 }
 
-// verifyPossession checks that a phone signed the challenge of a subject for a purpose. raw is the phone's signed
-// statement. It returns the phone's key and when the challenge was created, in microseconds.
+// verifyPossession checks that a phone signed the challenge of a subject (see newChallenge) for a purpose. raw is the phone's signed
+// statement. It returns the phone's key and when the challenge was created, in microseconds since 1970. Every error is a fault for the
+// phone. It does not check whether the challenge was used before.
 func verifyPossession(keys *keyring.Ring, propertyID, subject string, purpose smartkey.Purpose, raw []byte, now time.Time) (smartkey.PublicKey, int64, error) {
 	answered, err := smartkey.ChallengeOf(raw)
 	if err != nil {

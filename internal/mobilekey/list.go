@@ -79,8 +79,8 @@ func Reconcile(tx *db.Tx, keys *keyring.Ring, propertyID string, suspected ...st
 	return true, bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// findOutdated returns the ids of those status indexes that match which, are neither revoked nor expired, and must be revoked: the phone's
-// access was revoked, the stay has ended or changed, or a door no longer belongs to the stay.
+// findOutdated returns the ids of those status indexes that match which (empty: all), are neither revoked nor expired, and must be revoked:
+// the phone's access was revoked, the stay has ended or changed, or a door no longer belongs to the stay. It revokes none.
 func findOutdated(tx *db.Tx, propertyID string, which ...predicate.KeyStatus) ([]string, error) {
 	ctx := tx.Context()
 	which = append(which, entkeystatus.PropertyID(propertyID), entkeystatus.RevokedAtIsNil(), entkeystatus.EndsAtGT(tx.Now()))

@@ -110,8 +110,8 @@ func (b Bearer) StoreCommand(tx *db.Tx, here lock.Node, lk *ent.Lock, proof smar
 // ErrRevoked is the error of StoreCommand for a token whose phone was revoked or whose stay has ended or changed since the issue.
 var ErrRevoked = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: the stay has ended or changed since this token was issued; renew the SmartKey once and try again")
 
-// refuseRevoked refuses a token whose phone was revoked or whose stay has ended or changed, as soon as that change is committed. The bridge
-// refuses the token only after it has received the next status list.
+// refuseRevoked returns [ErrRevoked] for a token whose phone was revoked or whose stay has ended or changed, as soon as that change is
+// committed. The bridge refuses the token only after it has received the next status list.
 func (b Bearer) refuseRevoked(tx *db.Tx) error {
 	index := entkeystatus.Number(int64(b.StatusIndex))
 	revoked, err := tx.KeyStatus.Query().Where(entkeystatus.PropertyID(b.Property), index, entkeystatus.RevokedAtNotNil(),

@@ -19,9 +19,9 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// mintToken issues a token, bound to the phone's key, and stores its status index. The token is for the doors to which the phone's stay has
-// access and that SmartKeys can open, at most smartkey.MaxDoors. It returns a fault if the stay has no access, begins more than a day from
-// now, or has no such door.
+// mintToken issues a token, bound to key, the public key of the phone p, and stores its status index. The token is for the doors to which
+// the phone's stay has access and that SmartKeys can open, at most smartkey.MaxDoors. It returns a fault if the stay has no access, is
+// over, begins more than a day from now, or has no such door.
 func mintToken(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicKey) (*Key, error) {
 	ctx := tx.Context()
 	g, err := tx.Grant.Query().Where(entgrant.PropertyID(p.PropertyID), entgrant.OpenKey(p.ReservationID)).Only(ctx)
