@@ -50,7 +50,7 @@ type statusBits struct {
 // ListSpec is a status list to sign.
 type ListSpec struct {
 	Property string
-	URI      string
+	URI      string // URI identifies the list; tokens name it
 	Number   uint64 // Number must be greater than every earlier number, which SignList cannot check
 	IssuedAt time.Time
 	Expires  time.Time // Expires is normally IssuedAt + DefaultMaxListAge

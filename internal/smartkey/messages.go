@@ -5,8 +5,8 @@ import "unicode/utf8"
 // Greeting is the first message of a bridge to a phone, directly or through a relay. It is not signed: the phone signs the id of the bridge
 // and the door that its user chose.
 type Greeting struct {
-	Bridge        string `cbor:"1,keyasint"`
-	Nonce         []byte `cbor:"2,keyasint"`
+	Bridge        string `cbor:"1,keyasint"` // Bridge is the bridge's id
+	Nonce         []byte `cbor:"2,keyasint"` // Nonce must be in the phone's proof
 	KeySetVersion uint64 `cbor:"3,keyasint"` // KeySetVersion is what the bridge has, so that a phone can bring newer key sets
 	ListNumber    uint64 `cbor:"4,keyasint"` // ListNumber is what the bridge has, so that a phone can bring a newer list
 }
@@ -32,9 +32,9 @@ func DecodeGreeting(raw []byte) (Greeting, error) {
 // Presentation is the phone's message to a bridge, sent directly, through the server or through a kiosk. A phone with
 // internet access can bring newer key sets and a newer status list to a bridge without.
 type Presentation struct {
-	Token   []byte   `cbor:"1,keyasint"`
-	Proof   []byte   `cbor:"2,keyasint"`
-	List    []byte   `cbor:"3,keyasint,omitempty"`
+	Token   []byte   `cbor:"1,keyasint"`           // Token is the signed token
+	Proof   []byte   `cbor:"2,keyasint"`           // Proof is the signed proof for the token
+	List    []byte   `cbor:"3,keyasint,omitempty"` // List is a signed status list; empty: the phone brings none
 	KeySets [][]byte `cbor:"4,keyasint,omitempty"` // KeySets are in ascending order of version
 }
 

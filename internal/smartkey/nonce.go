@@ -62,7 +62,8 @@ func NewNonces(random io.Reader, bridge string) (Nonces, error) {
 }
 
 // Issue generates a nonce for the greeting, the first message from a bridge to a phone. The nonce contains elapsed, the monotonic time
-// since the bridge started, so that it expires without being stored.
+// since the bridge started, so that it expires without being stored. It fails for the zero Nonces, for a negative elapsed, and if random
+// fails.
 func (n Nonces) Issue(random io.Reader, elapsed time.Duration) ([]byte, error) {
 	if n.bridge == "" || elapsed < 0 {
 		return nil, errors.New("smartkey: issue a nonce: there is no key, or elapsed is negative")

@@ -14,7 +14,7 @@ type Proof struct {
 	Nonce     []byte
 	Door      Door
 	Operation Operation
-	TokenHash [32]byte
+	TokenHash [32]byte // TokenHash is the SHA-256 of the token for which the proof was made
 
 	doc signed
 }

@@ -41,8 +41,8 @@ type Trust struct {
 // Input is everything that a verdict depends on.
 type Input struct {
 	Trust Trust
-	Token []byte
-	Proof []byte
+	Token []byte // Token is the signed token as the phone sent it
+	Proof []byte // Proof is the signed proof as the phone sent it
 	// Door and Operation are what the caller is asked to do; Verify refuses a proof for another door or operation. A caller without a
 	// request of its own copies them from the parsed proof.
 	Door      Door
