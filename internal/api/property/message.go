@@ -156,9 +156,9 @@ func (w *conversationStream) markIfChanged(c *propertyv1.Conversation) bool {
 	return !known || former != now
 }
 
-// WatchConversations streams all conversations with unread messages, and then each conversation that changes. If a wake-up is lost, or very
-// many conversations change at once, it sends only conversations with unread messages, so a change of a read one can be missed. It runs
-// until the call ends or the server stops. It fails if the caller or the property has too many streams.
+// WatchConversations streams all conversations with unread messages, and then each conversation that changes. If a wake-up is lost, or too
+// many conversations change at once, it sends only those that sendUnread finds, so other changes of a read one can be missed. It runs until
+// the call ends or the server stops. It fails if the caller or the property has too many streams.
 func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, stream grpc.ServerStreamingServer[propertyv1.WatchConversationsResponse]) error {
 	ctx := stream.Context()
 	propertyID, err := callerProperty(ctx)
@@ -193,13 +193,18 @@ func (s *Messages) WatchConversations(_ *propertyv1.WatchConversationsRequest, s
 	}
 }
 
-// sendChanged sends the conversations that changed since the last call, or only all unread ones if the watcher does not know all that
-// changed. It skips guests without messages.
+// sendChanged sends the conversations that changed since the last call, or only those that sendUnread finds if the watcher does not know
+// all that changed.
 func (w *conversationStream) sendChanged(watcher *conversation.Watcher) error {
 	guests, all := watcher.Changed()
 	if all {
 		return w.sendUnread()
 	}
+	return w.sendOf(guests)
+}
+
+// sendOf sends the conversations with guests, except those whose state the client has. It skips guests without messages.
+func (w *conversationStream) sendOf(guests []string) error {
 	for _, guestID := range guests {
 		view := w.s.DB.View(w.Context())
 		c, err := conversation.Summarize(view, w.s.Keys, w.propertyID, guestID)
@@ -213,8 +218,12 @@ func (w *conversationStream) sendChanged(watcher *conversation.Watcher) error {
 	return nil
 }
 
-// sendUnread sends the conversations with a message that the property has not read, except those whose state the client has.
+// sendUnread sends the conversations with a message that the property has not read, and those that the client has as unread, but were read
+// meanwhile; except those whose state the client has.
 func (w *conversationStream) sendUnread() error {
+	if err := w.sendOf(w.sentUnread()); err != nil {
+		return err
+	}
 	for before := ""; ; {
 		view := w.s.DB.View(w.Context())
 		found, next, err := conversation.Find(view, w.s.Keys, w.propertyID, conversation.Search{UnreadOnly: true, Before: before, Limit: defaultPage})
@@ -230,6 +239,16 @@ func (w *conversationStream) sendUnread() error {
 			return nil
 		}
 	}
+}
+
+// sentUnread returns the guests whose conversation was last sent with unread messages.
+func (w *conversationStream) sentUnread() (guests []string) {
+	for guestID, last := range w.sent {
+		if last.unread > 0 {
+			guests = append(guests, guestID)
+		}
+	}
+	return guests
 }
 
 // send sends a conversation, unless the client has its state.
