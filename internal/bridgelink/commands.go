@@ -146,8 +146,11 @@ func (s *session) endWithoutReport(c *command) {
 		outcome = lock.CommandExpired
 	}
 	done := lock.Outcome{ActID: c.id, State: outcome}
-	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) (err error) {
-		done, err = lock.FinishCommand(tx, s.open.BridgeID, c.id, outcome, "", time.Time{})
+	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) error {
+		stored, err := lock.FinishCommand(tx, s.open.BridgeID, c.id, outcome, "", time.Time{})
+		if err == nil {
+			done = stored
+		}
 		return err
 	})
 	if err != nil {

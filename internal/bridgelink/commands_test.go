@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
+	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
@@ -192,6 +193,22 @@ func TestSentCommandIsUnknownWhenItsSessionEnds(t *testing.T) {
 	case m := <-b.messages:
 		t.Errorf("the act was sent again: %v", m)
 	default:
+	}
+}
+
+func TestSentCommandIsUnknownWhenItsBridgeIsRevoked(t *testing.T) {
+	s := newSite(t, "sqlite")
+	n, address := s.node("nod_a")
+	b := s.enrol("front")
+	b.connect(address)
+	done := s.unlocking(n, b.lock("front").ID, 5*time.Second)
+	a := b.act()
+	s.write(n, func(tx *db.Tx) error {
+		_, err := bridge.Revoke(tx, s.propertyID, b.id, lock.MarkLinksLost)
+		return err
+	})
+	if r := <-done; r.err != nil || r.out.ActID != a.Id || r.out.State != lock.CommandUnknown {
+		t.Errorf("the door may have opened: %+v", r)
 	}
 }
 
