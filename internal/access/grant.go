@@ -102,7 +102,7 @@ func (run *stayRun) save(u *ent.GrantUpdateOne) error {
 	return nil
 }
 
-// reopenGrant reopens a grant whose window had ended. The PIN stays; earlier SmartKeys stay invalid.
+// reopenGrant reopens a grant whose window had ended, with the present window and space. The PIN stays; earlier SmartKeys stay invalid.
 func (run *stayRun) reopenGrant() error {
 	u := run.Tx.Grant.UpdateOne(run.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(run.reservationID).
 		SetNotBefore(run.Right.Window.From).SetNotAfter(run.Right.Window.To).AddKeyGeneration(1)

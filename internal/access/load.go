@@ -19,7 +19,7 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// loadStay loads the space and the grants of a reservation, and decides what it may open.
+// loadStay loads the space and the grants of a reservation, and decides what it may open. It loads neither doors nor codes: see loadFacts.
 func (rec Reconciler) loadStay(s Stay, r Rules) (*stayRun, error) {
 	run := rec.newStayRun(s.Space.PropertyID, s.ReservationID, r)
 	run.fromPMS = true

@@ -61,7 +61,8 @@ func notifyMissing(tx *db.Tx, c *ent.Code, missing bool) error {
 	})
 }
 
-// notifyBackupUsed notifies staff once that a backup code was used, because others may now know its PIN.
+// notifyBackupUsed notifies staff once that a backup code was used, because others may now know its PIN. lockID is the lock at which it was
+// used.
 func notifyBackupUsed(tx *db.Tx, c *ent.Code, lockID string) error {
 	lk, err := lock.Get(tx, c.PropertyID, lockID)
 	if err != nil {
