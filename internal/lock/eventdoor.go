@@ -110,7 +110,8 @@ func appendOpened(tx *db.Tx, c command, lk doorOf, at time.Time) error {
 	return event.Append(tx, e)
 }
 
-// RemoteUnlocks returns up to limit openings of a door by commands of staff, newest first.
+// RemoteUnlocks returns up to limit openings of a door by commands of staff, newest first. Openings by a phone whose grant is not known are
+// among them.
 func RemoteUnlocks(view *db.Tx, propertyID, doorID string, limit int) ([]*ent.Event, error) {
 	return EventsAtDoor(view, propertyID, doorID, limit, entevent.Kind(string(event.DoorOpened)), entevent.GrantIDIsNil(),
 		func(s *sql.Selector) { s.Where(sqljson.HasKey(entevent.FieldBody, sqljson.Path("actId"))) })

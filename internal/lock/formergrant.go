@@ -72,7 +72,7 @@ func findFormerGrant(tx *db.Tx, row *ent.Slot, generation int64) (slotGrant, boo
 	}
 }
 
-// decodeFormerGrant reads the event that recordFormerGrant stored.
+// decodeFormerGrant reads the event that recordEarlierCodes stored.
 func decodeFormerGrant(e *ent.Event) slotGrant {
 	grant, _ := e.Body["grantId"].(string)
 	door, _ := e.Body["doorId"].(string)

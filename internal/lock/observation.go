@@ -159,7 +159,7 @@ func appendEvidenceChange(tx *db.Tx, lk *ent.Lock, s *ent.Slot, before slot.Evid
 	})
 }
 
-// storeObserved stores what a report changed in the state of a slot, with the evidence that partners see.
+// storeObserved stores what a report changed in the state of a slot, with the evidence that partners see, and returns the new row.
 func storeObserved(tx *db.Tx, row *ent.Slot, next slot.ServerSlot) (*ent.Slot, error) {
 	o := next.Observed
 	at := o.At

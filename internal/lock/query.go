@@ -41,7 +41,7 @@ func Slots(view *db.Tx, propertyID, lockID string) ([]*SlotRow, error) {
 	return by[lockID], err
 }
 
-// slotsOfLocks loads every slot row of some locks, by lock and ordered by number.
+// slotsOfLocks loads every slot row of some locks, by lock and ordered by number. It omits locks without slot rows.
 func slotsOfLocks(tx *db.Tx, propertyID string, lockIDs []string) (map[string][]*ent.Slot, error) {
 	by := make(map[string][]*ent.Slot, len(lockIDs))
 	for chunk := range chunks(lockIDs) {

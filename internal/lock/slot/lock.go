@@ -85,7 +85,7 @@ type Lock struct {
 // so the first operation waits until the last operation of that bridge can no longer take effect.
 func NewLock(caps Capabilities, at time.Time) Lock { return newLockWith(caps, at, production) }
 
-// newLockWith is [NewLock] with other rules than those of production, for tests.
+// newLockWith is [NewLock] under the given rules. Tests pass other rules than those of production.
 func newLockWith(caps Capabilities, at time.Time, r rules) Lock {
 	if !r.enforces(newLockFence) {
 		return Lock{Caps: caps}

@@ -30,6 +30,7 @@ func (p Pattern) Matches(pin string) bool { return p.re.MatchString(pin) }
 // Size returns an upper bound of the number of instructions of the compiled pattern.
 func (p Pattern) Size() int { return p.size }
 
+// String returns the source of the pattern.
 func (p Pattern) String() string { return p.re.String() }
 
 // maxCompiledPatterns bounds the memory of the cache: a pattern takes a few kilobytes.

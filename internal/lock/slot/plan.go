@@ -92,7 +92,7 @@ func (t target) isMet(s *Slot) bool {
 	return false
 }
 
-// isWriting reports whether a write to the slot is in flight.
+// isWriting reports whether a write to the slot, a set or a clear, is in flight.
 func (m *machine) isWriting(s *Slot) bool {
 	op := m.lock.Op
 	return op.Slot == s.Number && (op.Kind == OpSet || op.Kind == OpClear) && m.rules.enforces(inFlightIsUnmet)

@@ -34,7 +34,7 @@ func Assign(s ServerSlot, grant string, d Desired) (ServerSlot, bool) {
 	return assignWith(s, grant, d, production)
 }
 
-// assignWith is [Assign] with other rules than those of production, for tests.
+// assignWith is [Assign] under the given rules. Tests pass other rules than those of production.
 func assignWith(s ServerSlot, grant string, d Desired, rule rules) (ServerSlot, bool) {
 	if grant == "" || (s.Grant != "" && s.Grant != grant && rule.enforces(sameGrantOnly)) {
 		return s, false
@@ -66,7 +66,7 @@ func MarkSent(s ServerSlot, bridge string) (ServerSlot, Desired) {
 	return markSentWith(s, bridge, production)
 }
 
-// markSentWith is [MarkSent] with other rules than those of production, for tests.
+// markSentWith is [MarkSent] under the given rules. Tests pass other rules than those of production.
 func markSentWith(s ServerSlot, bridge string, rule rules) (ServerSlot, Desired) {
 	if s.SentTo != "" && s.SentTo != bridge && rule.enforces(predecessorsDisclosed) {
 		s.SentToOther, s.SentTo = true, ""
@@ -84,7 +84,7 @@ func markSentWith(s ServerSlot, bridge string, rule rules) (ServerSlot, Desired)
 // where the server believes that it sent none. The server has forgotten it: its database was restored to an older state.
 func (s ServerSlot) IsBehind(o Observed) bool { return s.isBehindWith(o, production) }
 
-// isBehindWith is [ServerSlot.IsBehind] with other rules than those of production, for tests.
+// isBehindWith is [ServerSlot.IsBehind] under the given rules. Tests pass other rules than those of production.
 func (s ServerSlot) isBehindWith(o Observed, rule rules) bool {
 	if !rule.enforces(forgottenReissued) {
 		return false
@@ -112,7 +112,7 @@ func ApplyReport(s ServerSlot, epoch uint64, r Report) (ServerSlot, bool) {
 	return applyReportWith(s, epoch, r, production)
 }
 
-// applyReportWith is [ApplyReport] with other rules than those of production, for tests.
+// applyReportWith is [ApplyReport] under the given rules. Tests pass other rules than those of production.
 func applyReportWith(s ServerSlot, epoch uint64, r Report, rule rules) (ServerSlot, bool) {
 	if r.Epoch != epoch && rule.enforces(epochCheck) {
 		return s, false
@@ -152,7 +152,7 @@ func provesOlderGone(s ServerSlot, rule rules) bool {
 // not converged.
 func (s ServerSlot) Converged() bool { return convergedWith(s, production) }
 
-// convergedWith is [ServerSlot.Converged] with other rules than those of production, for tests.
+// convergedWith is [ServerSlot.Converged] under the given rules. Tests pass other rules than those of production.
 func convergedWith(s ServerSlot, rule rules) bool {
 	if s.Desired.Generation == 0 || s.Observed.Generation != s.Desired.Generation {
 		return false
@@ -184,7 +184,7 @@ func (s ServerSlot) IsFree() bool { return s.Grant == "" && !s.Foreign && !s.may
 // lock outside of its windows. It is Removed as soon as the lock confirms that it is gone.
 func (s ServerSlot) EvidenceAt(now time.Time) Evidence { return evidenceAtWith(s, now, production) }
 
-// evidenceAtWith is [ServerSlot.EvidenceAt] with other rules than those of production, for tests.
+// evidenceAtWith is [ServerSlot.EvidenceAt] under the given rules. Tests pass other rules than those of production.
 func evidenceAtWith(s ServerSlot, now time.Time, rule rules) Evidence {
 	o := s.Observed
 	current := o.Generation == s.Desired.Generation

@@ -21,16 +21,19 @@ type PIN string
 
 const redacted = "[pin]"
 
-// Format hides the digits for every verb.
+// Format prints "[pin]", not the digits, for every verb.
 func (PIN) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, redacted) }
 
+// String returns "[pin]", not the digits.
 func (PIN) String() string { return redacted }
 
+// GoString returns "[pin]" for %#v, not the digits.
 func (PIN) GoString() string { return redacted }
 
+// LogValue returns "[pin]" for slog, not the digits.
 func (PIN) LogValue() slog.Value { return slog.StringValue(redacted) }
 
-// MarshalText hides the digits. A store that needs the digits writes string(p).
+// MarshalText returns "[pin]", also for JSON, not the digits. A store that needs the digits writes string(p).
 func (PIN) MarshalText() ([]byte, error) { return []byte(redacted), nil }
 
 // Intent is whether a slot should hold a credential.

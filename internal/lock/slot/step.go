@@ -10,7 +10,7 @@ import (
 // take effect.
 func Step(l Lock, ev Event) (Lock, []Action) { return stepWith(l, ev, production) }
 
-// stepWith is [Step] with other rules than those of production, for tests.
+// stepWith is [Step] under the rules r. Tests pass other rules than those of production.
 func stepWith(l Lock, ev Event, r rules) (Lock, []Action) {
 	l.Slots = slices.Clone(l.Slots)
 	m := machine{lock: l, ev: ev, rules: r}

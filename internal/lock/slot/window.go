@@ -9,6 +9,7 @@ import (
 // Window is the time [From, To) in which a code opens the door. A zero To means no end.
 type Window struct{ From, To time.Time }
 
+// String formats the window as [From, To), in UTC.
 func (w Window) String() string {
 	return fmt.Sprintf("[%s, %s)", w.From.UTC().Format(time.RFC3339), w.To.UTC().Format(time.RFC3339))
 }
