@@ -22,7 +22,7 @@ func AddressMAC(keys *keyring.Ring, propertyID, address string) []byte {
 	return keys.MAC("guestAddress", propertyID, normalAddress(address))
 }
 
-// normalAddress returns a mail address in the form in which addresses are compared and hashed.
+// normalAddress returns a mail address in the form in which addresses are compared and hashed: in lower case, without blanks around it.
 func normalAddress(address string) string { return strings.ToLower(strings.TrimSpace(address)) }
 
 // address returns the booker's mail address in the form in which addresses are compared, or "" if there is none.

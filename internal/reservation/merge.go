@@ -144,7 +144,7 @@ func (m *merge) texts() {
 
 const states = "enquired, requested, optional, confirmed, started, processed or canceled"
 
-// state merges the state.
+// state merges the state. It adds an error if there is none or it is unknown.
 func (m *merge) state() {
 	if v, named := m.patch.text(State); named {
 		m.out.State = access.State(db.OrZero(v))

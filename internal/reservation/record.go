@@ -89,7 +89,8 @@ type Patch map[Field]any
 //	Adults Children int
 //	Price Owing     float64
 
-// text returns the value of a string field, and whether the patch names the field. A nil value clears it.
+// text returns the value of a string field, and whether the patch names the field. The value is nil if the patch clears the field or does
+// not name it.
 func (p Patch) text(f Field) (value *string, named bool) {
 	v, named := p[f]
 	if s, ok := v.(string); ok {

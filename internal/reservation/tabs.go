@@ -39,7 +39,7 @@ type span struct {
 	today        bool
 }
 
-// daySpan returns the span of a day YYYY-MM-DD at a property; an empty text means today.
+// daySpan returns the span of a day YYYY-MM-DD at a property; an empty text means today. Any other text is a fault.
 func daySpan(property *ent.Property, day string, now time.Time) (s span, err error) {
 	s.begins, s.ends, err = Day(property, day, now)
 	s.today = !now.Before(s.begins) && now.Before(s.ends)
@@ -103,7 +103,7 @@ func (s span) conditions(tab Tab) []predicate.Reservation {
 }
 
 // ListDay returns a page of one list of a day, such as its arrivals, and the token of the next page, or "" at the end. Departures are
-// ordered by their end, other stays by their start.
+// ordered by their end, other stays by their start. A malformed day or token is a fault.
 func ListDay(view *db.Tx, property *ent.Property, q DayQuery) (rows []*ent.Reservation, next string, err error) {
 	day, err := daySpan(property, q.Day, view.Now())
 	if err != nil {
@@ -144,7 +144,7 @@ type DayCounts struct {
 	Departures, DeparturesLeft int
 }
 
-// CountDay counts the stays in the lists of a day. text is YYYY-MM-DD, or empty for today.
+// CountDay counts the stays in the lists of a day. text is YYYY-MM-DD, or empty for today; any other text is a fault.
 func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, err error) {
 	day, err := daySpan(property, text, view.Now())
 	if err != nil {

@@ -16,7 +16,7 @@ type codeLocation struct{ grantID, lockID, doorID string }
 // locationOf returns which code, on which lock and door, an event is about.
 func locationOf(h Event) codeLocation { return codeLocation{h.GrantID, h.LockID, h.DoorID} }
 
-// isTyped reports whether the event is the typing of a code of the stay at a door.
+// isTyped reports whether the event is the typing of a code of the stay at a door, which opened or refused the code.
 func (h Event) isTyped() bool { return h.OfStay && !h.SmartKey && h.isOpening() }
 
 // isOpening reports whether the event is an opened door or a refused attempt.

@@ -130,7 +130,7 @@ func Judge(f Facts) Verdict {
 	return Verdict{Status: statusOf(j.fixes), Fixes: j.fixes}
 }
 
-// statusOf returns the status of an arrival from its fixes, which are sorted worst first.
+// statusOf returns the status of an arrival from its fixes, which are sorted worst first. Without fixes it is Ready.
 func statusOf(fixes []Fix) Status {
 	if len(fixes) == 0 {
 		return Ready
