@@ -36,7 +36,7 @@ func wireStatus(s lockStatus) *lockv1.LockStatus {
 		Bolt: s.Bolt, Door: s.Door, BatteryPercent: s.BatteryPercent, BatteryObservedAt: clock.Timestamp(s.BatteryObservedAt),
 		Online: s.Online, Rssi: s.RSSI, LastSeenAt: clock.Timestamp(s.LastSeenAt), ClockObservedAt: clock.Timestamp(s.ClockObservedAt),
 		Firmware: s.Firmware, Name: s.Name, OfflineCause: s.OfflineCause,
-		LockoutAttempts: uint32(s.guard.Lockout.Attempts), // the driver read the value from a byte
+		LockoutAttempts: uint32(s.guard.Lockout.Attempts), // no overflow: drivers read the value from a byte
 		LockoutSeconds:  uint32(s.guard.Lockout.Pause / time.Second), KeypadPausedUntil: clock.Timestamp(s.guard.PausedUntil),
 	}
 	if s.ClockOffset != nil {
@@ -114,7 +114,7 @@ func wireCommandResult(rec commandRecord) *lockv1.ActReport {
 // decodeCommand decodes a command of the server. Its deadline is the earliest of the bridge's own limit maxDeadline and the server's two
 // deadlines, each of which may be missing: the duration DeadlineMs, and the time Deadline on the server's clock.
 func (b *Bridge) decodeCommand(a *lockv1.Act) command {
-	b.checkClock() // a deadline by the clock of before a step would be wrong
+	b.checkClock() // if the clock was set, the difference to the server's clock must be corrected before toLocalTime uses it
 	now := time.Now()
 	out := command{id: a.GetId(), address: a.GetAddress(), operation: a.GetOperation(), deadline: now.Add(maxDeadline), presentation: a.GetSmartkeyPresentation()}
 	earlier := func(t time.Time) {

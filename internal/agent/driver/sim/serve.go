@@ -19,7 +19,7 @@ type (
 	}
 	request struct {
 		Deadline time.Time
-		Number   uint32
+		Number   uint32 // Number is a slot
 		Setting  driver.Setting
 		PIN      string // PIN belongs to Setting
 		Lockout  slot.Lockout

@@ -85,21 +85,21 @@ type Driver struct {
 	resubscribe chan struct{} // signal that the topics to subscribe to have changed
 
 	mu            sync.Mutex
-	conn          *conn     // connection to the broker; nil: not connected
-	received      []string  // topics of locks that the connection is subscribed to
-	connError     string    // error of the last connection attempt
-	cause         string    // why no lock can be reached; empty: connected
-	since         time.Time // when the cause began or ended
-	bridge        string    // state that Zigbee2MQTT published about itself: online, offline, or empty
-	showsPINs     func(address string) bool
-	devices       []byte // last device list, bridge/devices
-	found         map[string]foundLock
-	locksReturned bool             // the method Locks has returned
-	ready         chan struct{}    // closed when the locks are known and their topics subscribed
-	isReady       bool             // ready is closed
-	locks         map[string]*lock // locks by address
-	dropped       int              // events that were dropped
-	warnings      map[string]bool  // reasons for left-out locks that were already logged
+	conn          *conn                     // connection to the broker; nil: not connected
+	received      []string                  // topics of locks that the connection is subscribed to
+	connError     string                    // error of the last connection attempt
+	cause         string                    // why no lock can be reached; empty: connected
+	since         time.Time                 // when the cause began or ended
+	bridge        string                    // state that Zigbee2MQTT published about itself: online, offline, or empty
+	showsPINs     func(address string) bool // whether Zigbee2MQTT publishes the PINs of the lock at an address
+	devices       []byte                    // last device list, bridge/devices
+	found         map[string]foundLock      // the device list's locks by address, as of the first success of Locks; nil: none received
+	locksReturned bool                      // the method Locks has returned
+	ready         chan struct{}             // closed when the locks are known and their topics subscribed
+	isReady       bool                      // ready is closed
+	locks         map[string]*lock          // locks by address
+	dropped       int                       // events that were dropped
+	warnings      map[string]bool           // reasons for left-out locks that were already logged
 }
 
 // New validates the configuration and returns a driver that connects in the background, and reconnects, until Close. A broker that cannot
