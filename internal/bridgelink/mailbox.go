@@ -29,7 +29,7 @@ type mailbox struct {
 	mu       sync.Mutex
 	dirty    map[string]struct{} // marks of markDirty: ids of locks whose desired slots changed, and bridge.KeysChanged
 	commands []*command          // commands that wait to be claimed, the oldest first
-	newest   map[string]int64    // newest generation of each lock in the database, for the comparison with what was sent; nil: no comparison is due
+	newest   map[string]int64    // newest generation of each lock in the database, to compare with what was sent; nil: no comparison
 	cause    cause               // why the session must end; empty: it continues
 	drainAt  time.Time           // see setDrainAt; zero: the session does not drain
 	epoch    int64               // epoch of the session; 0 until the session is open
@@ -136,7 +136,7 @@ type outgoing struct {
 }
 
 // outbox is the queue of messages to the bridge. Its sender goroutine runs only while there are messages, so that an idle session needs
-// none. Only the session's goroutine calls its methods.
+// none. Except send, only the session's goroutine calls its methods.
 type outbox struct {
 	queue    []outgoing
 	sending  bool
