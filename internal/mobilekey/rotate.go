@@ -19,9 +19,8 @@ import (
 // The steps of a rotation from key A to key B (docs/smartkey.md section 7): A and B are published, B becomes current, A is
 // removed.
 const (
-	// maxOffline is how long a rotation waits for a bridge that has not confirmed B, counted from the bridge's last contact
-	// and from the announcement. After that the bridge's status list is too old to open a door, and the newer list comes with
-	// newer keys.
+	// maxOffline is how long a rotation waits for a bridge that has not confirmed the new key, counted from the bridge's last contact and
+	// from the announcement. After that the bridge's status list is too old to open a door, and the newer list comes with newer keys.
 	maxOffline = smartkey.DefaultMaxListAge
 	keyOverlap = smartkey.MaxLife + time.Minute // how long two issuer keys overlap: until the last token of the old key has expired
 )
