@@ -86,7 +86,7 @@ func (ownerLinkCreate) Help() string {
 }
 
 // Run prints a link with which a person becomes owner of a property. The link works once, within 24 hours, and ends earlier ones for the
-// same property. Without a property, the owner creates one.
+// same property. If an operator's token created it, it ends with the token. Without a property, the owner creates one.
 func (c *ownerLinkCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		c.ID = cmp.Or(c.ID, r.Property)

@@ -11,7 +11,7 @@ import (
 
 type adminStatus struct{}
 
-// Run prints the state of the installation: latchkey admin status.
+// Run prints the state of the installation for latchkey admin status: versions, nodes, database, bus, jobs and the last backup.
 func (*adminStatus) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewInstallationServiceClient(s.conn).GetInstallation(s, &adminv1.GetInstallationRequest{})
@@ -68,7 +68,8 @@ type jobRetry struct {
 	ID int64 `arg:"" name:"job" help:"The job's id."`
 }
 
-// Run makes a failed job run at once, also one that the server gave up. It does not wait for the outcome.
+// Run makes a failed job run at once, also one that the server gave up. It does not wait for the outcome. It fails for any other job, or if
+// an equal newer job waits.
 func (c *jobRetry) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewInstallationServiceClient(s.conn).RetryJob(s, &adminv1.RetryJobRequest{Id: c.ID})

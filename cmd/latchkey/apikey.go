@@ -27,7 +27,7 @@ func (*apiKeyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 
 type apiKeyShow struct{}
 
-// Run prints the api-key of a property, and a replaced one that still works, without their secrets.
+// Run prints the api-key of a property, and a replaced one that still works, without their secrets. It fails if there is none.
 func (*apiKeyShow) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewApiKeyServiceClient(s.conn).GetApiKey(s, &propertyv1.GetApiKeyRequest{})

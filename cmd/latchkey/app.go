@@ -98,7 +98,8 @@ func (appTokenRotate) Help() string {
   latchkey app token rotate --app app_... --overlap 1d`
 }
 
-// Run replaces all client tokens of a partner app by one and prints it. The old ones end at once, or after --overlap.
+// Run replaces all client tokens of a partner app by one and prints it. The old ones end at once, or after --overlap. It fails while too
+// many old ones are in their overlap.
 func (c *appTokenRotate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).RotateClientToken(s, &adminv1.RotateClientTokenRequest{AppId: c.App, OverlapMinutes: int32(c.Overlap)})

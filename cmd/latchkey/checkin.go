@@ -169,7 +169,7 @@ guest is not checked in, end the call; the guest's next press makes another call
 }
 
 // Run ends a checkIn call to the PMS that got no answer, so that the guest's next press makes a new call. It fails if there is no such
-// call. Staff must check first that the guest is not checked in at the PMS.
+// call, or it still runs. Staff must check first that the guest is not checked in at the PMS.
 func (c *checkInEndCall) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)
@@ -251,7 +251,7 @@ func (checkInEndDevice) Help() string {
   latchkey checkin end-device 4711 ses_01JD3Q`
 }
 
-// Run ends the session of one device of a guest, with its SmartKeys.
+// Run ends the session of one device of a guest, with its SmartKeys. It fails if the reservation has no such active session.
 func (c *checkInEndDevice) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)

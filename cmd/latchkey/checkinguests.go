@@ -67,8 +67,8 @@ func (checkInSign) Help() string {
   latchkey checkin signature 4711 gst_01JD3Q > signature.svg`
 }
 
-// Run writes the signature that a guest drew to a new file or, without --to, prints it. It fails if the file exists. The server has
-// recorded the read even then.
+// Run writes the signature that a guest drew to a new file or, without --to, prints it. It fails if the guest has no valid one, or if the
+// file exists. The server has recorded the read even in the second case.
 func (c *checkInSign) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		x, err := s.findReservation(c.ID)

@@ -167,7 +167,8 @@ type codeRevoke struct {
 	ID string `arg:"" name:"code" help:"The code's holder or id (cod_...)."`
 }
 
-// Run ends a code at once. Locks that cannot be reached still have it: latchkey code show lists them.
+// Run ends a code at once. Locks that cannot be reached have it until they can: latchkey code show lists them. Run does nothing to a code
+// that has ended.
 func (c *codeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aCode, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewCodeServiceClient(s.conn).RevokeCode(s, &propertyv1.RevokeCodeRequest{Id: c.ID})

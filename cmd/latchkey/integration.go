@@ -107,7 +107,8 @@ type rotateToken struct {
 	Overlap minutes `placeholder:"DURATION" help:"How long the old token stays valid, such as 1d, at most 7d. Left out: not at all."`
 }
 
-// Run replaces the access token of an integration and prints the new one, for the vendor. The old one ends at once, or after --overlap.
+// Run replaces the access token of an integration and prints the new one, for the vendor. The old one ends at once, or after --overlap. It
+// fails while too many old ones are in their overlap.
 func (c *rotateToken) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).RotateAccessToken(s, &propertyv1.RotateAccessTokenRequest{Id: c.ID, OverlapMinutes: int32(c.Overlap)})

@@ -299,8 +299,9 @@ type mappingConflicts struct {
 	All bool   `help:"Include resolved conflicts."`
 }
 
-// Run lists the open conflicts: where the mapping and the partner's current spaces disagree. It lists the cures of each, which are fixes
-// that the user can choose with mapping cure. With --all it also lists resolved conflicts, which have no cures.
+// Run lists the open conflicts of one integration or, without an argument, of all: where the mapping and the partner's current spaces
+// disagree. It lists the cures of each, which are fixes that the user can choose with mapping cure. With --all it also lists resolved
+// conflicts, which have no cures.
 func (c *mappingConflicts) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		all := &propertyv1.ConflictList{}

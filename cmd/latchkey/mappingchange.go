@@ -54,8 +54,8 @@ Example:
   latchkey mapping create int_... --dry-run`
 }
 
-// Run creates the spaces that only the partner has, and maps them. It leaves out those for which the server suggests a space. The server
-// limits how many one call creates; Run prints how many are left. With --dry-run it only shows what would be created and change.
+// Run creates the spaces that only the partner has, at most 500, and maps them. It leaves out those for which the server suggests a space,
+// and prints how many are left. With --dry-run it only shows what would be created and change.
 func (c *mappingCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewMappingServiceClient(s.conn).CreateMissingSpaces(s, &propertyv1.CreateMissingSpacesRequest{IntegrationId: c.ID, ValidateOnly: c.DryRun})

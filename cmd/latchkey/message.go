@@ -103,7 +103,8 @@ func (messageShow) Help() string {
   latchkey message show gst_01jd3k5x9v2m8q4w6z7c1b0nfe`
 }
 
-// Run prints a conversation and marks its messages as read.
+// Run prints a conversation and marks its messages as read, for all staff. If the argument names a reservation, the conversation is that of
+// its main guest.
 func (c *messageShow) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		guestID, err := c.find(s)
@@ -165,7 +166,8 @@ func (messageSend) Help() string {
   latchkey message send 4711 "Your room is ready. See you soon."`
 }
 
-// Run sends a message of the staff to a guest. If the argument names a reservation, its main guest gets it.
+// Run sends a message of the staff to a guest, and marks the earlier messages of the guest as read. If the argument names a reservation,
+// its main guest gets the message.
 func (c *messageSend) Run(ctx context.Context, r *remote, out *streams) error {
 	return r.asStaff(ctx, out, func(s *session) error {
 		guestID, err := c.find(s)

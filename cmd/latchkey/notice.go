@@ -46,8 +46,8 @@ type noticeRead struct {
 	All bool     `help:"All unread notices."`
 }
 
-// Run marks notices as read: the named ones, or with --all every unread one. It fails if a named notice does not exist, after it has marked
-// the others.
+// Run marks notices as read, for all staff: the named ones, or with --all every unread one. It fails if a named notice does not exist,
+// after it has marked the others.
 func (c *noticeRead) Run(ctx context.Context, r *remote, io *streams) error {
 	if c.All == (len(c.IDs) > 0) {
 		return errors.New("name some notices, or use --all")

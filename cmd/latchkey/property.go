@@ -182,8 +182,9 @@ Example:
   latchkey property delete --property "Harbour Hostel"`
 }
 
-// Run deletes a property after the user has typed its name or named it with --confirm. It repeats the call until everything is deleted. The
-// server refuses while a lock may hold a code, or a phone a SmartKey.
+// Run deletes a property after the user has typed its name or named it with --confirm. It repeats the call until everything is deleted; the
+// first call already makes the tokens of the property invalid and revokes its bridges. The server refuses while a lock, except those of
+// --abandon-locks, may hold a code, or a phone a SmartKey.
 func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error {
 	for done := false; !done; { // each call has its own deadline and deletes a part
 		err := r.asOperator(ctx, io, func(s *session) (err error) {
