@@ -121,8 +121,8 @@ Example:
 const maxBounce = 512 << 10
 
 // Run sends the server a bounce report from standard input: a mail that says that another mail was not delivered. The server marks that
-// mail as failed and notifies staff. A mail that is no such report changes nothing and is no error. A report is cut at maxBounce bytes: the
-// parts that the server needs, the report itself and the header of the returned mail, come first.
+// other mail as failed or bounced and notifies staff. A mail that is no such report changes nothing and is no error. A report is cut at
+// maxBounce bytes: the parts that the server needs, the report itself and the header of the returned mail, come first.
 func (*mailBounce) Run(ctx context.Context, r *remote, in *streams) error {
 	raw, err := io.ReadAll(io.LimitReader(in.in, maxBounce))
 	if err != nil {
