@@ -49,7 +49,7 @@ func newSession(b *Bridge, conn *grpc.ClientConn, leaf *x509.Certificate) *sessi
 }
 
 // run runs the session and returns why it ended, never nil: the stream ended, a message could not be handled, the server sent Drain,
-// Goodbye or nothing for too long, or parent was cancelled. It waits for its goroutines, also for a renewal of the certificate.
+// Goodbye or nothing for too long, or parent was cancelled. It ends and awaits its goroutines, also a running renewal of the certificate.
 func (s *session) run(parent context.Context) error {
 	ctx, cancel := context.WithCancelCause(parent)
 	defer s.background.Wait()

@@ -67,8 +67,8 @@ func (t *timekeeper) observe(wall time.Time, skew time.Duration) (a Anchor, note
 // clock returns the time and its possible error, with which a SmartKey is verified. The time is wall, which the machine's clock shows. The
 // error comes from the last difference to the server's clock, and grows from then on; if the server's time is not known yet, it comes from
 // the kernel. If the kernel knows none either, the time is that of the stored anchor plus the uptime since then. The quality is
-// Synchronized for a difference of at most CloseEnough or a clock that the kernel synchronizes, otherwise Drifting. Without an anchor of
-// this boot, it is Untrusted and the error is -1.
+// Synchronized for a difference of at most CloseEnough, as long as the error is below the constant Drifting, and for a clock that the
+// kernel synchronizes; otherwise it is smartkey.Drifting. Without an anchor of this boot, it is Untrusted and the error is -1.
 func (t *timekeeper) clock(wall time.Time) smartkey.Clock {
 	t.mu.Lock()
 	defer t.mu.Unlock()
