@@ -102,8 +102,8 @@ func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, erro
 type OnLinkLost func(tx *db.Tx, bridgeID, reason string) error
 
 // Revoke revokes a bridge and its join code, and ends its session. It does nothing if the bridge is already revoked, and returns the fault
-// BridgeNotFound if the property has none. The codes remain on its locks, because no bridge can remove them any more. lost is called if the
-// bridge had a session or was moving to another node.
+// BridgeNotFound if the property has no such bridge. The codes remain on its locks, because no bridge can remove them any more. lost is
+// called if the bridge had a session or was moving to another node.
 func Revoke(tx *db.Tx, propertyID, bridgeID string, lost OnLinkLost) (*ent.Bridge, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil || br.RevokedAt != nil {
