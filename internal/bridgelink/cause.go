@@ -64,8 +64,9 @@ func (c cause) grpcStatus() error {
 	return status.Error(codes.Unavailable, c.Error())
 }
 
-// causeOf returns the cause with which a domain error ends the session. It returns false for an error that concerns a single invalid
-// message, after which the session continues. Every error but those and ErrSuperseded is storeFailed.
+// causeOf returns the cause with which a domain error ends the session. It returns false for a fault that concerns a single invalid message
+// (Invalid, NotFound, Exhausted or Precondition), after which the session continues. Every error but those and ErrSuperseded is
+// storeFailed.
 func causeOf(err error) (cause, bool) {
 	if errors.Is(err, bridge.ErrSuperseded) {
 		return superseded, true

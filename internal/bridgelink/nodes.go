@@ -162,7 +162,8 @@ func (n *Node) deliverCommand(ctx context.Context, r nodeRequest, claimed *lock.
 	}
 }
 
-// responseOf converts the result of a command at a session to the response for the asking node.
+// responseOf converts the result of a command at a session to the response for the asking node. An error that it does not know becomes
+// refused.
 func responseOf(out lock.Outcome, err error) nodeResponse {
 	switch {
 	case err == nil:

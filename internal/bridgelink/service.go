@@ -69,7 +69,8 @@ func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertifica
 	return &lockv1.RenewCertificateResponse{Certificate: next.Certificate}, nil
 }
 
-// refusalCause returns the cause for a bridge that is refused after its Hello message.
+// refusalCause returns the cause for a bridge that is refused with err after its Hello message: revoked if it is not authenticated,
+// outOfOrder for an invalid Hello, superseded, crowded, or else storeFailed.
 func refusalCause(err error) cause {
 	if f, ok := fault.Of(err); ok {
 		switch f.Kind {
