@@ -72,7 +72,7 @@ type ListAgeRule struct {
 	ListAge time.Duration
 }
 
-// ListAgeRules returns the rules of those locks of a bridge that have one; nil if none has. The bridge receives them with the status list.
+// ListAgeRules returns the rules of those locks of a bridge that have one, perhaps none. The bridge receives them with the status list.
 func ListAgeRules(tx *db.Tx, propertyID, bridgeID string) ([]ListAgeRule, error) {
 	rules, err := tx.DoorRule.Query().Where(entdoorrule.PropertyID(propertyID), entdoorrule.ListAgeSecondsGT(0)).All(tx.Context())
 	if err != nil || len(rules) == 0 {

@@ -40,15 +40,13 @@ type issuer struct {
 	set  smartkey.KeySet // newest key set
 }
 
-// EnsureIssuer creates the first issuer key, key set and status list of a property, if it has none. Bridges pin the
-// issuer when they enrol.
+// EnsureIssuer creates the first issuer key, key set and status list of a property, if it has none. Bridges pin the issuer when they enrol.
 func EnsureIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) error {
 	_, err := loadOrCreateIssuer(tx, keys, propertyID)
 	return err
 }
 
-// loadOrCreateIssuer returns a property's issuer, and creates it with its first key, key set and status list if there
-// is none.
+// loadOrCreateIssuer returns a property's issuer, and creates it with its first key, key set and status list if there is none.
 func loadOrCreateIssuer(tx *db.Tx, keys *keyring.Ring, propertyID string) (*issuer, error) {
 	i, err := loadIssuer(tx, keys, propertyID)
 	if err != nil || i != nil {
@@ -99,8 +97,7 @@ func loadNewestKeySet(tx *db.Tx, row *ent.Issuer) (smartkey.KeySet, error) {
 	return set, nil
 }
 
-// generateKey generates an issuer key and stores its private half, sealed. The key signs only after
-// [issuer.signKeySet] has published it.
+// generateKey generates an issuer key and stores its private half, sealed. The key signs only after [issuer.signKeySet] has published it.
 func (i *issuer) generateKey() (smartkey.IssuerKey, *ecdsa.PrivateKey, error) {
 	var key smartkey.IssuerKey
 	signer, err := smartkey.GenerateKey(rand.Reader)

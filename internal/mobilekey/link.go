@@ -117,8 +117,8 @@ type LinkInfo struct {
 	Expires                  time.Time // Expires is the end of the link, not of the challenge
 }
 
-// DescribeLink returns what a phone needs to know about a link before it enrols, with the challenge to sign within
-// challengeLife. It does not use up the link. It returns a fault if the link does not exist, has expired or was used.
+// DescribeLink returns what a phone needs to know about a link before it enrols, with the challenge to sign within challengeLife. It does
+// not use up the link. It returns a fault if the link does not exist, has expired or was used.
 func DescribeLink(view *db.Tx, keys *keyring.Ring, secret string) (LinkInfo, error) {
 	l, err := findLink(view, keys, secret)
 	if err != nil {

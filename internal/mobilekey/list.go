@@ -200,8 +200,8 @@ func SkipListNumbers(tx *db.Tx, keys *keyring.Ring, propertyID string, held int6
 	return bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// nextListContent returns the next status list to sign, and a digest of its content without the number and the times.
-// An unchanged digest means that no new list is needed.
+// nextListContent returns the next status list to sign, and a digest of its content without the number and the times. An unchanged digest
+// means that no new list is needed.
 func (i *issuer) nextListContent() (smartkey.ListSpec, []byte, error) {
 	ctx, now := i.tx.Context(), i.tx.Now()
 	spec := smartkey.ListSpec{

@@ -204,9 +204,9 @@ type evidence struct {
 	checked, opened []string
 }
 
-// inheritEvidence returns the evidence of an index that its next token keeps. It keeps none if the phone had no valid
-// token, and none for restarted doors: the use of an old token proves nothing about the new one, whenever the bridge
-// reports it. restarted are the ids of their locks. least is the lowest version of a key set whose tokens count.
+// inheritEvidence returns the evidence of an index that its next token keeps. It keeps none if the phone had no valid token, and none for
+// restarted doors: the use of an old token proves nothing about the new one, whenever the bridge reports it. restarted are the ids of their
+// locks. least is the lowest version of a key set whose tokens count.
 func inheritEvidence(s *ent.KeyStatus, least int64, restarted []string, now time.Time) evidence {
 	if !s.EndsAt.After(now) || s.KeySetVersion < least {
 		return evidence{since: now}
