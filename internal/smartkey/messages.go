@@ -29,8 +29,8 @@ func DecodeGreeting(raw []byte) (Greeting, error) {
 	return g, nil
 }
 
-// Presentation is the phone's message to a bridge, sent directly, through the server or through a kiosk. A phone with
-// internet access can bring newer key sets and a newer status list to a bridge without.
+// Presentation is the phone's message to a bridge, sent directly, through the server or through a kiosk. A phone with internet access can
+// bring newer key sets and a newer status list to a bridge without.
 type Presentation struct {
 	Token   []byte   `cbor:"1,keyasint"`           // Token is the signed token
 	Proof   []byte   `cbor:"2,keyasint"`           // Proof is the signed proof for the token

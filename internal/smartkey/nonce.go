@@ -48,8 +48,8 @@ type spentNonce struct {
 	issued time.Duration
 }
 
-// NewNonces returns the nonces of a bridge with a new random key. A bridge calls it once per start and never stores
-// the key: nonces do not outlive the process that issued them.
+// NewNonces returns the nonces of a bridge with a new random key. A bridge calls it once per start and never stores the key: nonces do not
+// outlive the process that issued them.
 func NewNonces(random io.Reader, bridge string) (Nonces, error) {
 	n := Nonces{bridge: bridge}
 	if !isName(bridge) {

@@ -93,8 +93,8 @@ func (d signed) verify(key PublicKey) error {
 	return nil
 }
 
-// sign1 encodes and signs a document of the type typ. The signature always has the low s, and is deterministic (RFC
-// 6979) if the signer is an *ecdsa.PrivateKey.
+// sign1 encodes and signs a document of the type typ. The signature always has the low s, and is deterministic (RFC 6979) if the signer is
+// an *ecdsa.PrivateKey.
 func sign1(signer crypto.Signer, typ string, payload any) ([]byte, error) {
 	key, err := PublicKeyOf(signer.Public())
 	if err != nil {

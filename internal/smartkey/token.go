@@ -66,8 +66,8 @@ func (t Token) CoversDoor(d Door) bool { return slices.Contains(t.Doors, d) }
 // CoversOperation reports whether the token names the operation. It does not check whether the token is valid.
 func (t Token) CoversOperation(o Operation) bool { return slices.Contains(t.Operations, o) }
 
-// RenewAfter returns when a phone should ask for the next token: after half of the token's life, counted from the
-// later of its start and its issue.
+// RenewAfter returns when a phone should ask for the next token: after half of the token's life, counted from the later of its start and
+// its issue.
 func (t Token) RenewAfter() time.Time {
 	begin := t.NotBefore
 	if t.IssuedAt.After(begin) {
