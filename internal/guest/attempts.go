@@ -19,8 +19,8 @@ import (
 	"latchkey.dev/internal/throttle"
 )
 
-// newCounter returns an empty counter of a limit. Its id is a keyed hash of what, which must identify what is counted: the property, the
-// name of the limit, and for example the address.
+// newCounter returns a counter of a limit with no count yet: see loadCounters. Its id is a keyed hash of what, which must identify what is
+// counted: the property, the name of the limit, and for example the address.
 func newCounter(keys *keyring.Ring, l throttle.Limit, what ...string) throttle.Counter {
 	return throttle.Counter{Limit: l, ID: hex.EncodeToString(keys.MAC("attempts", what...))}
 }
@@ -62,8 +62,8 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]t
 // foundIn counts the searches that found a stay whose guest is checked in. It delays no search.
 var foundIn = throttle.Within("foundIn", 24*time.Hour)
 
-// CountFound counts one more search that found a checked-in stay. It returns how many such searches the stay had in the 24 hours that began
-// with the first one.
+// CountFound counts one more search that found a checked-in stay. It returns how many such searches, this one included, the stay had in the
+// 24 hours that began with the first one.
 func CountFound(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (int, error) {
 	counters := []throttle.Counter{newCounter(keys, foundIn, propertyID, foundIn.Name, reservationID)}
 	if err := loadCounters(tx, propertyID, counters); err != nil {
@@ -107,8 +107,9 @@ func loadCounters(tx *db.Tx, propertyID string, counters []throttle.Counter) err
 	return nil
 }
 
-// recordFailure counts a failed search. The count is in the database, so a restart of the server does not clear it. Staff get a notice when
-// a counter begins to delay searches, once in each of its periods, and again if it begins again after a refund.
+// recordFailure counts a failed search in each of counters, in place. The count is in the database, so a restart of the server does not
+// clear it. Staff get a notice when a counter begins to delay searches, once in each of its periods, and again if it begins again after a
+// refund.
 func (q Search) recordFailure(tx *db.Tx, counters []throttle.Counter) error {
 	slows := false
 	for i, c := range counters {

@@ -29,7 +29,8 @@ var (
 	errMinor         = fault.New(fault.Precondition, fault.MinorNeedsAdult, "a link for a minor is sent only by an adult of the party: fill in the main guest's date of birth first, or fill in the minor's data here")
 )
 
-// loadOwnParty returns the party for a change by the main guest. It refuses a companion's session, and one that [Party.MayAccess] refuses.
+// loadOwnParty returns the party for a change by the main guest. A companion's session gets ErrMainGuestOnly, and one that
+// [Party.MayAccess] refuses gets errCheckedIn. Like [LoadParty], it stores missing guests.
 func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	if a.GuestID != "" {
 		return nil, ErrMainGuestOnly
@@ -47,8 +48,9 @@ func loadPartyOfStay(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, erro
 	return p, err
 }
 
-// loadTrustedParty returns the party for a change by any of its guests. Once the PMS has checked the guest in, it refuses a session that
-// found the booking by two facts (booking number and family name): see [Party.MayAccess].
+// loadTrustedParty returns the party for a change by any of its guests. Once the PMS has checked the guest in, it returns errCheckedIn for
+// a session that found the booking by two facts (booking number and family name): see [Party.MayAccess]. Like [LoadParty], it stores
+// missing guests.
 func loadTrustedParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	p, err := LoadParty(tx, keys, a.PropertyID, a.ReservationID)
 	if err == nil && !p.MayAccess(a) {
@@ -220,8 +222,8 @@ func CreateCompanionLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID s
 	return createLink(tx, keys, a, guestID, "", LinksEndAt(reserved))
 }
 
-// SetArrival stores the hour of arrival that the main guest expects, HH:MM; empty: not known. The caller checks the format. After the stay
-// it returns errStayEnded.
+// SetArrival stores the hour of arrival that the main guest expects, HH:MM; empty: not known. The caller checks the format. A companion's
+// session gets ErrMainGuestOnly. After the stay it returns errStayEnded.
 func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {
@@ -236,7 +238,8 @@ func SetArrival(tx *db.Tx, keys *keyring.Ring, a actor.Actor, hour string) error
 }
 
 // AcceptHouseRules stores that the main guest accepts the house rules now, and returns the time. A later call replaces the time. It is a
-// step of the check-in, so a session of two facts (booking number and name) can do it too. After the stay it returns errStayEnded.
+// step of the check-in, so a session of two facts (booking number and name) can do it too. A companion's session gets ErrMainGuestOnly.
+// After the stay it returns errStayEnded.
 func AcceptHouseRules(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (time.Time, error) {
 	p, err := loadPartyOfStay(tx, keys, a)
 	if err != nil {

@@ -56,7 +56,8 @@ func (p *Party) checkShare(a actor.Actor, m Member, nothing bool) error {
 	return nil
 }
 
-// MayShare reports whether a session may share data of a guest with the PMS. A session that may only decide to share nothing gets false.
+// MayShare reports whether a session may share data of a guest with the PMS. A session that may only decide to share nothing gets false. It
+// panics for a session whose companion was removed.
 func (p *Party) MayShare(a actor.Actor, m Member) bool {
 	return p.MayAccess(a) && p.checkShare(a, m, false) == nil
 }

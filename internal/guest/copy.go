@@ -16,7 +16,8 @@ import (
 
 // The functions of this file collect the data of which a guest gets a copy on request.
 
-// VisibleAnswers returns those answers of a guest that a session may read.
+// VisibleAnswers returns those answers of a guest that a session may read. For a guest for whom the session does not act it returns
+// errGuestNotFound.
 func (p *Party) VisibleAnswers(a actor.Actor, m Member) (rule.Answers, error) {
 	form, err := p.FormOf(a, m.Row.ID)
 	if err != nil {
@@ -66,7 +67,7 @@ func AsGuest(p *Party, guestID string) (actor.Actor, error) {
 	return actor.Actor{Kind: actor.Guest, ID: "staff", PropertyID: r.PropertyID, ReservationID: r.ID, GuestID: guestID, Origin: OriginMail}, nil
 }
 
-// RegisteredForm returns the official form of a guest that is in the guest register, without Fields, or nil.
+// RegisteredForm returns the official form of a guest that is in the guest register, without Fields, or nil if the form is not there.
 func RegisteredForm(view *db.Tx, keys *keyring.Ring, g *Row) (*Entry, error) {
 	row, err := view.RegisterEntry.Query().Where(entregister.PropertyID(g.PropertyID), entregister.GuestID(g.ID)).Only(view.Context())
 	if ent.IsNotFound(err) {

@@ -67,7 +67,8 @@ func ListOwnDevices(view *db.Tx, a actor.Actor) ([]*Device, error) {
 	return listDevices(view, a.PropertyID, ownDevices(a)...)
 }
 
-// ListDevices returns the active sessions of a reservation, the latest used first, at most maxDevices.
+// ListDevices returns the active sessions of a reservation, also those of companions, the latest used first, at most maxDevices. For an
+// unknown reservation it returns the error fault.ReservationNotFound.
 func ListDevices(view *db.Tx, propertyID, reservationID string) ([]*Device, error) {
 	if _, err := loadReservation(view, propertyID, reservationID); err != nil {
 		return nil, err

@@ -102,7 +102,8 @@ func erasureScope(a actor.Actor) (guestID string, err error) {
 	return a.GuestID, nil
 }
 
-// ErasureOf returns the state of the pending erasure of a session's data, or with a nil Row what a request would do now.
+// ErasureOf returns the state of the pending erasure of a session's data, or with a nil Row what a request would do now. A session of two
+// facts (booking number and name) gets errMailLinkOnly.
 func ErasureOf(view *db.Tx, p *Party, a actor.Actor) (Erasure, error) {
 	guestID, err := erasureScope(a)
 	if err != nil {
@@ -141,7 +142,7 @@ func pendingErasure(view *db.Tx, propertyID, reservationID, guestID string) (*Er
 	return row, nil
 }
 
-// PendingErasure returns an erasure of a property that is not done, or nil.
+// PendingErasure returns an erasure of a property by its id, or nil if it is done, was withdrawn or is unknown.
 func PendingErasure(view *db.Tx, propertyID, erasureID string) (*ErasureRow, error) {
 	row, err := view.Erasure.Query().Where(enterasure.PropertyID(propertyID), enterasure.ID(erasureID), enterasure.FinishedAtIsNil()).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -186,7 +187,8 @@ func RequestErasureFor(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID,
 	return requestErasure(tx, keys, ErasureRow{PropertyID: propertyID, ReservationID: reservationID, GuestID: guestID, RequestedBy: by})
 }
 
-// requestErasure stores a request, unless the guest has one that is not done. If the stay uses no profile, the request leaves it out.
+// requestErasure stores a request, unless the guest has one that is not done. If the stay uses no profile, the request leaves the profile
+// out.
 func requestErasure(tx *db.Tx, keys *keyring.Ring, asked ErasureRow) (Erasure, error) {
 	p, _, err := ViewParty(tx, keys, asked.PropertyID, asked.ReservationID)
 	if err != nil {

@@ -78,7 +78,8 @@ var problemReasons = map[rule.Problem]fault.Reason{
 // SaveStep stores the answers of one step of a form, and returns the party with them. Fields that are not in answers keep theirs. An empty
 // answer removes the stored one, unless the session must not read it. If an answer is wrong, or empty but required, it stores none, and the
 // error names every wrong field. It removes answers to questions that are no longer asked, and fails if the session must not change one of
-// these. A new mail address of a companion can end links and sessions: see endCompanionAddress. After the stay it returns errStayEnded,
+// these. A new mail address of a companion can end links and sessions: see endCompanionAddress. It also erases a signature of other
+// answers, opens a closed official form again, and updates a kept profile: see [Party.save]. After the stay it returns errStayEnded,
 // because the official form is complete.
 func SaveStep(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string, step rule.Step, answers map[string]string) (*Party, error) {
 	p, err := loadTrustedParty(tx, keys, a)

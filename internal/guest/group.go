@@ -104,7 +104,7 @@ func (p *Party) UsesProfile(view *db.Tx) (bool, error) {
 // address, then do not matter.
 func (p *Party) findUsesProfile(view *db.Tx) (bool, error) {
 	inProperty, ofPMS := entreservation.PropertyID(p.Reservation.PropertyID), entreservation.IntegrationID(p.Reservation.IntegrationID)
-	var common []predicate.Reservation // what rooms of a booking have in common; each term has the columns of an index, so that SQLite uses it
+	var common []predicate.Reservation // each term selects rooms that may be of the same booking; its columns are those of an index, so that SQLite uses it
 	if group := p.Reservation.PmsGroupID; group != nil && *group != "" {
 		common = append(common, entreservation.And(ofPMS, entreservation.PmsGroupID(*group)))
 	}
@@ -195,8 +195,8 @@ func groupOf(view *db.Tx, keys *keyring.Ring, own *ent.Reservation) ([]*ent.Rese
 	return together, nil
 }
 
-// CountGroup returns the number of rooms that the booker of a session's stay booked together. It is 0 if this is the only room, or if the
-// session must not read the group.
+// CountGroup returns the number of rooms that the booker of a session's stay booked together, of the first maxGroupRead reservations of the
+// group. It is 0 if this is the only room, or if the session must not read the group.
 func (p *Party) CountGroup(view *db.Tx, a actor.Actor) (int, error) {
 	if !mayReadGroup(a) || p.Reservation.PmsGroupID == nil {
 		return 0, nil
@@ -208,8 +208,9 @@ func (p *Party) CountGroup(view *db.Tx, a actor.Actor) (int, error) {
 	return len(rooms), err
 }
 
-// ListGroup returns how far the check-in of each room of a session's group is, at most maxGroupRooms, and whether there are more rooms. It
-// refuses a session that [mayReadGroup] refuses: a companion's with ErrMainGuestOnly, others with errMailLinkOnly.
+// ListGroup returns how far the check-in of each room of a session's group is, at most maxGroupRooms, and whether there are more rooms. A
+// stay in no group gives only its own room. It refuses a session that [mayReadGroup] refuses: a companion's with ErrMainGuestOnly, others
+// with errMailLinkOnly.
 func ListGroup(view *db.Tx, keys *keyring.Ring, a actor.Actor) (rooms []GroupRoom, more bool, err error) {
 	switch {
 	case a.GuestID != "":

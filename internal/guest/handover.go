@@ -53,8 +53,8 @@ func deleteUnboundLinks(tx *db.Tx, a actor.Actor) error {
 }
 
 // CreateDeviceLink creates the link with which a guest opens the stay on a further device. It needs a session of a mailed link, and
-// replaces the session's former link. The new session is listed among the guest's devices, and ends like them if the booker's address
-// changes.
+// replaces the session's former link, if no device has opened it. The new session is listed among the guest's devices, and ends like them
+// if the booker's address changes.
 func CreateDeviceLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, error) {
 	if a.Origin != OriginMail {
 		return NewLink{}, errMailLinkOnly
@@ -65,8 +65,9 @@ func CreateDeviceLink(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, er
 	return createLink(tx, keys, a, a.GuestID, a.ID, tx.Now().Add(deviceLinkTTL))
 }
 
-// CreateHandOver creates the link with which a guest at a kiosk continues on a phone, which scans it as a QR code. It replaces the former
-// link of the session. A session hands its stay to one phone, and only before it has shown the PIN. So a copied cookie of a kiosk is worth
+// CreateHandOver creates the link with which a guest at a kiosk continues on a phone, which scans it as a QR code. It replaces a former
+// link of the session that no phone has opened. Only a session at a kiosk can do this, and only with access to the stay: see
+// [Party.MayAccess]. A session hands its stay to one phone, and only before it has shown the PIN. So a copied cookie of a kiosk is worth
 // nothing after that.
 func CreateHandOver(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (NewLink, error) {
 	if a.Origin == OriginMail || a.Origin == OriginDoor {

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Get returns a guest of a property. For a guest of another property it returns the error of an unknown guest.
+// Get returns a guest of a property. For an unknown guest, or one of another property, it returns errGuestNotFound.
 func Get(view *db.Tx, propertyID, guestID string) (*Row, error) {
 	rows, err := view.Guest.Query().Where(entguest.PropertyID(propertyID), entguest.ID(guestID)).Limit(1).All(view.Context())
 	if err != nil {
@@ -23,7 +23,8 @@ func Get(view *db.Tx, propertyID, guestID string) (*Row, error) {
 	return rows[0], nil
 }
 
-// InvitedTo returns the address to which a companion's link was mailed, or "".
+// InvitedTo returns the address to which a companion's link was mailed, or "" if none was mailed, such as a link that the main guest passed
+// on.
 func InvitedTo(view *db.Tx, keys *keyring.Ring, g *Row) (string, error) {
 	answered, err := openPerson(view.Context(), keys, g)
 	return answered.InvitedTo, err

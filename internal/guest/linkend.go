@@ -28,7 +28,7 @@ func EndLinksAndSessions(tx *db.Tx, propertyID string, reservationIDs ...string)
 
 // EndFormerAddress ends the access of a booker's former address to reservations: the main guest's links, except those mailed to the present
 // address, and all the main guest's sessions of mailed links, with their SmartKeys. Sessions that began at a kiosk or at the door go on,
-// and so do those of companions. presentMAC is its keyed hash, or nil if the booker has none.
+// and so do those of companions. presentMAC is the keyed hash of the present address, or nil if the booker has no address.
 func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservationIDs ...string) error {
 	which := []predicate.GuestLink{guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...), guestlink.GuestID("")}
 	if presentMAC != nil {
@@ -40,7 +40,8 @@ func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservati
 	return reservation.EndMailDevices(tx, propertyID, reservationIDs...)
 }
 
-// HadLinkAt reports whether a link of the main guest was ever mailed to an address; addressMAC is the address's keyed hash.
+// HadLinkAt reports whether a link of the main guest was mailed to an address, also if the link has ended, until [DeleteExpired] deletes
+// it. addressMAC is the address's keyed hash.
 func HadLinkAt(view *db.Tx, propertyID, reservationID string, addressMAC []byte) (bool, error) {
 	found, err := view.GuestLink.Query().Where(guestlink.PropertyID(propertyID), guestlink.ReservationID(reservationID), guestlink.GuestID(""),
 		guestlink.AddressMAC(addressMAC)).Exist(view.Context())

@@ -21,8 +21,8 @@ type mailTo struct {
 }
 
 // SetMailAddress stores the address to which the mails of a stay go while the PMS has none that reaches the guest (it has none, or an
-// agency's). Links that were mailed to a replaced address end: see endGivenAddress. It returns an error if a session of two facts (booking
-// number and name) would replace an address that was given with the link of the mail.
+// agency's). Links that were mailed to a replaced address end: see endGivenAddress. A companion's session gets ErrMainGuestOnly. A session
+// of two facts (booking number and name) gets errMailLinkOnly if it would replace an address that was given with the link of the mail.
 func SetMailAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, address string) error {
 	p, err := loadOwnParty(tx, keys, a)
 	if err != nil {

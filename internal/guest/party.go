@@ -174,7 +174,8 @@ func (p *Party) ruleParty() rule.Party {
 // Law returns the version of the country's rule that is in force on the day of arrival.
 func (p *Party) Law() *rule.Rule { return p.Rules.Rule.On(p.arrival) }
 
-// OftenCountries returns the countries that lists of countries show first: those of the settings, or else the country of the rule.
+// OftenCountries returns the countries that lists of countries show first: those of the settings, or else the country of the rule, or nil
+// if the rule is of no country.
 func (p *Party) OftenCountries() []string {
 	if len(p.Settings.OftenCountries) > 0 {
 		return p.Settings.OftenCountries

@@ -91,8 +91,9 @@ func withheldNow(view *db.Tx, a actor.Actor, state string, stay *ent.Stay) (With
 	return WithheldFrom(a, state, stay, shown), nil
 }
 
-// RevealPINs returns the PINs of a session's stay and records that the guest read them, because a kiosk's session gets them only once. The
-// error has the [Withheld] reason if the session must not get them, see [WithheldFrom], or if no door has a code.
+// RevealPINs returns the PINs of a session's stay and records that the guest read them, because a kiosk's session gets them only once. It
+// appends an event about that, at most one of a session in pinShownAgain. The error has the [Withheld] reason if the session must not get
+// them, see [WithheldFrom], or if no door has a code.
 func RevealPINs(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (access.StayPINs, error) {
 	reserved, err := loadReservation(tx, a.PropertyID, a.ReservationID)
 	if err != nil {

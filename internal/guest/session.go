@@ -46,7 +46,7 @@ type SessionSpec struct {
 }
 
 // CreateSession creates a session. The caller has verified the link or the two facts (booking number and name) of the guest. The oldest
-// sessions beyond maxSessions end.
+// sessions of the guest with the same origin end, beyond maxSessions: see endOldest.
 func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error) {
 	out := Session{
 		ID: id.New(id.Session), Token: keyring.NewToken(keyring.SessionToken), PropertyID: s.PropertyID, ReservationID: s.ReservationID, GuestID: s.GuestID,
@@ -105,7 +105,8 @@ func endOldest(tx *db.Tx, s SessionSpec) error {
 // sessionMAC returns the keyed hash under which the token of a guest's session is stored and found.
 func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("guestSession", token) }
 
-// Authenticate returns the guest whose session has the token, of a stay or of a profile. It refuses an unknown or ended one.
+// Authenticate returns the guest whose session has the token, of a stay or of a profile. For an unknown or ended one it returns
+// [credential.Refused].
 func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.SessionToken) {
 		return actor.Actor{}, credential.Refused()

@@ -35,7 +35,8 @@ const (
 	AND (r.state = 'canceled' OR t.revoked_at IS NOT NULL) AND (t.origin IN ('mail', 'door') OR ` + isCanceled + `)`
 )
 
-// findCanceledLink returns the property of a link that ended because the PMS canceled the stay.
+// findCanceledLink returns the property of a link that ended because the PMS canceled the stay. found is false for any other link, and
+// after the time at which the link would have expired.
 func findCanceledLink(view *db.Tx, mac []byte) (propertyID string, found bool, err error) {
 	if found, err = view.ReadOne(selectCanceledLink, []any{mac, view.Now()}, &propertyID); err != nil {
 		return "", false, fmt.Errorf("find the link of a canceled stay: %w", err)
