@@ -32,6 +32,7 @@ type Shape struct {
 	NoneAllowed  bool     // the guest may answer [None]
 }
 
+// shapes has what [ShapeOf] completes: without a Kind the answer is a Text, and without a MaxLength it is a day, a country or an option.
 var shapes = map[Field]Shape{
 	FirstName: {MaxLength: 100, Autocomplete: "given-name"}, LastName: {MaxLength: 100, Autocomplete: "family-name"},
 	SecondLastName: {MaxLength: 100, NoneAllowed: true}, BirthName: {MaxLength: 100}, MotherName: {MaxLength: 100},

@@ -126,7 +126,8 @@ func (r *Rule) isForeign(a Answers) bool { return a[Nationality] != "" && !r.isC
 // companions.
 func (r *Rule) isExempt(main Answers) bool { return r.foreignOnly && r.isCitizen(main) }
 
-// family has the answers to kinship that make a companion a member of the main guest's family, each with a condition on the companion.
+// family has the answers to kinship that make a companion a member of the main guest's family, each with a condition on the companion; 0:
+// none.
 type family map[string]condition
 
 // relatives are all relatives of the main guest. closeFamily are those of the German law since 2025.

@@ -161,7 +161,7 @@ var positions = func() map[Field]int {
 	return out
 }()
 
-// Own is a question of the property.
+// Own is a question of the property. Name is without OwnPrefix. With MainOnly, only the main guest is asked.
 type Own struct {
 	Name, Label        string
 	Labels             map[string]string // by BCP 47 tag
