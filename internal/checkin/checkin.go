@@ -87,6 +87,7 @@ type Person struct {
 	Document             *DocumentDetails `json:"document,omitempty"` // Document has what the three kinds above have no field for
 }
 
+// Town is where a guest lives, from the answers about the address. Country is ISO 3166-1 alpha-2.
 type Town struct {
 	City    string `json:"city,omitempty"`
 	Country string `json:"country,omitempty"`

@@ -36,17 +36,18 @@ const (
 	StopRoomNotReady StopReason = "roomNotReady"
 )
 
-// The other stops.
+// The other stops. StopIdentityCheck and StopSignature wait until staff clear that stage, and StopStageRefused means that staff refused one
+// of the two.
 const (
-	StopPartnerError       StopReason = "partnerError"
-	StopPartnerUnavailable StopReason = "partnerUnavailable"
+	StopPartnerError       StopReason = "partnerError"       // getCheckInStatus failed in any other way, such as with an error of the PMS
+	StopPartnerUnavailable StopReason = "partnerUnavailable" // the call of getCheckInStatus got the error PartnerUnavailable
 	StopIdentityCheck      StopReason = "identityCheck"
 	StopSignature          StopReason = "signature"
 	StopStageRefused       StopReason = "stageRefused"
-	StopMinorAlone         StopReason = "minorAlone"
-	StopCheckInRefused     StopReason = "checkInRefused"
-	StopAtDesk             StopReason = "atDesk"
-	StopNoAnswer           StopReason = "noAnswer" // it is not known whether the PMS checked the guest in
+	StopMinorAlone         StopReason = "minorAlone"     // no guest is an adult
+	StopCheckInRefused     StopReason = "checkInRefused" // the PMS refused the checkIn call
+	StopAtDesk             StopReason = "atDesk"         // checkIn is not registered, or the reservation is not confirmed
+	StopNoAnswer           StopReason = "noAnswer"       // it is not known whether the PMS checked the guest in
 )
 
 // AttemptState is the state of the latest checkIn call to the PMS.

@@ -16,7 +16,7 @@ const (
 	callTimeout = 30 * time.Second // a call without a result after this time was interrupted by a crash
 	lateAfter   = time.Minute      // after this time without the change that follows the PMS's acceptance, staff are notified
 	maxRetry    = 2 * time.Minute  // the longest wait between two calls under one key
-	firstRetry  = 5 * time.Second
+	firstRetry  = 5 * time.Second  // the wait between the first call under one key and the second
 )
 
 // Action is what the service has to do next.

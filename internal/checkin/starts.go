@@ -18,7 +18,8 @@ type Starts struct {
 	waiting map[string][]chan struct{} // waiting has the channels by the id of the reservation
 }
 
-// expect registers a wait for the start of a stay. started is closed when the stay starts. The caller calls forget to end the wait.
+// expect registers a wait for the start of a stay. started is closed when [Starts.Notify] names the stay. The caller must call forget at
+// the end of the wait, also after the start.
 func (s *Starts) expect(reservationID string) (started <-chan struct{}, forget func()) {
 	c := make(chan struct{})
 	s.mu.Lock()
