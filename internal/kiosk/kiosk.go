@@ -22,7 +22,7 @@ import (
 // tokenMAC returns the keyed hash under which a tablet's token is stored and found.
 func tokenMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("kiosk", token) }
 
-// Authenticate returns the kiosk that has the token, or an error if none has.
+// Authenticate returns the kiosk that has the token, or the error [credential.Refused] if none has.
 func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.KioskToken) {
 		return actor.Actor{}, credential.Refused()
@@ -79,8 +79,9 @@ func isReplay(at time.Time, lastUse *time.Time, now time.Time) bool {
 	return lastUse != nil && !at.After(*lastUse) && !lastUse.After(now.Add(maxSkew))
 }
 
-// UseProof checks the signature of a challenge by the tablet's key, so that a copied token is of no use without the tablet. A challenge
-// works once, and not after a newer one was used. If the check fails, it returns errProof.
+// UseProof checks the signature of a challenge by the tablet's key, so that a copied token is of no use without the tablet. It stores the
+// use of the challenge, which works once, and not after a newer one was used. If the check fails, it returns errProof, and for an unknown
+// kiosk errNotFound.
 func UseProof(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID, challenge string, signature []byte) error {
 	row, err := Get(tx, propertyID, kioskID)
 	if err != nil {

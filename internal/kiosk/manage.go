@@ -21,6 +21,7 @@ import (
 )
 
 const (
+	// codeLife is how long a code can enrol a tablet.
 	codeLife = time.Hour
 	// maxKiosks limits the kiosks of a property.
 	maxKiosks = 100
@@ -93,8 +94,8 @@ func Get(view *db.Tx, propertyID, kioskID string) (*ent.Kiosk, error) {
 	return row, nil
 }
 
-// FindDoor returns the kiosk with a door: the random last part of the address in its QR code. Guests who scan that code check in on their
-// phones. An unknown door is the error fault.DoorNotFound.
+// FindDoor returns the kiosk, of any property, with a door: the random last part of the address in its QR code. Guests who scan that code
+// check in on their phones. An unknown door is the error fault.DoorNotFound.
 func FindDoor(view *db.Tx, door string) (*ent.Kiosk, error) {
 	row, err := view.Kiosk.Query().Where(entkiosk.Door(door)).Only(view.Context())
 	if ent.IsNotFound(err) {
@@ -198,7 +199,7 @@ func MarkSeen(tx *db.Tx, row *ent.Kiosk) error {
 	return notice.Resolve(tx, row.PropertyID, offlineKey(row.ID))
 }
 
-// StateOf returns the health of a kiosk: notEnrolled, online or offline.
+// StateOf returns the health of a kiosk: notEnrolled, offline if its tablet has not called for offlineAfter, or online.
 func StateOf(row *ent.Kiosk, now time.Time) string {
 	switch {
 	case row.EnrolledAt == nil:

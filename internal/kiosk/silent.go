@@ -18,8 +18,9 @@ func offlineKey(kioskID string) string { return notice.KioskOffline.Key(kioskID)
 // Key identifies a kiosk.
 type Key struct{ PropertyID, ID string }
 
-// NotifySilent notifies staff if a tablet has not called for the time in the settings, in the hours in which guests check in. The notice is
-// open until the tablet calls again, or the kiosk is reset or deleted.
+// NotifySilent adds a notice for staff if a tablet has not called for the time in the settings, in the hours in which guests check in: see
+// isDue. Without such a time in the settings it adds none. The notice is open until the tablet calls again, or the kiosk is reset or
+// deleted.
 func NotifySilent(tx *db.Tx, k Key) error {
 	row, err := Get(tx, k.PropertyID, k.ID)
 	if fault.Has(err, fault.KioskNotFound) {
