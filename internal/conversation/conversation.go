@@ -123,8 +123,8 @@ func checkBounds(tx *db.Tx, m Message) error {
 	return nil
 }
 
-// MarkRead marks the messages that one side (by) received as read, up to a number. If that marks any for the property, it also closes the
-// notice about unread messages, even if later ones are unread.
+// MarkRead marks the messages that one side (by) received as read, up to and including a number. If that marks any for the property, it
+// also closes the notice about unread messages, even if later ones are unread.
 func MarkRead(tx *db.Tx, k Key, by Side, number int) error {
 	n, err := tx.Message.Update().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.Sender(string(by.other())),
 		entmessage.NumberLTE(number), entmessage.ReadAtIsNil()).SetReadAt(tx.Now()).Save(tx.Context())

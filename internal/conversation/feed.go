@@ -37,8 +37,8 @@ func (f *Feed) Closed() <-chan struct{} { return f.closed }
 // Watcher waits for changes of conversations.
 type Watcher struct {
 	feed    *Feed
-	of      string
-	caller  string
+	of      string // the id of the guest or the property that is watched
+	caller  string // on whose quota the watcher counts
 	woken   chan struct{}
 	changed map[string]struct{} // the guests whose conversations changed
 	all     bool                // more than maxChanged conversations changed
