@@ -17,9 +17,9 @@ type newLinkView struct {
 	Text string // message kind: what the link is for
 }
 
-// showNewLink renders the page of a link that was just created. secret is the secret part of the link, ends when it expires, text the
-// message kind about its purpose, and back the URL of the link "back". Only handlers of a POST call it, so that loading a page creates no
-// link.
+// showNewLink renders the page of a link that was just created. title is a message kind, secret the secret part of the link, ends when it
+// expires, text the message kind about its purpose, and back the URL of the link "back". Only handlers of a POST call it, so that loading a
+// page creates no link.
 func (x *exchange) showNewLink(title, text, secret string, ends *timestamppb.Timestamp, back string) error {
 	p := x.stayPage(title)
 	p.Back, p.LookURL = back, "" // no choice of colors or language: a reload would lose the link

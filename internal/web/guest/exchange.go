@@ -53,7 +53,8 @@ func (x *exchange) callContextOf(token string) context.Context {
 	return x.CallContext(kit.Credential{Token: token, Language: x.pageLanguage()})
 }
 
-// renderProblem renders an error page. kind is the message kind of its title, and the message kind.text is its text.
+// renderProblem renders an error page. kind is the message kind of its title, and the message kind.text is its text. If it cannot be
+// rendered, that is logged and the response is an empty status 500.
 func (x *exchange) renderProblem(status int, kind string) {
 	p := x.newPage(x.flow.Stay.GetProperty(), kind)
 	v := problemView{Text: p.T(kind + ".text")}
@@ -66,7 +67,7 @@ func (x *exchange) renderProblem(status int, kind string) {
 }
 
 type problemView struct {
-	Text       any
+	Text       any    // the explanation, as HTML
 	URL, Label string // link to continue, or ""
 }
 
@@ -112,7 +113,7 @@ func (x *exchange) notFound() error {
 
 // renderError answers with the error page for err. A kiosk redirects to its start page instead if the session has ended or lacks a right,
 // or if the page does not exist. Other devices then get the page for unknown URLs or, if a right is missing for a loaded stay, a page with
-// status 403.
+// status 403. Any other fault gets a page that fits its kind. An error that is no fault is logged, and gets a page with status 500.
 func (x *exchange) renderError(err error) {
 	f := x.site.Fault(err)
 	kind := f.Kind

@@ -13,7 +13,7 @@ import (
 // flow builds the URLs of the pages of a stay. On a guest's own device they contain the id of the stay, and at a kiosk no id.
 type flow struct {
 	Kiosk bool
-	Stay  *guestv1.Stay
+	Stay  *guestv1.Stay // nil without a stay; only the id is set until loadStay has loaded it
 }
 
 // base returns the URL prefix of the stay's pages.

@@ -109,7 +109,7 @@ func (s *site) enrol(x *exchange) error {
 
 type kioskView struct {
 	Kiosk *kioskv1.Kiosk
-	QR    qrCode
+	QR    qrCode // for a guest's phone: the URL of the search at this kiosk's door
 }
 
 // kiosk loads the tablet of the exchange's token. If the token is no longer valid, it deletes the cookie and returns the error.
@@ -157,7 +157,8 @@ func (s *site) showKiosk(x *exchange) error {
 // language.
 const chosenQuery = "chosen"
 
-// endGuestSession ends the session of the guest at the tablet, if there is one, on the server and in the browser.
+// endGuestSession ends the session of the guest at the tablet, if there is one, on the server and in the browser. An error of the server is
+// ignored, because the session expires by itself.
 func (x *exchange) endGuestSession() {
 	token := x.Cookie(visitCookie)
 	if token == "" {
@@ -186,8 +187,8 @@ func (s *site) showCut(x *exchange) error {
 }
 
 type closedView struct {
-	Text string
-	QR   qrCode
+	Text string // message kind
+	QR   qrCode // for a guest's phone: the URL of the search at this kiosk's door; zero if the kiosk is not known
 }
 
 // closedPage renders an offline page of the tablet. title and text are message kinds, idle is the mode of the page's script, and seconds is

@@ -107,7 +107,8 @@ func (s *site) renewLink(x *exchange) error {
 // extended.
 const stayCookieAge = 400 * 24 * time.Hour
 
-// openSession stores a session in a cookie of the guest's device and redirects to the stay of the session.
+// openSession stores a session in a cookie of the guest's device and redirects to the stay of the session. It renders the page for unknown
+// links if the id of the stay cannot be part of a cookie's name.
 func (x *exchange) openSession(session *guestv1.Session) error {
 	if !cookieID.MatchString(session.GetStayId()) {
 		return x.notFound()

@@ -45,7 +45,7 @@ func (x *exchange) people(status int, v peopleView) error {
 }
 
 // saveParty handles the form with the number of people on the guest's own device. Companions are added or removed to match; those with
-// answers stay.
+// answers or a link stay.
 func (s *site) saveParty(x *exchange) error {
 	problem, kv, err := x.setParty()
 	if err != nil {

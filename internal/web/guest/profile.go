@@ -124,7 +124,7 @@ func (s *site) downloadProfile(x *exchange, _ *guestv1.GetPropertyResponse) erro
 	return s.downloadData(x)
 }
 
-// openProfile stores the session of a profile link in a cookie of this device and redirects to the profile.
+// openProfile stores the session of a profile link in a cookie of this device until the session expires, and redirects to the profile.
 func (x *exchange) openProfile(session *guestv1.Session) error {
 	id := session.GetProfilePropertyId()
 	if !cookieID.MatchString(id) {
