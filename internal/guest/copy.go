@@ -32,7 +32,8 @@ func (p *Party) VisibleAnswers(a actor.Actor, m Member) (rule.Answers, error) {
 	return out, nil
 }
 
-// CheckExport returns the error for a session that gets no copy of its guest's data, or nil. The rule is the same as for an erasure.
+// CheckExport returns errMailLinkOnly for a session that gets no copy of its guest's data: one of two facts (booking number and name).
+// Otherwise it returns nil.
 func CheckExport(a actor.Actor) error {
 	_, err := erasureScope(a)
 	return err

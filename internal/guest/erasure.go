@@ -93,8 +93,8 @@ func (p *Party) keptForms(guestID string) (law string, until time.Time) {
 	return law, until
 }
 
-// erasureScope returns whose data a session may erase and export: a companion's own, or "" for the whole party. It refuses a session of two
-// facts (booking number and name), because its user may be a stranger.
+// erasureScope returns whose data a session may erase and export: a companion's own, or "" for the whole party. A session of two facts
+// (booking number and name) gets errMailLinkOnly, because its user may be a stranger.
 func erasureScope(a actor.Actor) (guestID string, err error) {
 	if a.Origin != OriginMail {
 		return "", errMailLinkOnly

@@ -43,7 +43,7 @@ type Search struct {
 }
 
 // Choice is one of several stays that match. ID is that of the reservation. The days are set only if room and initials are the same as
-// those of another choice, and the number only if the days are the same too.
+// those of another choice, and the number only if the days are the same too. Days are YYYY-MM-DD in the property's zone.
 type Choice struct {
 	ID, SpaceName, Initials  string
 	FromDate, ToDate, Number string

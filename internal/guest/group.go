@@ -35,7 +35,7 @@ const (
 )
 
 // GroupRoom is one room of a group. Of its guests it has only how many there are, and how many have completed their form. Own is set for
-// the room of the session.
+// the room of the session. FromDate is YYYY-MM-DD in the property's zone.
 type GroupRoom struct {
 	SpaceName, ParentName string
 	FromDate              string

@@ -54,7 +54,8 @@ type RegisterPage struct {
 	NextOn, NextID string
 }
 
-// registerKey is the sort key of an entry in the register. closed is set for a closed form, reservationID for an open one.
+// registerKey is the sort key of an entry in the register: on is the day of arrival, and id that of the entry, or of the guest for an open
+// form. closed is set for a closed form, reservationID for an open one.
 type registerKey struct {
 	on, id        string
 	closed        *ent.RegisterEntry

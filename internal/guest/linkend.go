@@ -28,7 +28,8 @@ func EndLinksAndSessions(tx *db.Tx, propertyID string, reservationIDs ...string)
 
 // EndFormerAddress ends the access of a booker's former address to reservations: the main guest's links, except those mailed to the present
 // address, and all the main guest's sessions of mailed links, with their SmartKeys. Sessions that began at a kiosk or at the door go on,
-// and so do those of companions. presentMAC is the keyed hash of the present address, or nil if the booker has no address.
+// and so do those of companions. presentMAC is the keyed hash of the present address, or nil if the booker has no address. Mail addresses
+// that were given in the main guest's sessions of mailed links are no longer trusted: see isTrusted.
 func EndFormerAddress(tx *db.Tx, propertyID string, presentMAC []byte, reservationIDs ...string) error {
 	which := []predicate.GuestLink{guestlink.PropertyID(propertyID), guestlink.ReservationIDIn(reservationIDs...), guestlink.GuestID("")}
 	if presentMAC != nil {

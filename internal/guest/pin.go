@@ -68,7 +68,8 @@ func mayBeCheckedIn(stay *ent.Stay) bool {
 	return stay.AttemptState == "calling" || stay.AttemptState == "accepted"
 }
 
-// isPressedBy reports whether check-in was pressed in a session, or in the kiosk's session that handed the stay to this phone.
+// isPressedBy reports whether check-in was pressed in a session, or in the kiosk's session that handed the stay to this phone. stay must
+// not be nil.
 func isPressedBy(a actor.Actor, stay *ent.Stay) bool {
 	return stay.AttemptSession == a.ID || a.HandedBy != "" && stay.AttemptSession == a.HandedBy
 }

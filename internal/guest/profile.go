@@ -215,8 +215,8 @@ func recordProfile(tx *db.Tx, propertyID, reservationID, profileID string) error
 	return nil
 }
 
-// checkProfileUse returns an error for a session that must not read or delete the profile. Only the main guest may, with the link of the
-// mail.
+// checkProfileUse returns an error for a session that must not read or delete the profile: ErrMainGuestOnly for a companion's, and
+// errMailLinkOnly for one of two facts (booking number and name).
 func checkProfileUse(a actor.Actor) error {
 	guestID, err := erasureScope(a)
 	if err == nil && guestID != "" {

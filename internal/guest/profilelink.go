@@ -40,7 +40,7 @@ var (
 type ProfileRequest struct {
 	PropertyID string
 	Address    string // under which the profile is kept
-	Client     string // the network of the caller
+	Client     string // the network of the caller, such as 192.0.2.7/32 or an IPv6 /64
 }
 
 // RequestProfileLink counts a request, unless it returns refused: then the client must wait, and the request does not count. due reports

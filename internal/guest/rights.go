@@ -98,7 +98,7 @@ func (p *Party) isWardOfMainGuest(m Member) bool {
 	return age{minor: p.IsMinor(m), ownBirth: m.own[rule.BirthDate], child: m.Row.Child, hasActed: m.hasActed()}.isWard()
 }
 
-// hasActed reports whether a companion answered, or decided what to share, on a link of their own.
+// hasActed reports whether a companion answered, or decided what to share, on a link of their own. It is false for the main guest.
 func (m Member) hasActed() bool {
 	return m.Row.Role == Companion && (len(m.own) > 0 || m.Row.SharingSetAt != nil && m.Row.SharingBy == m.Row.ID)
 }

@@ -105,8 +105,8 @@ func endOldest(tx *db.Tx, s SessionSpec) error {
 // sessionMAC returns the keyed hash under which the token of a guest's session is stored and found.
 func sessionMAC(keys *keyring.Ring, token string) []byte { return keys.MAC("guestSession", token) }
 
-// Authenticate returns the guest whose session has the token, of a stay or of a profile. For an unknown or ended one it returns
-// [credential.Refused].
+// Authenticate returns the guest whose session has the token, of a stay or of a profile. An actor of a profile has a ProfileID and no
+// ReservationID. For an unknown or ended session it returns [credential.Refused].
 func Authenticate(view *db.Tx, keys *keyring.Ring, token string) (actor.Actor, error) {
 	if !keyring.IsToken(token, keyring.SessionToken) {
 		return actor.Actor{}, credential.Refused()

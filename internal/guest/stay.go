@@ -111,7 +111,7 @@ func ListGuests(tx *db.Tx, propertyID, reservationID string) ([]*ent.Guest, erro
 
 // partyChange is which guests to add and remove so that the stored guests fit the size of the party.
 type partyChange struct {
-	addMain, mainIsChild   bool
+	addMain, mainIsChild   bool // mainIsChild: the main guest to add counts as a child
 	addAdults, addChildren int
 	remove                 []*ent.Guest
 }
