@@ -38,7 +38,8 @@ const (
 var ErrNotRegistered = fault.New(fault.Precondition, EndpointNotRegistered,
 	"the partner has not registered this endpoint; it does so with PATCH /v1/endpoints")
 
-// PMS is the property management system of one integration. Each of its errors stops the guest's check-in, except [ErrNotRegistered].
+// PMS is the property management system of one integration. Each of its errors stops the guest's check-in, except [ErrNotRegistered] from
+// CheckInStatus: then the data of the reservation decide. After ErrNotRegistered from CheckIn, the desk completes the check-in.
 type PMS interface {
 	// CheckInStatus asks for the money owed and the present state of the room. reservationID is the PMS's own id of
 	// the reservation (pmsMeta.id).

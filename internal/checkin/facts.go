@@ -69,7 +69,7 @@ type Facts struct {
 	Rules       Rules
 	Answer      *Answer // Answer is the latest answer to getCheckInStatus, or nil
 	Attempt     Attempt
-	Cleared     []Clearance
+	Cleared     []Clearance // Cleared has the decisions of staff that count for this arrival, the latest last
 
 	BeganAt            time.Time // BeganAt is when the guest said that they are at the property, or zero
 	BeganOn            string    // BeganOn is the day of BeganAt in the property's zone
@@ -82,8 +82,8 @@ type ReservationFacts struct {
 	State     string
 	Today     string
 	ArrivalOn string
-	To        time.Time
-	ChangedAt time.Time
+	To        time.Time     // To is the planned departure
+	ChangedAt time.Time     // ChangedAt is when the stored reservation last changed
 	Owing     *money.Amount // Owing is nil if the PMS never sent it
 }
 
@@ -105,12 +105,12 @@ type Rules struct {
 
 // Answer is what the PMS answered to getCheckInStatus.
 type Answer struct {
-	At            time.Time
+	At            time.Time     // At is when the call of getCheckInStatus was begun
 	About         time.Time     // About is ChangedAt of the reservation when the PMS was asked
 	NotRegistered bool          // getCheckInStatus is not registered, so the last data of the reservation decide
 	Owing         *money.Amount // Owing is nil if the amount is not known
-	RoomReady     bool
-	Failure       StopReason // StopPartnerError, StopPartnerUnavailable, or empty
+	RoomReady     bool          // RoomReady is also false if it is not known
+	Failure       StopReason    // StopPartnerError, StopPartnerUnavailable, or empty
 }
 
 // Attempt is the latest checkIn call to the PMS. Its Idempotency-Key is stored before the call.

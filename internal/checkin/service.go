@@ -62,7 +62,8 @@ func (r *record) view(now time.Time) View {
 	return View{Step: Next(f), Facts: f, Row: r.stay, People: r.Party, record: r}
 }
 
-// Get returns a check-in. It does not ask the PMS.
+// Get returns a check-in with the decision about it now. It does not ask the PMS and stores nothing. An unknown reservation is the error
+// fault.ReservationNotFound.
 func (s *Service) Get(view *db.Tx, k Key) (View, error) {
 	r, err := s.load(view, k)
 	if err != nil {
@@ -71,7 +72,7 @@ func (s *Service) Get(view *db.Tx, k Key) (View, error) {
 	return r.view(view.Now()), nil
 }
 
-// Read is Get with a database view of its own.
+// Read is [Service.Get] with a database view of its own.
 func (s *Service) Read(ctx context.Context, k Key) (v View, err error) {
 	err = s.DB.ViewShared(ctx, func(view *db.Tx) error {
 		v, err = s.Get(view, k)
