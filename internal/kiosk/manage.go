@@ -107,8 +107,8 @@ func FindDoor(view *db.Tx, door string) (*ent.Kiosk, error) {
 	return row, nil
 }
 
-// Reset ends the credential of a kiosk's tablet and creates a new code, with which a tablet is enrolled. It resolves the notice that the
-// tablet is offline. The caller ends the guests' sessions at the tablet.
+// Reset ends the credential of a kiosk's tablet and creates a new code, with which a tablet is enrolled. It returns the kiosk after that,
+// or errNotFound. It resolves the notice that the tablet is offline. The caller ends the guests' sessions at the tablet.
 func Reset(tx *db.Tx, keys *keyring.Ring, propertyID, kioskID string) (*ent.Kiosk, Code, error) {
 	if _, err := Get(tx, propertyID, kioskID); err != nil {
 		return nil, Code{}, err
