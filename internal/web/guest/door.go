@@ -11,8 +11,8 @@ import (
 
 // findView is the search for a booking by its number and the guest's name, at a door's QR code or at a kiosk.
 type findView struct {
-	Action       string
-	Number, Name string
+	Action       string            // URL to which the form is posted
+	Number, Name string            // as typed
 	NotFound     bool              // no booking matches, or an input is empty
 	TooMany      bool              // too many searches failed
 	Wait         time.Duration     // if TooMany: the time until the next attempt

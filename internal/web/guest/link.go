@@ -39,7 +39,7 @@ func (x *exchange) link() (*guestv1.Link, error) {
 // maxSessions is how many session tokens of a device are sent to the API. Others are ignored.
 const maxSessions = 20
 
-// sessions returns the tokens of the stays' sessions in the cookies of this device, at most maxSessions.
+// sessions returns the tokens of the stays' sessions in the cookies of this device, at most maxSessions, also of sessions that have ended.
 func (x *exchange) sessions() (tokens []string) {
 	for _, c := range x.R.Cookies() {
 		if strings.HasPrefix(c.Name, x.CookieName(stayCookie)) && c.Value != "" && len(tokens) < maxSessions {

@@ -11,10 +11,10 @@ import (
 
 // openView is what a page needs to open doors with the SmartKey of this browser.
 type openView struct {
-	Opens    bool // the session may have a SmartKey, a token on the device that opens doors
-	Device   string
-	Says     []openSentence
-	DoorName template.HTML // element into which the script writes the name of a door
+	Opens    bool           // the session may have a SmartKey, a token on the device that opens doors
+	Device   string         // kind of device, such as iPhone
+	Says     []openSentence // the texts that the script can show
+	DoorName template.HTML  // element into which the script writes the name of a door
 }
 
 // openSentence is a text that the script shows about a door: the message web.open.KIND.

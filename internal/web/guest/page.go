@@ -14,7 +14,7 @@ import (
 type page struct {
 	kit.Page
 	Kiosk    bool
-	Property *guestv1.PropertyFace
+	Property *guestv1.PropertyFace // public data of the property, or nil
 	Flow     flow
 	Refresh  int    // seconds until the script loads the page again; 0: never
 	Stored   bool   // a phone stores the page for use without a connection

@@ -129,13 +129,13 @@ func (x *exchange) stayPage(title string, kv ...any) *page {
 }
 
 // taskLink is one line of the task list.
-type taskLink struct{ Kind, State, URL string }
+type taskLink struct{ Kind, State, URL string } // URL is "" if the task has no page now
 
 type stayView struct {
 	Tasks  []taskLink
-	Open   int // number of tasks that the guest can do now
-	Unread int // number of unread messages
-	Doors  pinView
+	Open   int     // number of tasks that the guest can do now
+	Unread int     // number of unread messages
+	Doors  pinView // without PINs
 	openView
 	Stage string // kind of the title message of the check-in's stage
 	Retry bool   // the guest can retry the stopped check-in
@@ -249,8 +249,8 @@ var shareGroups = []string{"identity", "contact", "home", "document", "birth"}
 // shareView is the page of the sharing decision: what the PMS gets with the guest's consent, what it never gets, and what the law requires
 // the property to store.
 type shareView struct {
-	Minors []*guestv1.StayGuest
-	Never  []string // groups that this property does not ask for
+	Minors []*guestv1.StayGuest // companions for whom the guest decides
+	Never  []string             // groups that this property does not ask for
 	Law    lawView
 }
 
