@@ -83,7 +83,7 @@ func receiptMAC(keys *keyring.Ring, receipt string) []byte {
 func covers(guestID string, m Member) bool { return guestID == "" || m.Row.ID == guestID }
 
 // keptForms returns the country rule that makes the property keep official forms the longest after an erasure, and until when; "" and zero:
-// none is kept.
+// none is kept. guestID is the companion whose data are erased, or empty for the whole party.
 func (p *Party) keptForms(guestID string) (law string, until time.Time) {
 	for _, f := range p.officialForms() {
 		if covers(guestID, f.guest) && f.inRegister && len(f.answers) > 0 && f.eraseAt.After(until) {

@@ -166,8 +166,8 @@ func bookerMAC(view *db.Tx, keys *keyring.Ring, r *ent.Reservation) ([]byte, err
 	return AddressMAC(keys, r.PropertyID, *booker.Email), nil
 }
 
-// groupOf returns the reservations that the booker of a reservation booked together, by arrival. The reservation itself is always among
-// them. It reads at most maxGroupRead reservations of the group.
+// groupOf returns the reservations that the booker of a reservation booked together, by arrival, without canceled and erased ones. The
+// reservation itself is always among them, in any state. It reads at most maxGroupRead reservations of the group.
 func groupOf(view *db.Tx, keys *keyring.Ring, own *ent.Reservation) ([]*ent.Reservation, error) {
 	booked, err := bookingOf(view, keys, own)
 	if err != nil || len(booked.Address) == 0 {

@@ -74,8 +74,8 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 	return recordProfile(tx, g.PropertyID, g.ReservationID, kept.ID)
 }
 
-// givenByMail marks all answers as given with the link of the mail. A profile is offered only there, so a session of two facts (booking
-// number and name) must not replace what it put into the form.
+// givenByMail returns the marks of all answers as given with the link of the mail, see the field Mailed of person. A profile is offered
+// only there, so a session of two facts (booking number and name) must not replace what it put into the form.
 func givenByMail(answers rule.Answers) map[rule.Field]bool {
 	mailed := make(map[rule.Field]bool, len(answers))
 	for field := range answers {

@@ -38,7 +38,7 @@ func (p *Party) AnswersFor(role string, m Member) (seen rule.Answers, withheld i
 }
 
 // reasonsOf returns why each field is asked of a guest: by the present settings of the property, or by the law under which the answers were
-// saved.
+// saved. A field that neither asks is missing: see notAsked.
 func (p *Party) reasonsOf(m Member) map[rule.Field]rule.Reason {
 	out := map[rule.Field]rule.Reason{}
 	for _, a := range rule.Fields(p.Rules, ruleGuest(m), p.ruleParty()) {

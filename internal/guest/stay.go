@@ -99,7 +99,8 @@ func PartySize(stay *ent.Stay, reserved *ent.Reservation) (adults, children int)
 	return adults, children
 }
 
-// ListGuests returns the guests of a reservation, the main guest first.
+// ListGuests returns the stored guests of a reservation, the main guest first. There are none until [LoadParty] or the first session stores
+// them.
 func ListGuests(tx *db.Tx, propertyID, reservationID string) ([]*ent.Guest, error) {
 	rows, err := tx.Guest.Read(tx.Context(), "property_id = $1 AND reservation_id = $2", propertyID, reservationID)
 	if err != nil {
