@@ -38,7 +38,8 @@ func (s *Starts) expect(reservationID string) (started <-chan struct{}, forget f
 	}
 }
 
-// Notify wakes the requests that wait for the start of a stay. It does not block.
+// Notify wakes the requests that wait for the start of a stay. It is called after the start is committed, because these requests then read
+// the check-in. It does not block.
 func (s *Starts) Notify(reservationID string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
