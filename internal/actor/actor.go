@@ -71,13 +71,13 @@ type SecondFactor struct {
 // StepUpWithin is how long a confirmed second factor, or a sign-in, counts for calls that need it again.
 const StepUpWithin = 15 * time.Minute
 
-// Suffices reports whether a person may make a call that needs a recent confirmation of the second factor. It returns true for a person
-// without a second factor.
+// Suffices reports whether a person may make a call that needs a confirmation of the second factor less than [StepUpWithin] ago. It returns
+// true for a person without a second factor.
 func (f SecondFactor) Suffices(now time.Time) bool {
 	return !f.Enrolled || !f.ConfirmedAt.IsZero() && now.Sub(f.ConfirmedAt) < StepUpWithin
 }
 
-// Has reports whether the actor holds a scope.
+// Has reports whether the actor holds a scope. Only an integration can hold scopes.
 func (a Actor) Has(scope string) bool { return slices.Contains(a.Scopes, scope) }
 
 // Subject identifies the caller for rate limits and Idempotency-Keys: the integration if there is one, else kind and id, else

@@ -56,7 +56,7 @@ func Of(secret string) (Kind, bool) {
 	return "", false
 }
 
-// Refused is the error for every invalid credential, whatever is wrong with it.
+// Refused returns the fault (Unauthenticated) for every invalid credential, whatever is wrong with it.
 func Refused() error {
 	return fault.New(fault.Unauthenticated, fault.InvalidCredentials, "valid credential required")
 }
@@ -95,8 +95,8 @@ func isValid(now time.Time) predicate.Token {
 // Row is a credential as stored.
 type Row = ent.Token
 
-// Mint creates a token, and returns its row and its secret; only a hash of the secret is stored. It fails if the owner has too many valid
-// tokens of the kind.
+// Mint creates a token, and returns its row and its secret; only a hash of the secret is stored. It returns a fault (InUse) if the owner
+// has too many valid tokens of the kind. The caller checks the role in s, and that the owner exists.
 func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	ctx := tx.Context()
 	held, err := tx.Token.Query().Where(s.sameOwner(), isValid(tx.Now())).Count(ctx)
@@ -131,8 +131,8 @@ func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	return row, secret, nil
 }
 
-// Rotate creates a token, and ends all other tokens of the same kind and owner after the overlap; 0 ends them immediately. Until they end,
-// they count towards the limit of [Mint], so Rotate can fail.
+// Rotate creates a token, and ends all other tokens of the same kind and owner after the overlap; 0 ends them immediately, and those that
+// expire earlier do not change. Until they end, they count towards the limit of [Mint], so Rotate can fail.
 func Rotate(tx *db.Tx, keys *keyring.Ring, s Spec, overlap time.Duration) (*ent.Token, string, error) {
 	if _, err := End(tx, overlap, s.sameOwner()); err != nil {
 		return nil, "", err
@@ -157,8 +157,8 @@ func End(tx *db.Tx, overlap time.Duration, which ...predicate.Token) (int, error
 	return n, nil
 }
 
-// Revoke revokes one token immediately and returns it. It is not an error if the token has already ended. which must
-// contain the kind and the tenant (the property), or a caller could revoke another tenant's token.
+// Revoke revokes one token immediately and returns it. If no token matches, it returns a not-found fault; it is not an error if the token
+// has already ended. which must contain the kind and the tenant (the property), or a caller could revoke another tenant's token.
 func Revoke(tx *db.Tx, tokenID string, which ...predicate.Token) (*ent.Token, error) {
 	row, err := tx.Token.Query().Where(token.ID(tokenID)).Where(which...).Only(tx.Context())
 	if ent.IsNotFound(err) {

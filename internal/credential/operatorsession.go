@@ -22,8 +22,9 @@ const (
 	usedInterval = time.Minute
 )
 
-// OpenSession opens a session with the secret of an operator token, and returns the session's row and secret. For an invalid token it
-// returns [Refused]. The session ends at the latest when the token ends. If the token has too many sessions, the oldest one ends.
+// OpenSession opens a session with the secret of an operator token, and returns the session's row and secret. device becomes the session's
+// name. For an invalid token it returns [Refused]. The session expires after sessionIdle unless [MarkUsed] extends it. The session ends at
+// the latest when the token ends. If the token has too many sessions, the oldest one ends.
 func OpenSession(tx *db.Tx, keys *keyring.Ring, operatorToken, device string) (*ent.Token, string, error) {
 	parent, err := Find(tx, keys, Operator, operatorToken)
 	if err != nil {
@@ -73,7 +74,7 @@ func MarkUsed(tx *db.Tx, a actor.Actor) error {
 }
 
 // LoadSession returns the session of a call, and the operator token that it was opened with. The session is nil for a call with the token
-// itself.
+// itself. Either may have ended already, and is nil if its row is deleted.
 func LoadSession(view *db.Tx, a actor.Actor) (opened, with *ent.Token, err error) {
 	rows, err := view.Token.Query().Where(token.IDIn(a.TokenID, a.ID), token.KindIn(string(Session), string(Operator)), token.PropertyIDIsNil()).All(view.Context())
 	if err != nil {
@@ -92,7 +93,7 @@ func LoadSession(view *db.Tx, a actor.Actor) (opened, with *ent.Token, err error
 // SessionEnd returns when a session ends at the latest, however often it is used.
 func SessionEnd(opened *ent.Token) time.Time { return opened.CreatedAt.Add(sessionLife) }
 
-// EndSession ends the session of a call, or returns a fault if the call was made with a token or the session has ended already.
+// EndSession ends the session of a call, or returns a not-found fault if the call was made with a token or the session has ended already.
 func EndSession(tx *db.Tx, a actor.Actor) error {
 	n, err := End(tx, 0, session(a))
 	if err == nil && n == 0 {

@@ -31,8 +31,9 @@ func Suffices(role, needed string) bool {
 	return at >= 0 && slices.Index(roles, role) >= at
 }
 
-// CreateStaffToken creates a token for the staff or a script of a property (lkp_), which is shown once. It refuses names with
-// sessionPrefix. A ttl of zero means that it never expires.
+// CreateStaffToken creates a token for the staff or a script of a property (lkp_), and returns its row and its secret, of which only a hash
+// is stored. It refuses names with sessionPrefix and unknown roles and properties, and fails if the property has too many valid staff
+// tokens. A ttl of zero means that it never expires.
 func CreateStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if strings.HasPrefix(name, sessionPrefix) {
 		return nil, "", fault.Fields(fault.Field{Path: "name", Reason: fault.WrongValue, Message: fmt.Sprintf("must not begin with %q: the service uses such names itself", sessionPrefix)})
@@ -68,12 +69,13 @@ func CreateCommandToken(tx *db.Tx, keys *keyring.Ring, propertyID, operator, rol
 	return createStaffToken(tx, keys, propertyID, sessionPrefix+operator, role, ttl)
 }
 
-// StaffTokens returns the valid staff tokens of a property.
+// StaffTokens returns the valid staff tokens of a property, also those of [CreateCommandToken], oldest first, at most 2000.
 func StaffTokens(tx *db.Tx, propertyID string, now time.Time) ([]*ent.Token, error) {
 	return List(tx, now, token.Kind(string(Staff)), token.PropertyID(propertyID))
 }
 
-// RevokeStaffToken revokes a staff token of a property immediately.
+// RevokeStaffToken revokes a staff token of a property immediately. If the property has no such token, it returns a not-found fault; it is
+// not an error if the token has already ended.
 func RevokeStaffToken(tx *db.Tx, propertyID, tokenID string) (*ent.Token, error) {
 	return Revoke(tx, tokenID, token.Kind(string(Staff)), token.PropertyID(propertyID))
 }
@@ -112,18 +114,19 @@ func CreateOperatorToken(tx *db.Tx, keys *keyring.Ring, name string, ttl time.Du
 	return Mint(tx, keys, Spec{Kind: Operator, Name: name, TTL: ttl})
 }
 
-// OperatorTokens returns the valid operator tokens.
+// OperatorTokens returns the valid operator tokens, oldest first, at most 2000.
 func OperatorTokens(tx *db.Tx, now time.Time) ([]*ent.Token, error) {
 	return List(tx, now, token.Kind(string(Operator)))
 }
 
-// RevokeOperatorToken revokes an operator token immediately. Sessions opened with it end, too.
+// RevokeOperatorToken revokes an operator token immediately. Sessions opened with it end, too. If there is no such token, it returns a
+// not-found fault; it is not an error if the token has already ended.
 func RevokeOperatorToken(tx *db.Tx, tokenID string) (*ent.Token, error) {
 	return Revoke(tx, tokenID, token.Kind(string(Operator)))
 }
 
-// Authenticate returns the caller with a token of the property area (lkp_) or the admin area (lko_). The actor's Kind
-// says which; the caller compares it with the area of the call. All other credentials are refused.
+// Authenticate returns the caller with a token of the property area (lkp_) or the admin area (lko_). The actor's Kind says which; the
+// caller compares it with the area of the call. For all other and for invalid credentials it returns [Refused].
 func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Ring, secret string) (actor.Actor, error) {
 	kind, ok := Of(secret)
 	if !ok || (kind != Staff && kind != Operator) {
@@ -143,8 +146,9 @@ func Authenticate(ctx context.Context, d *db.DB, keys *keyring.Ring, secret stri
 	return a, nil
 }
 
-// OfSocket returns the actor of a call on the operators' Unix socket, with the role of an owner of the property. The call needs no token,
-// because the socket can create tokens for every property. No token is stored, so an operator can look things up while the disk is full.
+// OfSocket returns the actor of a call on the operators' Unix socket, with the role of an owner of the property, or a not-found fault if
+// there is no such property. The call needs no token, because the socket can create tokens for every property. No token is stored, so an
+// operator can look things up while the disk is full.
 func OfSocket(tx *db.Tx, propertyID string) (actor.Actor, error) {
 	if err := requireProperty(tx.Context(), tx.Property, propertyID); err != nil {
 		return actor.Actor{}, err
@@ -153,7 +157,7 @@ func OfSocket(tx *db.Tx, propertyID string) (actor.Actor, error) {
 	return actor.Actor{Kind: actor.Staff, ID: "socket/" + propertyID, PropertyID: propertyID, Role: RoleOwner, For: operator.Subject()}, nil
 }
 
-// requireProperty returns an error if a property does not exist.
+// requireProperty returns a not-found fault if a property does not exist.
 func requireProperty(ctx context.Context, c *ent.PropertyClient, propertyID string) error {
 	found, err := c.Query().Where(property.ID(propertyID)).Exist(ctx)
 	if err != nil {

@@ -12,7 +12,7 @@ import (
 )
 
 // OwnAs gives an open file the owner and the group of the file at the path like. It changes nothing if that owner is the user of this
-// process.
+// process. It fails if this process has no right to give a file to that owner.
 func OwnAs(f *os.File, like string) error {
 	st, err := os.Stat(like)
 	if err != nil {
@@ -35,8 +35,8 @@ func InheritOwner(f *os.File, like string) error {
 }
 
 // Replace gives the file at path the content atomically: a crash leaves the old or the new content. Only the owner of the file at the path
-// like can read it. Replace fails if this process has no right to give a file to that owner. After an error the old content is in place,
-// unless only the sync of the directory failed.
+// like can read it. If path is a symbolic link, Replace replaces the link. It fails if this process has no right to give a file to that
+// owner. After an error the old content is in place, unless only the sync of the directory failed.
 func Replace(path string, content []byte, like string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".new-*") // CreateTemp creates the file with mode 0600
 	if err != nil {
@@ -65,7 +65,8 @@ func SyncDir(path string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
-// ListenSocket listens on a Unix socket that only the user of this process can connect to. It fails if a file exists at path.
+// ListenSocket listens on a Unix socket that only the user of this process can connect to. It fails if a file exists at path. Closing the
+// listener deletes the file.
 func ListenSocket(ctx context.Context, path string) (net.Listener, error) {
 	l := net.ListenConfig{Control: func(_, _ string, conn syscall.RawConn) error {
 		var modeErr error

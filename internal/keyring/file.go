@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/disk"
 )
 
-// LoadFile reads the key file. It refuses a file whose mode gives the group or others any right.
+// LoadFile reads the key file. It refuses a file whose mode gives the group or others any right. For a missing file the error matches
+// [fs.ErrNotExist].
 func LoadFile(path string) (KEKs, error) {
 	st, err := os.Stat(path)
 	if err != nil {
@@ -35,7 +36,7 @@ func LoadFile(path string) (KEKs, error) {
 }
 
 // CreateFile generates a key and writes it to a new file with mode 0600, in a directory that it creates if necessary. It fails if the file
-// exists, or is below dataDir, because a backup of the data must not contain its key.
+// exists, or is below dataDir (unless that is empty), because a backup of the data must not contain its key.
 func CreateFile(path, dataDir string) (KEKs, error) {
 	inside, err := isBelow(path, dataDir)
 	if err != nil {

@@ -102,8 +102,8 @@ func ParseKEKs(text string) (KEKs, error) {
 	return keys, nil
 }
 
-// CommandKEKs runs a program that prints the keys, such as a KMS decrypt command, and parses the output. The program gets 30 seconds. Its
-// output is never logged.
+// CommandKEKs runs the program argv[0], without a shell, that prints the keys, such as a KMS decrypt command. It parses the output like
+// [ParseKEKs]. The program gets 30 seconds. Its output is never logged.
 func CommandKEKs(ctx context.Context, argv []string) (KEKs, error) {
 	if len(argv) == 0 {
 		return nil, errors.New("key command: empty")

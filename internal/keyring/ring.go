@@ -53,7 +53,7 @@ type Ring struct {
 
 	mu   sync.RWMutex
 	keks KEKs
-	open map[string]tink.AEAD
+	open map[string]tink.AEAD // the ciphers of decrypted data keys, by property id
 }
 
 // Source says where the key-encryption key comes from: the first field that is set, in this order.
@@ -85,7 +85,8 @@ func Open(ctx context.Context, src Source, store Store) (*Ring, error) {
 // ErrOtherKey is returned by [Verify] if the key-encryption key can be loaded but does not decrypt the keys in the store.
 var ErrOtherKey = errors.New("the key-encryption key is not the one of this database")
 
-// Verify checks that the key-encryption key decrypts every key in a store. It creates nothing, and fails if the store has no key.
+// Verify checks that the key-encryption key decrypts every key in a store. It returns an error that matches [ErrOtherKey] if one cannot be
+// decrypted, and another error if the store has no key. It creates nothing.
 func Verify(ctx context.Context, src Source, store Reader) error {
 	ids, err := store.KeyIDs(ctx)
 	if err != nil {
@@ -163,8 +164,8 @@ func (r *Ring) loadAll(ctx context.Context) error {
 	return nil
 }
 
-// EnsureKey creates the property's data key if it has none. It writes to the database: call it before the transaction that
-// needs the key, not inside it.
+// EnsureKey creates the data key of the property, or of [System], if it has none. It writes to the database: call it before the transaction
+// that needs the key, not inside it.
 func (r *Ring) EnsureKey(ctx context.Context, propertyID string) error {
 	raw, err := r.loadOrStoreKey(ctx, propertyID, newKeyset)
 	if err != nil {
@@ -174,8 +175,8 @@ func (r *Ring) EnsureKey(ctx context.Context, propertyID string) error {
 	return err
 }
 
-// Seal encrypts plaintext with the property's data key, which [Ring.EnsureKey] must have created. Open needs the same purpose: it names the
-// kind of secret and the id of its object, as in "pin/slt_...".
+// Seal encrypts plaintext with the data key of the property or of [System], which [Ring.EnsureKey] must have created. Open needs the same
+// purpose: it names the kind of secret and the id of its object, as in "pin/slt_...".
 func (r *Ring) Seal(ctx context.Context, propertyID, purpose string, plaintext []byte) ([]byte, error) {
 	a, err := r.cipherFor(ctx, propertyID)
 	if err != nil {
@@ -184,7 +185,7 @@ func (r *Ring) Seal(ctx context.Context, propertyID, purpose string, plaintext [
 	return a.Encrypt(plaintext, associatedData(propertyID, purpose))
 }
 
-// Open decrypts a result of Seal for the same property and purpose.
+// Open decrypts a result of Seal for the same property and purpose. It fails for any other text.
 func (r *Ring) Open(ctx context.Context, propertyID, purpose string, sealed []byte) ([]byte, error) {
 	a, err := r.cipherFor(ctx, propertyID)
 	if err != nil {
@@ -249,7 +250,7 @@ func (r *Ring) cipherFor(ctx context.Context, id string) (tink.AEAD, error) {
 }
 
 // loadOrStoreKey returns the decrypted key with that id. If none is stored, it stores a new key from generate, unless another process
-// stores one first.
+// stores one first: the result is then that key.
 func (r *Ring) loadOrStoreKey(ctx context.Context, id string, generate func() ([]byte, error)) ([]byte, error) {
 	sealed, err := r.store.LoadKey(ctx, id)
 	if err != nil {
@@ -354,7 +355,7 @@ func (r *Ring) unwrap(ctx context.Context, id string, sealed []byte) ([]byte, er
 	return raw, nil
 }
 
-// kekIDOf returns the id of the key-encryption key that encrypted a stored data key.
+// kekIDOf returns the id of the key-encryption key that encrypted a stored data key. It fails if the format of sealed is unknown.
 func kekIDOf(sealed []byte) (string, error) {
 	if len(sealed) <= sealHeader || sealed[0] != sealVersion {
 		return "", errors.New("keyring: stored key in an unknown format")

@@ -37,7 +37,7 @@ type CheckInChange struct {
 	MandatoryGroups, OftenCountries                                                                                    *[]string
 }
 
-// Problems returns every invalid setting that the API's schema does not find. Paths are relative to the settings.
+// Problems returns every invalid setting that the API's schema does not find, or nil. Paths are relative to the settings.
 func (c CheckInChange) Problems() []fault.Field {
 	var wrong []fault.Field
 	add := func(path string, r fault.Reason, text string) {
@@ -122,8 +122,9 @@ func ListWithStaffEmail(view *db.Tx) ([]string, error) {
 	return ids, nil
 }
 
-// UpdateCheckInSettings changes rules of self check-in and returns all of them, or a fault with every invalid field. If the change sets the
-// days of invitations or reminders, it makes the property's invitations due.
+// UpdateCheckInSettings changes rules of self check-in and returns all of them, or a fault with every invalid field of
+// [CheckInChange.Problems]. For an unknown property it returns a not-found fault. If the change sets the days of invitations or reminders,
+// it makes the property's invitations due.
 func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*CheckInSettings, error) {
 	if err := fault.Err(fault.Fields(c.Problems()...)); err != nil {
 		return nil, err
@@ -167,8 +168,8 @@ func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*Chec
 	return GetCheckInSettings(tx, propertyID)
 }
 
-// TextsIn returns a property's texts for guests in a language. A text that has no translation is in the property's default language;
-// without that one, it is "".
+// TextsIn returns a property's texts for guests in a language. A text that has no translation is in the property's default language. A text
+// that is missing in the default language is "", even if it has a translation.
 func TextsIn(s *CheckInSettings, language string) LocalTexts {
 	local := s.Texts[language]
 	in := func(standard, local string) string {

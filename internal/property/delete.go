@@ -21,8 +21,9 @@ var deleteOrder = []string{
 }
 
 // DeleteRows deletes at most limit rows of a property, not counting rows that the database deletes with their owner. left means that rows
-// may remain. Before, it marks the property as one that is being deleted, takes its locks from their doors and deletes its cursors of
-// events. The caller must check, in the same transaction, that no slot can hold a code.
+// may remain, so the caller must call it again. The property's own row stays: see [Delete]. Before, it marks the property as one that is
+// being deleted, takes its locks from their doors and deletes its cursors of events. The caller must check, in the same transaction, that
+// no slot can hold a code.
 func DeleteRows(tx *db.Tx, propertyID string, limit int64) (left bool, err error) {
 	mark := "UPDATE properties SET deleting_at = $1 WHERE id = $2 AND deleting_at IS NULL" // SQLite numbers parameters as they come
 	if _, err := tx.ExecContext(tx.Context(), mark, tx.Now(), propertyID); err != nil {

@@ -87,10 +87,10 @@ func (s Settings) problems() []fault.Field {
 	return wrong
 }
 
-// Fit returns an error that names every invalid setting, or nil. Settings that are nil are valid, as in a change.
+// Fit returns a fault that names every invalid setting, or nil. Settings that are nil are valid, as in a change.
 func (s Settings) Fit() error { return fault.Err(fault.Fields(s.problems()...)) }
 
-// Complete returns an error that names every invalid or missing setting of a new property, or nil.
+// Complete returns a fault that names every invalid or missing setting of a new property, or nil.
 func (s Settings) Complete() error {
 	wrong := s.problems()
 	if s.Name == nil {
@@ -132,7 +132,8 @@ func NewID(ctx context.Context, keys *keyring.Ring) (string, error) {
 // Row is a property as stored.
 type Row = ent.Property
 
-// Create creates a property with an id from [NewID], and begins its audit log. Name and time zone are required.
+// Create creates a property with an id from [NewID], and begins its audit log. For settings that [Settings.Complete] refuses, it returns
+// that fault.
 func Create(tx *db.Tx, keys *keyring.Ring, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Complete(); err != nil {
 		return nil, err
@@ -154,8 +155,9 @@ func (s Settings) ChangesStayTimes() bool {
 	return s.TimeZone != nil || s.CheckInTime != nil || s.CheckOutTime != nil
 }
 
-// Update changes settings of a property. In the same transaction, the caller must plan the access of the property's reservations again, and
-// recompute their dates if [Settings.ChangesStayTimes] returns true. An error can follow the change, so the caller must then roll back.
+// Update changes settings of a property. It returns a fault with every invalid setting, or a not-found fault. In the same transaction, the
+// caller must plan the access of the property's reservations again, and recompute their dates if [Settings.ChangesStayTimes] returns true.
+// An error can follow the change, so the caller must then roll back.
 func Update(tx *db.Tx, propertyID string, s Settings) (*ent.Property, error) {
 	if err := s.Fit(); err != nil {
 		return nil, err
@@ -193,7 +195,8 @@ func Get(tx *db.Tx, propertyID string) (*ent.Property, error) {
 	})
 }
 
-// List returns at most size properties of the installation, oldest first, that follow the one with the id after.
+// List returns at most size properties of the installation, oldest first, that follow the property with the id after; "" begins with the
+// first.
 func List(tx *db.Tx, size int, after string) ([]*ent.Property, error) {
 	q := tx.Property.Query()
 	if after != "" {

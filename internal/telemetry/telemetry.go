@@ -18,7 +18,7 @@ import (
 )
 
 // Logger returns a logger that writes to w. level is the least level that it logs: debug, info, warn or error. format is text or json. It
-// redacts secrets.
+// redacts secrets in messages and attributes. Any other level or format is an error.
 func Logger(w io.Writer, level, format string) (*slog.Logger, error) {
 	var least slog.Level
 	if err := least.UnmarshalText([]byte(level)); err != nil {
@@ -79,8 +79,9 @@ func Registry() *prometheus.Registry {
 	return r
 }
 
-// Tracing returns a provider that sends traces to the OTLP address url. It samples one in ten of the traces that start here, and otherwise
-// follows the caller's decision. The caller must shut it down to send the last traces.
+// Tracing returns a provider that sends traces to the OTLP address url over gRPC. An address that cannot be reached is no error. It samples
+// one in ten of the traces that start here, and otherwise follows the caller's decision. The caller must shut it down to send the last
+// traces.
 func Tracing(ctx context.Context, url, version string) (*trace.TracerProvider, error) {
 	exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(url))
 	if err != nil {

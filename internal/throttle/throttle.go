@@ -90,8 +90,8 @@ func IDs(counters []Counter) []string {
 	return ids
 }
 
-// Restore sets each counter to the stored one with its ID, or to zero if there is none or its period is over. The stored counters need no
-// Limit.
+// Restore sets each of counters, in place, to the stored one with its ID, or to zero if there is none or its period is over. The stored
+// counters need no Limit.
 func Restore(counters, stored []Counter, now time.Time) {
 	byID := make(map[string]Counter, len(stored))
 	for _, s := range stored {
@@ -106,8 +106,8 @@ func Restore(counters, stored []Counter, now time.Time) {
 	}
 }
 
-// InOrder returns counters in the order of their ids. Transactions that store counters in this order lock the rows in the same order, and
-// so do not deadlock.
+// InOrder returns a copy of counters in the order of their ids. Transactions that store counters in this order lock the rows in the same
+// order, and so do not deadlock.
 func InOrder(counters []Counter) []Counter {
 	return slices.SortedFunc(slices.Values(counters), func(a, b Counter) int { return strings.Compare(a.ID, b.ID) })
 }
