@@ -102,7 +102,8 @@ func (k *Kit) ServeWorker(name string, keeps ...string) http.HandlerFunc {
 	}
 }
 
-// write sends the file, compressed if the browser accepts it. It answers 304 if the browser has the same version.
+// write sends the file, compressed if the browser accepts it. It answers 304 if the browser has the same version. The caller sets
+// Cache-Control before.
 func (f *asset) write(w http.ResponseWriter, r *http.Request) {
 	h := w.Header()
 	h.Set("Content-Type", f.kind)

@@ -72,7 +72,8 @@ func (x *Exchange) ParseFormOf(most int64) error {
 	return nil
 }
 
-// SendFile answers with a message of the API as a JSON file, which the browser stores under the name.
+// SendFile answers with a message of the API as a JSON file, which the browser stores under the name, which must not contain quotation
+// marks.
 func (x *Exchange) SendFile(name string, content proto.Message) error {
 	file, err := protojson.MarshalOptions{Multiline: true}.Marshal(content)
 	if err != nil {
@@ -84,7 +85,7 @@ func (x *Exchange) SendFile(name string, content proto.Message) error {
 	return err
 }
 
-// CallContext returns the context for an API call. It adds the idempotency key of the posted form to c.
+// CallContext returns the context for an API call. It carries c with the idempotency key of the posted form as its Key.
 func (x *Exchange) CallContext(c Credential) context.Context {
 	c.Key = x.callKey()
 	return x.area.As(x.R.Context(), x.R, c)
@@ -93,7 +94,8 @@ func (x *Exchange) CallContext(c Credential) context.Context {
 // formKey matches the random key that each rendered form contains.
 var formKey = regexp.MustCompile(`^[A-Z2-7]{26}$`)
 
-// Key returns the random key of the posted form, or "" if the form came from no page. A mail scanner that posts to a link has no key.
+// Key returns the random key of the posted form, or "" if the request posts no form or the form came from no page. A mail scanner that
+// posts to a link has no key.
 func (x *Exchange) Key() string {
 	if key := x.R.PostForm.Get("key"); formKey.MatchString(key) {
 		return key
@@ -131,8 +133,8 @@ func (x *Exchange) HasTyped() bool { return x.R.Method == http.MethodGet && len(
 // that follows a redirect would load the next page twice, and a kiosk shows a code only once.
 func (x *Exchange) Scripted() bool { return x.R.Header.Get("Latchkey-Script") != "" }
 
-// Redirect sends the browser to another page with 303. A script gets the URL in a header instead: see [Exchange.Scripted]. It always
-// returns nil.
+// Redirect sends the browser to another page with 303. A script gets the URL in a header instead: see [Exchange.Scripted]. It does not
+// check that the URL is of this site. It always returns nil.
 func (x *Exchange) Redirect(url string) error {
 	if x.Scripted() {
 		x.W.Header().Set("Latchkey-Location", url)
@@ -187,14 +189,15 @@ func (x *Exchange) Cookie(name string) string {
 	return c.Value
 }
 
-// SetCookie stores a cookie in the browser until a time. With the zero time, the browser deletes the cookie when the browser closes.
+// SetCookie stores a cookie in the browser until a time. name is without the prefix. With the zero time, the browser deletes the cookie
+// when the browser closes.
 func (x *Exchange) SetCookie(name, value string, until time.Time) {
 	http.SetCookie(x.W, &http.Cookie{
 		Name: x.CookieName(name), Value: value, Path: "/", Expires: until, Secure: x.area.Secure(x.R), HttpOnly: true, SameSite: http.SameSiteLaxMode,
 	})
 }
 
-// DropCookie deletes a cookie in the browser.
+// DropCookie deletes a cookie in the browser. name is without the prefix. The present request keeps the cookie.
 func (x *Exchange) DropCookie(name string) {
 	http.SetCookie(x.W, &http.Cookie{
 		Name: x.CookieName(name), Path: "/", MaxAge: -1, Secure: x.area.Secure(x.R), HttpOnly: true, SameSite: http.SameSiteLaxMode,

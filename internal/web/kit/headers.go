@@ -42,7 +42,8 @@ func Permissions(used ...string) string {
 	return strings.Join(off, ", ")
 }
 
-// Protect wraps next against CSRF. Requests other than GET, HEAD and OPTIONS that come from a page of another site go to refuse instead.
+// Protect wraps next against CSRF. Requests other than GET, HEAD and OPTIONS that come from a page of another site go to refuse instead. A
+// request with neither of the headers Origin and Sec-Fetch-Site passes, because browsers send one of them.
 func Protect(next, refuse http.Handler) http.Handler {
 	guard := http.NewCrossOriginProtection()
 	guard.SetDenyHandler(refuse)

@@ -73,8 +73,8 @@ func blankIcon(size int) func() []byte {
 // paletteStart is where the palette of a PNG is, after the signature, the chunk with the size and the palette's own length and type.
 const paletteStart = 8 + 25 + 8
 
-// encodeIcon returns the icon on the color ground as a PNG. Icons of one size differ only in the palette and its checksum, which also covers
-// the type of the chunk.
+// encodeIcon returns the icon on the color ground as a PNG. Icons of one size differ only in the palette and its checksum, which also
+// covers the type of the chunk. size must be one of the sizes above.
 func encodeIcon(ground colour, size int) []byte {
 	icon := bytes.Clone(blankIcons[size]())
 	at := icon[paletteStart:]

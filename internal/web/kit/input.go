@@ -56,8 +56,8 @@ func (p *Page) Refuse(f *fault.Fault, inputs []Input) bool {
 	return len(p.Wrong) > before
 }
 
-// Posted sets the values of inputs to the posted ones, in place, and returns inputs. It does not set passwords, so that no page contains
-// one.
+// Posted sets the values of inputs to the posted ones, in place, and returns inputs. An input that was not posted becomes "". It does not
+// set passwords, so that no page contains one.
 func (x *Exchange) Posted(inputs []Input) []Input {
 	for i := range inputs {
 		switch inputs[i].Type {

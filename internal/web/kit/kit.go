@@ -57,7 +57,7 @@ type Kit struct {
 	mux       *http.ServeMux
 }
 
-// New loads the static files and the languages. Each option except Receive is required.
+// New loads the static files and the languages. Each option except Receive is required. It fails if one of these is missing.
 func New(o Options) (*Kit, error) {
 	if o.As == nil || o.Fault == nil || o.Logger == nil || o.Secure == nil || o.Now == nil {
 		return nil, errors.New("web: As, Fault, Logger, Secure and Now are required")

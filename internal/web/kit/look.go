@@ -58,7 +58,7 @@ func HandleLook(next, save http.Handler) http.Handler {
 
 // SaveLook stores the posted choice of colors or language in cookies, and shows the page again. If the page has a form with typed values,
 // they are posted, too, and the page shows them; nothing else is saved. until is when the browser forgets the language; the zero time means
-// when the browser closes. SaveLook calls chosen with the new language, if there is one.
+// when the browser closes. The choice of colors lasts for LookAge. SaveLook calls chosen with the new language, if there is one.
 func (x *Exchange) SaveLook(until time.Time, chosen func(language string)) error {
 	typed := x.typedRequest()
 	switch theme := x.R.PostForm.Get("theme"); {
