@@ -64,7 +64,8 @@ func (s *site) showAccount(x *exchange) error {
 	return x.render(http.StatusOK, "account", p)
 }
 
-// endSessions handles the buttons that end one other session of the person, or all sessions including this one.
+// endSessions handles the buttons that end one other session of the person, or all sessions including this one. Another session that has
+// ended already is no error.
 func (s *site) endSessions(x *exchange) error {
 	if x.Value("all") == "yes" {
 		if _, err := s.api.Sessions.SignOutEverywhere(x.call(), &propertyv1.SignOutEverywhereRequest{}); err != nil {

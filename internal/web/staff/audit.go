@@ -22,7 +22,7 @@ type auditRow struct {
 func callOf(action string) string { return action[strings.LastIndexByte(action, '.')+1:] }
 
 // callText returns the kind of the message that describes an API call in words, such as "Open a door from afar". Not every call has such a
-// message.
+// message. A caller that needs a text checks it with Has.
 func callText(call string) string { return "staff.did." + strings.Replace(call, "/", ".", 1) }
 
 // newAuditRow returns the row of an entry of the audit log. A damaged entry gets no links and no outcome. may reports whether the person

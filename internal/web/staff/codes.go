@@ -280,8 +280,8 @@ func (x *exchange) newCodePage(status int, wrong func(*page)) error {
 func (s *site) showNewCode(x *exchange) error { return x.newCodePage(http.StatusOK, nil) }
 
 // codeRequest converts the posted form of a new code to an API request. wrong has the names of missing or invalid parts of the form, such
-// as "hours": the caller must not send r then. It does not check the holder, and of kind and hours only whether they are complete. zone is
-// the time zone of the property.
+// as "hours": the caller must not send r then. It does not check the holder, and of kind and hours only whether they are complete. Without
+// a day and an hour, the code works at any time. zone is the time zone of the property.
 func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.CreateCodeRequest, wrong []string) {
 	first := func(name string) string {
 		if len(form[name]) == 0 {
@@ -321,7 +321,8 @@ func codeRequest(form map[string][]string, zone *time.Location) (r *propertyv1.C
 	return r, wrong
 }
 
-// createCode handles the form of a new code, and redirects to the page of the code, which does not show the PIN at once.
+// createCode handles the form of a new code, and redirects to the page of the code, which does not show the PIN at once. For missing or
+// invalid parts it shows the form again with the errors.
 func (s *site) createCode(x *exchange) error {
 	zone, err := clock.Zone(x.property.GetTimeZone())
 	if err != nil {

@@ -66,7 +66,8 @@ func (x *exchange) parseForm() error {
 	return x.ParseFormOf(maxSheetForm)
 }
 
-// call returns the context for an API call. It carries the session of the signed-in person, the property of the page, and the language.
+// call returns the context for an API call. It carries the session of the signed-in person, the property of the page, the language, the
+// idempotency key of the posted form, and whether the request is automatic.
 func (x *exchange) call() context.Context {
 	return x.CallContext(kit.Credential{Token: x.token, Property: x.role.GetPropertyId(), Language: x.words().Lang, Automatic: x.automatic()})
 }
@@ -80,17 +81,19 @@ func (x *exchange) automatic() bool {
 	return x.R.Method == http.MethodGet && (x.R.URL.Path == feedPath || x.R.Header.Get("Latchkey-Automatic") != "")
 }
 
-// anonymous returns the context for an API call without a session.
+// anonymous returns the context for an API call without a session. It carries the language, and the idempotency key of the posted form.
 func (x *exchange) anonymous() context.Context {
 	return x.CallContext(kit.Credential{Language: x.words().Lang})
 }
 
-// words returns the renderer of texts for the page, with times in the time zone of the property.
+// words returns the renderer of texts for the page, in the language that the person or the browser chose, and with times in the time zone
+// of the property (UTC before load).
 func (x *exchange) words() kit.Words {
 	return x.Words(kit.Place{TimeZone: x.property.GetTimeZone()})
 }
 
 // may reports whether the person's role at the property has a right, such as "manageLocks". Every signed-in person has the right [Self].
+// Before load it is false.
 func (x *exchange) may(right string) bool {
 	return right == Self && x.session != nil || slices.Contains(x.role.GetRights(), right)
 }

@@ -47,7 +47,7 @@ func (x *exchange) keepIdentity(c *propertyv1.IdentityCeremony, use, to, name st
 }
 
 // identityCeremony returns what keepIdentity stored, and deletes the cookie, so that it is used once. Without the cookie, all values are
-// "".
+// "". to is also "" if it is no page of the dashboard.
 func (x *exchange) identityCeremony() (use, state, to, name string) {
 	parts := append(strings.Split(x.Cookie(identityCookie), "."), "", "", "")
 	x.DropCookie(identityCookie)

@@ -24,7 +24,8 @@ func inviteInputs(i *propertyv1.InvitationForPerson, code bool) (inputs []kit.In
 	return inputs
 }
 
-// invitation loads the invitation of the link with this secret.
+// invitation loads the invitation of the link with this secret. It fails if the invitation has expired or does not exist: see
+// renderInvitationError.
 func (x *exchange) invitation(secret string) (*propertyv1.InvitationForPerson, error) {
 	found, err := x.site.api.Sessions.GetInvitation(x.anonymous(), &propertyv1.GetInvitationRequest{Secret: secret})
 	return found.GetData(), err

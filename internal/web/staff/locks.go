@@ -26,7 +26,8 @@ var offlineReasons = []string{
 	"lockOffline", "brokerUnreachable", "gatewayOffline", "noBridge", "bridgeRevoked", "neverConnected", "disconnected", "noHeartbeat", "shuttingDown", "nodeLost", "enrolled",
 }
 
-// offlineRemark returns the remark why a lock or bridge is offline, and since when.
+// offlineRemark returns the remark why a lock or bridge is offline, and since when. A reason that is not in offlineReasons gets a general
+// text.
 func offlineRemark(reason string, since *timestamppb.Timestamp) remark {
 	if !slices.Contains(offlineReasons, reason) {
 		return remark{"staff.offline.other", since, true}
@@ -76,7 +77,8 @@ func batteryChip(s *propertyv1.LockStatus) chip {
 // weakSignal is the signal strength, in dBm, below which a radio link loses messages.
 const weakSignal = -85
 
-// linkChip returns the state of the connection to a lock: offline, unstable, weak or good. The remark is the reason if it is offline.
+// linkChip returns the state of the connection to a lock: offline, unstable, weak or good. The remark is the reason if it is offline, since
+// when if it is unstable, and otherwise zero.
 func linkChip(s *propertyv1.LockStatus) (chip, remark) {
 	switch {
 	case !s.GetOnline():
@@ -149,7 +151,7 @@ func (r lockRow) Faults() []chip {
 	return nil
 }
 
-// badness returns the sort key of a lock, from 0 (offline or jammed) to 3 (no problem).
+// badness returns the sort key of a lock, from 0 (offline or jammed) over 1 (low battery) and 2 (on no door) to 3 (none of these).
 func (r lockRow) badness() int {
 	switch {
 	case r.Offline || r.GetStatus().GetBolt() == "jammed":
@@ -163,7 +165,7 @@ func (r lockRow) badness() int {
 }
 
 // matches reports whether the lock passes a filter (offline, low or noDoor; any other word lets all pass) and its name or the name of its
-// door contains text, in any case.
+// door contains text, in upper or lower case. Each name contains the text "".
 func (r lockRow) matches(filter, text string) bool {
 	switch filter {
 	case "offline":

@@ -37,8 +37,8 @@ func (r openResult) OK() bool { return r.Result == "opened" }
 // At returns the time of the attempt.
 func (r openResult) At() *timestamppb.Timestamp { return timestamppb.New(r.Time) }
 
-// redirectOpened redirects to the page at this path, which shows the result of opening a door. So a reload of that page does not open the
-// door again. door is the name of the door, or "" if the page has it.
+// redirectOpened redirects to the page at this path, which shows the result of opening a door. result is one of openResults, and is in a
+// cookie for openedAge. So a reload of that page does not open the door again. door is the name of the door, or "" if the page has it.
 func (x *exchange) redirectOpened(path, door, result string) error {
 	raw, err := json.Marshal(openResult{path, x.session.GetPerson().GetId(), door, result, x.site.Now()})
 	if err != nil {

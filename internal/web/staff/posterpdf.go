@@ -32,7 +32,7 @@ var fontFiles = map[string][]byte{boldFont: gobold.TTF, plainFont: goregular.TTF
 // thinSpaces replaces the narrow space before French punctuation, which the fonts lack.
 var thinSpaces = strings.NewReplacer("\u202f", "\u00a0", "\u2009", "\u00a0")
 
-// canDraw reports whether a font has every character of a text.
+// canDraw reports whether a font has every character of a text. font is a key of fontFiles.
 func canDraw(font, text string) bool {
 	parsed, err := sfnt.Parse(fontFiles[font])
 	if err != nil {
@@ -50,8 +50,8 @@ func canDraw(font, text string) bool {
 // pdfSheet draws on a page, from the top to the bottom.
 type pdfSheet struct{ *fpdf.Fpdf }
 
-// write writes a text in a font. If the font lacks a character of the text, it writes nothing: the HTML page of the poster, which can be
-// printed, has the text.
+// write writes a text in a font, below what was drawn before. size is in points. If the font lacks a character of the text, it writes
+// nothing: the HTML page of the poster, which can be printed, has the text.
 func (p pdfSheet) write(text, font string, size float64) {
 	if !canDraw(font, text) {
 		return

@@ -41,7 +41,7 @@ func roomInputs(s *propertyv1.Space) []kit.Input {
 	}
 }
 
-// roomName returns the full name of a room or bed.
+// roomName returns the full name of a room or bed. For a bed it loads the dorm.
 func (x *exchange) roomName(s *propertyv1.Space) (string, error) {
 	if s.GetParentSpaceId() == "" {
 		return s.GetName(), nil

@@ -31,7 +31,7 @@ func (x *exchange) pageSize(usual, most int) int {
 	return min(n, most)
 }
 
-// savePageSize stores a posted choice of the number of rows in the cookie.
+// savePageSize stores a posted choice of the number of rows in the cookie. It ignores a number that is not in pageSizes.
 func (x *exchange) savePageSize() {
 	if n, err := strconv.Atoi(x.Value("rows")); err == nil && slices.Contains(pageSizes, n) {
 		x.SetCookie(rowsCookie, strconv.Itoa(n), x.site.Now().Add(kit.LookAge))

@@ -70,7 +70,8 @@ func languageOptions(p *page, stored string) (list []kit.Option) {
 // showProperty handles the page of the property's settings.
 func (s *site) showProperty(x *exchange) error { return x.propertyForms("", nil) }
 
-// propertyForms renders the forms of the property. f is why the API refused the form named posted, or nil.
+// propertyForms renders the forms of the property. f is why the API refused the form named posted, or nil. An f that is not about it is
+// returned.
 func (x *exchange) propertyForms(posted string, f *fault.Fault) error {
 	rules, err := x.checkInSettings()
 	if err != nil {

@@ -60,7 +60,7 @@ var Paths = []string{"/app/"}
 var files embed.FS
 
 // New returns the handler of the pages under /app. It refuses forms of other sites with 403, and checks the right of each route. An unknown
-// path gets the error page of staff.
+// path gets the error page of staff. The error is about invalid templates.
 func New(k *kit.Kit, api API) (http.Handler, error) {
 	area, err := k.NewArea(files, template.FuncMap{"more": func(list []*propertyv1.ArrivalFix) int { return len(list) - 1 }, "feed": newFeed, "feedAt": newFeedAt}, kit.DeskParts)
 	if err != nil {
