@@ -40,7 +40,8 @@ func (s *site) httpHandler(h handler) http.Handler {
 	})
 }
 
-// call returns the context for an API call. It carries the operator's session token and the language.
+// call returns the context for an API call. It carries the operator's session token, the language, and the idempotency key of the posted
+// form.
 func (x *exchange) call() context.Context {
 	return x.CallContext(kit.Credential{Token: x.token, Language: x.Words(kit.Place{}).Lang})
 }

@@ -41,7 +41,8 @@ var lifetimes = []kit.Option{
 	{Value: "30", Kind: "operator.token.days30"}, {Value: "365", Kind: "operator.token.days365"}, {Value: "0", Kind: "operator.token.forever"},
 }
 
-// lifetime returns the posted lifetime in minutes. 0 means that the token does not expire. ok is false unless 0 to 365 days were posted.
+// lifetime returns the posted lifetime in minutes. 0 means that the token does not expire. The form posts days; ok is false unless they are
+// 0 to 365.
 func (x *exchange) lifetime() (minutes int32, ok bool) {
 	days, err := strconv.Atoi(x.Value("days"))
 	return int32(days * 24 * 60), err == nil && days >= 0 && days <= 365
