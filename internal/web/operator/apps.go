@@ -12,7 +12,7 @@ import (
 type appsView struct {
 	List   []*adminv1.App
 	Inputs []kit.Input
-	Secret *shownSecret
+	Secret *shownSecret // the client token of a new app, or nil
 }
 
 // appInputs returns the form fields of a new app.
@@ -58,7 +58,7 @@ type appView struct {
 	*adminv1.App
 	Rows   []tokenRow
 	Inputs []kit.Input
-	Secret *shownSecret
+	Secret *shownSecret // a new client token, or nil
 }
 
 // appTokenInputs returns the form fields of a new client token.
@@ -97,7 +97,7 @@ func (x *exchange) appPage(status int, v appView, f *fault.Fault) error {
 }
 
 // changeApp handles the forms of an app's page. They create a client token, replace all tokens by a new one (the old ones expire after
-// rotateOverlap), or revoke one token.
+// rotateOverlap), or revoke one token at once.
 func (s *site) changeApp(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {

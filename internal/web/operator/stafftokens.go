@@ -12,7 +12,7 @@ type staffTokensView struct {
 	ID, Property string
 	Rows         []tokenRow
 	Inputs       []kit.Input
-	Secret       *shownSecret
+	Secret       *shownSecret // a new staff token, or nil
 }
 
 // staffTokenRoles are the roles that a staff token can have, the weakest first.

@@ -33,7 +33,7 @@ func tokenRows(list []*adminv1.Token, action, text string) (rows []tokenRow) {
 type tokensView struct {
 	Rows   []tokenRow
 	Inputs []kit.Input
-	Secret *shownSecret
+	Secret *shownSecret // a new operator token, or nil
 }
 
 // lifetimes are the offered lifetimes of a new token, in days. 0 means that the token does not expire.

@@ -40,7 +40,7 @@ func newBridgeRow(b *propertyv1.Bridge) bridgeRow {
 
 type bridgesView struct {
 	Rows    []bridgeRow
-	Manages bool
+	Manages bool // the person may add bridges
 }
 
 // showBridges handles the list of bridges.
@@ -60,8 +60,8 @@ func (s *site) showBridges(x *exchange) error {
 
 type bridgeView struct {
 	bridgeRow
-	URL     string
-	Manages bool
+	URL     string // of the page of the bridge
+	Manages bool   // the person may create join codes and revoke the bridge
 }
 
 // newBridgeView returns the data of the page of one bridge.

@@ -156,11 +156,11 @@ func (changeRow) PartnerName(m *propertyv1.ChangedMapping) string {
 }
 
 type changesView struct {
-	PMS     string
+	PMS     string                    // id of the integration whose history the page shows, or ""
 	Others  []*propertyv1.Integration // all connected PMSs, if there are several to choose from
 	Rows    []changeRow
-	Next    string
-	Manages bool
+	Next    string // URL of the next page, or ""
+	Manages bool   // the person may undo changes
 }
 
 // showChanges handles the history of the mapping.

@@ -76,10 +76,10 @@ type codesView struct {
 	Kind    string           // shows only the codes of this kind; "" for all
 	Ended   bool             // the list includes codes that have ended
 	Other   string           // URL that shows or hides codes that have ended
-	Next    string
-	Manages bool
-	Sets    bool // the person may switch on backup codes
-	Live    bool // the page updates itself when locks report on codes
+	Next    string           // URL of the next page, or ""
+	Manages bool             // the person may create codes
+	Sets    bool             // the person may switch on backup codes
+	Live    bool             // the page updates itself when locks report on codes
 }
 
 // codeKinds are the kinds of codes by which the list can be filtered, as the API names them; "" is all.
@@ -156,7 +156,7 @@ type codeView struct {
 	PIN              string // shown only in the response to the form
 	DoorPINs         []*propertyv1.DoorPin
 	Shown            bool // the PIN was just revealed
-	Reveals, Manages bool
+	Reveals, Manages bool // the person may see the PIN, and revoke the code; false for an ended code
 	Live             bool // the page updates itself when locks report on the code
 	Why              kit.Input
 }

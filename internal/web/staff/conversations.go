@@ -14,8 +14,8 @@ type conversationsView struct {
 	Tabs   []tab
 	Find   finder
 	Rows   []*propertyv1.Conversation
-	Next   string
-	Narrow bool // a filter or search is active
+	Next   string // URL of the next page, or ""
+	Narrow bool   // a filter or search is active
 }
 
 // showConversations handles the list of conversations with guests. On each page, those with unread messages are first.
@@ -63,8 +63,8 @@ type messagesView struct {
 	List   []*propertyv1.Message // oldest first
 	Older  string                // URL of the page with older messages, or ""
 	Newest string                // URL of the page with the newest messages, or "" on that page
-	Typed  string
-	May    bool // the person may write messages, and the guest's data are not erased
+	Typed  string                // a refused message, or ""
+	May    bool                  // the person may write messages, and the guest's data are not erased
 }
 
 // shownMessages is how many messages a page shows.

@@ -24,8 +24,8 @@ func (g gateRow) More() int { return len(g.GetSpaceIds()) - len(g.Rooms) }
 
 type gatesView struct {
 	List    []gateRow
-	Inputs  []kit.Input
-	Manages bool
+	Inputs  []kit.Input // of the form of a new gate
+	Manages bool        // the person may change gates
 }
 
 // gates loads all gates of the property, the doors that several rooms share.
@@ -99,7 +99,8 @@ func (x *exchange) gatesPage(f *fault.Fault) error {
 }
 
 // refuseGate sets the posted values in inputs and adds the errors of f to the page. If another person has changed the gate, the page shows
-// the stored values instead. It returns f if f is not about the form, and nil otherwise.
+// the stored values instead. A gate that still has a lock is an error of the page. It returns f if f is not about the form, and nil
+// otherwise.
 func (x *exchange) refuseGate(p *page, f *fault.Fault, inputs []kit.Input) error {
 	if f.Reason == fault.Outdated { // the form shows what the other person stored
 		p.refuseChanged()
@@ -138,8 +139,8 @@ type gateView struct {
 // showGate handles the page of one gate, a door that several rooms share.
 func (s *site) showGate(x *exchange) error { return x.gatePage(nil) }
 
-// gatePage renders the page of the gate in the path. f is why the API refused the posted form, or nil. An f that is not about it is
-// returned.
+// gatePage renders the page of the gate in the path, or a 404 page if there is no such gate. f is why the API refused the posted form, or
+// nil. An f that is not about it is returned.
 func (x *exchange) gatePage(f *fault.Fault) error {
 	own, err := x.ownSpaces()
 	if err != nil {

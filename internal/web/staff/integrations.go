@@ -37,11 +37,11 @@ type endpointResult struct {
 
 type integrationsView struct {
 	List       []integrationRow
-	Tested     *endpointResult
+	Tested     *endpointResult   // the result of a test, or nil
 	Apps       []*propertyv1.App // apps that can be connected
-	Secret     *shownSecret
-	MayConnect bool // the person may connect apps and replace credentials
-	MayRead    bool // the person may test endpoints and read the spaces of the PMS
+	Secret     *shownSecret      // a new token or signing secret to show once, or nil
+	MayConnect bool              // the person may connect apps and replace credentials
+	MayRead    bool              // the person may test endpoints and read the spaces of the PMS
 }
 
 // showIntegrations handles the list of connected apps.

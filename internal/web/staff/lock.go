@@ -65,9 +65,9 @@ type lockView struct {
 	Doors          []choice
 	URL            string
 	Opened         *openResult // result of opening the lock, or nil
-	Opens, Manages bool
-	Bridge         string // the name of the bridge
-	Software       string // software version of the bridge
+	Opens, Manages bool        // the person may open the lock remotely, and name and assign it
+	Bridge         string      // the name of the bridge
+	Software       string      // software version of the bridge
 	Name           kit.Input
 	Why            kit.Input
 }

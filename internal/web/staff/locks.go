@@ -199,10 +199,10 @@ type locksView struct {
 	Tabs   []tab
 	Find   finder
 	Rows   []lockRow
-	All    int
-	Next   string
-	Access bool // the person may manage bridges
-	Bridge bool // no bridge has reported a lock, although one is connected
+	All    int    // number of locks of the property
+	Next   string // URL of the next page, or ""
+	Access bool   // the person may manage bridges
+	Bridge bool   // no bridge has reported a lock, although one is connected
 }
 
 // locks loads all locks that r selects, over all pages of the API's list. It changes the page size and token in r.

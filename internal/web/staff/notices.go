@@ -58,7 +58,7 @@ func newNoticeRow(n *propertyv1.Notice, may func(right string) bool) noticeRow {
 	return r
 }
 
-// callsFirst orders the open calls for help before all other notices, because a guest waits.
+// callsFirst compares two notices for sorting: it orders the open calls for help before all other notices, because a guest waits.
 func callsFirst(a, b noticeRow) int {
 	calls := func(r noticeRow) int {
 		if r.GetStands() && (r.GetKind() == "checkInHelp" || r.GetKind() == "kioskHelp") {
@@ -77,8 +77,8 @@ type noticesView struct {
 	Many    bool     // there are more than Open
 	Mark    []string // ids of the unread notices that the page shows; one button marks them all as read
 	More    bool     // there are other unread notices, which the button does not mark
-	Next    string
-	Manages bool
+	Next    string   // URL of the next page, or ""
+	Manages bool     // the person may mark notices as read
 }
 
 // showNotices handles the list of notices: all, or only the unread ones in the groups that the person has chosen to see.

@@ -171,8 +171,8 @@ func (s *site) addQuestion(x *exchange) error {
 // showQuestion handles the page of one question.
 func (s *site) showQuestion(x *exchange) error { return x.questionPage(nil) }
 
-// questionPage renders the question in the path. f is why the API refused the posted form, or nil. An f that is not about the form is
-// returned. If the question was removed meanwhile, the values go to the form of a new one.
+// questionPage renders the question in the path, or a 404 page if there is no such question. f is why the API refused the posted form, or
+// nil. An f that is not about the form is returned. If the question was removed meanwhile, the values go to the form of a new one.
 func (x *exchange) questionPage(f *fault.Fault) error {
 	stored, err := x.checkInSettings()
 	if err != nil {

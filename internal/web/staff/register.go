@@ -46,7 +46,7 @@ type registerView struct {
 	Reason   string
 	Read     bool // the register was read, so Days has the result
 	Days     []registerDay
-	Count    int
+	Count    int    // number of forms on the page
 	Whole    bool   // the page has all forms of the days, unless Only limits them
 	Next     string // token of the next page, or ""
 	Open     bool   // all forms of the days are expanded, as on paper

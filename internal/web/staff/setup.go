@@ -139,7 +139,7 @@ func (x *exchange) countLocks() (placed, spare int32, err error) {
 
 type setupView struct {
 	Steps []setupStep
-	Left  int
+	Left  int // number of required steps that are not done
 }
 
 // showSetup handles the page with the steps of the set-up.

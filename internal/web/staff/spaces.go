@@ -79,9 +79,9 @@ type spacesView struct {
 	Free         []freeSpace               // the first active unmapped spaces of the PMS, which the person can drag onto a row
 	AllFree      int                       // number of all active unmapped spaces, also of those not in Free; 0 if the person may not map
 	LastChange   string                    // id of the latest change of the mapping that the page shows
-	Before, Next string
+	Before, Next string                    // URLs of the previous and the next page of rooms, or ""
 	Page         int
-	Manages      bool
+	Manages      bool // the person may change rooms and their mapping
 	ShowsLocks   bool
 	Unread       *fault.Fault // why the spaces of the PMS could not be read, or nil
 	Query        string       // the query that chooses the PMS on the pages of rooms, or "" if there is only one
@@ -169,7 +169,8 @@ func (x *exchange) partnerSpaces(r *propertyv1.ListPartnerSpacesRequest) (list [
 	return list, lastChange, err
 }
 
-// mappedTo returns the space of the PMS to which a space of the property is mapped, or nil.
+// mappedTo returns the space of the PMS to which a space of the property is mapped, or nil. spaceID must not be "", which is that of every
+// space that is not mapped.
 func (d spacesData) mappedTo(spaceID string) *propertyv1.PartnerSpace {
 	at := slices.IndexFunc(d.listed, func(p *propertyv1.PartnerSpace) bool { return p.GetSpaceId() == spaceID })
 	if at < 0 {

@@ -56,7 +56,7 @@ func (v reservationView) hasPIN() bool {
 }
 
 // untilInput returns the form field with the new end of a stay's access: the posted time or, without one, stayExtension after the planned
-// end.
+// end. Times are in the time zone of the property.
 func (x *exchange) untilInput(r *propertyv1.Reservation) kit.Input {
 	in := kit.Input{Name: "until", Label: "staff.stay.until", Hint: "staff.stay.until.hint", Type: "datetime-local", Value: x.Value("until")}
 	if zone, err := clock.Zone(x.property.GetTimeZone()); err == nil && in.Value == "" {
@@ -95,7 +95,8 @@ func (s *site) revealPIN(x *exchange) error {
 	return x.showReservation(http.StatusOK, stayResult{PINs: shown.GetData()}, nil)
 }
 
-// replacePIN handles the form that replaces the PIN of a stay. It needs a reason. A guest who may be mailed gets a mail with the new PIN.
+// replacePIN handles the form that replaces the PIN of a stay. Without a reason, which the audit log records, it shows an error. A guest
+// who may be mailed gets a mail with the new PIN.
 func (s *site) replacePIN(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.reason.missing"); wrong != "" {
 		return x.refuseReason("why-replace", wrong)
@@ -104,7 +105,8 @@ func (s *site) replacePIN(x *exchange) error {
 	return x.finishAccess(err, "pinReplaced")
 }
 
-// extendAccess handles the form that extends the access of a stay beyond its planned end, by at most 24 hours. It needs a reason.
+// extendAccess handles the form that extends the access of a stay beyond its planned end, by at most 24 hours. It needs a reason. An
+// invalid time shows the reservation again with an error.
 func (s *site) extendAccess(x *exchange) error {
 	if wrong := wrongReason(x.Value("reason"), "staff.reason.missing"); wrong != "" {
 		return x.refuseReason("why-extend", wrong)
