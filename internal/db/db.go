@@ -198,9 +198,8 @@ func (d *DB) View(ctx context.Context) *Tx {
 }
 
 // Write runs fn in a transaction. If Write returns nil, the commit is durable. If it returns an error, nothing was stored, except if
-// PostgreSQL's answer to the commit does not arrive: then the change may be stored. The message of the error says so if the connection was
-// lost; after context.DeadlineExceeded it is unknown too. The error is that of fn, or a fault if the storage fails, too many changes wait,
-// or conflicts with other changes do not end.
+// PostgreSQL's answer to the commit does not arrive: then the change may be stored, and the message of the error says so. The error is
+// that of fn, or a fault if the storage fails, too many changes wait, or conflicts with other changes do not end.
 //
 // fn may run more than once, so it must have no side effects except through the transaction and [Tx.Notify]. It must query only through tx,
 // under tx.Context(), and must not wait for anything else; a Write inside of it fails. If ctx ends before a run of fn starts, Write returns

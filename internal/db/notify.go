@@ -27,8 +27,8 @@ func (t *Tx) Notify(topic Topic, key string) {
 }
 
 // Subscribe registers a callback for the topic's [Tx.Notify] calls in this process, until the process ends. deliver runs after the commit
-// on the goroutine of Write's caller, before Write returns, and must not block. It also runs if the connection was lost during the commit,
-// so that the change may be stored or not.
+// on the goroutine of Write's caller, before Write returns, and must not block. It also runs if PostgreSQL did not answer the commit, so
+// that the change may be stored or not.
 func (d *DB) Subscribe(topic Topic, deliver func(key string)) {
 	s := d.subscriptions
 	s.mu.Lock()

@@ -12,8 +12,8 @@ import (
 )
 
 // sendOnce sends the request once and reads the answer within the limits. An answer that reports an error is a failure: see errorInAnswer.
-// A body that is too large is one only in a 2xx answer, and never in that of a webhook. ctx is the caller's context, limited the same with
-// the total time limit.
+// A body that is not complete within the limits is one only in a 2xx answer, and never in that of a webhook. ctx is the caller's context,
+// limited the same with the total time limit.
 func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState, req *request) (*answer, *CallError) {
 	var wrote atomic.Bool
 	traced := httptrace.WithClientTrace(limited, &httptrace.ClientTrace{WroteHeaders: func() { wrote.Store(true) }})

@@ -37,9 +37,9 @@ type Delivered struct {
 	RetryAfter time.Duration // RetryAfter is the wait that the webhook asks for; 0: none
 }
 
-// Deliver sends a message to a webhook once, without retries. Any answer with a 2xx status is a success, unless its body breaks off or is
-// not complete within the limits. An urgent delivery ignores an open circuit breaker. It returns an error only if ctx was canceled; the
-// webhook may then have the message. Other failures are in the result.
+// Deliver sends a message to a webhook once, without retries. Any answer with a 2xx status is a success, whatever its body. An
+// urgent delivery ignores an open circuit breaker. It returns an error only if ctx was canceled; the webhook may then have the message.
+// Other failures are in the result.
 func (c *Client) Deliver(ctx context.Context, t Target, m Message, urgent bool) (Delivered, error) {
 	began := time.Now()
 	a, err := c.execute(ctx, t, call{action: webhook, message: &m, urgent: urgent})
