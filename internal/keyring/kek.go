@@ -57,15 +57,15 @@ func newLocalKEK(raw []byte) (*localKEK, error) {
 	return &localKEK{hex.EncodeToString(sum[:8]), gcm, keyPrefix + base64.RawURLEncoding.EncodeToString(raw)}, nil
 }
 
-// ID implements KEK.
+// ID implements KEK. The id is 16 hex digits, from a hash of the key.
 func (k *localKEK) ID() string { return k.id }
 
-// Wrap implements KEK.
+// Wrap implements KEK. It encrypts with AES-256-GCM; associated is not part of the result.
 func (k *localKEK) Wrap(_ context.Context, plaintext, associated []byte) ([]byte, error) {
 	return k.gcm.Encrypt(plaintext, associated)
 }
 
-// Unwrap implements KEK.
+// Unwrap implements KEK. It fails if sealed was changed, or if associated differs from that at Wrap.
 func (k *localKEK) Unwrap(_ context.Context, sealed, associated []byte) ([]byte, error) {
 	return k.gcm.Decrypt(sealed, associated)
 }

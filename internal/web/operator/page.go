@@ -55,7 +55,8 @@ type part struct {
 	V any
 }
 
-// chip is a state that a page shows as a colored mark with a text. Text is a message kind.
+// chip is a state that a page shows as a colored mark with a text. Tone is ok, info, warn, bad or unknown, Mark a character that shows the
+// tone without its color, and Text a message kind.
 type chip struct{ Tone, Mark, Text string }
 
 // shownSecret is a new secret that a page shows only once. Name and Text are message kinds.

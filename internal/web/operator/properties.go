@@ -76,9 +76,9 @@ func (s *site) createProperty(x *exchange) error {
 
 type propertyView struct {
 	*propertyv1.Property
-	Link    *shownSecret
-	Inputs  []kit.Input // fields of the form that deletes the property
-	Blocked any         // the text about what blocks the deletion, or nil
+	Link    *shownSecret // a new sign-up link for an owner, or nil
+	Inputs  []kit.Input  // fields of the form that deletes the property
+	Blocked any          // the text about what blocks the deletion, or nil
 }
 
 // deleteInputs returns the form fields of the deletion: the property's name as a confirmation, and the ids of locks to abandon. These locks
@@ -143,8 +143,9 @@ func (x *exchange) blockedText(f *fault.Fault) any {
 	return words.T("operator.delete.blocked.codes", "count", count, "locks", locks)
 }
 
-// deleteProperty deletes the property, if the posted name is its name. One call deletes only a part of a large property: the page then asks
-// the operator to post the form again. If codes or SmartKeys block the deletion, the page says so.
+// deleteProperty deletes the property, if the posted name is its name. Another name is an error of the form. The codes on the locks whose
+// ids are posted stay on them. One call deletes only a part of a large property: the page then asks the operator to post the form again. If
+// codes or SmartKeys block the deletion, the page says so.
 func (x *exchange) deleteProperty(id string) error {
 	abandoned := strings.FieldsFunc(x.Value("abandon"), func(r rune) bool { return r == ',' || r == ' ' || r == ';' })
 	done, err := x.site.api.Properties.DeleteProperty(x.call(), &adminv1.DeletePropertyRequest{Id: id, Name: x.Value("name"), AbandonedLockIds: abandoned})

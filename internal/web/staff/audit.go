@@ -52,14 +52,14 @@ func newAuditRow(e *propertyv1.AuditEntry, may func(right string) bool) auditRow
 
 type auditView struct {
 	Rows   []auditRow
-	Inputs []kit.Input // the form fields that filter the entries
-	Chosen bool        // a filter is active
-	Next   string
+	Inputs []kit.Input             // the form fields that filter the entries
+	Chosen bool                    // a filter is active
+	Next   string                  // URL of the next page, or ""
 	Report *propertyv1.AuditReport // result of the verification, or nil if the person has not requested one
 	From   int64                   // the first entry that was verified
 	Until  int64                   // the last entry that was verified; 0 unless Verify is set
 	Verify string                  // URL that verifies the following entries; "" if there are none, or after a problem
-	Chip   chip
+	Chip   chip                    // of Report
 }
 
 // verifyCalls is how many API calls one press of the button makes to verify the log. Each call verifies at most 20,000 entries. If entries

@@ -14,15 +14,15 @@ import (
 
 type roomView struct {
 	*propertyv1.Space
-	Chosen          *propertyv1.Integration
-	LastChange      string // id of the latest change of the mapping that the page shows
-	Mapped          *propertyv1.PartnerSpace
-	Choices         []kit.Option
-	Lock            *lockRow           // nil without a lock, or if the person may not read locks
-	Locks           []kit.Option       // locks without a door
-	Gates           []*propertyv1.Gate // gates that guests of the room may open
+	Chosen          *propertyv1.Integration  // the PMS whose mapping the page shows, or nil
+	LastChange      string                   // id of the latest change of the mapping that the page shows
+	Mapped          *propertyv1.PartnerSpace // the space of the PMS to which the room is mapped, or nil
+	Choices         []kit.Option             // the spaces of the PMS to which it can be mapped
+	Lock            *lockRow                 // nil without a lock, or if the person may not read locks
+	Locks           []kit.Option             // locks without a door
+	Gates           []*propertyv1.Gate       // gates that guests of the room may open
 	Inputs          []kit.Input
-	Manages, Places bool
+	Manages, Places bool   // the person may change the room, and assign locks
 	Refused         bool   // the API refused to delete it
 	ShowsLocks      bool   // the person may read locks: the page shows the lock and updates itself on changes
 	Query           string // the query that chooses the PMS, or "" if there is only one

@@ -13,12 +13,12 @@ import (
 const sheetFile, sheetText = "file", "list"
 
 type sheetView struct {
-	PMS        string
+	PMS        string // id of the integration that the file is mapped to, or ""
 	Inputs     []kit.Input
 	Faults     []sheetFault
-	Plan       *sheetPlan // the plan to confirm; nil before a file was read, or if it has errors
-	Text       string
-	LastChange string
+	Plan       *sheetPlan                 // the plan to confirm; nil before a file was read, or if it has errors
+	Text       string                     // the content of the file, which the form that confirms the plan posts again
+	LastChange string                     // id of the latest change of the mapping that the page shows
 	Preview    *propertyv1.MappingPreview // effect of the new mapping of existing rooms
 }
 

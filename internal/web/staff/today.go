@@ -12,7 +12,8 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// chip is a state that a page shows as a colored mark with a text. Text is a message kind.
+// chip is a state that a page shows as a colored mark with a text. Tone is ok, info, warn, bad or unknown, Mark a character that shows the
+// tone without its color, and Text a message kind.
 type chip struct{ Tone, Mark, Text string }
 
 // dayTab is one of the three lists of a day: arrivals, guests in house, departures. Name is its name in the query, and list its name in the
@@ -41,15 +42,15 @@ type todayView struct {
 	Tab, Day string
 	Days     []link // links to other days
 	Rows     []dayRow
-	All      int  // number of arrivals of the day
-	Need     int  // how many of them need staff
-	Left     int  // how many of the arrivals were not checked yet
-	Needy    bool // the page shows only the arrivals that need staff
-	NeedyURL string
-	AllURL   string
-	Next     string
+	All      int    // number of arrivals of the day
+	Need     int    // how many of them need staff
+	Left     int    // how many of the arrivals were not checked yet
+	Needy    bool   // the page shows only the arrivals that need staff
+	NeedyURL string // URL of the list with only the arrivals that need staff
+	AllURL   string // URL of the whole list
+	Next     string // URL of the next page, or ""
 	URL      string // URL of this page
-	MayClear bool
+	MayClear bool   // the person may clear stages of the check-in and waive amounts
 
 	RowKeys    string              // keys that lead from a row to another page, see keys.ts
 	Topics     string              // topics of the changes that the page follows
