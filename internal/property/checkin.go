@@ -29,6 +29,8 @@ type LocalTexts = schema.LocalTexts
 type OwnField = schema.OwnField
 
 // CheckInChange is a change of the rules of self check-in. A nil field changes nothing; a map or list replaces the stored one.
+// KioskOfflineMinutes is the silence of a tablet after which staff get a notice; 0: never. KeepStayDays and MessageDays are those of
+// [Retention].
 type CheckInChange struct {
 	Rule, IdentityCheck, Signature, HouseRules, StaffEmail, DeskPhone, Language, Accent, Address, Directions, WhoFills *string
 	InviteDays, RemindDays, KioskOfflineMinutes, KeepStayDays, MessageDays                                             *int
@@ -124,7 +126,7 @@ func ListWithStaffEmail(view *db.Tx) ([]string, error) {
 
 // UpdateCheckInSettings changes rules of self check-in and returns all of them, or a fault with every invalid field of
 // [CheckInChange.Problems]. For an unknown property it returns a not-found fault. If the change sets the days of invitations or reminders,
-// it makes the property's invitations due.
+// it makes the property's invitations due now, so that they are planned again.
 func UpdateCheckInSettings(tx *db.Tx, propertyID string, c CheckInChange) (*CheckInSettings, error) {
 	if err := fault.Err(fault.Fields(c.Problems()...)); err != nil {
 		return nil, err

@@ -37,8 +37,8 @@ type Settings struct {
 	GatesAlone          *bool   // guests can open gates although their room has no lock
 	BackupCodes         *bool   // locks with enough slots hold backup codes
 	AccessStepUp        *bool   // staff prove again who they are before they open doors, or change or show access
-	OwingPolicy         *string
-	OwingThresholdMinor *int64 // with OwingThreshold: the largest amount that does not block, in minor units of the currency that is owed
+	OwingPolicy         *string // OwingBlock (the default), OwingAllow or OwingThreshold
+	OwingThresholdMinor *int64  // with OwingThreshold: the largest amount that does not block, in minor units of the currency that is owed
 }
 
 // maxThreshold is the maximum owing threshold, in minor units.

@@ -143,8 +143,8 @@ func (x *exchange) blockedText(f *fault.Fault) any {
 	return words.T("operator.delete.blocked.codes", "count", count, "locks", locks)
 }
 
-// deleteProperty deletes the property, if the posted name is its name. Another name is an error of the form. The codes on the locks whose
-// ids are posted stay on them. One call deletes only a part of a large property: the page then asks the operator to post the form again. If
+// deleteProperty deletes the property, if the posted name is its name. Another name is an error of the form. The locks whose ids are posted
+// may keep codes for ever. One call deletes only a part of a large property: the page then asks the operator to post the form again. If
 // codes or SmartKeys block the deletion, the page says so.
 func (x *exchange) deleteProperty(id string) error {
 	abandoned := strings.FieldsFunc(x.Value("abandon"), func(r rune) bool { return r == ',' || r == ' ' || r == ';' })

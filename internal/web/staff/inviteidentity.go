@@ -31,8 +31,8 @@ func (x *exchange) beginJoin(i *propertyv1.InvitationForPerson) error {
 	return x.render(http.StatusOK, "go", p)
 }
 
-// finishJoin accepts an invitation after the return from the identity provider. It signs the person in. state, secret and name are from the
-// cookie.
+// finishJoin accepts an invitation after the return from the identity provider. It signs the person in at the property of the invitation,
+// and ends the former session of the browser. state, secret and name are from the cookie.
 func (x *exchange) finishJoin(state, secret, name string, answer *propertyv1.IdentityAnswer) error {
 	i, err := x.invitation(secret)
 	if err != nil {

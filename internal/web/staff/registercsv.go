@@ -20,7 +20,8 @@ var registerColumns = []string{"arrivalOn", "departureOn", "state", "number", "r
 var registerEnd = []string{"signedAt", "eraseAt"}
 
 // registerCSV returns registration forms as a CSV file. Column names are those of the API in every language. Each field that the law
-// requires in one of the forms, or that a guest has answered, has a column. The property's own questions have none.
+// requires in one of the forms, or that a guest has answered, has a column. The property's own questions have none. A cell that a
+// spreadsheet would run as a formula is changed by plainCell.
 func registerCSV(list []*propertyv1.RegisterEntry) ([]byte, error) {
 	var fields []string
 	add := func(field string) {
