@@ -23,7 +23,6 @@ type roomView struct {
 	Gates           []*propertyv1.Gate       // gates that guests of the room may open
 	Inputs          []kit.Input
 	Manages, Places bool   // the person may change the room, and assign locks
-	Refused         bool   // the API refused to delete it
 	ShowsLocks      bool   // the person may read locks: the page shows the lock and updates itself on changes
 	Query           string // the query that chooses the PMS, or "" if there is only one
 }
