@@ -133,7 +133,7 @@ func (c *revokeToken) Run(ctx context.Context, r *remote, io *streams) error {
 
 type rotateSecret struct {
 	ID           string `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
-	DropPrevious bool   `help:"Sign only with the new secret, because the old one leaked. Left out: calls carry both signatures for a while."`
+	DropPrevious bool   `help:"Sign only with the new secret, because the old one leaked. Left out: calls carry both signatures until the next rotation."`
 }
 
 // Run replaces the secret that signs calls to the partner, and prints the new one. Until the next rotation, calls carry both signatures,

@@ -49,6 +49,9 @@ func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	if b.Bridges <= warmUpBridges || b.Acts < 1 || b.Rounds < 1 {
 		return nil, fmt.Errorf("fleet: want more than %d bridges, and at least one act and one round", warmUpBridges)
 	}
+	if err := checkOpenFileLimit(b.Bridges); err != nil {
+		return nil, err
+	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {
 		return nil, err
