@@ -141,6 +141,7 @@ func (p *Page) ShowsInForcedColors() {
 func (p *Page) Fits() {
 	p.t.Helper()
 	for _, fault := range evaluate[[]string](p, `(() => {
+		scrollTo({top: 0, behavior: "instant"}); // a part that stays in view may lie over others while the page is scrolled
 		const faults = [], width = document.documentElement.clientWidth;
 		const name = e => e.tagName.toLowerCase() + (e.className ? "." + e.className : "") + " " + JSON.stringify((e.innerText ?? "").slice(0, 60));
 		if (document.documentElement.scrollWidth > width) faults.push("the page is " + document.documentElement.scrollWidth + " px wide");
