@@ -23,12 +23,14 @@ const chunkSize = 200
 
 // Recorded is the result of storing a reading of the PMS's spaces.
 type Recorded struct {
-	Failed        string          // Failed is why the reading was rejected; empty if it was accepted
-	Problem       message.Message // Problem is Failed for staff, in every language
-	Failures      int             // Failures counts the failed readings in a row, including this one; 0 after an accepted reading
-	Opened        []Finding
-	Closed        []Finding
-	AffectedStays AffectedStays // AffectedStays are the reservations whose reason for having no access may have changed
+	Failed   string          // Failed is why the reading was rejected; empty if it was accepted
+	Problem  message.Message // Problem is Failed for staff, in every language
+	Failures int             // Failures counts the failed readings in a row, including this one; 0 after an accepted reading
+	Opened   []Finding
+	Closed   []Finding
+	// AffectedStays are the reservations that name a space that is new in the list or is in another room there: they may have another space
+	// now, or another reason for having none.
+	AffectedStays AffectedStays
 }
 
 // Record stores a reading (the result of a getSpaces call to the PMS), and opens and closes conflicts with their notices and events. It
@@ -62,7 +64,7 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 			return Recorded{}, err
 		}
 		for _, u := range out.Upsert {
-			if s.byID[u.ExternalID] == nil {
+			if was := s.byID[u.ExternalID]; was == nil || was.ParentExternalID != u.ParentExternalID {
 				result.AffectedStays.Externals = append(result.AffectedStays.Externals, External{integrationID, u.ExternalID})
 			}
 		}

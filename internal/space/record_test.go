@@ -172,6 +172,27 @@ func TestLargeListing(t *testing.T) {
 	})
 }
 
+// The PMS has moved a bed to another room. A reservation of the bed there has no space until the reading that shows the move, which must
+// plan it again, so that the guest gets in.
+func TestReadingMovesBed(t *testing.T) {
+	each(t, func(h house) {
+		from, to := h.create(space.Draft{Type: space.Room, Name: "101"}), h.create(space.Draft{Type: space.Room, Name: "102"})
+		rooms := []space.Listed{listed("r1", space.Room, "101", ""), listed("r2", space.Room, "102", "")}
+		h.read(append(rooms, listed("b", space.Bed, "A", "r1"))...)
+		h.bind("r1", from.ID)
+		h.bind("r2", to.ID)
+		stay := space.Request{ExternalID: "b", ExternalParentID: "r2"}
+		if p, _ := h.resolve(stay); p.Space != nil || p.Doubt != space.SpacesDisagree {
+			t.Fatalf("before the reading: %v, %s", p.Space, p.Doubt)
+		}
+		r := h.read(append(rooms, listed("b", space.Bed, "A", "r2"))...)
+		if p, _ := h.resolve(stay); id(p.Space) != to.ID {
+			t.Fatalf("after the reading: %v", p.Space)
+		}
+		same(t, "affected", []space.External{{IntegrationID: itg, ID: "b"}}, r.AffectedStays.Externals)
+	})
+}
+
 func BenchmarkResolve(b *testing.B) {
 	d := dbtest.Open(b, "sqlite")
 	err := d.Write(b.Context(), func(tx *db.Tx) error {
