@@ -6,11 +6,14 @@ import (
 	"fmt"
 	"time"
 
+	"entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
 	entgate "latchkey.dev/ent/gate"
 	entgrant "latchkey.dev/ent/grant"
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
+	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/db"
@@ -149,19 +152,39 @@ func (svc Service) replanStarted(tx *db.Tx, propertyID string, rows []*ent.Reser
 	return nil
 }
 
-// touchedStays matches the checked-in reservations that name a changed space or have access to one. It matches all
-// checked-in reservations if more spaces changed than one query can name.
+// touchedStays matches the checked-in reservations that name a changed space, have access to one, or still have a code on the door of one
+// that they leave. It matches all checked-in reservations if more spaces changed than one query can name.
 func touchedStays(tx *db.Tx, propertyID string, t space.AffectedStays) (predicate.Reservation, error) {
 	started := entreservation.State(string(access.Started))
 	if touchesAll(t) {
 		return started, nil
 	}
-	granted, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.EndedAtIsNil(), entgrant.SpaceIDIn(t.SpaceIDs...)).
+	granted, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.EndedAtIsNil(),
+		entgrant.Or(entgrant.SpaceIDIn(t.SpaceIDs...), hasCodeAt(propertyID, t.SpaceIDs))).
 		Select(entgrant.FieldReservationID).Strings(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list the access to spaces: %w", err)
 	}
 	return entreservation.And(started, entreservation.Or(append(namesSpace(t), entreservation.IDIn(granted...))...)), nil
+}
+
+// hasCodeAt matches the grants that have a desired code for one of the doors.
+func hasCodeAt(propertyID string, doorIDs []string) predicate.Grant {
+	return func(s *sql.Selector) {
+		slots := sql.Table(entslot.Table)
+		s.Where(sql.In(s.C(entgrant.FieldID), sql.Select(slots.C(entslot.FieldGrantID)).From(slots).Where(sql.And(
+			sql.EQ(slots.C(entslot.FieldPropertyID), propertyID), sql.EQ(slots.C(entslot.FieldPresent), true),
+			sql.In(slots.C(entslot.FieldDoorID), anyOf(doorIDs)...)))))
+	}
+}
+
+// anyOf returns texts as parameters of a statement.
+func anyOf(texts []string) []any {
+	out := make([]any, len(texts))
+	for i, t := range texts {
+		out[i] = t
+	}
+	return out
 }
 
 // touchesAll reports whether a change affects all reservations, or more spaces than one query can name.

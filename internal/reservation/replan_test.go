@@ -2,6 +2,7 @@ package reservation_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	entreservation "latchkey.dev/ent/reservation"
 	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/space"
 )
@@ -241,4 +243,43 @@ func TestReplanOfManySpaces(t *testing.T) {
 			t.Errorf("the stay in one of many touched spaces still waits, until %v", due)
 		}
 	})
+}
+
+// assignLock moves a lock to a door and plans the stays at both doors again, as the dashboard does.
+func (h *testProperty) assignLock(name, from, to string) {
+	h.t.Helper()
+	h.write(func(tx *db.Tx) error {
+		touched, err := space.StaysAtDoors(tx, h.id, h.at(from), h.at(to))
+		if err != nil {
+			return err
+		}
+		if _, err := lock.AssignDoor(tx, h.id, h.at("lck-"+name), h.at(to)); err != nil {
+			return err
+		}
+		return h.service().Replan(tx, h.id, touched)
+	})
+}
+
+// A guest keeps the code on the old door while the new one does not open. If the lock of the old door is moved to another room meanwhile, the
+// code must leave it: it would open the room of other guests.
+func TestLockOfALeftDoorMoves(t *testing.T) {
+	for name, leave := range map[string]reservation.Patch{
+		"the guest moves out":       {reservation.PMSID: "A", reservation.SpaceID: theirs("r2")},
+		"the room is taken away":    {reservation.PMSID: "A", reservation.SpaceID: nil},
+		"the new room has no entry": {reservation.PMSID: "A", reservation.SpaceID: theirs("r9")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, h *testProperty) {
+				a := h.checkIn("A", "r1", "r1", "g1")
+				h.put(leave)
+				if !slices.Contains(h.present(a.Row.ID), "r1") {
+					t.Fatal("the guest has left the door at once")
+				}
+				h.assignLock("r1", "r1", "bare")
+				if slices.Contains(h.present(a.Row.ID), "r1") {
+					t.Error("the code opens the room that the lock was moved to")
+				}
+			})
+		})
+	}
 }

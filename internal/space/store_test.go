@@ -273,6 +273,10 @@ func TestGates(t *testing.T) {
 			return err
 		})
 		same(t, "spaces", map[string][]string{"Front": {}, "Back": {b.ID}}, spaces())
+		atGate, err := space.StaysAtDoors(h.d.View(h.ctx()), prp, some.ID)
+		if err != nil || !slices.Equal(atGate.SpaceIDs, []string{b.ID, some.ID}) { // the gate: a guest who leaves a may have its code still
+			t.Errorf("stays at a gate: %v, %v", atGate, err)
+		}
 		h.write(func(tx *db.Tx) error { _, err := space.DeleteGate(tx, prp, all.ID); return err })
 		list, total, err := space.ListGates(h.d.View(h.ctx()), prp, space.GateFilter{})
 		if err != nil || total != 1 || list[0].ID != some.ID {

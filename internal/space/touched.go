@@ -16,11 +16,11 @@ import (
 // External is a space of a PMS: the integration with the PMS, and the PMS's id of the space.
 type External struct{ IntegrationID, ID string }
 
-// AffectedStays selects the reservations that a change can affect: those that name one of these Latchkey spaces, or one
-// of these PMS spaces as their space or room. All selects every reservation of the property.
+// AffectedStays selects the reservations that a change can affect: those that name one of these Latchkey spaces or have a code for its door,
+// and those that name one of these PMS spaces as their space or room. All selects every reservation of the property.
 type AffectedStays struct {
 	All       bool
-	SpaceIDs  []string
+	SpaceIDs  []string // SpaceIDs can contain gates: a reservation may still have a code for one that serves its space no longer
 	Externals []External
 }
 
@@ -115,7 +115,11 @@ func staysAtDoor(tx *db.Tx, propertyID, doorID string) (AffectedStays, error) {
 	if err != nil {
 		return AffectedStays{}, err
 	}
-	return staysAtGate(tx, propertyID, g.SpaceIds)
+	t, err := staysAtGate(tx, propertyID, g.SpaceIds)
+	if !t.All {
+		t.SpaceIDs = append(t.SpaceIDs, g.ID)
+	}
+	return t, err
 }
 
 // uniqueExternals sorts a list in place and removes duplicates.
