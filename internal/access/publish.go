@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"latchkey.dev/internal/event"
@@ -24,7 +25,10 @@ func (run *stayRun) publish(p Plan) error {
 		if err := run.notify(d, p); err != nil {
 			return err
 		}
-	} else if d.Released && len(run.codes) > 0 {
+	} else if err := run.endNotices(d, p); err != nil {
+		return err
+	}
+	if !isLive(run.grant) && d.Released && len(run.codes) > 0 {
 		if err := run.reconcileOpenGrants(); err != nil {
 			return err
 		}
@@ -134,7 +138,8 @@ var reasonNotices = map[string]notice.Kind{
 }
 
 // notify sends staff the notices about a reservation with access, and clears those whose condition has ended, so that they can be sent
-// again. It clears none if access just began or nothing changed.
+// again. It clears none if access just began. If nothing changed, it clears only those about the space that the PMS named: the PMS or the
+// mapping may name the same space correctly now.
 func (run *stayRun) notify(d Delta, p Plan) error {
 	var current []notice.Kind
 	for _, r := range p.Reasons {
@@ -154,8 +159,31 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 			return err
 		}
 	}
-	if d.Opened || !d.changesSlots() && !d.changesGrant() && !d.Confirmed {
+	switch {
+	case d.Opened:
 		return nil
+	case d.changesSlots() || d.changesGrant() || d.Confirmed:
+		return run.clearResolvedNotices(current)
+	case run.fromPMS:
+		return notice.Resolve(run.Tx, run.PropertyID, run.keysExcept(spaceNotices, current)...)
+	}
+	return nil
+}
+
+// outlasting are the notices about a code that stays on a lock, which can be true also after the access.
+var outlasting = []notice.Kind{notice.FormerCode, notice.BridgeRevoked, notice.NoBridge}
+
+// endNotices clears the notices about a reservation without access when the access ends, and when its last code is removed: what kept the
+// guest out is no problem any more. Those in outlasting stay while the plan has their reason.
+func (run *stayRun) endNotices(d Delta, p Plan) error {
+	if !run.before.Live && !d.Released {
+		return nil
+	}
+	var current []notice.Kind
+	for _, r := range p.Reasons {
+		if kind := reasonNotices[r]; slices.Contains(outlasting, kind) {
+			current = append(current, kind)
+		}
 	}
 	return run.clearResolvedNotices(current)
 }
@@ -163,17 +191,29 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 // fromPMSOnly are the notices about the space that the PMS named, which a grant does not store.
 var fromPMSOnly = []notice.Kind{notice.SpacesDisagree, notice.SpaceUnknown, notice.SpaceNotMapped, notice.RoomNotAssigned}
 
+// spaceNotices are fromPMSOnly, and the notices about the state of the space.
+var spaceNotices = append(slices.Clone(fromPMSOnly), notice.SpaceShared, notice.SpaceInactive)
+
 // clearResolvedNotices clears the reservation's notices of a late code and of all reasons except the current ones, so that they can be sent
-// again. In a run from a stored grant with access, the notices fromPMSOnly stay.
+// again. In a run from a stored grant with access, the notices fromPMSOnly stay. Without access, it also clears the notice of a short PIN.
 func (run *stayRun) clearResolvedNotices(current []notice.Kind) error {
-	keys := []string{notice.CodeLate.Key(run.grant.ID)}
-	for _, kind := range reasonNotices {
-		if slices.Contains(fromPMSOnly, kind) && run.Right.Open && !run.fromPMS {
-			continue
-		}
+	kinds := slices.Collect(maps.Values(reasonNotices))
+	if run.Right.Open && !run.fromPMS {
+		kinds = slices.DeleteFunc(kinds, func(k notice.Kind) bool { return slices.Contains(fromPMSOnly, k) })
+	}
+	kinds = append(kinds, notice.CodeLate)
+	if !isLive(run.grant) {
+		kinds = append(kinds, notice.ShortPIN)
+	}
+	return notice.Resolve(run.Tx, run.PropertyID, run.keysExcept(kinds, current)...)
+}
+
+// keysExcept returns the keys of the grant's notices of some kinds, without those of the current kinds.
+func (run *stayRun) keysExcept(kinds, current []notice.Kind) (keys []string) {
+	for _, kind := range kinds {
 		if !slices.Contains(current, kind) {
 			keys = append(keys, kind.Key(run.grant.ID))
 		}
 	}
-	return notice.Resolve(run.Tx, run.PropertyID, keys...)
+	return keys
 }
