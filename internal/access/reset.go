@@ -1,6 +1,7 @@
 package access
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
@@ -8,11 +9,13 @@ import (
 	"strings"
 
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/text"
 )
 
 // StayPINs are the decrypted PINs of a reservation, for callers who may read them.
 type StayPINs struct {
-	PIN   string // PIN is the PIN of the room or bed, or the shared PIN if only gates take codes; "" if it opens no door
+	PIN string // PIN is the PIN of the room or bed, or the shared PIN if only gates take codes; "" if it opens no door
+	// Gates has also each other door that PIN does not open: the dorm of a bed, or the old room until the new one is proven to open.
 	Gates []GatePIN
 }
 
@@ -24,7 +27,7 @@ func (p StayPINs) opensAGate() bool {
 	return slices.ContainsFunc(p.Gates, func(g GatePIN) bool { return g.PIN == p.PIN })
 }
 
-// GatePIN is the PIN that opens a gate, a door that several spaces share.
+// GatePIN is the PIN that opens a gate (a door that several spaces share), or another door with a PIN of its own.
 type GatePIN struct {
 	ID, Name, PIN string
 }
@@ -41,6 +44,7 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 		return StayPINs{}, err
 	}
 	out, own := StayPINs{}, run.mainDoor()
+	var others []Door
 	for _, h := range run.codes {
 		d := doorByID(run.doors, h.DoorID)
 		if d.ID == "" {
@@ -50,8 +54,8 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 		case !h.Present:
 		case d.Kind == Gate:
 			err = run.addGate(&out, d)
-		case own == "":
-			own = h.DoorID
+		default:
+			own, others = cmp.Or(own, h.DoorID), append(others, d)
 		}
 		if err != nil {
 			return StayPINs{}, err
@@ -63,7 +67,24 @@ func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, err
 	if out.PIN, err = run.pins.decryptAt(own); own == "" && !out.opensAGate() {
 		out.PIN = "" // each gate has a PIN of its own
 	}
-	return out, err
+	if err != nil {
+		return StayPINs{}, err
+	}
+	return out, run.addOthers(&out, others)
+}
+
+// addOthers adds the PINs of those doors, which are no gates, that the PIN of the reservation does not open.
+func (run *stayRun) addOthers(to *StayPINs, doors []Door) error {
+	for _, d := range doors {
+		code, err := run.pins.decryptAt(d.ID)
+		if err != nil {
+			return err
+		}
+		if d.ID != "" && code != "" && code != to.PIN {
+			to.Gates = append(to.Gates, GatePIN{ID: d.ID, Name: text.FullName(d.Parent, d.Name), PIN: code})
+		}
+	}
+	return nil
 }
 
 // PINVersion returns a text that changes with each new PIN of a reservation, or "" if the reservation has no access or no PIN.

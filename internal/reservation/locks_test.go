@@ -3,6 +3,7 @@ package reservation_test
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -196,6 +197,41 @@ func TestPINPerDoor(t *testing.T) {
 		moved := h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
 		same(t, "no PIN is possible", []string{"r2 failed pinNotPossible", "g1 verified ownPin", "r1 verified movingOut"}, doorsOf(moved.Plan))
 		same(t, "staff", []string{"pinNotPossible"}, h.notices(s.Row.ID))
+	})
+}
+
+// The guest is shown the PIN of each door that the code of the room or bed does not open: without it the dorm, or the old room, is shut.
+func TestShownPINOfAnotherDoor(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		kind := func(pin string) string { // the row of the keypad from which the digits are
+			for i, digits := range []string{"123", "456", "789"} {
+				if pin != "" && strings.Trim(pin, digits) == "" {
+					return fmt.Sprint(i + 1)
+				}
+			}
+			return "none"
+		}
+		shown := func(rsv string) (all []string) {
+			pins := h.pins(rsv)
+			for _, g := range pins.Gates {
+				all = append(all, g.Name+" "+kind(g.PIN))
+			}
+			slices.Sort(all)
+			return append([]string{kind(pins.PIN)}, all...)
+		}
+		for door, digits := range map[string]string{"b1": "123", "d1": "456", "g1": "456", "r1": "789", "r2": "123"} {
+			h.capable(door, func(c *slot.Capabilities) { c.Alphabet = digits })
+		}
+		h.capable("r3", func(c *slot.Capabilities) { c.ForbiddenPatterns = []string{"("} })
+		h.put(with(booking("A", ""), reservation.BedID, theirs("b1"), reservation.RoomID, theirs("d1")))
+		a := h.put(state("A", "started"))
+		same(t, "a bed", []string{"1", "d1 2", "g1 2"}, shown(a.Row.ID))
+		b := h.checkIn("B", "r1", "r1", "g1")
+		same(t, "a room", []string{"3", "g1 2"}, shown(b.Row.ID))
+		h.put(reservation.Patch{reservation.PMSID: "B", reservation.SpaceID: theirs("r2")})
+		same(t, "moving", []string{"1", "g1 2", "r1 3"}, shown(b.Row.ID))
+		h.put(reservation.Patch{reservation.PMSID: "B", reservation.SpaceID: theirs("r3")})
+		same(t, "to a lock that takes no PIN", []string{"none", "g1 2", "r1 3", "r2 1"}, shown(b.Row.ID))
 	})
 }
 

@@ -1862,7 +1862,7 @@ type Pins struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The PIN of the room or bed, or the PIN that gates share if only gates have a lock. Empty if it opens no door.
 	Pin string `protobuf:"bytes,1,opt,name=pin,proto3" json:"pin,omitempty"`
-	// Codes of gates that differ from it.
+	// Codes of gates, and of other doors, that differ from it.
 	Gates         []*GatePin `protobuf:"bytes,2,rep,name=gates,proto3" json:"gates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1912,10 +1912,11 @@ func (x *Pins) GetGates() []*GatePin {
 	return nil
 }
 
-// GatePin is the code of one gate.
+// GatePin is the code of one gate, or of another door that the PIN of the stay does not open: the dorm of a bed, or the old room during a
+// move.
 type GatePin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gate.
+	// The gate, or the space of the other door.
 	GateId string `protobuf:"bytes,1,opt,name=gate_id,json=gateId,proto3" json:"gate_id,omitempty"`
 	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`

@@ -90,7 +90,7 @@ type Reservation struct {
 	Stale *bool `protobuf:"varint,26,opt,name=stale,proto3,oneof" json:"stale,omitempty"`
 	// Answer, with extend=pin and the scope pins:read. The PIN of the stay: a string, zeros count.
 	Pin *string `protobuf:"bytes,27,opt,name=pin,proto3,oneof" json:"pin,omitempty"`
-	// Answer, with extend=gatePins and the scope pins:read. The PINs of the gates.
+	// Answer, with extend=gatePins and the scope pins:read. The PINs of the gates, and of other doors that pin does not open.
 	GatesPins []*GatePin `protobuf:"bytes,28,rep,name=gates_pins,json=gatesPins,proto3" json:"gates_pins,omitempty"`
 	// Answer, with extend=space. The service's space of the stay.
 	Space *Space `protobuf:"bytes,29,opt,name=space,proto3" json:"space,omitempty"`
@@ -513,10 +513,11 @@ func (x *Booker) GetMobile() string {
 	return ""
 }
 
-// GatePin is the code of one gate.
+// GatePin is the code of one gate, or of another door that the PIN of the stay does not open: the dorm of a bed, or the old room during a
+// move.
 type GatePin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gate.
+	// The gate, or the space of the other door.
 	GateId string `protobuf:"bytes,1,opt,name=gate_id,json=gateId,proto3" json:"gate_id,omitempty"`
 	// Its name.
 	GateName string `protobuf:"bytes,2,opt,name=gate_name,json=gateName,proto3" json:"gate_name,omitempty"`

@@ -318,7 +318,7 @@ type StayPins struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// The PIN of the room or bed, or the PIN that gates share if only gates have a lock. Empty if it opens no door.
 	Pin string `protobuf:"bytes,2,opt,name=pin,proto3" json:"pin,omitempty"`
-	// The gates.
+	// The gates, and other doors that pin does not open.
 	Gates         []*StayGatePin `protobuf:"bytes,3,rep,name=gates,proto3" json:"gates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -375,10 +375,10 @@ func (x *StayPins) GetGates() []*StayGatePin {
 	return nil
 }
 
-// StayGatePin is the PIN of a gate.
+// StayGatePin is the PIN of a gate, or of another door with a PIN of its own: the dorm of a bed, or the old room during a move.
 type StayGatePin struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The gate.
+	// The gate, or the space of the other door.
 	GateId string `protobuf:"bytes,1,opt,name=gate_id,json=gateId,proto3" json:"gate_id,omitempty"`
 	// Its name.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
