@@ -5,6 +5,8 @@ import (
 	"time"
 
 	entnotice "latchkey.dev/ent/notice"
+	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
@@ -73,5 +75,20 @@ func TestProblemsOfTheSpaceEnd(t *testing.T) {
 		h.put(state("B", "processed"))
 		h.put(reservation.Patch{reservation.PMSID: "C", reservation.Adults: 2})
 		same(t, "alone", []string(nil), h.openProblems(c.Row.ID))
+	})
+}
+
+// A code ended whose replaced PIN was not passed on: its PIN cannot be read any more, so that nothing else would end the notice.
+func TestProblemOfAReplacedPINEndsWithTheCode(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		c := h.code(code.Spec{Kind: code.Staff, Holder: "Cleaning", DoorIDs: []string{h.at("r1")}})
+		h.write(func(tx *db.Tx) error {
+			_, _, err := code.Reveal(access.Reconciler{Tx: tx, Keys: h.keys}, c, "test")
+			return err
+		})
+		h.reportSlots("r1", slot.Failed, slot.Duplicate)
+		same(t, "replaced", []string{"codeRedrawn"}, h.openProblems(c.ID))
+		h.ends(c)
+		same(t, "ended", []string(nil), h.openProblems(c.ID))
 	})
 }

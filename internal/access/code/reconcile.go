@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/notice"
 )
 
 // newRun returns an [access.Run] for a code, before anything is loaded.
@@ -71,7 +72,8 @@ func ensurePINs(run *access.Run, c *ent.Code) error {
 }
 
 // storeStatus stores the status of a code and the time of its next evaluation, and marks a code that s says has ended. It deletes PINs that
-// no lock needs any more. It notifies staff if a lock cannot store the code, and otherwise resolves that notice.
+// no lock needs any more. It notifies staff if a lock cannot store the code, and otherwise resolves that notice. The end also resolves the
+// notice of a replaced PIN.
 func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
 	u, missing := run.Tx.Code.UpdateOne(c).SetRedraws(run.Redraws), false
 	if s.End == "" {
@@ -92,6 +94,9 @@ func storeStatus(run *access.Run, c *ent.Code, s Status) (*ent.Code, error) {
 		u.ClearNextAt()
 		if c.EndedAt == nil {
 			u.SetEndedAt(run.Tx.Now()).SetEndReason(s.End)
+			if err := notice.Resolve(run.Tx, c.PropertyID, pinReplacedKey(c.ID)); err != nil { // the PIN of an ended code cannot be read
+				return nil, err
+			}
 		}
 		if c.ReleasedAt == nil && run.IsRemoved() {
 			u.SetReleasedAt(run.Tx.Now())
