@@ -64,6 +64,9 @@ func (run *stayRun) ensureStayPINs() error {
 	if err := run.EnsurePINs(); err != nil {
 		return err
 	}
+	if err := run.ensureKeptPINs(); err != nil {
+		return err
+	}
 	pinID := ""
 	if run.pins.shared != nil {
 		pinID = run.pins.shared.ID

@@ -86,6 +86,27 @@ func (run *Run) EnsurePINs() error {
 	return run.pins.ensure(run.doors)
 }
 
+// ensureKeptPINs generates a separate PIN for each door that a reservation only keeps during a move, which ensure does not know, if the door
+// is about to get a PIN that its lock does not accept. If no PIN is possible, it changes nothing.
+func (run *Run) ensureKeptPINs() error {
+	for _, h := range run.codes {
+		at := run.locks[h.LockID]
+		if !h.Present || h.LockMoved || at.lock == nil || h.PIN == run.pins.pinIDAt(h.DoorID) || doorByID(run.doors, h.DoorID).ID != "" {
+			continue
+		}
+		d := Door{ID: h.DoorID, Lock: at.toLock(run.Tx.Now())}
+		fits, err := run.pins.fits(d)
+		if err == nil && !fits {
+			err = run.pins.generateForDoor(d)
+			delete(run.pins.impossible, h.DoorID)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // redraw replaces the PIN p, which the lock of the code h refused as a duplicate. It retires the PIN of a present door, and ensure generates
 // the next one. A door that the holder only keeps, which ensure does not know, gets a separate PIN at once, or keeps p if none is possible.
 func (run *Run) redraw(h heldSlot, p *ent.Pin) error {

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -184,9 +185,9 @@ func Reset(rec Reconciler, propertyID, reservationID string, parts []Part) (fail
 	return failed, err
 }
 
-// resetPIN replaces the PINs of all doors except the separate PINs of gates. The next reconciliation generates a separate PIN for a door
-// whose lock does not accept the new shared one; such a door loses its code if none is possible. resetPIN returns false, and replaces none,
-// if no room or bed of the stay takes a code, or if no other PIN is possible for it.
+// resetPIN replaces the PINs of all doors, also of those that the guest is leaving, except the separate PINs of gates. The next
+// reconciliation generates a separate PIN for a door whose lock does not accept the new shared one; such a door loses its code if none is
+// possible. resetPIN returns false, and replaces none, if no room or bed of the stay takes a code, or if no other PIN is possible for it.
 func (run *stayRun) resetPIN() (bool, error) {
 	own := run.mainDoor()
 	if own == "" {
@@ -195,7 +196,11 @@ func (run *stayRun) resetPIN() (bool, error) {
 	if ok, err := run.pins.renewShared(doorByID(run.doors, own), run.doors); err != nil || !ok {
 		return false, err
 	}
-	for _, d := range run.doors {
+	left, err := run.loadFormerDoors(slotCodes(run.codes), nil)
+	if err != nil {
+		return false, err
+	}
+	for _, d := range slices.AppendSeq(slices.Clone(run.doors), maps.Values(left)) {
 		if d.Kind == Gate {
 			continue
 		}

@@ -1,6 +1,7 @@
 package reservation_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -259,5 +260,30 @@ func TestLockMovedToAnotherDoor(t *testing.T) {
 			t.Errorf("the lock on the door holds %+v", now)
 		}
 		same(t, "doors", []string{"g1", "r1"}, h.present(s.Row.ID))
+	})
+}
+
+// Staff replace the PIN of a guest on the move, whose old lock does not accept the PIN of the new one. The old door, the only one that opens,
+// gets a new PIN that its lock accepts.
+func TestNewPINDuringAMove(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.capable("r1", func(c *slot.Capabilities) { c.Alphabet = "789" })
+		h.capable("r2", func(c *slot.Capabilities) { c.Alphabet = "123" })
+		a := h.checkIn("A", "r1", "r1", "g1")
+		before := h.pins(a.Row.ID).PIN
+		h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: theirs("r2")})
+		h.reset(a.Row.ID, access.PartPIN)
+		old := h.slotsAt("r1")
+		if len(old) != 1 || !old[0].Present {
+			t.Fatalf("codes at the old door: %+v", old)
+		}
+		if pin := h.wanted(old[0]); strings.Trim(pin, "789") != "" || pin == before {
+			t.Error("the old lock does not accept the PIN, or has the former one")
+		}
+		before = h.wanted(old[0])
+		h.reset(a.Row.ID, access.PartPIN)
+		if pin := h.wanted(h.slotsAt("r1")[0]); strings.Trim(pin, "789") != "" || pin == before {
+			t.Error("the second new PIN is not at the old door")
+		}
 	})
 }
