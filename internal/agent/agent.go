@@ -164,7 +164,8 @@ func (b *Bridge) Run(ctx context.Context) error {
 }
 
 // runLoaded does everything that needs loaded locks: it drives the locks, keeps a session with the server and, if enabled, serves phones.
-// It returns nil when ctx ends, or the error that ended runLocks or serveLocal. A lost session is no error.
+// It returns nil when ctx ends, or the error that ended runLocks or serveLocal. A lost session is no error. It waits for the unlock commands
+// that run, last of all, because the link may still start one while the locks stop.
 func (b *Bridge) runLoaded(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.runLocks(ctx) })
@@ -172,11 +173,13 @@ func (b *Bridge) runLoaded(ctx context.Context) error {
 	if b.cfg.Local != nil {
 		g.Go(func() error { return b.serveLocal(ctx, *b.cfg.Local) })
 	}
-	return g.Wait()
+	err := g.Wait()
+	b.commands.wait.Wait()
+	return err
 }
 
-// runLocks drives the locks until ctx ends (then it returns nil), the store fails or the list of locks changes, and then waits for the
-// running unlock commands. It needs no session with the server.
+// runLocks drives the locks until ctx ends (then it returns nil), the store fails or the list of locks changes. It needs no session with the
+// server, and does not wait for the unlock commands that run.
 func (b *Bridge) runLocks(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, o := range b.workers {
@@ -189,9 +192,7 @@ func (b *Bridge) runLocks(ctx context.Context) error {
 	g.Go(func() error { b.watchClock(ctx); return nil })
 	g.Go(func() error { b.followDriver(ctx); return nil })
 	g.Go(func() error { b.searchForeignCodes(ctx); return nil })
-	err := g.Wait()
-	b.commands.wait.Wait()
-	return err
+	return g.Wait()
 }
 
 // ErrLocksChanged is returned by Run when the driver's list of locks has changed. The caller must open the bridge again.

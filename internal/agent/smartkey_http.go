@@ -42,10 +42,13 @@ const (
 )
 
 // serveLocal serves phones on the local network until ctx ends, and then returns nil. It fails only if the listener does. It closes the
-// listener in both cases.
+// listener in both cases, and waits for the calls that run: the driver and the store must stay open until a door that a phone opens is
+// journaled.
 func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
+	d := b.newLocalServer(l.Origin)
+	defer d.awaitCalls()
 	s := &http.Server{
-		Handler: b.localHandler(l.Origin), ReadHeaderTimeout: localTimeout, ReadTimeout: localTimeout, WriteTimeout: 2 * localTimeout,
+		Handler: d.handler(), ReadHeaderTimeout: localTimeout, ReadTimeout: localTimeout, WriteTimeout: 2 * localTimeout,
 		IdleTimeout: localIdle, MaxHeaderBytes: localHeaders, ErrorLog: slog.NewLogLogger(b.log.Handler(), slog.LevelDebug),
 	}
 	stop := context.AfterFunc(ctx, func() { _ = s.Close() })
@@ -57,10 +60,14 @@ func (b *Bridge) serveLocal(ctx context.Context, l Local) error {
 	return nil
 }
 
-// localHandler returns the HTTP handler for phones on the local network. Of web pages, only those of origin may call it; empty: none. Calls
+// newLocalServer returns the server for phones on the local network. Of web pages, only those of origin may call it; empty: none. Calls
 // without an Origin header are not from a web page and are allowed.
-func (b *Bridge) localHandler(origin string) http.Handler {
-	d := &localServer{bridge: b, origin: origin, slots: make(chan struct{}, localMaxCalls), budgets: map[netip.Prefix]*budget{}}
+func (b *Bridge) newLocalServer(origin string) *localServer {
+	return &localServer{bridge: b, origin: origin, slots: make(chan struct{}, localMaxCalls), budgets: map[netip.Prefix]*budget{}}
+}
+
+// handler returns the HTTP handler of the calls.
+func (d *localServer) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+localGreeting, d.serveGreeting)
 	mux.HandleFunc("POST "+localPresentation, d.servePresentation)
@@ -76,6 +83,13 @@ type localServer struct {
 
 	mu      sync.Mutex
 	budgets map[netip.Prefix]*budget // rate limit by client network
+}
+
+// awaitCalls waits for the running calls, and lets no further one begin: it takes all slots for itself.
+func (d *localServer) awaitCalls() {
+	for range localMaxCalls {
+		d.slots <- struct{}{}
+	}
 }
 
 // withLimits passes requests on to next if their origin is allowed and neither the rate limit nor the limit of concurrent calls is reached.
