@@ -3,6 +3,7 @@ package agent
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"time"
 
@@ -65,18 +66,30 @@ func (r *commandRunner) start(ctx context.Context, c command) {
 	})
 }
 
-// markEnded removes a command from the running commands, so that isRunning returns false for its id.
+// markEnded removes a command from the running commands.
 func (r *commandRunner) markEnded(id string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, id)
 }
 
-// isRunning reports whether the command with this id was started in this run of the bridge and has not ended.
-func (r *commandRunner) isRunning(id string) bool {
+// ended returns the stored records of the commands that do not run, each with an outcome. It looks which commands run before it reads the
+// store: one that ends meanwhile would otherwise be taken for one that an earlier run of the bridge left. That one reports its result itself.
+func (r *commandRunner) ended() ([]commandRecord, error) {
 	r.mu.Lock()
-	defer r.mu.Unlock()
-	return r.running[id]
+	running := maps.Clone(r.running)
+	r.mu.Unlock()
+	stored, err := r.bridge.store.commands()
+	if err != nil {
+		return nil, err
+	}
+	out := make([]commandRecord, 0, len(stored))
+	for _, rec := range stored {
+		if !running[rec.ID] {
+			out = append(out, withOutcome(rec))
+		}
+	}
+	return out, nil
 }
 
 // runOnce executes a command, unless it was started before, and returns its record with the outcome. A command with a SmartKey is executed

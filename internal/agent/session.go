@@ -132,14 +132,12 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 	if err := b.store.deleteAcknowledged(w.GetEventAck().GetSequence()); err != nil {
 		return 0, err
 	}
-	commands, err := b.store.commands()
+	commands, err := b.commands.ended()
 	if err != nil {
 		return 0, err
 	}
 	for _, rec := range commands { // the results may have been lost with the previous session
-		if !b.commands.isRunning(rec.ID) {
-			b.outbox.addCommand(withOutcome(rec))
-		}
+		b.outbox.addCommand(rec)
 	}
 	if w.GetRenewCertificate() {
 		s.renewInBackground(ctx)
