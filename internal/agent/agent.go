@@ -164,8 +164,8 @@ func (b *Bridge) Run(ctx context.Context) error {
 }
 
 // runLoaded does everything that needs loaded locks: it drives the locks, keeps a session with the server and, if enabled, serves phones.
-// It returns nil when ctx ends, or the error that ended runLocks or serveLocal. A lost session is no error. It waits for the unlock commands
-// that run, last of all, because the link may still start one while the locks stop.
+// It returns nil when ctx ends, or the error that ended runLocks or serveLocal. A lost session is no error. Last of all it waits for the
+// running unlock commands, because the link may still start one while the locks stop.
 func (b *Bridge) runLoaded(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	g.Go(func() error { return b.runLocks(ctx) })
@@ -178,8 +178,8 @@ func (b *Bridge) runLoaded(ctx context.Context) error {
 	return err
 }
 
-// runLocks drives the locks until ctx ends (then it returns nil), the store fails or the list of locks changes. It needs no session with the
-// server, and does not wait for the unlock commands that run.
+// runLocks drives the locks until ctx ends (then it returns nil), the store fails or the list of locks changes. It needs no session with
+// the server, and does not wait for the running unlock commands.
 func (b *Bridge) runLocks(ctx context.Context) error {
 	g, ctx := errgroup.WithContext(ctx)
 	for _, o := range b.workers {

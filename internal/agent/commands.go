@@ -74,7 +74,7 @@ func (r *commandRunner) markEnded(id string) {
 }
 
 // ended returns the stored records of the commands that do not run, each with an outcome. It looks which commands run before it reads the
-// store: one that ends meanwhile would otherwise be taken for one that an earlier run of the bridge left. That one reports its result itself.
+// store: one that ends meanwhile would otherwise be taken for one that an earlier run of the bridge left. It reports its result itself.
 func (r *commandRunner) ended() ([]commandRecord, error) {
 	r.mu.Lock()
 	running := maps.Clone(r.running)

@@ -1,9 +1,13 @@
 package agent
 
 import (
+	"errors"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"go.etcd.io/bbolt"
 
 	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/lock/slot"
@@ -110,4 +114,44 @@ func TestJammedBoltIsRecordedBeforeTheNextStatus(t *testing.T) {
 		s.pass(2 * statusEvery)
 		bolt("a look once it moves", "locked")
 	})
+}
+
+// TestRefusedKeysLeaveRoomForCommands fills the store with results of commands that moved no lock, as a phone with an old SmartKey can. The
+// bridge must still execute commands, but not without limit.
+func TestRefusedKeysLeaveRoomForCommands(t *testing.T) {
+	ended := func(outcome, result, reason string) commandRecord {
+		return commandRecord{Outcome: outcome, Result: result, Reason: reason}
+	}
+	cases := map[string]struct {
+		stored commandRecord
+		want   error
+	}{
+		"SmartKeys were refused":  {ended(outcomeFailed, "", "expired"), nil},
+		"SmartKeys were checked":  {ended(outcomeDone, "", "ok"), nil},
+		"doors were opened":       {ended(outcomeDone, "ok", ""), errTooManyCommands},
+		"SmartKeys opened doors":  {ended(outcomeDone, "ok", "ok"), errTooManyCommands},
+		"commands have not ended": {ended("", "", ""), errTooManyCommands},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+			now := time.Now()
+			err := s.bridge.store.db.Update(func(tx *bbolt.Tx) error {
+				for i := range maxCommandRecords {
+					rec := c.stored
+					rec.ID, rec.At = fmt.Sprintf("act_%d", i), now
+					if err := putCommand(tx.Bucket(commandsBucket), rec); err != nil {
+						return err
+					}
+				}
+				return nil
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, _, err := s.bridge.store.beginCommand("act_new", now); !errors.Is(err, c.want) {
+				t.Errorf("the next command: %v, want %v", err, c.want)
+			}
+		})
+	}
 }

@@ -11,7 +11,7 @@ import (
 const (
 	maxJournalEntries = 50_000           // maximum number of journaled events while the server is unreachable; the oldest are dropped first
 	commandMemory     = 10 * time.Minute // how long the id of a command is stored; the command's deadline is only 10 s
-	maxCommandRecords = 1024             // with more stored commands, new ones are refused
+	maxCommandRecords = 1024             // with more stored commands that asked a lock, new ones are refused
 )
 
 // journalEntry is a lock event that waits until the server has stored it.
@@ -147,7 +147,7 @@ type commandRecord struct {
 
 // beginCommand stores durably that a command starts, before it is executed. first is false if the id was stored before; then rec is the
 // stored record, and the command must not be executed again. For a new id, it deletes expired records, and returns errTooManyCommands if
-// maxCommandRecords remain. After any error the command must not be executed.
+// maxCommandRecords of those that asked a lock remain. After any error the command must not be executed.
 func (s *store) beginCommand(id string, now time.Time) (rec commandRecord, first bool, err error) {
 	err = s.writes.update(func(tx *bbolt.Tx) error {
 		b := tx.Bucket(commandsBucket)
@@ -179,10 +179,15 @@ func putCommand(b *bbolt.Bucket, rec commandRecord) error {
 	return b.Put([]byte(rec.ID), raw)
 }
 
-// deleteOldCommands deletes command records that are expired, unreadable, or far in the future because the clock was set back. It returns
-// errTooManyCommands if too many remain, so that the next command is refused.
+// movedNothing reports whether a command has ended and only its SmartKey decided: it was refused or checked, and no lock was asked. If such
+// a command came again, its SmartKey would be refused, because each can be presented once.
+func (c commandRecord) movedNothing() bool { return c.Outcome != "" && c.Result == "" }
+
+// deleteOldCommands deletes command records that are expired, unreadable, or far in the future because the clock was set back. If too many
+// remain, it also deletes those that moved nothing, because a phone with an old SmartKey could otherwise fill the store and so block all
+// doors. It returns errTooManyCommands if still too many remain, so that the next command is refused.
 func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
-	var old [][]byte
+	var old, spare [][]byte
 	n := 0
 	err := b.ForEach(func(k, v []byte) error {
 		var rec commandRecord
@@ -191,10 +196,16 @@ func deleteOldCommands(b *bbolt.Bucket, now time.Time) error {
 			return nil
 		}
 		n++
+		if rec.movedNothing() {
+			spare = append(spare, append([]byte(nil), k...))
+		}
 		return nil
 	})
 	if err != nil {
 		return err
+	}
+	if n >= maxCommandRecords {
+		old, n = append(old, spare...), n-len(spare)
 	}
 	for _, k := range old {
 		if err := b.Delete(k); err != nil {
