@@ -6,6 +6,7 @@ import (
 
 	"entgo.io/ent/dialect/sql"
 
+	"latchkey.dev/ent"
 	"latchkey.dev/ent/webhook"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
@@ -105,6 +106,14 @@ func (d DeliveryLease) End(tx *db.Tx) error {
 		return wrapError("end to deliver to a webhook", err)
 	}
 	return nil
+}
+
+// endDelivery adds to a change of webhooks that a running job loses its right to deliver, because it has loaded settings that the change
+// makes outdated: the URL, the kinds, the scopes or the secret. What the job does then is not stored, so another one repeats its last
+// message, and finds the events of a new kind that the former settings would have passed over.
+func endDelivery(m *ent.WebhookMutation) {
+	m.SetDrainedBy(0)
+	m.ClearDrainedUntil()
 }
 
 // Delivery is the outcome of the delivery of one event to a webhook.

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/ent/token"
+	"latchkey.dev/ent/webhook"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/db"
@@ -96,7 +97,7 @@ func Integration(tx *db.Tx, propertyID, integrationID string) (*ent.Integration,
 }
 
 // Update changes the name and the scopes of an integration, also of a disabled one, or returns a fault if it or a scope does not exist. A
-// nil name or empty scopes keep the stored ones.
+// nil name or empty scopes keep the stored ones. New scopes end the running deliveries to its webhooks.
 func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *string, scopes []string) (*ent.Integration, error) {
 	if err := checkScopes(scopes); err != nil {
 		return nil, err
@@ -109,6 +110,11 @@ func (r *Registry) Update(tx *db.Tx, propertyID, integrationID string, name *str
 	update := row.Update().SetNillableName(name)
 	if len(scopes) > 0 {
 		update.SetScopes(scopes)
+		hooks := tx.Webhook.Update().Where(webhook.PropertyID(propertyID), webhook.IntegrationID(integrationID))
+		endDelivery(hooks.Mutation())
+		if err := hooks.Exec(tx.Context()); err != nil {
+			return nil, wrapError("end the deliveries to webhooks", err)
+		}
 	}
 	row, err = update.Save(tx.Context())
 	if err != nil {

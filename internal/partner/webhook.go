@@ -140,19 +140,23 @@ func (r *Registry) createWebhook(tx *db.Tx, c WebhookChange) (*WebhookRow, strin
 }
 
 // updateWebhook changes a stored webhook. If it gets a new URL or is enabled again, its recorded health is cleared and its notices end;
-// after a new URL, waiting retries are due at once, and are counted from the first. If it is disabled, it loses its cursors, and with them
-// the events that it has not received yet.
+// after a new URL, waiting retries are due at once, and are counted from the first. A new URL and other kinds end a running delivery. If it
+// is disabled, it loses its cursors, and with them the events that it has not received yet.
 func updateWebhook(tx *db.Tx, was *WebhookRow, c WebhookChange) (*WebhookRow, error) {
 	update := tx.Webhook.UpdateOne(was).Where(webhook.PropertyID(was.PropertyID))
 	moved := c.URL != "" && c.URL != was.URL
 	if moved {
-		update.SetURL(c.URL).SetDrainedBy(0).ClearDrainedUntil() // a job that delivers to the old URL records nothing any more
+		update.SetURL(c.URL)
 		if err := event.RestartWebhookRetries(tx, was.ID); err != nil {
 			return nil, err
 		}
 	}
-	if len(c.Kinds) > 0 {
+	otherKinds := len(c.Kinds) > 0 && !slices.Equal(c.Kinds, was.Kinds)
+	if otherKinds {
 		update.SetKinds(c.Kinds)
+	}
+	if moved || otherKinds {
+		endDelivery(update.Mutation())
 	}
 	starts := c.Enabled != nil && *c.Enabled && was.DisabledAt != nil
 	if starts {
@@ -234,7 +238,7 @@ func RemoveWebhook(tx *db.Tx, propertyID, integrationID, webhookID string) (*Web
 }
 
 // RotateWebhookSecret creates a secret and returns it with the webhook. The secret is shown once. The previous secret also signs until the
-// overlap ends, with 0 not at all. An older one ends at once.
+// overlap ends, with 0 not at all. An older one ends at once. A running delivery, which signs with the previous secret only, ends.
 func (r *Registry) RotateWebhookSecret(tx *db.Tx, propertyID, integrationID, webhookID string, overlap time.Duration) (*WebhookRow, string, error) {
 	row, err := Webhook(tx, propertyID, integrationID, webhookID)
 	if err != nil {
@@ -245,6 +249,7 @@ func (r *Registry) RotateWebhookSecret(tx *db.Tx, propertyID, integrationID, web
 		return nil, "", err
 	}
 	update := tx.Webhook.UpdateOne(row).Where(webhook.PropertyID(propertyID)).SetSecret(sealed)
+	endDelivery(update.Mutation())
 	if overlap > 0 {
 		update.SetPreviousSecret(row.Secret).SetPreviousUntil(tx.Now().Add(overlap))
 	} else {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"testing"
 
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/partner"
@@ -72,4 +73,53 @@ func TestAnswerOfTheOldURLDoesNotCount(t *testing.T) {
 			h.Errorf("received %v, want the event at the old and at the new URL", got)
 		}
 	})
+}
+
+// A job that delivers keeps the settings that it has loaded. A change of what the webhook receives, or of its secret, ends the job, so that
+// no event of a new kind is passed over, and no further message is sent by the old settings.
+func TestChangeOfSettingsEndsTheJob(t *testing.T) {
+	for name, change := range map[string]func(h *hooks, tx *db.Tx, webhookID string) error{
+		"kinds": func(h *hooks, tx *db.Tx, webhookID string) error {
+			_, _, err := h.Registry.RegisterWebhook(tx, partner.WebhookChange{
+				PropertyID: "prp_one", IntegrationID: "int_one", ID: webhookID, Kinds: []string{string(event.LockOffline), string(event.LockJammed)},
+			}, func(string) error { return nil })
+			return err
+		},
+		"secret": func(h *hooks, tx *db.Tx, webhookID string) error {
+			_, _, err := h.Registry.RotateWebhookSecret(tx, "prp_one", "int_one", webhookID, 0)
+			return err
+		},
+		"scopes": func(h *hooks, tx *db.Tx, _ string) error {
+			_, err := h.Registry.Update(tx, "prp_one", "int_one", nil, []string{actor.ReservationsRead})
+			return err
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			eachHooks(t, func(h *hooks) {
+				right := h.register("int_one", "https://pms.example/")
+				changed := false
+				h.answer = func(context.Context, hookMessage) Sent {
+					if !changed {
+						changed = true
+						write(h.T, h.DB, func(tx *db.Tx) error {
+							if err := change(h, tx, right.WebhookID); err != nil {
+								return err
+							}
+							return event.Append(tx, event.Event{PropertyID: "prp_one", Subject: "lck_b", Kind: event.LockJammed})
+						})
+						h.emit("lck_c")
+					}
+					return Sent{}
+				}
+				h.emit("lck_a")
+				if _, err := h.run(h.Context(), right); !errors.Is(err, event.ErrMoved) {
+					h.Errorf("the job with the old settings: %v, want that it lost its right", err)
+				}
+				h.deliver(right)
+				if a, b, c := len(h.received("lck_a")), len(h.received("lck_b")), len(h.received("lck_c")); a != 2 || c != 1 || b != 1 && name == "kinds" {
+					h.Errorf("received %d, %d and %d messages, want 2, 1 with the new kind, and 1", a, b, c)
+				}
+			})
+		})
+	}
 }
