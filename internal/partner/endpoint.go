@@ -71,6 +71,11 @@ func (h Health) State() string {
 	}
 }
 
+// CalledAs reports whether both endpoints are called in the same way: with the same URL, method and token.
+func (e Endpoint) CalledAs(other Endpoint) bool {
+	return e.URL == other.URL && e.Method == other.Method && e.Token == other.Token && e.TokenIn == other.TokenIn
+}
+
 // filledFrom returns the endpoint with its empty URL, method, token and tokenIn filled from the stored endpoint.
 func (e Endpoint) filledFrom(was Endpoint) Endpoint {
 	e.URL, e.Method = cmp.Or(e.URL, was.URL), cmp.Or(e.Method, was.Method)
@@ -179,7 +184,7 @@ func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) 
 			SetAction(e.Action).SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn).SetCreatedAt(tx.Now()).Save(ctx)
 	} else {
 		update := row.Update().SetURL(e.URL).SetMethod(e.Method).SetSealedToken(sealed).SetTokenPlace(e.TokenIn)
-		if old.URL != e.URL || old.Method != e.Method || old.Token != e.Token || old.TokenIn != e.TokenIn {
+		if !old.CalledAs(e) {
 			update.SetFailures(0).SetLastError("").ClearLastProblem().ClearLastSuccessAt().ClearLastFailureAt()
 		}
 		row, err = update.Save(ctx)

@@ -202,9 +202,24 @@ func (s *Spaces) timeout() time.Duration {
 	return s.Timeout
 }
 
-// readOnce calls getSpaces once and stores the spaces, or the failure. urgent calls even while the circuit breaker is open. A call that was
-// not made (see wasHeldBack) or was canceled stores nothing.
+// errEndpointChanged means that the partner changed the endpoint during the call, so that the answer is that of a former one.
+var errEndpointChanged = errors.New("the endpoint was changed during the call")
+
+// readOnce calls getSpaces once and stores the spaces, or the failure. If the endpoint is changed during the call, it stores nothing and
+// calls the changed one.
 func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string, urgent bool) (Outcome, error) {
+	for {
+		out, err := s.callOnce(ctx, propertyID, integrationID, urgent)
+		if !errors.Is(err, errEndpointChanged) {
+			return out, err
+		}
+	}
+}
+
+// callOnce calls getSpaces once and stores the spaces, or the failure, unless the endpoint is changed during the call: then it returns
+// errEndpointChanged. urgent calls even while the circuit breaker is open. A call that was not made (see wasHeldBack) or was canceled
+// stores nothing.
+func (s *Spaces) callOnce(ctx context.Context, propertyID, integrationID string, urgent bool) (Outcome, error) {
 	e, err := s.Directory.Endpoint(s.DB.View(ctx), propertyID, integrationID, partner.GetSpaces)
 	if err != nil {
 		return Outcome{}, err
@@ -224,7 +239,7 @@ func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string,
 	if wasHeldBack(failure) {
 		return Outcome{Failure: failure, Recorded: space.Recorded{Problem: callFailure(failure, err).Problem}}, nil
 	}
-	out, err := s.storeResult(ctx, propertyID, integrationID, listing, failure, err)
+	out, err := s.storeResult(ctx, e, listing, failure, err)
 	if err != nil {
 		return Outcome{}, fmt.Errorf("record a reading of getSpaces: %w", err)
 	}
@@ -249,16 +264,25 @@ func problemOf(cause error) message.Message {
 	return message.Message{Kind: "endpoint.setting"}
 }
 
-// storeResult stores the spaces that a PMS lists, or why they could not be read, and replans the affected reservations. failure is for
-// staff, and cause is the error of the call; both are nil after success. A list that is not valid is a failure in the result.
-func (s *Spaces) storeResult(ctx context.Context, propertyID, integrationID string, listing []space.Listed, failure *fault.Fault, cause error) (Outcome, error) {
+// storeResult stores the spaces that a PMS lists at the endpoint called, or why they could not be read, and replans the affected
+// reservations. failure is for staff, and cause is the error of the call; both are nil after success. A list that is not valid is a failure
+// in the result. If the registered endpoint is another one by now, it stores nothing and returns errEndpointChanged.
+func (s *Spaces) storeResult(ctx context.Context, called partner.Endpoint, listing []space.Listed, failure *fault.Fault, cause error) (Outcome, error) {
 	reading, health := space.Reading{Spaces: listing}, partner.Failure{}
 	if failure != nil {
 		health = callFailure(failure, cause)
 		reading = space.Reading{Err: errors.New(failure.Message), Problem: health.Problem}
 	}
+	propertyID, integrationID := called.PropertyID, called.IntegrationID
 	out := Outcome{Failure: failure}
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		registered, err := s.Directory.Endpoint(tx, propertyID, integrationID, partner.GetSpaces)
+		if err != nil {
+			return err
+		}
+		if !registered.CalledAs(called) {
+			return errEndpointChanged
+		}
 		if err := partner.RecordCall(tx, propertyID, integrationID, partner.GetSpaces, health); err != nil {
 			return err
 		}

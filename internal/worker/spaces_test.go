@@ -117,6 +117,54 @@ func TestAnEmptyListingIsAFailure(t *testing.T) {
 	}
 }
 
+// movedDirectory is a directory whose endpoint has the URL of the row in the database, as another node may have changed it.
+type movedDirectory struct{ directory }
+
+func (m movedDirectory) Endpoint(tx *db.Tx, propertyID, integrationID, action string) (partner.Endpoint, error) {
+	e, err := m.directory.Endpoint(tx, propertyID, integrationID, action)
+	if err != nil {
+		return e, err
+	}
+	row, err := tx.Endpoint.Get(tx.Context(), "end_one")
+	if err != nil {
+		return e, err
+	}
+	e.URL = row.URL
+	return e, nil
+}
+
+// If the partner registers another URL during the call, the answer of the former one is not stored: neither its spaces nor its failure
+// belong to the new endpoint, which is read instead.
+func TestAnswerOfTheFormerEndpointIsNotStored(t *testing.T) {
+	for name, answer := range map[string]error{"listing": nil, "failure": fault.New(fault.Unavailable, "partnerUnavailable", "gone")} {
+		t.Run(name, func(t *testing.T) {
+			dbtest.Each(t, func(t *testing.T, d *db.DB) {
+				insertProperty(t, d)
+				s := &Spaces{DB: d, Directory: movedDirectory{}, Log: quiet, Fetch: func(_ context.Context, e partner.Endpoint, _ []string, _ bool) ([]space.Listed, error) {
+					if e.URL == "https://new.example/" {
+						return []space.Listed{{ExternalID: "new", Type: space.Room, Name: "1", IsActive: true}}, nil
+					}
+					write(t, d, func(tx *db.Tx) error {
+						return tx.Endpoint.UpdateOneID("end_one").SetURL("https://new.example/").Exec(tx.Context())
+					})
+					return listing, answer
+				}}
+				defer s.Close()
+				if r, err := s.Read(t.Context(), "prp_one", "int_one"); err != nil || r.Failure != nil {
+					t.Errorf("%+v, %v", r, err)
+				}
+				view := d.View(t.Context())
+				if n := view.Endpoint.Query().OnlyX(t.Context()).Failures; n != 0 {
+					t.Errorf("the new endpoint has %d failures, want none", n)
+				}
+				if all := view.PartnerSpace.Query().AllX(t.Context()); len(all) != 1 || all[0].ExternalID != "new" {
+					t.Errorf("stored %v, want only the space of the new endpoint", all)
+				}
+			})
+		})
+	}
+}
+
 // ReadNow calls the partner even if a concurrent reading found the breaker open.
 func TestReadNowCallsDespiteOpenBreaker(t *testing.T) {
 	d := dbtest.Open(t, "sqlite")
