@@ -840,7 +840,7 @@ func (x *BatchOutcome) GetFailures() []*BatchFailure {
 // BatchFailure is one item that was not stored.
 type BatchFailure struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The item as it was sent.
+	// The item as it was sent. An answer that is repeated under an Idempotency-Key has only its pmsMeta.id and pmsNumber.
 	RequestData *structpb.Struct `protobuf:"bytes,1,opt,name=request_data,json=requestData,proto3" json:"request_data,omitempty"`
 	// Why.
 	Error         *v11.Error `protobuf:"bytes,2,opt,name=error,proto3" json:"error,omitempty"`
