@@ -6,6 +6,7 @@ import (
 
 	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/guestsession"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -74,20 +75,24 @@ func (f Form) companionMailTo(m Member) *mailTo {
 }
 
 // endCompanionAddress ends the links that were mailed to an address which a companion typed and has now replaced or removed: it may have
-// been mistyped. If there was such a link, it also ends the companion's sessions, except the caller's. It does nothing for the main guest,
-// and for the address of the invitation.
+// been mistyped. If there was such a link, also one that has ended, it also ends the companion's sessions, except the caller's: renewing a
+// link ends it and keeps its session. It does nothing for the main guest, and for the address of the invitation.
 func endCompanionAddress(tx *db.Tx, keys *keyring.Ring, a actor.Actor, former, present Member) error {
 	if former.Row.Role != Companion || former.mailTo == nil || strings.EqualFold(former.mailTo.Address, former.invitedTo) ||
 		present.mailTo != nil && strings.EqualFold(former.mailTo.Address, present.mailTo.Address) {
 		return nil
 	}
-	n, err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(guestlink.PropertyID(a.PropertyID), guestlink.ReservationID(a.ReservationID),
-		guestlink.GuestID(former.Row.ID), guestlink.AddressMAC(AddressMAC(keys, a.PropertyID, former.mailTo.Address)), guestlink.RevokedAtIsNil()).Save(tx.Context())
+	mailed := []predicate.GuestLink{guestlink.PropertyID(a.PropertyID), guestlink.ReservationID(a.ReservationID), guestlink.GuestID(former.Row.ID),
+		guestlink.AddressMAC(AddressMAC(keys, a.PropertyID, former.mailTo.Address))}
+	found, err := tx.GuestLink.Query().Where(mailed...).Exist(tx.Context())
 	if err != nil {
-		return fmt.Errorf("revoke the links of an address that a companion replaced: %w", err)
+		return fmt.Errorf("find the links of an address that a companion replaced: %w", err)
 	}
-	if n == 0 {
+	if !found {
 		return nil
+	}
+	if err := revokeLinksWhere(tx, mailed...); err != nil {
+		return err
 	}
 	return endSessions(tx, a.PropertyID, guestsession.ReservationID(a.ReservationID), guestsession.GuestID(former.Row.ID), guestsession.IDNEQ(a.ID))
 }

@@ -143,3 +143,21 @@ func TestCompanionReplacesAddress(t *testing.T) {
 		}
 	})
 }
+
+// A device that a replaced address brought in ends also if its link was renewed and the new link is not mailed yet.
+func TestCompanionReplacesAddressAfterRenewal(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		h.rules("ES")
+		id := h.book(hotel, "A", "Silva", reservation.Adults, 2)
+		bo := h.party(id).Members[1].Row.ID
+		companion := h.authenticate(h.bind(h.passOn(h.guestOf(id, ""), bo)).Token)
+		h.must(h.save(companion, bo, rule.ContactStep, "email", "bo@exmaple.com", "mobile", "+34 600 000 000"))
+		mailed := h.link(id, bo, "bo@exmaple.com")
+		stranger := h.authenticate(h.bind(mailed).Token)
+		h.write(func(tx *db.Tx) error { _, err := guest.RenewLink(tx, h.keys, mailed); return err })
+		h.must(h.save(companion, bo, rule.ContactStep, "email", "bo@example.com", "mobile", "+34 600 000 000"))
+		if active, err := guest.IsSessionActive(h.db.View(t.Context()), hotel, stranger.ID); err != nil || active {
+			t.Errorf("the device of the former address: active %t, %v", active, err)
+		}
+	})
+}
