@@ -99,7 +99,7 @@ type frontDesk struct {
 	token    string
 
 	mu    sync.Mutex
-	read  map[string]int32   // the number of the last message read, by guest
+	read  map[string]int32   // by guest, the number of the last message that the front desk has read
 	asked map[int]*numbering // the questions received, by bed
 }
 

@@ -13,7 +13,7 @@ import (
 type ErasureFacts struct {
 	RequestedAt time.Time
 	State       access.State
-	CheckingIn  bool      // a checkIn call was made, and may have checked the guests in
+	CheckingIn  bool      // a checkIn call was made, and may have checked the guests in: until its outcome is known, they count as in house
 	End         time.Time // the end of the access
 	Now         time.Time
 }

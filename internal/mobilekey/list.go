@@ -29,7 +29,8 @@ import (
 const (
 	// listInterval is the age at which the server renews an unchanged status list, because doors require a recent one.
 	listInterval = time.Hour
-	// listsPerMaxAge is how many lists the server issues within the maximum age of the strictest door.
+	// listsPerMaxAge is how many lists the server issues at least within the maximum age of the strictest door; it issues one each hour
+	// anyway.
 	listsPerMaxAge = 4
 	// A list has more than minSpareIndexes indexes after the last issued one, because bridges refuse an index beyond the end of their
 	// list. It grows in steps of spareIndexes.

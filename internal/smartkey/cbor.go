@@ -26,7 +26,8 @@ type modes struct {
 	dec cbor.DecMode
 }
 
-// newModes returns the deterministic encoding of RFC 8949, section 4.2.1, and its strict decoding.
+// newModes returns the deterministic encoding of RFC 8949, section 4.2.1, and a strict decoding. The decoding alone accepts some encodings
+// that are not deterministic, such as unsorted keys: see decodeExact.
 func newModes() modes {
 	enc := cbor.CoreDetEncOptions()
 	enc.NilContainers = cbor.NilContainerAsEmpty

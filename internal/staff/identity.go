@@ -38,7 +38,7 @@ var (
 // IdentityCeremony is a sign-in at the identity provider that has begun and is not finished.
 type IdentityCeremony struct {
 	State  string // for the call that finishes the sign-in; the browser keeps it
-	URL    string // where the person signs in
+	URL    string // the sign-in page of the identity provider, to which the browser is redirected
 	EndsAt time.Time
 }
 
@@ -92,7 +92,8 @@ func signInCeremony(fresh bool) ceremony {
 	return ceremony{kind: identitySignIn}
 }
 
-// BeginIdentityLink begins to link the account of a signed-in person to one at the identity provider.
+// BeginIdentityLink begins to link the account of a signed-in person to one at the identity provider. It returns an error without a
+// provider, or if the provider does not answer. It checks neither the session nor a former link: [Service.PrepareIdentityLink] does.
 func (s *Service) BeginIdentityLink(ctx context.Context, personID, sessionID string) (IdentityCeremony, error) {
 	return s.beginIdentity(ctx, ceremony{identityLink, personID, sessionID})
 }

@@ -18,6 +18,7 @@ import (
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
@@ -294,6 +295,17 @@ func (m Mails) keyOf(tx *db.Tx, row *ent.Reservation) (stayKey, error) {
 	}
 	key.contentHash, key.room = hex.EncodeToString(m.Keys.MAC("keyMail", said...)[:12]), hex.EncodeToString(m.Keys.MAC("keyMail", row.ID, room)[:6])
 	return key, nil
+}
+
+// isConfirmed reports whether every lock of a plan's doors has confirmed the code. Doors without a lock, and doors to which the stay has no
+// right any more, do not count: with only these it is true. It is false without doors.
+func isConfirmed(plan access.Plan) bool {
+	for _, d := range plan.Doors {
+		if !d.Left && d.Reason != access.NoLock && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used {
+			return false
+		}
+	}
+	return len(plan.Doors) > 0
 }
 
 // isKeyAtDesk reports whether no door of the room itself (gates do not count) has a lock, so that the guest needs a key from the desk. It

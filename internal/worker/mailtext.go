@@ -18,7 +18,6 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
-	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/property"
@@ -263,9 +262,9 @@ func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 	return !isOpenAtDeparture(p), nil
 }
 
-// addressBooker sets the booker's first name and, if the mail has no recipient yet, the address of recipientOf as the recipient. A mail
-// with a code, about a ready room or about an erasure always goes to that address. Another mail with a link to a former address is
-// canceled, except invitations and reminders (see listedRooms).
+// addressBooker sets the booker's first name if the recipient is trusted and, if the mail has no recipient yet, the address of recipientOf
+// as the recipient. A mail with a code, about a ready room or about an erasure always goes to that address. For another mail with a link to
+// a former address it sets r.out.canceled, except for invitations and reminders (see listedRooms).
 func (r *renderer) addressBooker(stay *ent.Reservation) error {
 	kind := r.occasion.Kind
 	present, trusted, err := r.recipientOf(r.view, stay, kind)
@@ -388,15 +387,4 @@ func (r *renderer) addCodes(stay *ent.Reservation) error {
 		}
 	}
 	return nil
-}
-
-// isConfirmed reports whether every lock of a plan's doors has confirmed the code. Doors without a lock, and doors to which the stay has no
-// right any more, do not count: with only these it is true. It is false without doors.
-func isConfirmed(plan access.Plan) bool {
-	for _, d := range plan.Doors {
-		if !d.Left && d.Reason != access.NoLock && d.PIN != slot.Accepted && d.PIN != slot.Verified && d.PIN != slot.Used {
-			return false
-		}
-	}
-	return len(plan.Doors) > 0
 }

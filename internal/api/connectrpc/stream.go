@@ -93,6 +93,7 @@ func (sizeLimitInterceptor) WrapStreamingClient(next connect.StreamingClientFunc
 	return next
 }
 
+// WrapStreamingHandler replaces Connect's error about a message that is too large by the API's, with its reason. It limits nothing itself.
 func (sizeLimitInterceptor) WrapStreamingHandler(next connect.StreamingHandlerFunc) connect.StreamingHandlerFunc {
 	return func(ctx context.Context, conn connect.StreamingHandlerConn) error {
 		return next(ctx, sizeLimitConn{conn})

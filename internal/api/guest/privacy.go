@@ -37,8 +37,8 @@ func (s *Privacy) GetErasure(ctx context.Context, _ *guestv1.GetErasureRequest) 
 }
 
 // RequestErasure requests the erasure of the caller's data, for the main guest those of the whole party. It needs a session with the mailed
-// link. With keep_profile, which only the main guest can set, the answers kept for the next stay remain. While a request is pending,
-// another one changes nothing.
+// link. With keep_profile, which is ignored unless the main guest sets it, the answers kept for the next stay remain. While a request is
+// pending, another one changes nothing.
 func (s *Privacy) RequestErasure(ctx context.Context, r *guestv1.RequestErasureRequest) (*guestv1.RequestErasureResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RequestErasureResponse, error) {
 		e, err := guest.RequestErasure(tx, s.Keys, a, r.GetKeepProfile())

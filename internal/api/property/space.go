@@ -81,7 +81,7 @@ func mayReadCodeUses(a actor.Actor) bool {
 	return a.PersonID == "" || staff.Allows(staff.Role(a.Role), staff.ReadAccess)
 }
 
-// maxOpenings bounds the uses of codes, and the remote unlocks, in one answer.
+// maxOpenings bounds each list of openings in one answer: the uses of codes, the remote unlocks, and the events of a lock.
 const maxOpenings = 50
 
 // codeUseMessages converts uses of codes, with the decrypted names of the holders.

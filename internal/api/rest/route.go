@@ -67,7 +67,8 @@ func loadRoutes(services []string) ([]*route, map[string]*binding, error) {
 	return routes, byMethod, nil
 }
 
-// newRoute returns the route of one HTTP rule of the method with the name full. input is the method's request message.
+// newRoute returns the route of one HTTP rule of the method with the name full. input is the method's request message. It returns an error
+// if the rule has no pattern that routes can have, or names a body that is no field of input; it does not check the variables of the path.
 func newRoute(full string, rule *annotations.HttpRule, input protoreflect.MessageDescriptor) (*route, error) {
 	verb, template := httpPattern(rule)
 	if !strings.HasPrefix(template, "/") {

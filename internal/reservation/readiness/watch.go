@@ -27,7 +27,7 @@ type Check struct {
 	at       time.Time
 	before   *ent.Arrival // before is the row of the arrival before this check
 	property *ent.Property
-	row      *ent.Reservation // row is nil if the guest no longer arrives
+	row      *ent.Reservation // row is nil if the guest no longer arrives, or if the time of the checks is over
 	minutes  int              // minutes is the last checkpoint, in minutes before the start
 	verdict  Verdict
 }
@@ -114,7 +114,7 @@ func (l *Check) storeArrival(tx *db.Tx) (int, error) {
 		SetJudgedAt(l.at).SetAgainAt(at).Save(tx.Context())
 }
 
-// previousWait returns the wait before this check, or zero if the status has changed.
+// previousWait returns the planned wait between the previous check and this one, or zero if the status has changed.
 func (l *Check) previousWait() time.Duration {
 	if l.before.Verdict != string(l.verdict.Status) {
 		return 0

@@ -194,7 +194,8 @@ func (x *exchange) sameAddress(guest, step string) (address map[string]string, o
 // isFromCheck reports whether the guest opened the page from the check of all answers, and so comes back to it.
 func (x *exchange) isFromCheck() bool { return x.R.URL.Query().Has("check") || x.Value("check") != "" }
 
-// backFrom returns the URL of the link "back" on the step at this index.
+// backFrom returns the URL of the link "back" on the step at this index: the step before, or the check of all answers if the page was
+// opened from there.
 func (x *exchange) backFrom(f *guestv1.Form, at int) string {
 	switch {
 	case x.isFromCheck():

@@ -38,7 +38,7 @@ type Move struct {
 	Fault   FaultKind `json:"fault,omitempty"`   // Fault is for Fails
 	After   Span      `json:"after,omitempty"`   // After is for Drifts, and for Fails the time Fault.After
 	Percent uint32    `json:"percent,omitempty"` // Percent is for Drains
-	Slot    uint32    `json:"slot,omitempty"`    // Slot is for IsSet and IsQuiet
+	Slot    uint32    `json:"slot,omitempty"`    // Slot is the slot that a person at the lock sets or clears; only for IsSet and IsQuiet
 	PIN     string    `json:"pin,omitempty"`     // PIN is for IsSet and IsQuiet; empty clears the slot. It must not be the PIN of a real guest
 }
 
