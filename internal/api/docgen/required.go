@@ -54,8 +54,8 @@ func addMessages(to map[protoreflect.FullName]protoreflect.MessageDescriptor, m 
 	}
 }
 
-// setRequired sets in a schema the list of required properties: those for which the function required reports true. m is the message type
-// of the schema.
+// setRequired sets in a schema the list of required properties: those for which the function required reports true. If there are none, it
+// leaves the schema unchanged. m is the message type of the schema.
 func setRequired(schema *yaml.Node, m protoreflect.MessageDescriptor, required func(protoreflect.FieldDescriptor) bool) {
 	properties := child(schema, "properties")
 	list := &yaml.Node{Kind: yaml.SequenceNode, Tag: "!!seq"}
