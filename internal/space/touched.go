@@ -36,8 +36,8 @@ func (t AffectedStays) Union(others ...AffectedStays) AffectedStays {
 // Empty reports whether t selects no reservation.
 func (t AffectedStays) Empty() bool { return !t.All && len(t.SpaceIDs) == 0 && len(t.Externals) == 0 }
 
-// staysInSpaces selects the reservations of Latchkey spaces, of the beds within them, and of the PMS's spaces that are mapped to them, with
-// the PMS's beds in these.
+// staysInSpaces returns a selector (it reads no reservations) for the reservations, of any dates, of Latchkey spaces, of the beds within
+// them, and of the PMS's spaces that are mapped to them, with the PMS's beds in these.
 func staysInSpaces(tx *db.Tx, propertyID string, spaceIDs ...string) (AffectedStays, error) {
 	beds, err := tx.Space.Query().Where(entspace.PropertyID(propertyID), entspace.ParentIDIn(spaceIDs...)).IDs(tx.Context())
 	if err != nil {

@@ -266,7 +266,7 @@ func (m Mails) OrderJoin(tx *db.Tx, i staff.Invitation, language string) (bool, 
 	return err == nil, err
 }
 
-// addJoin adds the link of an invitation. It cancels the mail if the invitation ended or has got another link.
+// addJoin adds the link of an invitation. It sets r.out.canceled if the invitation ended or has got another link.
 func (r *renderer) addJoin() error {
 	invitationID, round := mail.JoinOf(r.row)
 	i, err := staff.GetInvitation(r.view, r.Keys, r.row.PropertyID, invitationID)
@@ -292,7 +292,7 @@ func (m Mails) OrderProfile(tx *db.Tx, propertyID, address, language string) err
 	return err
 }
 
-// addProfile adds the link to a profile. It cancels the mail if there is no profile of the recipient.
+// addProfile adds the link to a profile. It sets r.out.canceled if there is no profile of the recipient.
 func (r *renderer) addProfile() error {
 	link := guest.MailedProfileLink{
 		PropertyID: r.row.PropertyID, ProfileID: guest.ProfileID(r.Keys, r.row.PropertyID, r.to), Secret: mail.ProfileSecret(r.Keys, r.row.ID),

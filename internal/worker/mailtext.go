@@ -287,7 +287,7 @@ func (r *renderer) addressBooker(stay *ent.Reservation) error {
 	return nil
 }
 
-// selectRooms returns the rooms of the booking that the mail lists. Without any it cancels the mail. It also sets how many rooms of the
+// selectRooms returns the rooms of the booking that the mail lists. Without any it sets r.out.canceled. It also sets how many rooms of the
 // booker other mails list.
 func (r *renderer) selectRooms(stay *ent.Reservation) ([]*ent.Reservation, error) {
 	stays, elsewhere, err := r.listedRooms(r.view, r.row, stay, r.to)

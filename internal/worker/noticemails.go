@@ -81,7 +81,7 @@ func (m Mails) mailNotices(tx *db.Tx, r staff.NoticeReader) error {
 	return err
 }
 
-// addNotices adds the notices of a mail to a person, at most maxMailedNotices, and sets the recipient. It cancels the mail if the notices
+// addNotices adds the notices of a mail to a person, at most maxMailedNotices, and sets the recipient. It sets r.out.canceled if the notices
 // were read, resolved or removed meanwhile, or if the person no longer wants them or no longer has the right to read them.
 func (r *renderer) addNotices() error {
 	personID, after, through := mail.NoticesOf(r.row)
