@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -83,10 +84,16 @@ func loadSettings(view *db.Tx, propertyID string) (*ent.MailSettings, error) {
 	return row, nil
 }
 
-// LinkSecret returns the secret of the link to a reservation in a mail. It is derived from both ids, so that a retry of the mail has the
-// same link.
-func LinkSecret(keys *keyring.Ring, mailID, reservationID string) string {
-	return keys.DeriveToken(keyring.GuestLink, mailID, reservationID)
+// LinkSecret returns the secret of the link to a reservation in a mail. It is derived from both ids and the keyed hash of the recipient, so
+// that a retry of the mail has the same link, and a retry to a corrected address another one: the link of a former address is revoked.
+func LinkSecret(keys *keyring.Ring, mailID, reservationID string, addressMAC []byte) string {
+	return keys.DeriveToken(keyring.GuestLink, mailID, reservationID, hex.EncodeToString(addressMAC))
+}
+
+// LinkSecrets returns the secrets that the link to a reservation in a stored mail may have: that of [LinkSecret], and that of mails of
+// former versions, which did not depend on the recipient.
+func LinkSecrets(keys *keyring.Ring, row *Row, reservationID string) []string {
+	return []string{LinkSecret(keys, row.ID, reservationID, row.AddressMAC), keys.DeriveToken(keyring.GuestLink, row.ID, reservationID)}
 }
 
 // latestLinks selects the latest mail of the kind Companion or Link to each companion of a stay. Canceled mails do not count.

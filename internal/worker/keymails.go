@@ -130,13 +130,14 @@ func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 // works.
 func (m Mails) revokeFormerKeys(tx *db.Tx, row *mail.Row) error {
 	former, err := tx.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ReservationID),
-		entmail.KindIn(string(mail.Key), string(mail.KeyChanged)), entmail.IDLT(row.ID)).IDs(tx.Context())
+		entmail.KindIn(string(mail.Key), string(mail.KeyChanged)), entmail.IDLT(row.ID)).
+		Select(entmail.FieldID, entmail.FieldAddressMAC).All(tx.Context())
 	if err != nil || len(former) == 0 {
 		return err
 	}
-	secrets := make([]string, len(former))
-	for i, mailID := range former {
-		secrets[i] = mail.LinkSecret(m.Keys, mailID, row.ReservationID)
+	var secrets []string
+	for _, sent := range former {
+		secrets = append(secrets, mail.LinkSecrets(m.Keys, sent, row.ReservationID)...)
 	}
 	return guest.RevokeMailedLinks(tx, m.Keys, row.PropertyID, secrets)
 }

@@ -9,6 +9,8 @@ import (
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/smtptest"
@@ -74,6 +76,42 @@ func TestRetriedCodeFollowsTheAddress(t *testing.T) {
 		p.attempt()
 		if got := s.Received(); len(got) != 1 || recipientOf(got[0]) != "bea@example.com" {
 			p.Errorf("%d mails: %v", len(got), got)
+		}
+	})
+}
+
+// The link in a mail whose first attempt, to another address, failed works for the reader of the next one, and not longer than that address
+// counts.
+func TestRetriedLinkFollowsTheAddress(t *testing.T) {
+	eachPost(t, func(p *post) {
+		_, s := p.withKey()
+		works := func() bool {
+			found := mailedLink.FindStringSubmatch(strings.NewReplacer("=\r\n", "", "=3D", "=").Replace(s.Received()[0]))
+			_, err := guest.LookUpLink(p.d.View(p.Context()), p.keys, found[1])
+			if err != nil && !fault.Has(err, fault.LinkNotFound) {
+				p.Fatal(err)
+			}
+			return err == nil
+		}
+		s.Answer(refuse(451, "try later"), nil)
+		p.attempt()
+		p.moveAddress("bea@example.com")
+		p.invite()
+		p.publish()
+		s.Answer(nil, nil)
+		p.attempt()
+		received := s.Received()
+		if len(received) != 1 || recipientOf(received[0]) != "bea@example.com" {
+			p.Fatalf("%d mails", len(received))
+		}
+		if !works() {
+			p.Error("the link in the mail does not work")
+		}
+		p.moveAddress("cid@example.com")
+		p.invite()
+		p.publish()
+		if works() {
+			p.Error("the link works after the next change of the address")
 		}
 	})
 }

@@ -245,9 +245,9 @@ func (m Mails) revokeLinks(tx *db.Tx, row *mail.Row) error {
 	if err != nil {
 		return err
 	}
-	secrets := make([]string, len(stays))
-	for i, reservationID := range stays {
-		secrets[i] = mail.LinkSecret(m.Keys, row.ID, reservationID)
+	var secrets []string
+	for _, reservationID := range stays {
+		secrets = append(secrets, mail.LinkSecrets(m.Keys, row, reservationID)...)
 	}
 	return guest.RevokeMailedLinks(tx, m.Keys, row.PropertyID, secrets)
 }

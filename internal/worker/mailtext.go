@@ -308,7 +308,7 @@ func (r *renderer) addRoom(stay *ent.Reservation) error {
 	}
 	one := mail.OccasionStay{Number: stay.PmsNumber, From: stay.FromAt, To: stay.ToAt, Room: room}
 	if r.occasion.Kind.HasLink() && !r.occasion.Plain {
-		secret := mail.LinkSecret(r.Keys, r.row.ID, stay.ID)
+		secret := mail.LinkSecret(r.Keys, r.row.ID, stay.ID, guest.AddressMAC(r.Keys, stay.PropertyID, r.to))
 		one.Link = r.BaseURL() + "/g/l/" + secret
 		r.out.links = append(r.out.links, guest.MailedLink{Stay: stay, GuestID: r.row.GuestID, Secret: secret, Address: r.to})
 	}
