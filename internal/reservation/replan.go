@@ -171,20 +171,10 @@ func touchedStays(tx *db.Tx, propertyID string, t space.AffectedStays) (predicat
 // hasCodeAt matches the grants that have a desired code for one of the doors.
 func hasCodeAt(propertyID string, doorIDs []string) predicate.Grant {
 	return func(s *sql.Selector) {
-		slots := sql.Table(entslot.Table)
-		s.Where(sql.In(s.C(entgrant.FieldID), sql.Select(slots.C(entslot.FieldGrantID)).From(slots).Where(sql.And(
-			sql.EQ(slots.C(entslot.FieldPropertyID), propertyID), sql.EQ(slots.C(entslot.FieldPresent), true),
-			sql.In(slots.C(entslot.FieldDoorID), anyOf(doorIDs)...)))))
+		slots := sql.Select(entslot.FieldGrantID).From(sql.Table(entslot.Table))
+		entslot.And(entslot.PropertyID(propertyID), entslot.Present(true), entslot.DoorIDIn(doorIDs...))(slots)
+		s.Where(sql.In(s.C(entgrant.FieldID), slots))
 	}
-}
-
-// anyOf returns texts as parameters of a statement.
-func anyOf(texts []string) []any {
-	out := make([]any, len(texts))
-	for i, t := range texts {
-		out[i] = t
-	}
-	return out
 }
 
 // touchesAll reports whether a change affects all reservations, or more spaces than one query can name.
