@@ -19,7 +19,6 @@ type appCreate struct {
 	Name string `arg:"" help:"The vendor's name."`
 }
 
-// Help returns an example for --help.
 func (appCreate) Help() string {
 	return `Example:
   latchkey app create "Cloud PMS"

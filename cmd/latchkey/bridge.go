@@ -22,7 +22,6 @@ type bridgeCreate struct {
 	Name string `arg:"" help:"The bridge's name."`
 }
 
-// Help returns an example for --help.
 func (bridgeCreate) Help() string {
 	return `Example:
   latchkey bridge create Reception`

@@ -33,7 +33,6 @@ type checkInShow struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 }
 
-// Help returns an example for --help.
 func (checkInShow) Help() string {
 	return `Example:
   latchkey checkin show 4711`
@@ -208,7 +207,6 @@ type checkInDevices struct {
 	ID string `arg:"" name:"reservation" help:"The reservation's number or id, or the booker's name."`
 }
 
-// Help returns an example for --help.
 func (checkInDevices) Help() string {
 	return `Example:
   latchkey checkin devices 4711`

@@ -28,7 +28,6 @@ type integrationConnect struct {
 	Scope []string `placeholder:"SCOPE" help:"A permission: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Repeat for more. Left out: all but guests:read."`
 }
 
-// Help returns an example for --help.
 func (integrationConnect) Help() string {
 	return `Example:
   latchkey integration connect app_...

@@ -21,7 +21,6 @@ type kioskCreate struct {
 	Name string `arg:"" help:"The kiosk's name, such as Lobby."`
 }
 
-// Help returns an example for --help.
 func (kioskCreate) Help() string {
 	return `Example:
   latchkey kiosk create Lobby`
@@ -49,7 +48,6 @@ func (s *session) printKioskCode(k *propertyv1.Kiosk, code string, until *timest
 
 type kioskList struct{}
 
-// Help returns an example for --help.
 func (kioskList) Help() string {
 	return `Example:
   latchkey kiosk list`
@@ -92,7 +90,6 @@ type kioskDelete struct {
 	ID string `arg:"" name:"kiosk" help:"The kiosk's name or id (ksk_...)."`
 }
 
-// Help returns an example for --help.
 func (kioskDelete) Help() string {
 	return `Example:
   latchkey kiosk delete Lobby`

@@ -104,7 +104,6 @@ type lockHistory struct {
 	ID string `arg:"" name:"lock" help:"The lock's name, address or id (lck_...)."`
 }
 
-// Help returns an example for --help.
 func (lockHistory) Help() string {
 	return `Example:
   latchkey lock history "Room 101"`

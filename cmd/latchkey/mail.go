@@ -66,7 +66,6 @@ type mailShow struct {
 	ID string `arg:"" name:"mail" help:"The id of a mail (mai_...)."`
 }
 
-// Help returns an example for --help.
 func (mailShow) Help() string {
 	return `Example:
   latchkey mail show mai_01JD3Q`
@@ -91,7 +90,6 @@ type mailResend struct {
 	ID string `arg:"" name:"mail" help:"The id of a mail (mai_...)."`
 }
 
-// Help returns an example for --help.
 func (mailResend) Help() string {
 	return `Example:
   latchkey mail resend mai_01JD3Q`
@@ -152,7 +150,6 @@ type mailSettings struct {
 	ReplyTo       *string `placeholder:"ADDRESS" help:"Address for answers. Empty: that of the sender."`
 }
 
-// Help returns an example for --help.
 func (mailSettings) Help() string {
 	return `Example:
   latchkey mail settings --host smtp.example.com --user desk --from desk@example.com --password-stdin < password.txt`
@@ -210,7 +207,6 @@ type mailTest struct {
 	To string `arg:"" name:"address" help:"The recipient."`
 }
 
-// Help returns an example for --help.
 func (mailTest) Help() string {
 	return `Example:
   latchkey mail test you@example.com`

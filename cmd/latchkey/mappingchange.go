@@ -82,7 +82,6 @@ type mappingChanges struct {
 	Limit int32  `default:"20" help:"At most this many, up to 200."`
 }
 
-// Help returns an example for --help.
 func (mappingChanges) Help() string {
 	return `Example:
   latchkey mapping changes int_...`

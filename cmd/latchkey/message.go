@@ -160,7 +160,6 @@ type messageSend struct {
 	Text          string `arg:"" help:"The text, at most 2,000 characters."`
 }
 
-// Help returns an example for --help.
 func (messageSend) Help() string {
 	return `Example:
   latchkey message send 4711 "Your room is ready. See you soon."`
@@ -181,7 +180,6 @@ func (c *messageSend) Run(ctx context.Context, r *remote, out *streams) error {
 
 type messageWatch struct{}
 
-// Help returns an example for --help.
 func (messageWatch) Help() string {
 	return `Example:
   latchkey message watch`

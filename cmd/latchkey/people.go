@@ -38,7 +38,6 @@ var (
 
 type peopleList struct{}
 
-// Help returns an example for --help.
 func (peopleList) Help() string {
 	return `Example:
   latchkey people list`
@@ -132,7 +131,6 @@ type peopleWithdraw struct {
 	ID string `arg:"" name:"invitation" help:"The invitation's address or id (pln_...)."`
 }
 
-// Help returns an example for --help.
 func (peopleWithdraw) Help() string {
 	return `Example:
   latchkey people withdraw bob@example.com`
@@ -169,7 +167,6 @@ type peopleRole struct {
 	Role string `arg:"" enum:"owner,manager,frontDesk,housekeeping" help:"owner, manager, frontDesk or housekeeping."`
 }
 
-// Help returns an example for --help.
 func (peopleRole) Help() string {
 	return `Example:
   latchkey people role bob@example.com manager`
@@ -197,7 +194,6 @@ func (c *peopleDisable) Run(ctx context.Context, r *remote, io *streams) error {
 
 type peopleEnable struct{ personArgument }
 
-// Help returns an example for --help.
 func (peopleEnable) Help() string {
 	return `Example:
   latchkey people enable bob@example.com`

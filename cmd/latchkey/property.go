@@ -49,7 +49,6 @@ type propertyCreate struct {
 	settings `embed:""`
 }
 
-// Help returns an example for --help.
 func (propertyCreate) Help() string {
 	return `Example:
   latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon --late-out 30`
@@ -77,7 +76,6 @@ type propertyList struct {
 	State bool `help:"Show what is connected to each property instead of its settings: the PMS apps, the bridges and how many of them are online."`
 }
 
-// Help returns an example for --help.
 func (propertyList) Help() string {
 	return `Example:
   latchkey property list --state`
@@ -150,7 +148,6 @@ type propertySet struct {
 	settings `embed:""`
 }
 
-// Help returns an example for --help.
 func (propertySet) Help() string {
 	return `Example:
   latchkey property set --late-out 60 --check-out 10:00`

@@ -70,7 +70,6 @@ type reservationRevealPIN struct {
 	Reason string `required:"" placeholder:"TEXT" help:"Why, for the audit log."`
 }
 
-// Help returns an example for --help.
 func (reservationRevealPIN) Help() string {
 	return `Example:
   latchkey reservation reveal-pin 4711 --reason "forgot the phone in the room"`

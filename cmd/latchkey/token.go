@@ -20,7 +20,6 @@ type tokenCreate struct {
 	TTL  lifetime `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d, at most 366d. Left out: never."`
 }
 
-// Help returns an example for --help.
 func (tokenCreate) Help() string {
 	return `Example:
   latchkey token create --role viewer --name "Dashboard in the office" --ttl 30d`
