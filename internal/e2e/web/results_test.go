@@ -65,7 +65,7 @@ func TestResultsStayOnLivePages(t *testing.T) {
 	p.WaitHeading("Ada Lovelace · #1001")
 	p.Script(`document.querySelector("#doors details").open = true`)
 	w.book("B-1", "1001", "R102", map[string]any{"state": "started"})
-	p.WaitUntil("the rest of the page is loaded", `performance.getEntriesByType("resource").filter(e => e.initiatorType === "fetch").length >= 2`)
+	p.WaitText("Room 102 ·") // the rest of the page is loaded: by one load if the stream opened after the change
 	if !p.Holds(`document.querySelector("#doors").innerText.includes("Room 101")`) {
 		t.Error("a part changed while its menu was open")
 	}
