@@ -11,9 +11,9 @@ import (
 // Limits of the garbage that may accumulate before a collection. By default Go collects when the heap has doubled. In a process with a
 // small live heap and many calls, this takes a fifth of the CPU.
 const (
-	garbageLeast = 128 << 20 // minimum garbage in bytes, even if the live heap is small
-	garbageMost  = 1000      // maximum garbage in percent of the live heap
-	garbageGo    = 100       // Go's default of GOGC in percent
+	heapLeast   = 144 << 20 // bytes of heap, live and garbage, below which no collection starts unless garbageMost is reached
+	garbageMost = 1000      // maximum garbage in percent of the live heap
+	garbageGo   = 100       // Go's default of GOGC in percent
 )
 
 // TuneGarbage adjusts GOGC to the size of the live heap until ctx ends, and then restores Go's default. It is for processes that run only a
@@ -59,10 +59,12 @@ func live() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// garbagePercent returns the GOGC percentage for a number of live bytes; 0 gives the maximum.
+// garbagePercent returns the GOGC percentage for a number of live bytes; 0 gives the maximum. The more bytes are live, the less garbage it
+// allows, down to Go's default: garbage between the data of thousands of streams leaves pages that are never empty.
 func garbagePercent(live uint64) int {
 	if live == 0 {
 		return garbageMost
 	}
-	return int(min(max(garbageLeast*100/live, garbageGo), garbageMost))
+	garbage := max(heapLeast, live) - live
+	return int(min(max(garbage*100/live, garbageGo), garbageMost))
 }

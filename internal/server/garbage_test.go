@@ -10,7 +10,7 @@ func TestGarbagePercent(t *testing.T) {
 		live uint64
 		want int
 	}{
-		{0, 1000}, {1 << 20, 1000}, {16 << 20, 800}, {64 << 20, 200}, {128 << 20, 100}, {1 << 30, 100},
+		{0, 1000}, {1 << 20, 1000}, {16 << 20, 800}, {48 << 20, 200}, {72 << 20, 100}, {1 << 30, 100},
 	} {
 		if got := garbagePercent(c.live); got != c.want {
 			t.Errorf("%d live bytes: %d, want %d", c.live, got, c.want)
