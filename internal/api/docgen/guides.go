@@ -12,8 +12,10 @@ import (
 	"strings"
 
 	"github.com/yuin/goldmark"
+	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
+	"github.com/yuin/goldmark/text"
 )
 
 //go:embed guide.html
@@ -23,7 +25,9 @@ var guidePage string
 type link struct{ Title, Path string }
 
 // guideOrder is the order of the guides. Guides that are not listed follow, sorted by name.
-var guideOrder = []string{"quick-start", "check-in", "partner-guide", "bridge-guide", "locks", "operations", "operator-guide", "smartkey"}
+var guideOrder = []string{
+	"quick-start", "owner-guide", "check-in", "partner-guide", "bridge-guide", "locks", "operations", "operator-guide", "cluster", "privacy", "smartkey",
+}
 
 // repositoryLinks matches links to repository files that the server does not serve; the renderer keeps only their text.
 var repositoryLinks = regexp.MustCompile(`\[([^\]]*)\]\(\.\./[^)]*\)`)
@@ -87,21 +91,48 @@ func (s site) pictures(files fs.FS) (sized *strings.Replacer, err error) {
 	return strings.NewReplacer(pairs...), nil
 }
 
-// guide adds one Markdown text as the page with the title and path in at. The page links to all guides and reference pages.
+// guide adds one Markdown text as the page with the title and path in at. The page links to its sections, and to all guides and reference
+// pages.
 func (s site) guide(at link, raw []byte, all []link) error {
 	page, err := template.New("guide").Parse(guidePage)
 	if err != nil {
 		return err
 	}
 	markdown := goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough), goldmark.WithParserOptions(parser.WithAutoHeadingID()))
-	var text, out bytes.Buffer
-	if err := markdown.Convert(repositoryLinks.ReplaceAll(raw, []byte("$1")), &text); err != nil {
+	raw = repositoryLinks.ReplaceAll(raw, []byte("$1"))
+	tree := markdown.Parser().Parse(text.NewReader(raw))
+	var body, out bytes.Buffer
+	if err := markdown.Renderer().Render(&body, raw, tree); err != nil {
 		return fmt.Errorf("guide %s: %w", at.Title, err)
 	}
 	err = page.Execute(&out, map[string]any{
-		"Title": at.Title, "Text": template.HTML(s.sized.Replace(accessible.Replace(text.String()))),
-		"Guides": all, "References": s.references(),
+		"Title": at.Title, "Path": at.Path, "Text": template.HTML(s.sized.Replace(accessible.Replace(body.String()))),
+		"Sections": sections(tree, raw), "Guides": all, "References": s.references(),
 	})
 	s.files[at.Path+".html"] = out.Bytes()
 	return err
+}
+
+// sections returns links to the headings of level 2 of a parsed guide, in order. raw is its Markdown text.
+func sections(tree ast.Node, raw []byte) (links []link) {
+	for n := tree.FirstChild(); n != nil; n = n.NextSibling() {
+		if heading, ok := n.(*ast.Heading); ok && heading.Level == 2 {
+			id, _ := heading.AttributeString("id")
+			links = append(links, link{plain(heading, raw), fmt.Sprintf("#%s", id)})
+		}
+	}
+	return links
+}
+
+// plain returns the text of a Markdown node without its markup. raw is the Markdown text of the whole document.
+func plain(node ast.Node, raw []byte) string {
+	var words strings.Builder
+	for n := node.FirstChild(); n != nil; n = n.NextSibling() {
+		if leaf, ok := n.(*ast.Text); ok {
+			words.Write(leaf.Value(raw))
+		} else {
+			words.WriteString(plain(n, raw))
+		}
+	}
+	return words.String()
 }
