@@ -32,12 +32,12 @@ func (*benchCommands) Help() string {
 const figures = `The result, with the names that --json uses:
 
   value, unit           the measured value, the median of the rounds
-  floor                 the same for the least work possible on this machine; 0: none
+  floor                 the same for the least possible work; 0: none
   ratio                 value divided by floor; 0: there is no floor
   p50, p99              milliseconds of one call or change
   floorP50, floorP99    the same for the floor
-  rounds, cores         number of rounds; number of cores, which server and load share
-  checks                what, value, aim, atLeast (true: the aim is a minimum; false: a maximum), met
+  rounds, cores         number of rounds; of cores, which the load shares
+  checks                what, value, aim, atLeast (false: at most), met
   notes                 further numbers: what, value, unit`
 
 // shown has the flags for how a benchmark's result is printed.
@@ -228,9 +228,12 @@ type fleetBench struct {
 func (*fleetBench) Help() string {
 	return `value is the server's memory for an idle bridge in kB. p50 and p99 are those of an unlock command; p99 is the median of the rounds' p99. The floor is a bare gRPC server with as many streams.
 
-  --restart    value is seconds until the last bridge is back; p50 and p99 are those of API calls meanwhile
-  --drain      value is seconds until the server has ended; p50 and p99 are those of the unlock commands meanwhile
-  --growth     value is the memory per bridge among 5,000; p50 and p99 are those of an unlock command
+  --restart    value is seconds until the last bridge is back; p50 and p99
+               are those of API calls meanwhile
+  --drain      value is seconds until the server has ended; p50 and p99 are
+               those of the unlock commands meanwhile
+  --growth     value is the memory per bridge among 5,000; p50 and p99 are
+               those of an unlock command
 
 ` + figures
 }

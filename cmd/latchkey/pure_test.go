@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -42,6 +43,7 @@ func TestEveryCommandHasHelp(t *testing.T) {
 				if code := start(t.Context(), args, strings.NewReader(""), &out, &errs); code != 0 || !strings.Contains(out.String(), "Usage: latchkey") {
 					t.Errorf("%v: exit code %d, %s%s", args, code, out.String(), errs.String())
 				}
+				checkWidth(t, out.String())
 			}
 			for _, f := range n.Flags {
 				if f.Help == "" {
@@ -56,6 +58,16 @@ func TestEveryCommandHasHelp(t *testing.T) {
 	}
 	if leaves < 45 {
 		t.Errorf("only %d commands", leaves)
+	}
+}
+
+// checkWidth fails if a line of help is wider than a terminal of 80 columns. Commands, which are copied, may be wider.
+func checkWidth(t *testing.T, help string) {
+	t.Helper()
+	for line := range strings.Lines(help) {
+		if utf8.RuneCountInString(strings.TrimSuffix(line, "\n")) > 80 && !strings.Contains(line, " latchkey ") && !strings.HasPrefix(line, "Usage: ") {
+			t.Errorf("a line is wider than 80 columns: %q", line)
+		}
 	}
 }
 
