@@ -8,6 +8,7 @@ import (
 	"runtime/debug"
 
 	"latchkey.dev/internal/agent"
+	"latchkey.dev/internal/certfile"
 )
 
 // software returns the name and version of this program, which the server shows.
@@ -16,7 +17,8 @@ func software() string { return "latchkey-bridge/" + version }
 type enroll struct {
 	Server    string `arg:"" help:"host:port of the server's gRPC listener."`
 	JoinCode  string `help:"The join code, from latchkey bridge create or latchkey bridge join-code. Better set it in the environment, where other users of this machine cannot see it." env:"LATCHKEY_JOIN_CODE"`
-	Plaintext bool   `help:"Connect without TLS. Only for a server on this machine."`
+	CA        string `name:"ca" type:"path" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for the server (PEM), instead of the system's." xor:"tls"`
+	Plaintext bool   `help:"Connect without TLS. Only for a server on this machine." xor:"tls"`
 	Connect   string `help:"host:port of the bridges' listener, if it differs from what the server returns."`
 }
 
@@ -28,9 +30,16 @@ func (e *enroll) Run(ctx context.Context, c *commands) error {
 	if e.JoinCode == "" {
 		return errNoJoinCode
 	}
-	id, err := agent.Enroll(ctx, agent.Enrolment{
+	enrolment := agent.Enrolment{
 		Dir: c.Dir, Address: e.Server, JoinCode: e.JoinCode, Software: software(), Plaintext: e.Plaintext, Connect: e.Connect,
-	})
+	}
+	if e.CA != "" {
+		var err error
+		if enrolment.Trusted, err = certfile.Pool(e.CA); err != nil {
+			return fmt.Errorf("--ca: %w", err)
+		}
+	}
+	id, err := agent.Enroll(ctx, enrolment)
 	if err != nil {
 		return err
 	}
@@ -70,7 +79,7 @@ func (r *run) runOnce(ctx context.Context, c *commands, log *slog.Logger) (err e
 		return err
 	}
 	defer func() { err = joinErrors(err, closeDriver()) }()
-	local, err := r.SmartKey.listen()
+	local, err := r.SmartKey.listen(log)
 	if err != nil {
 		return joinErrors(err, drv.Close())
 	}

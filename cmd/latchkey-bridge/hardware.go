@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -18,6 +17,7 @@ import (
 	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/agent/driver/zigbee2mqtt"
+	"latchkey.dev/internal/certfile"
 )
 
 // hardware has the flags for the driver of the locks, which run and doctor share.
@@ -101,13 +101,9 @@ func (m *mqtt) openDriver(log *slog.Logger) (driver.Driver, error) {
 func (m *mqtt) tlsConfig() (*tls.Config, error) {
 	config := &tls.Config{MinVersion: tls.VersionTLS12}
 	if m.CA != "" {
-		raw, err := os.ReadFile(m.CA)
-		if err != nil {
+		var err error
+		if config.RootCAs, err = certfile.Pool(m.CA); err != nil {
 			return nil, fmt.Errorf("the broker's CA: %w", err)
-		}
-		config.RootCAs = x509.NewCertPool()
-		if !config.RootCAs.AppendCertsFromPEM(raw) {
-			return nil, fmt.Errorf("the broker's CA: %s holds no certificate in PEM", m.CA)
 		}
 	}
 	if m.Cert != "" {

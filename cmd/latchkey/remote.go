@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -22,6 +21,7 @@ import (
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/certfile"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/fault"
 )
@@ -211,13 +211,9 @@ func (r *remote) trust() (*tls.Config, error) {
 	if r.CA == "" {
 		return c, nil
 	}
-	pem, err := os.ReadFile(r.CA)
-	if err != nil {
+	var err error
+	if c.RootCAs, err = certfile.Pool(r.CA); err != nil {
 		return nil, fmt.Errorf("--ca: %w", err)
-	}
-	c.RootCAs = x509.NewCertPool()
-	if !c.RootCAs.AppendCertsFromPEM(pem) {
-		return nil, fmt.Errorf("--ca %s: contains no certificate in PEM", r.CA)
 	}
 	return c, nil
 }

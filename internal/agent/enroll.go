@@ -7,6 +7,7 @@ import (
 	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/sha256"
+	"crypto/tls"
 	"crypto/x509"
 	"encoding/base64"
 	"errors"
@@ -35,6 +36,8 @@ type Enrolment struct {
 	Address  string // Address is the host:port of the server's public gRPC listener
 	JoinCode string // JoinCode is the secret that staff got from the server; it works once
 	Software string // Software is the name and version that the server shows
+	// Trusted are the certificates to trust for Address; nil: those of the machine. The listener for bridges has a CA of its own.
+	Trusted *x509.CertPool
 	// Plaintext disables TLS. It is allowed for loopback addresses only.
 	Plaintext bool
 	// Connect, if set, replaces the address that the server returns for its listener for bridges.
@@ -112,10 +115,10 @@ func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error)
 	return id.BridgeID, id.ConnectAddress, leaf.NotAfter, nil
 }
 
-// exchangeJoinCode sends an enrolment request to the server, over TLS with the machine's root certificates or, with Plaintext, unencrypted
-// to loopback only, and returns the answer without checking it. Its errors are texts for the person at the bridge.
+// exchangeJoinCode sends an enrolment request to the server, over TLS or, with Plaintext, unencrypted to loopback only, and returns the
+// answer without checking it. Its errors are texts for the person at the bridge.
 func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
-	creds := credentials.NewTLS(nil)
+	creds := credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: e.Trusted})
 	if e.Plaintext {
 		host, _, err := net.SplitHostPort(e.Address)
 		if err != nil {
@@ -139,6 +142,9 @@ func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest
 		}
 		if strings.Contains(why, "unexpected HTTP status code") || strings.Contains(why, "looked like an HTTP/1.1 header") {
 			why = "this is an HTTP listener; enrol at the server's gRPC listener, --listen-grpc there (port 7070 unless it says otherwise)"
+		}
+		if strings.Contains(why, "certificate signed by unknown authority") {
+			why = "this machine does not trust the server's certificate: name the CA that signed it with --ca FILE"
 		}
 		if endsAtOnce(why) {
 			why = "what answers there is not the server's gRPC listener: enrol at its --listen-grpc (port 7070 unless it says otherwise), with --plaintext only if it uses no TLS"

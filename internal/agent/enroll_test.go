@@ -4,11 +4,15 @@ import (
 	"crypto/ecdsa"
 	"crypto/elliptic"
 	"crypto/rand"
+	"crypto/tls"
 	"crypto/x509"
 	"errors"
 	"net"
 	"strings"
 	"testing"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
 )
@@ -82,4 +86,25 @@ func hangingUp(t *testing.T) string {
 	}()
 	t.Cleanup(func() { _ = l.Close(); <-ended })
 	return l.Addr().String()
+}
+
+// A server whose certificate is signed by the operator's own CA is trusted only if that CA is given.
+func TestEnrolTrustsTheGivenCA(t *testing.T) {
+	s := newService(t)
+	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert := s.certify(&x509.Certificate{IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}, private.Public())
+	secured := grpc.NewServer(grpc.Creds(credentials.NewServerTLSFromCert(&tls.Certificate{Certificate: [][]byte{cert.Raw}, PrivateKey: private})))
+	lockv1.RegisterEnrolmentServiceServer(secured, s)
+	e := Enrolment{Dir: t.TempDir(), Address: s.serve(secured), JoinCode: s.joinCode()}
+	if _, err := Enroll(t.Context(), e); err == nil || !strings.Contains(err.Error(), "--ca FILE") {
+		t.Errorf("error %v, want one about --ca", err)
+	}
+	e.Trusted = x509.NewCertPool()
+	e.Trusted.AddCert(s.ca)
+	if id, err := Enroll(t.Context(), e); err != nil || id != "brg_1" {
+		t.Errorf("%q %v", id, err)
+	}
 }

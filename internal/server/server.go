@@ -124,7 +124,7 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 	if err := s.openFoundation(ctx); err != nil {
 		return nil, err
 	}
-	if s.tls, err = openTLS(cfg); err != nil {
+	if s.tls, err = openTLS(cfg, s.log); err != nil {
 		return nil, err
 	}
 	if s.opsToken, err = readOpsToken(cfg); err != nil {
