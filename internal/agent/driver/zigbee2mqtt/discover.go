@@ -144,7 +144,7 @@ type discovery struct {
 
 // discover finds the locks in payload, Zigbee2MQTT's device list. It leaves out, with a reason, locks with an unusable name or address,
 // duplicates, and those above maxLocks. showsPINs reports whether Zigbee2MQTT publishes the PINs of the lock at an address when they are
-// read. lifetime is the operation lifetime of all locks.
+// read. lifetime is how long after its start an operation on any of the locks may still take effect.
 func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address string) bool, lifetime time.Duration) (discovery, error) {
 	var devices []device
 	if err := json.Unmarshal(payload, &devices); err != nil {
@@ -180,7 +180,8 @@ func discover(payload []byte, tunings map[string]Tuning, showsPINs func(address 
 
 // capabilities derives what a lock can do from its exposed features and the tuning t. showsPINs means that Zigbee2MQTT publishes the PINs
 // of this lock when they are read. A lock without the feature pin_code holds no codes: its Kinds are empty. Zigbee2MQTT has no command for
-// schedules, so the bridge enforces all validity windows.
+// schedules, so the bridge enforces all validity windows. lifetime is how long after its start an operation may still take effect:
+// OpLifetime.
 func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) slot.Capabilities {
 	exposes := d.Definition.Exposes
 	c := slot.Capabilities{Readable: slot.ReadableNone, Schedule: slot.ScheduleNone, OpLifetime: lifetime}

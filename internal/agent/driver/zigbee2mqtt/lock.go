@@ -123,7 +123,8 @@ type operation struct {
 	until   time.Time // the operation must send its commands before this time
 }
 
-// beginOperation starts an operation on the lock, which receives the lock's updates until the caller calls end.
+// beginOperation starts an operation, which receives the lock's updates until the caller calls end. The caller runs one operation of a lock
+// at a time: a second one takes the updates from the first.
 func (l *lock) beginOperation() (c *operation, end func()) {
 	d := l.driver
 	d.mu.Lock()
@@ -167,8 +168,8 @@ func (c *operation) send(ctx context.Context, verb, about string, value any, exp
 	return driver.Answer{}, true
 }
 
-// await reads the lock's updates until pick accepts one, the operation fails, or the timeout expires. If picked is false, the answer a is
-// the reason: NotConfirmed after the timeout, Timeout if ctx has ended or the broker was lost, otherwise the failure.
+// await reads the lock's updates until pick accepts one, the operation fails, or the timeout expires. If picked is true, the answer a is
+// OK. Otherwise it is the reason: NotConfirmed after the timeout, Timeout if ctx has ended or the broker was lost, otherwise the failure.
 func (c *operation) await(ctx context.Context, timeout time.Duration, pick func(update) bool) (a driver.Answer, picked bool) {
 	t := time.NewTimer(timeout)
 	defer t.Stop()

@@ -36,7 +36,7 @@ type attributeWrite struct {
 	Payload lockoutAttributes `json:"payload"`
 }
 
-// parseLockout decodes the lockout setting in a state message; nil if the message has none.
+// parseLockout decodes raw, the lockout setting in a state message. It returns nil if raw is missing or malformed.
 func parseLockout(raw json.RawMessage) *slot.Lockout {
 	var in *lockoutAttributes
 	if json.Unmarshal(raw, &in) != nil || in == nil {

@@ -174,7 +174,8 @@ func (d *Driver) setSubscribed(c *conn, topics []string, discovered bool) {
 	d.noteConnectionChange()
 }
 
-// setDisconnected records that the connection to the broker has ended because of err, and ends all running operations.
+// setDisconnected records that the connection to the broker has ended because of err, and ends all running operations with the result
+// Timeout.
 func (d *Driver) setDisconnected(err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

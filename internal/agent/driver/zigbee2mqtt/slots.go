@@ -82,7 +82,8 @@ func (c *operation) ensureEmpty(ctx context.Context, s driver.Setting) driver.An
 }
 
 // storePIN stores a PIN in a slot and waits for the lock's report. If none comes, it reads the slot, if the lock has ReadBack, to find out
-// whether the PIN was stored. A slot in use without a visible PIN confirms this only if the lock showed the slot as empty before.
+// whether the PIN was stored. A slot in use without a visible PIN confirms this only if the lock showed the slot as empty before. Without a
+// confirmation the result is NotConfirmed or the failure.
 func (c *operation) storePIN(ctx context.Context, number uint32, pin slot.PIN) driver.Answer {
 	was, shown := c.lock.lastReportedUser(number)
 	if a, sent := c.send(ctx, "set", pinCodeProperty, storeCommand(number, pin), c.lock.driver.timings.expiry); !sent {
@@ -121,7 +122,8 @@ func (l *lock) Clear(ctx context.Context, number uint32) driver.Answer {
 }
 
 // clearPIN clears a slot and waits for the lock's report. If none comes, it reads the slot, if the lock has ReadBack, to find out whether
-// it is empty. A slot with an unknown status may still hold its code.
+// it is empty. Without a confirmation the result is NotConfirmed or the failure. A slot with an unknown status confirms nothing: it may
+// still hold its code.
 func (c *operation) clearPIN(ctx context.Context, number uint32) driver.Answer {
 	if a, sent := c.send(ctx, "set", pinCodeProperty, clearCommand(number), c.lock.driver.timings.expiry); !sent {
 		return a
