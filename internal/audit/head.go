@@ -35,8 +35,8 @@ func emptyHead(propertyID string) head {
 	return head{propertyID: propertyID, hash: []byte{}, cutHash: []byte{}}
 }
 
-// loadHead returns the head of a property, marked as damaged if its keyed hash is wrong. If none is stored, it returns a damaged one, or an
-// empty one for an old property: see replaceHead.
+// loadHead returns the head of a property, marked as damaged if its keyed hash is wrong. If none is stored, it returns one that is damaged,
+// except for a property from before headsSince without entries: see replaceHead.
 func loadHead(tx *db.Tx, keys *keyring.Ring, propertyID string) (head, error) {
 	row, err := tx.AuditHead.Query().Where(audithead.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
@@ -53,8 +53,9 @@ func loadHead(tx *db.Tx, keys *keyring.Ring, propertyID string) (head, error) {
 // headsSince is when [Begin] was introduced. An older property has no head before its first entry.
 var headsSince = time.Date(2026, 11, 28, 0, 0, 0, 0, time.UTC)
 
-// replaceHead returns a head for a property that has none stored: a damaged one after the last entry, because the stored head was deleted.
-// An older property without entries gets an empty head, which is not damaged.
+// replaceHead makes, but does not store, a head for a property that has none stored. With entries, it is a damaged head after the last one,
+// because the stored head was deleted. Without entries, it is an empty head, which is damaged unless the property is from before
+// headsSince.
 func replaceHead(tx *db.Tx, propertyID string) (head, error) {
 	h := emptyHead(propertyID)
 	last, err := List(tx, propertyID, Filter{}, 0, 1)
