@@ -38,8 +38,8 @@ func loadOwnParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) 
 	return loadTrustedParty(tx, keys, a)
 }
 
-// loadPartyOfStay is loadOwnParty for a change that makes sense only before the end of the stay. It returns errStayEnded after the
-// check-out or a cancelation.
+// loadPartyOfStay returns the party for a change by the main guest that makes sense only before the end of the stay. It refuses the
+// sessions that loadOwnParty refuses, such as a companion's. After the check-out or a cancelation it returns errStayEnded.
 func loadPartyOfStay(tx *db.Tx, keys *keyring.Ring, a actor.Actor) (*Party, error) {
 	p, err := loadOwnParty(tx, keys, a)
 	if err == nil && p.hasEnded() {

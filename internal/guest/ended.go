@@ -11,7 +11,7 @@ type Ending string
 
 const (
 	EndedByCancelation Ending = "canceled"    // the PMS canceled the stay
-	EndedByRevocation  Ending = "accessEnded" // a guest or staff ended it, an address changed, or it was the oldest beyond maxSessions
+	EndedByRevocation  Ending = "accessEnded" // a guest or staff ended the session, an address changed, or it was one beyond maxSessions
 )
 
 var errNotEnded = fault.New(fault.NotFound, fault.StayNotFound, "the token is unknown or expired, or its session has not ended")
@@ -29,8 +29,8 @@ func PropertyOfCanceledLink(view *db.Tx, keys *keyring.Ring, secret string) (pro
 	return propertyID, err
 }
 
-// PropertyOfEndedSession returns the property of a session that was ended early, and by what. For a session that is active or has expired
-// it returns errNotEnded. Of a kiosk's sessions it finds only those that a cancelation ended.
+// PropertyOfEndedSession returns the property of a session that was ended early, and by what. For an unknown token, and for a session that
+// is active or has expired, it returns errNotEnded. Of a kiosk's sessions it finds only those that a cancelation ended.
 func PropertyOfEndedSession(view *db.Tx, keys *keyring.Ring, token string) (propertyID string, by Ending, err error) {
 	if !keyring.IsToken(token, keyring.SessionToken) {
 		return "", "", errNotEnded

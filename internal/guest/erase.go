@@ -69,7 +69,7 @@ func finishErasure(tx *db.Tx, row *ErasureRow, law string, keptUntil *time.Time)
 }
 
 // eraseParty erases a whole party. If the stay no longer uses a profile, because the booking got more rooms since the request, it keeps the
-// profile and sets row.KeepProfile, so that the receipt says so.
+// profile and sets row.KeepProfile, which the caller must store: the receipt says so.
 func (p *Party) eraseParty(tx *db.Tx, keys *keyring.Ring, row *ErasureRow) error {
 	uses, err := p.UsesProfile(tx)
 	if err != nil {

@@ -24,7 +24,7 @@ import (
 const (
 	// erasureWithin is how long after the request, or after the end of the access, data are erased at the latest.
 	erasureWithin = 24 * time.Hour
-	// erasureAlert is how long after the start of these 24 hours staff are notified of an erasure that is not done.
+	// erasureAlert is how long after the beginning of the 24 hours of erasureWithin staff are notified of an erasure that is not done.
 	erasureAlert = 20 * time.Hour
 	// ErasureRetention is how long the proof of an erasure is kept.
 	ErasureRetention = 3 * 365 * 24 * time.Hour
@@ -45,10 +45,10 @@ type ErasureRow = ent.Erasure
 type Erasure struct {
 	Row       *ErasureRow // nil: none was requested
 	GuestID   string      // a companion; empty: the whole party and the booker
-	DueAt     time.Time   // zero after it is done
-	AfterStay bool        // the 24 hours begin at the end of the access, which is still to come
+	DueAt     time.Time   // when the data are erased at the latest; zero after the erasure
+	AfterStay bool        // the 24 hours of erasureWithin begin at the end of the access, which is still to come
 	Law       string      // the country rule under which official forms are kept, or empty
-	KeptUntil time.Time   // when the last of them is erased, or zero
+	KeptUntil time.Time   // when the last official form is erased; zero: none is kept
 	Zone      *time.Location
 }
 
@@ -187,8 +187,8 @@ func RequestErasureFor(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID,
 	return requestErasure(tx, keys, ErasureRow{PropertyID: propertyID, ReservationID: reservationID, GuestID: guestID, RequestedBy: by})
 }
 
-// requestErasure stores a request, unless the guest has one that is not done. If the stay uses no profile, the request leaves the profile
-// out.
+// requestErasure stores a request and returns its state. If the guest has one that is not done, it stores none and returns the state of
+// that one. If the stay uses no profile, the request leaves the profile out.
 func requestErasure(tx *db.Tx, keys *keyring.Ring, asked ErasureRow) (Erasure, error) {
 	p, _, err := ViewParty(tx, keys, asked.PropertyID, asked.ReservationID)
 	if err != nil {

@@ -20,7 +20,7 @@ type ErasureFacts struct {
 
 // ErasurePlan is when data are erased.
 type ErasurePlan struct {
-	From      time.Time // the 24 hours begin
+	From      time.Time // when the 24 hours begin within which the data are erased
 	AfterStay bool      // From is the end of the access, which is still to come
 }
 
@@ -42,13 +42,13 @@ func PlanErasure(f ErasureFacts) ErasurePlan {
 	return ErasurePlan{From: f.End, AfterStay: f.Now.Before(f.End)}
 }
 
-// planErasure plans the erasure of a party's data. requestedAt is when it was requested.
+// planErasure returns when the data of a party are erased. requestedAt is when the erasure was requested.
 func (p *Party) planErasure(requestedAt, now time.Time) ErasurePlan {
 	return planErasure(p.Reservation, p.Property, p.Stay, requestedAt, now)
 }
 
-// planErasure plans an erasure without decrypting the guests' answers, which may be unreadable. stay is nil if nothing is stored about the
-// stay.
+// planErasure returns when the data of a stay are erased, without decrypting the guests' answers, which may be unreadable. stay is nil if
+// nothing is stored about the stay.
 func planErasure(reserved *ent.Reservation, in *ent.Property, stay *ent.Stay, requestedAt, now time.Time) ErasurePlan {
 	of := access.Stay{To: reserved.ToAt}
 	if reserved.ExtendedTo != nil {

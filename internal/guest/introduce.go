@@ -58,7 +58,8 @@ func Introduce(view *db.Tx, keys *keyring.Ring, propertyID, guestID string) (Int
 	return Introduction{Reservation: reserved, Name: name}, nil
 }
 
-// IntroduceBooker returns the booker's name with the reservation, for a stay that no guest has opened.
+// IntroduceBooker returns the booker's name with the reservation. It needs no stored guests: callers use it for a stay that no guest has
+// opened.
 func IntroduceBooker(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string) (Introduction, error) {
 	reserved, err := loadReservation(view, propertyID, reservationID)
 	if err != nil {

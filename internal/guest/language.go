@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// ChooseLanguage stores the language that the guest of a session reads, see [KeepLanguage]. It refuses a session that must not change the
-// stay.
+// ChooseLanguage stores the language that the guest of a session reads. ofBrowser means that only the browser asked for it: see
+// [KeepLanguage]. It refuses a session that must not change the stay.
 func ChooseLanguage(tx *db.Tx, keys *keyring.Ring, a actor.Actor, language string, ofBrowser bool) error {
 	if _, err := loadTrustedParty(tx, keys, a); err != nil {
 		return err
@@ -44,7 +44,7 @@ func SetFirstLanguage(tx *db.Tx, propertyID, reservationID, guestID, language st
 	return setLanguage(tx, propertyID, reservationID, guestID, language, entguest.Language(""))
 }
 
-// setLanguage is SetLanguage for a guest who also matches which.
+// setLanguage is SetLanguage for a guest who also matches which. For another guest it changes nothing.
 func setLanguage(tx *db.Tx, propertyID, reservationID, guestID, language string, which ...predicate.Guest) error {
 	if language == "" {
 		return nil

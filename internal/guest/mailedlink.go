@@ -71,7 +71,8 @@ func Prolong(tx *db.Tx, propertyID string, end time.Time, reservationIDs ...stri
 
 // checkInSessions returns the ids of the sessions that last pressed check-in, of stays that are started, unless the PMS refused that
 // check-in. For a guest without a mailed link, the phone with such a session, or another phone that took the stay from it, is the only way
-// to the code. So its session lasts as long as that of a mailed link. The session of a tablet does not.
+// to the code. So its session lasts as long as that of a mailed link. The result includes sessions of tablets, by which callers find the
+// phones that took the stay; a tablet's own session does not last longer.
 func checkInSessions(view *db.Tx, propertyID string, reservationIDs []string) ([]string, error) {
 	started, err := view.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(reservationIDs...),
 		entreservation.State(string(access.Started))).IDs(view.Context())

@@ -24,14 +24,14 @@ type Party struct {
 	Settings    *Settings
 	Rules       rule.Settings
 	Members     []Member // the main guest first
-	Adults      int
+	Adults      int      // Adults and Children are the result of PartySize
 	Children    int
 	arrival     time.Time
 	keys        *keyring.Ring
 	usesProfile *bool // nil: not read yet, see [Party.UsesProfile]
 }
 
-// Member is one guest of a party. The fields without a comment are from the guest's row and from person, which it contains.
+// Member is one guest of a party. Row is as stored; the other fields without a comment are decrypted from it: see the type person.
 type Member struct {
 	Row     *ent.Guest
 	Answers rule.Answers
@@ -171,7 +171,7 @@ func (p *Party) ruleParty() rule.Party {
 	return party
 }
 
-// Law returns the version of the country's rule that is in force on the day of arrival.
+// Law returns the version of the country's rule that is in force on the day of arrival. It is never nil.
 func (p *Party) Law() *rule.Rule { return p.Rules.Rule.On(p.arrival) }
 
 // OftenCountries returns the countries that lists of countries show first: those of the settings, or else the country of the rule, or nil

@@ -38,7 +38,7 @@ var withheldTexts = map[Withheld]string{
 // MetaWithheld is the key of a fault's Meta that has the [Withheld] reason.
 const MetaWithheld = "withheld"
 
-// err returns the error of a withheld PIN, with the reason in its Meta.
+// err returns the error of a withheld PIN, with the reason in its Meta. w must not be NotWithheld, for which the error would have no text.
 func (w Withheld) err() error {
 	return fault.New(fault.Precondition, fault.PINNotShown, "%s", withheldTexts[w]).Put(MetaWithheld, string(w))
 }

@@ -23,7 +23,7 @@ type Reading struct {
 	Member  Member
 	Answers rule.Answers
 	Groups  []rule.Group
-	Refused fault.Reason // why it reads nothing, or empty
+	Refused fault.Reason // why the partner reads nothing; empty: Answers and Groups are valid
 }
 
 // Read returns the answers of one guest that a partner may read, and their groups. refused is why it may read none: the party does not stay

@@ -76,8 +76,8 @@ type officialForm struct {
 	law        *rule.Rule
 	asks       []rule.Ask // asks has all fields that the law asks of the guest, and always the names
 	answers    rule.Answers
-	eraseAt    time.Time
-	inRegister bool
+	eraseAt    time.Time // eraseAt is when the answers are erased; only officialForms sets it
+	inRegister bool      // inRegister means that the guest arrived, so that the form is kept in the register; only officialForms sets it
 }
 
 // officialForms returns the forms, open or closed, of the guests whose answers were last saved under a law that names a retention time.

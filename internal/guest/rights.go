@@ -16,7 +16,8 @@ const (
 	withTwoFactsOf caller = "withTwoFactsOf" // a caller who knows the number and a family name
 )
 
-// callerOf returns what a session is to a guest.
+// callerOf returns what a session is to a guest: the guest, the main guest of a companion, or a caller with two facts (booking number and
+// name). For staff, another guest and another stay it returns noCaller.
 func callerOf(a actor.Actor, g *Row) caller {
 	switch {
 	case a.Kind != actor.Guest || a.PropertyID != g.PropertyID || a.ReservationID != g.ReservationID:

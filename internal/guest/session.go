@@ -77,8 +77,8 @@ func sameOrigin(s SessionSpec) predicate.GuestSession {
 	return guestsession.And(guestsession.OriginNEQ(OriginMail), guestsession.Not(fromAfar))
 }
 
-// endOldest ends the oldest sessions beyond maxSessions. It keeps the session that pressed check-in, and the phone that took the stay from
-// it: their guest waits for the PIN.
+// endOldest ends the oldest active sessions beyond maxSessions among those that the guest of s began in the same way: see [sameOrigin]. It
+// keeps the session that pressed check-in, and the phone that took the stay from it: their guest waits for the PIN.
 func endOldest(tx *db.Tx, s SessionSpec) error {
 	stay, err := LoadStay(tx, s.PropertyID, s.ReservationID)
 	if err != nil {

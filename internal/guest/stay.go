@@ -80,8 +80,8 @@ func ArrivalTimes(view *db.Tx, propertyID string, reservationIDs []string) (map[
 	return hours, nil
 }
 
-// PartySize returns the adults and children of a stay: as the guest says, or else as the PMS says, at most maxOfKind each. If the PMS sent
-// no number of adults, or zero people, it counts one adult.
+// PartySize returns the adults and children of a stay: as the guest says, or else as the PMS says. Only the numbers of the PMS are cut, to
+// maxOfKind each. If the PMS sent no number of adults, or zero people, it counts one adult.
 func PartySize(stay *ent.Stay, reserved *ent.Reservation) (adults, children int) {
 	if stay != nil && stay.PartySet {
 		return stay.AdultCount, stay.ChildCount
@@ -243,9 +243,9 @@ type person struct {
 	Own map[rule.Field]bool `json:"own,omitempty"`
 	// Mailed has the answers that were given in a session of a mailed link. Sessions of two facts do not change them.
 	Mailed map[rule.Field]bool `json:"mailed,omitempty"`
-	// InvitedTo is the address to which a companion's link was mailed.
+	// InvitedTo is the address to which a companion's link was mailed, or empty.
 	InvitedTo string `json:"invitedTo,omitempty"`
-	// MailTo is the address that the main guest gave for mails if the PMS has none, or that a companion typed on a link of their own.
+	// MailTo is the address that the main guest gave for mails if the PMS has none, or that a companion typed on their own link; nil: none.
 	MailTo *mailTo `json:"mailTo,omitempty"`
 	// Signature is what the guest drew on a screen, or nil.
 	Signature *signature `json:"signature,omitempty"`
@@ -291,7 +291,7 @@ func sealPerson(ctx context.Context, keys *keyring.Ring, g *ent.Guest, p person)
 	return raw, nil
 }
 
-// Answers decrypts what a guest answered.
+// Answers decrypts what a guest answered. The result is empty for a guest who has answered nothing.
 func Answers(ctx context.Context, keys *keyring.Ring, g *ent.Guest) (rule.Answers, error) {
 	p, err := openPerson(ctx, keys, g)
 	return p.Answers, err
