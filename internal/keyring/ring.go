@@ -309,7 +309,7 @@ func newMACKey() ([]byte, error) {
 // noEncryption makes Tink read and write unencrypted keysets. Ring.wrap encrypts them before they are stored.
 type noEncryption struct{}
 
-// Encrypt returns a copy of plaintext.
+// Encrypt returns a copy of plaintext, a keyset that Ring.wrap encrypts later.
 func (noEncryption) Encrypt(plaintext, _ []byte) ([]byte, error) { return bytes.Clone(plaintext), nil }
 
 // Decrypt returns a copy of ciphertext, which Encrypt did not encrypt.
