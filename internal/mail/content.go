@@ -24,7 +24,7 @@ type Content struct {
 	Accent     string // #RRGGBB; empty: the default
 	Subject    string
 	Paragraphs []string
-	Code       *Code
+	Code       *Code // nil: the mail has no PIN
 	Facts      []Fact
 	Buttons    []Button
 	Closing    []string // Closing are paragraphs after the buttons, such as the address of the property

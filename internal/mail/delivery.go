@@ -17,9 +17,9 @@ type Delivery string
 
 const (
 	NoMail      Delivery = ""        // no mail was ordered, or it was canceled
-	OnItsWay    Delivery = "waiting" // it will be sent, or it is sent now
-	Delivered   Delivery = "sent"    // the mail server took it, or it is in a mailbox that guests read
-	InMailbox   Delivery = "held"    // it stays in the property's mailbox, which no guest reads
+	OnItsWay    Delivery = "waiting" // the mail will be sent, or is sent now
+	Delivered   Delivery = "sent"    // the mail server took the mail, or the mail is in a mailbox that guests read
+	InMailbox   Delivery = "held"    // the mail stays in the property's mailbox, which no guest reads
 	Undelivered Delivery = "failed"
 )
 

@@ -70,7 +70,7 @@ const (
 	InBox    State = "mailbox"  // in the property's mailbox, because it has no mail server
 	Failed   State = "failed"   // given up
 	Bounced  State = "bounced"  // mails to the address do not arrive: see [StateAfter]
-	Canceled State = "canceled" // it was no longer needed before it was sent
+	Canceled State = "canceled" // the mail was no longer needed before it was sent
 )
 
 // Failure is why a mail was not sent.
@@ -196,7 +196,7 @@ func Order(tx *db.Tx, keys *keyring.Ring, queue *jobs.Queue, m Mail) (string, er
 	return mailID, queue.Insert(tx, jobs.SendMail{PropertyID: m.PropertyID, MailID: mailID})
 }
 
-// SealAddress encrypts the recipient of a mail. For an empty address it returns no bytes.
+// SealAddress encrypts the recipient of a mail. For an empty address it returns an empty slice, which is not nil.
 func SealAddress(tx *db.Tx, keys *keyring.Ring, propertyID, mailID, address string) ([]byte, error) {
 	if address == "" {
 		return []byte{}, nil

@@ -59,7 +59,7 @@ type OccasionStay struct {
 type ErasureFacts struct {
 	DueAt    time.Time
 	Law      string    // the country whose law makes the property keep official forms, or empty
-	KeptLast time.Time // a moment of the last day on which they are kept
+	KeptLast time.Time // a moment of the last day on which official forms are kept; set only with Law
 	Link     string    // the page that shows how far the erasure is
 }
 
@@ -278,7 +278,7 @@ func (o Occasion) staffContent(content Content, s OccasionStay) Content {
 // inLine joins the lines of a text with commas.
 func inLine(s string) string { return strings.Join(strings.FieldsFunc(s, isLineEnd), ", ") }
 
-// isLineEnd reports whether a character ends a line.
+// isLineEnd reports whether a character is a line feed or a carriage return.
 func isLineEnd(r rune) bool { return r == '\n' || r == '\r' }
 
 // StaffParams returns the parameters of a mail to staff with a text. [StaffText] makes the text from them. Each value becomes a string, so
