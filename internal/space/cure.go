@@ -230,7 +230,7 @@ func (m Mappings) ApplyCure(tx *db.Tx, row *ent.Conflict, chosen Cure) (Affected
 }
 
 // replace ends the conflict that the PMS no longer lists a mapped space. It removes the mapping of that space, and maps the PMS's new space
-// externalID to the same space of the property.
+// externalID to the same space of the property. It returns the reservations whose access the caller must plan again.
 func (m Mappings) replace(tx *db.Tx, row *ent.Conflict, externalID string) (AffectedStays, error) {
 	former, before, err := m.Unmap(tx, row.PropertyID, row.IntegrationID, row.ExternalID)
 	if err != nil {
@@ -259,7 +259,8 @@ func (m Mappings) closeNotOurs(tx *db.Tx, row *ent.Conflict) error {
 	return m.storeConflicts(tx, s, out)
 }
 
-// createAndMap ends a conflict by creating a Latchkey space like the PMS's space, and mapping the two.
+// createAndMap ends a conflict by creating a Latchkey space like the PMS's space, and mapping the two. It returns the reservations whose
+// access the caller must plan again.
 func (m Mappings) createAndMap(tx *db.Tx, row *ent.Conflict) (AffectedStays, error) {
 	listed, err := listedSpaces(tx, row.PropertyID, row.IntegrationID, row.ExternalID)
 	if err != nil {

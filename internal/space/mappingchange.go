@@ -257,8 +257,8 @@ func staysOfChange(tx *db.Tx, change *ent.MappingChange) (AffectedStays, error) 
 	return addPartnersBeds(tx, change.PropertyID, touched)
 }
 
-// restore stores the mappings that [planUndo] returned for a change, and evaluates the conflicts again. touched are the reservations that
-// the change affects.
+// restore stores the mappings that [planUndo] returned for a change, where nil removes a mapping, and evaluates the conflicts again. It
+// notifies the watchers of the spaces in touched, but plans no access.
 func (m Mappings) restore(tx *db.Tx, change *ent.MappingChange, restore map[string]*MappedSpace, touched AffectedStays) error {
 	externals := sortedKeys(restore)
 	for part := range slices.Chunk(externals, chunkSize) {

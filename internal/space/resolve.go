@@ -72,9 +72,9 @@ func needsListing(r Request, mapped []foundPlace) bool {
 	return !ok || !bedMapped && r.ExternalID != ""
 }
 
-// placeByListing returns the place of a reservation whose bed, or whose room if it names no bed, is not mapped, and the reason if it has
-// none: the place is the mapped room of the bed. If the PMS's list has the bed in another room, there is no space, and Doubt is
-// spacesDisagree. listed is nil if the list does not have the space.
+// placeByListing returns the place of a reservation whose bed, or whose room if it names no bed, is not mapped: the mapped room of the bed.
+// The reason is spaceUnknown or spaceNotMapped without a space, spaceInactive with an inactive one, otherwise "". If the PMS's list has the
+// bed in another room, there is no space, and Doubt is spacesDisagree. listed is nil if the list does not have the space.
 func placeByListing(r Request, mapped []foundPlace, listed *ent.PartnerSpace) (Place, string) {
 	reason := SpaceUnknown
 	if listed != nil {
@@ -159,7 +159,8 @@ func resolveOwn(tx *db.Tx, r Request) (Place, string, error) {
 	return place, reason, nil
 }
 
-// placeOfOwn returns the place of a reservation that names a Latchkey space, and the reason if it has none. own are the found spaces.
+// placeOfOwn returns the place of a reservation that names a Latchkey space, and a reason: spaceUnknown without a space, spaceInactive with
+// an inactive one, otherwise "". own are the found spaces.
 func placeOfOwn(r Request, own []foundPlace) (Place, string) {
 	i := slices.IndexFunc(own, func(f foundPlace) bool { return f.Space.ID == r.OwnID })
 	if i < 0 {

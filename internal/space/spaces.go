@@ -29,8 +29,8 @@ type Row = ent.Space
 // Page selects a page of a list. Limit is 1 to 200, and 0 means 50. Number counts from 0.
 type Page struct{ Limit, Number int }
 
-// limitAndOffset returns the page for a query. It cuts values that are out of range to the nearest allowed ones, except that a negative
-// Limit counts as 0.
+// limitAndOffset returns the page for a query. It cuts values that are out of range to the nearest allowed ones. A Limit of 0 or below
+// means 50.
 func (p Page) limitAndOffset() (limit, offset int) {
 	limit = min(max(p.Limit, 0), 200)
 	if limit == 0 {

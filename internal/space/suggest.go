@@ -137,8 +137,8 @@ type pairing struct {
 	found      []Suggestion
 }
 
-// confidence returns how certain the pair of a PMS space is, or Exact if it was mapped before. It limits the confidence of the pairs of its
-// beds.
+// confidence returns how certain the suggested pair of a PMS space is. Without a suggestion the space was mapped before, and it returns
+// Exact. It limits the confidence of the pairs of its beds.
 func (p *pairing) confidence(externalID string) Confidence {
 	for _, s := range p.found {
 		if s.ExternalID == externalID {
@@ -155,7 +155,8 @@ func (p *pairing) pair(theirs, ours []entry, most Confidence) {
 	p.pairUnique(theirs, ours, func(e entry) string { return e.likely }, Likely)
 }
 
-// pairUnique pairs the entries whose name, as returned by name, is unique on both sides.
+// pairUnique pairs the entries whose name, as returned by name, is unique on both sides. It skips entries that are paired already or whose
+// name is empty.
 func (p *pairing) pairUnique(theirs, ours []entry, name func(entry) string, c Confidence) {
 	left, right := map[string][]string{}, map[string][]string{}
 	for _, e := range theirs {
