@@ -11,7 +11,7 @@ import (
 const (
 	lateJob     = 5 * time.Minute // the oldest due job is late after this time
 	staleBackup = 48 * time.Hour  // a backup is too old after this time
-	clockApart  = time.Second     // if the clock of a node is off by more, the page warns
+	clockApart  = time.Second     // the page warns if the clock of a node is off by more than this time
 )
 
 // overview is the page with the state of the installation. The message of each chip has a second message with the suffix .text, which
