@@ -47,8 +47,8 @@ type Delta struct {
 	Removed  []string // Removed are the ids of the doors that lose a code
 }
 
-// Diff returns what changed between two moments of a run. It ignores codes and PINs that only before has. r is the report of a lock that
-// caused the run, if one did.
+// Diff returns what changed between two moments of a run. It lists no change of codes and PINs that only before has. r is the report of a
+// lock that caused the run, if one did.
 func Diff(before, after Snapshot, r Report) Delta {
 	stays := before.Live && after.Live && before.ID == after.ID
 	d := Delta{

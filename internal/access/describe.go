@@ -343,7 +343,8 @@ func (p *Plan) addReason(r string) {
 	}
 }
 
-// status returns the status that summarizes the doors of the plan. It ignores doors without a lock.
+// status returns the [Status] that summarizes the plan. It ignores doors without a lock. If a door opens while a code or SmartKey is still
+// being changed or removed, the status is StatusUpdating, even if other doors do not open.
 func (f Facts) status(p Plan) Status {
 	opens, shut, moving := 0, 0, false
 	for _, d := range p.Doors {

@@ -90,8 +90,9 @@ func (rec Reconciler) reconcileEvidence(c lock.EvidenceChange) error {
 	return err
 }
 
-// reconcileGrant reconciles the locks of one grant, like [Apply], but from what the grant itself stores. It ends a grant whose window is
-// over. It runs after a report of a lock, after another reservation takes over a door, and at the end of the window.
+// reconcileGrant reconciles the locks of one grant, like [Apply], but from what the grant itself stores, and returns the resulting plan. It
+// ends a grant whose window is over. It runs after a report of a lock, after another reservation takes over a door, and at the end of the
+// window. r is the report of a lock that caused it, or zero if none did.
 func (rec Reconciler) reconcileGrant(g *ent.Grant, r Report) (Plan, error) {
 	run, err := rec.loadGrant(g)
 	if err != nil {

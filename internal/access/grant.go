@@ -15,8 +15,9 @@ import (
 // time keeps the PIN.
 const pinRetention = 24 * time.Hour
 
-// applyRight opens, changes or ends the grant to match what the reservation may open. A new grant is not stored yet: see newGrant. It does
-// nothing if the reservation has no access and its grant, if any, has ended.
+// applyRight opens, reopens, changes or ends the grant to match what the reservation may open. A new grant is not stored yet: see newGrant.
+// It leaves a grant that has ended unchanged if the reservation has no access. Only the EndReason of a grant that ended by time is
+// replaced, once the reservation has another reason, such as CheckedOut.
 func (run *stayRun) applyRight() error {
 	switch {
 	case run.Right.Open && isLive(run.grant):
@@ -56,7 +57,7 @@ func (run *stayRun) newGrant() {
 }
 
 // ensureStayPINs generates a PIN for every door that needs one, replaces PINs that a lock refused as duplicates, and stores the grant with
-// its shared PIN.
+// its shared PIN. A door for which no PIN is possible gets none, without an error.
 func (run *stayRun) ensureStayPINs() error {
 	if run.isNew() {
 		run.pins = run.newPINSet()

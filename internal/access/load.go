@@ -84,7 +84,7 @@ func (run *stayRun) loadPlace() (err error) {
 	return err
 }
 
-// RulesFor returns the access rules of a property, from a cache.
+// RulesFor returns the access rules of a property, from a cache that is never stale. It fails if the property or its time zone is unknown.
 func (rec Reconciler) RulesFor(propertyID string) (Rules, error) {
 	type rulesOf string
 	return db.Cached(rec.Tx, []string{"properties"}, rulesOf(propertyID), func() (Rules, error) {

@@ -66,9 +66,9 @@ func (run *Run) loadPINs() error {
 // maxRedraws bounds how often a holder's PINs are replaced because a lock refuses them as duplicates.
 const maxRedraws = 5
 
-// EnsurePINs generates a PIN for every door that needs one, and replaces each PIN that a lock refused as a duplicate: that lock would
-// refuse it again. It replaces at most maxRedraws PINs of a holder, which it counts in run.Redraws. A door for which no PIN is possible
-// gets none, without an error.
+// EnsurePINs generates and stores a PIN for every door that needs one, and replaces each PIN that a lock refused as a duplicate: that lock
+// would refuse it again. It replaces at most maxRedraws PINs of a holder, which it counts in run.Redraws. A door for which no PIN is
+// possible gets none, without an error.
 func (run *Run) EnsurePINs() error {
 	if err := run.loadPINs(); err != nil {
 		return err
@@ -132,9 +132,9 @@ func (c *pinSet) inUse() (all []PIN) {
 	return all
 }
 
-// ensure gives every door that takes a code a PIN that its lock accepts. A door without a separate PIN uses the shared PIN if its lock
-// accepts that, else it gets a separate one, and stays with separate ones. If no PIN is possible, ensure marks the door as impossible,
-// without an error.
+// ensure adds PINs to the set, and stores them, until each door that takes a code has one that its lock accepts. A door without a separate
+// PIN uses the shared PIN if its lock accepts that, else it gets a separate one, and stays with separate ones. If no PIN is possible,
+// ensure marks the door in c.impossible, without an error.
 func (c *pinSet) ensure(doors []Door) error {
 	locked := slices.DeleteFunc(slices.Clone(doors), func(d Door) bool { return !d.takesCode() })
 	if c.shared == nil && len(locked) > 0 {
@@ -307,7 +307,7 @@ func (c *pinSet) pinAt(doorID string) *ent.Pin {
 	return c.shared
 }
 
-// pinIDAt returns the id of the PIN for a door, or "" if none is possible.
+// pinIDAt returns the id of the PIN for a door, or "" if none is generated or possible.
 func (c *pinSet) pinIDAt(doorID string) string {
 	if p := c.pinAt(doorID); p != nil {
 		return p.ID
@@ -332,7 +332,7 @@ func (c *pinSet) retire(p *ent.Pin) error {
 	return nil
 }
 
-// decryptAt returns the digits of the PIN for a door, or "" if none is possible. The doorID "" means the shared PIN.
+// decryptAt returns the digits of the PIN for a door, or "" if none is generated or possible. The doorID "" means the shared PIN.
 func (c *pinSet) decryptAt(doorID string) (string, error) {
 	p := c.pinAt(doorID)
 	if p == nil {
@@ -371,7 +371,8 @@ func (run *Run) ReleaseRetiredPINs() error {
 	return run.DeletePINs(entpin.Retired(true))
 }
 
-// DeletePINs deletes the PINs of the holder, or only those that match which, so that their digits can be used again.
+// DeletePINs deletes the PINs of the holder, or only those that match which, so that their digits can be used again. The caller must know
+// that no lock holds them.
 func (run *Run) DeletePINs(which ...predicate.Pin) error {
 	which = append(which, entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID))
 	if _, err := run.Tx.Pin.Delete().Where(which...).Exec(run.Tx.Context()); err != nil {

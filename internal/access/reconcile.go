@@ -53,8 +53,8 @@ func (l *Lock) unreachable() string {
 	return ""
 }
 
-// takesCode reports whether a guest who may open this door gets a code on its lock. An offline or revoked bridge does not matter: the
-// desired code waits for the next bridge.
+// takesCode reports whether a guest who may open this door gets a code on its lock. It is false for a door without a lock, and for an
+// inactive one. An offline or revoked bridge does not matter: the desired code waits for the next bridge.
 func (d Door) takesCode() bool { return d.Lock != nil && !d.Inactive }
 
 // SlotCode is a code of the holder on a lock: desired, or being removed.

@@ -16,7 +16,8 @@ import (
 // StayPINs are the decrypted PINs of a reservation, for callers who may read them.
 type StayPINs struct {
 	PIN string // PIN is the PIN of the room or bed, or the shared PIN if only gates take codes; "" if it opens no door
-	// Gates has also each other door that PIN does not open: the dorm of a bed, or the old room until the new one is proven to open.
+	// Gates has the PINs of the gates, and of each other door that PIN does not open: the dorm of a bed, or the old room until the new one
+	// is proven to open.
 	Gates []GatePIN
 }
 

@@ -72,7 +72,8 @@ func Show(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, error) {
 	return plan, err
 }
 
-// ShowPlace is [Show], and also returns the space of the reservation; its Space is nil if the reservation has none.
+// ShowPlace returns the present plan of a reservation, like [Show], and its space, whose Space is nil if the reservation has none. It
+// stores nothing.
 func ShowPlace(tx *db.Tx, keys *keyring.Ring, s Stay, r Rules) (Plan, space.Place, error) {
 	run, err := Reconciler{Tx: tx, Keys: keys}.loadStay(s, r)
 	if err != nil {

@@ -39,8 +39,8 @@ func (t Token) rung() int {
 	return 1
 }
 
-// KeyEvidence returns the evidence for SmartKeys at a lock that the guest may open, from the tokens of all phones there. Without a valid
-// token the evidence begins again at Planned, because the phone must renew its tokens.
+// KeyEvidence returns the strongest evidence for SmartKeys at a lock that the guest may open, among the tokens of all phones there. Without
+// a valid token it is Planned again, because the phone must renew its tokens.
 func KeyEvidence(tokens []Token) slot.Evidence {
 	most := 0
 	for _, t := range tokens {

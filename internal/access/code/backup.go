@@ -119,8 +119,8 @@ func EnsureBackups(rec access.Reconciler, propertyID string, limit int) (int, er
 	return made, nil
 }
 
-// EndBackups ends up to limit backup codes of a property that has switched them off, and returns their number. It does not check the
-// setting. by is who ends them.
+// EndBackups ends up to limit backup codes of a property that has switched them off, and returns their number. If it returns limit, more
+// may be left. It does not check the setting. by is who ends them.
 func EndBackups(rec access.Reconciler, propertyID, by string, limit int) (int, error) {
 	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockIDNEQ(""), entcode.EndedAtIsNil()).
 		Order(entcode.ByID()).Limit(limit).All(rec.Tx.Context())

@@ -45,7 +45,7 @@ type Terms struct {
 type Status struct {
 	Right access.Right // Right has the windows; with weekly hours the first may be over
 	End   string       // End is why the code has ended
-	Next  time.Time    // Next is when to evaluate the code again; zero: never. The begin of an only window needs none
+	Next  time.Time    // Next is when to evaluate the code again; zero: never. The begin of a code's only window needs no evaluation
 }
 
 // Bridges get weekly hours ahead of time as windows, because they must work without the server: all windows that
