@@ -31,8 +31,8 @@ func (s *installation) GetInstallation(ctx context.Context, _ *adminv1.GetInstal
 	return &adminv1.GetInstallationResponse{Data: found}, nil
 }
 
-// ListPropertyStates lists one page of properties with their connected apps and the number of their bridges. Order and size of the pages
-// are those of listProperties.
+// ListPropertyStates lists one page of properties with their connected apps and the number of their bridges. The oldest properties are
+// first. A page has 200 unless the request sets its size.
 func (s *installation) ListPropertyStates(ctx context.Context, r *adminv1.ListPropertyStatesRequest) (*adminv1.ListPropertyStatesResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

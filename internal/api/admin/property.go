@@ -48,7 +48,7 @@ func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreateProper
 	})
 }
 
-// ListProperties lists one page of the properties of the installation: see listProperties.
+// ListProperties lists one page of the properties of the installation, the oldest first. A page has 200 unless the request sets its size.
 func (s *properties) ListProperties(ctx context.Context, r *adminv1.ListPropertiesRequest) (*adminv1.ListPropertiesResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

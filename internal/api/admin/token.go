@@ -90,7 +90,7 @@ func (s *tokens) createStaffToken(tx *db.Tx, r *adminv1.CreateStaffTokenRequest)
 	return credential.CreateStaffToken(tx, s.Keys, r.GetPropertyId(), r.GetName(), r.GetRole(), convert.Minutes(r.GetTtlMinutes()))
 }
 
-// ListStaffTokens lists the valid staff tokens of a property, without their secrets.
+// ListStaffTokens lists the valid staff tokens of a property, without their secrets. It fails for an unknown property.
 func (s *tokens) ListStaffTokens(ctx context.Context, r *adminv1.ListStaffTokensRequest) (*adminv1.ListStaffTokensResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
