@@ -72,7 +72,8 @@ func (s *auditLog) ListEntries(ctx context.Context, r *propertyv1.ListEntriesReq
 	return &propertyv1.ListEntriesResponse{Data: list}, nil
 }
 
-// filterOf converts the filter of a request. Its days are in the property's time zone, and the last one is included.
+// filterOf converts the filter of a request. Its days are in the property's time zone, and the last one is included. It refuses a malformed
+// day, and a last day before the first.
 func (s *auditLog) filterOf(ctx context.Context, propertyID string, r *propertyv1.ListEntriesRequest) (audit.Filter, error) {
 	f := audit.Filter{Actor: r.GetActor(), Action: r.GetAction()}
 	if r.GetFirstDay() == "" && r.GetLastDay() == "" {

@@ -86,7 +86,7 @@ func (s *codes) ListCodes(ctx context.Context, r *propertyv1.ListCodesRequest) (
 	return &propertyv1.ListCodesResponse{Data: list}, err
 }
 
-// GetCode returns a code without its PINs, and where it is: see codePlaces.
+// GetCode returns a code without its PINs, and each lock with a slot that holds the code or held it last.
 func (s *codes) GetCode(ctx context.Context, r *propertyv1.GetCodeRequest) (*propertyv1.GetCodeResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -132,7 +132,7 @@ func codePlaces(view *db.Tx, c *code.Row) ([]*propertyv1.CodePlace, error) {
 }
 
 // RevealCode returns the PINs of a code, and records that the caller read them. It also resolves the notice of a replaced PIN. It fails if
-// the code has ended. The stored answer for the Idempotency-Key has no PINs: a repeated call decrypts them again.
+// the code has ended. The stored answer for the Idempotency-Key has no PINs: a repeated call decrypts them again, and records that.
 func (s *codes) RevealCode(ctx context.Context, r *propertyv1.RevealCodeRequest) (*propertyv1.RevealCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealCodeResponse, error) {
 		return s.reveal(tx, propertyID, r.GetId())
@@ -182,8 +182,8 @@ func (s *codes) renderCodePINs(ctx context.Context, answer proto.Message) error 
 
 var _ idem.Renderer = (&codes{}).renderCodePINs
 
-// RevokeCode ends a code and orders its removal from its locks. A lock that cannot be reached has it until then. It does nothing if the
-// code has ended.
+// RevokeCode ends a code and orders its removal from its locks. A lock that cannot be reached keeps the code until it can. It does nothing
+// if the code has ended.
 func (s *codes) RevokeCode(ctx context.Context, r *propertyv1.RevokeCodeRequest) (*propertyv1.RevokeCodeResponse, error) {
 	who, _ := actor.From(ctx)
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevokeCodeResponse, error) {

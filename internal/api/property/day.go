@@ -127,7 +127,8 @@ func (s *Days) listDay(view *db.Tx, propertyID string, q reservation.DayQuery, n
 	return list, nil
 }
 
-// dayStay converts a row of the list: a stay, its booker and its check-in. Except for departures, it adds whether the doors are ready.
+// dayStay converts a row of the list that tab names: a stay, its booker and its check-in. Except for departures, it adds whether the doors
+// are ready.
 func dayStay(a readiness.Arrival, booker reservation.Booker, b checkin.Brief, tab reservation.Tab, to message.Reader) *propertyv1.DayStay {
 	out := &propertyv1.DayStay{
 		ReservationId: a.Row.ID, PmsNumber: a.Row.PmsNumber, GuestName: strings.TrimSpace(convert.OrEmpty(booker.FirstName) + " " + booker.LastName),

@@ -62,7 +62,7 @@ func (s *Identities) FinishIdentitySignIn(ctx context.Context, r *propertyv1.Fin
 	return &propertyv1.FinishIdentitySignInResponse{Data: sessionToken(made)}, nil
 }
 
-// BeginIdentityLink begins to link the signed-in person to their account at the identity provider.
+// BeginIdentityLink begins to link the signed-in person to their account at the identity provider. The answer has the address there.
 func (s *Identities) BeginIdentityLink(ctx context.Context, _ *propertyv1.BeginIdentityLinkRequest) (*propertyv1.BeginIdentityLinkResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {
@@ -93,7 +93,8 @@ func (s *Identities) FinishIdentityLink(ctx context.Context, r *propertyv1.Finis
 	})
 }
 
-// DeleteIdentityLink removes the link of the signed-in person to the identity provider. It fails for a person without a password.
+// DeleteIdentityLink removes the link of the signed-in person to the identity provider, if there is one. It fails for a person without a
+// password.
 func (s *Identities) DeleteIdentityLink(ctx context.Context, _ *propertyv1.DeleteIdentityLinkRequest) (*propertyv1.DeleteIdentityLinkResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

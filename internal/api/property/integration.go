@@ -161,7 +161,8 @@ func sentence(to message.Reader, m message.Message) string {
 	return text.Capitalize(out)
 }
 
-// withProblem adds to the fault err why the spaces of a PMS could not be read. It returns err if it is no fault, or problem is empty.
+// withProblem adds to the fault err, in the language of the call, why the spaces of a PMS could not be read. It returns err if it is no
+// fault, or problem is empty.
 func (s *integrations) withProblem(ctx context.Context, propertyID string, err error, problem message.Message) error {
 	f, ok := fault.Of(err)
 	if !ok || problem.Kind == "" {
@@ -247,7 +248,7 @@ func endpointProblem(f partner.Failure, to message.Reader) *propertyv1.EndpointP
 	return out
 }
 
-// integrationMessage is integrationMessages for one integration.
+// integrationMessage converts an integration with its endpoints, webhooks and access tokens, without secrets.
 func integrationMessage(view *db.Tx, propertyID string, row *partner.IntegrationRow) (*propertyv1.Integration, error) {
 	list, err := integrationMessages(view, propertyID, row)
 	if err != nil {

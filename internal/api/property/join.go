@@ -35,8 +35,8 @@ func (s *Sessions) GetInvitation(ctx context.Context, r *propertyv1.GetInvitatio
 }
 
 // AcceptInvitation uses up the link of an invitation: it makes a person a member of a property, and opens a session. A member keeps the
-// present role. A known person must give the password and, with an authenticator app, a code. With passkeys only, the answer has the
-// challenge of a sign-in and no session.
+// present role. A known person must give the password and, with an authenticator app, a code. With passkeys only, the person becomes a
+// member as well, but the answer has the challenge of a sign-in and no session.
 func (s *Sessions) AcceptInvitation(ctx context.Context, r *propertyv1.AcceptInvitationRequest) (*propertyv1.AcceptInvitationResponse, error) {
 	made, propertyID, err := s.Staff.AcceptInvitation(ctx, staff.Acceptance{
 		PasswordSignIn: staff.PasswordSignIn{Password: r.GetPassword(), Network: clientNetwork(ctx), Device: r.GetDevice(), Trace: chain.From(ctx).Trace()},

@@ -253,7 +253,7 @@ func setOutcome(m *propertyv1.Act, o lock.Outcome) {
 	m.FinishedAt = clock.Timestamp(o.At)
 }
 
-// lockMessage is lockMessages for one lock.
+// lockMessage converts a lock with its state and the name of its door.
 func lockMessage(view *db.Tx, propertyID string, row *lock.Row) (*propertyv1.Lock, error) {
 	list, err := lockMessages(view, propertyID, row)
 	if err != nil {

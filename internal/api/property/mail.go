@@ -75,7 +75,7 @@ func (s *mails) ListMails(ctx context.Context, r *propertyv1.ListMailsRequest) (
 	return &propertyv1.ListMailsResponse{Data: list}, nil
 }
 
-// GetMail returns a mail with its text, while the text is stored.
+// GetMail returns a mail, with its text as long as that is stored.
 func (s *mails) GetMail(ctx context.Context, r *propertyv1.GetMailRequest) (*propertyv1.GetMailResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {

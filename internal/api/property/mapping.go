@@ -56,7 +56,7 @@ func (s *mappings) ListPartnerSpaces(ctx context.Context, r *propertyv1.ListPart
 	return &propertyv1.ListPartnerSpacesResponse{Data: out}, nil
 }
 
-// partnerSpaces converts the spaces of a PMS with their mapping.
+// partnerSpaces converts the spaces of a PMS with their mapping, without suggestions.
 func partnerSpaces(entries []space.Entry) []*propertyv1.PartnerSpace {
 	list := make([]*propertyv1.PartnerSpace, 0, len(entries))
 	for _, e := range entries {

@@ -230,8 +230,8 @@ func (s *mappings) UndoMappingChange(ctx context.Context, r *propertyv1.UndoMapp
 	})
 }
 
-// ApplyCure resolves a mapping conflict by one of the cures that ListConflicts returned, or with validateOnly only previews the effect. It
-// fails if the conflict does not offer that cure any more.
+// ApplyCure resolves a mapping conflict by one of the cures that ListConflicts returned, and recomputes the access of the affected stays,
+// or with validateOnly only previews the effect. It fails if the conflict does not offer that cure any more.
 func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest) (*propertyv1.ApplyCureResponse, error) {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
@@ -255,9 +255,9 @@ func (s *mappings) ApplyCure(ctx context.Context, r *propertyv1.ApplyCureRequest
 	})
 }
 
-// CreateMissingSpaces creates a space for each space of a PMS that no space of the property matches, and maps it, or with validateOnly only
-// previews the effect. One call creates at most 500 spaces; the answer has the number of those that are left. It fails for an outdated
-// lastChangeId, which is optional.
+// CreateMissingSpaces creates a space for each space of a PMS that no space of the property matches, maps it, and recomputes the access of
+// the affected stays, or with validateOnly only previews the effect. One call creates at most 500 spaces; the answer has the number of
+// those that are left. It fails for an outdated lastChangeId, which is optional.
 func (s *mappings) CreateMissingSpaces(ctx context.Context, r *propertyv1.CreateMissingSpacesRequest) (*propertyv1.CreateMissingSpacesResponse, error) {
 	out := &propertyv1.CreateMissingSpacesResponse{}
 	return runMapping(ctx, s, mappingCall{

@@ -96,7 +96,8 @@ func (s *People) WithdrawInvitation(ctx context.Context, r *propertyv1.WithdrawI
 }
 
 // UpdatePerson changes the role of a member, or disables or enables the member's access to the property. Invitations that the member is no
-// longer allowed to make then end. It refuses an outdated etag; without one it overwrites.
+// longer allowed to make then end. It fails for the caller's own access, for a present or new role that the caller does not manage, and if
+// no active owner would be left. It refuses an outdated etag; without one it overwrites.
 func (s *People) UpdatePerson(ctx context.Context, r *propertyv1.UpdatePersonRequest) (*propertyv1.UpdatePersonResponse, error) {
 	change := staff.AccessChange{Disabled: r.Disabled}
 	if r.Role != nil {
@@ -119,7 +120,8 @@ func (s *People) UpdatePerson(ctx context.Context, r *propertyv1.UpdatePersonReq
 	})
 }
 
-// RemovePerson ends a member's access to the property, and the invitations by the member.
+// RemovePerson ends a member's access to the property, and the invitations by the member. It fails for the caller's own access, for a
+// member whose role the caller does not manage, and for the last active owner.
 func (s *People) RemovePerson(ctx context.Context, r *propertyv1.RemovePersonRequest) (*propertyv1.RemovePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RemovePersonResponse, error) {
 		return &propertyv1.RemovePersonResponse{}, staff.RemoveMember(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetId())

@@ -163,7 +163,8 @@ const defaultPage = 50
 // maxPageNumber bounds page numbers in page tokens.
 const maxPageNumber = 1_000_000
 
-// callerPage returns the caller's property and the page that a list request asks for. It refuses callers other than staff.
+// callerPage returns the caller's property and the page that a list request asks for. It refuses callers other than staff, and an invalid
+// page token.
 func callerPage(ctx context.Context, r interface {
 	GetPageSize() int32
 	GetPageToken() string
@@ -175,7 +176,8 @@ func callerPage(ctx context.Context, r interface {
 	return propertyID, p, err
 }
 
-// readPage parses a page size, of which 0 means defaultPage, and a page token, which is a page number up to maxPageNumber.
+// readPage parses a page size, of which 0 means defaultPage, and a page token, which is a page number from 0 to maxPageNumber, or "" for
+// the first page.
 func readPage(size int32, token string) (space.Page, error) {
 	p := space.Page{Limit: int(size)}
 	if p.Limit == 0 {
@@ -213,7 +215,7 @@ func RequireName(field, name string) error {
 	return nil
 }
 
-// CheckOptionalName is [RequireName] for an optional name, which may be empty.
+// CheckOptionalName returns an error if an optional name in a request is blank. It accepts an empty one. field is its JSON name.
 func CheckOptionalName(field, name string) error {
 	if name == "" {
 		return nil

@@ -78,7 +78,8 @@ func (s *smartKeys) RestartDoor(ctx context.Context, r *propertyv1.RestartDoorRe
 	})
 }
 
-// SetDoorListAge sets how old a door's status list (of revoked SmartKeys) can be before the door refuses SmartKeys; 0 means the default.
+// SetDoorListAge sets how many minutes old a door's status list (of revoked SmartKeys) can be before the door refuses SmartKeys; 0 means
+// the default.
 func (s *smartKeys) SetDoorListAge(ctx context.Context, r *propertyv1.SetDoorListAgeRequest) (*propertyv1.SetDoorListAgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.SetDoorListAgeResponse, error) {
 		err := mobilekey.SetListAge(tx, s.Keys, propertyID, r.GetLockId(), time.Duration(r.GetMaxAgeMinutes())*time.Minute)

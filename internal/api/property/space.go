@@ -76,7 +76,8 @@ func (s *spaces) GetSpace(ctx context.Context, r *propertyv1.GetSpaceRequest) (*
 	return answer, nil
 }
 
-// mayReadCodeUses reports whether the caller may read who used codes. A token may, because its role viewer lists the codes, too.
+// mayReadCodeUses reports whether the caller may read who used codes. A person needs the right ReadAccess. A token may always, because even
+// the role viewer lists the codes.
 func mayReadCodeUses(a actor.Actor) bool {
 	return a.PersonID == "" || staff.Allows(staff.Role(a.Role), staff.ReadAccess)
 }
@@ -143,7 +144,7 @@ func (s *spaces) BatchCreateSpaces(ctx context.Context, r *propertyv1.BatchCreat
 	})
 }
 
-// createSpace creates a space. known finds the dorm of a bed that names its dorm.
+// createSpace creates a space. known finds the dorm of a bed that names its dorm, and refuses an unknown name.
 func createSpace(tx *db.Tx, propertyID string, n *propertyv1.NewSpace, known *dormFinder) (*space.Row, error) {
 	if wrong := parentErrors(n); len(wrong) > 0 {
 		return nil, fault.Fields(wrong...)
@@ -318,7 +319,7 @@ func spaceMessages(view *db.Tx, propertyID string, rows ...*space.Row) ([]*prope
 	return list, nil
 }
 
-// spaceMessage is spaceMessages for one space.
+// spaceMessage converts a space with the id of its lock and, for a bed, the name of its dorm.
 func spaceMessage(view *db.Tx, propertyID string, row *space.Row) (*propertyv1.Space, error) {
 	list, err := spaceMessages(view, propertyID, row)
 	if err != nil {

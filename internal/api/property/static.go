@@ -35,7 +35,7 @@ func Static() map[string]func(proto.Message) []fault.Field {
 	}
 }
 
-// prefixPaths prefixes the paths of field errors with the name of a request field. An empty path becomes the prefix.
+// prefixPaths returns a copy of field errors, with paths that begin with the name of a request field. An empty path becomes the prefix.
 func prefixPaths(prefix string, fields []fault.Field) []fault.Field {
 	out := make([]fault.Field, 0, len(fields))
 	for _, f := range fields {

@@ -47,7 +47,7 @@ func stayAccess(reservationID string, p access.Plan) *propertyv1.StayAccess {
 }
 
 // RevealPin returns the PINs of a stay, and records that the caller read them. It needs a reason, and fails if there are no PINs. The
-// stored answer for the Idempotency-Key has no PINs: a repeated call decrypts them again.
+// stored answer for the Idempotency-Key has no PINs: a repeated call decrypts them again, and records that.
 func (s *reservations) RevealPin(ctx context.Context, r *propertyv1.RevealPinRequest) (*propertyv1.RevealPinResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.RevealPinResponse, error) {
 		if err := RequireName("reason", r.GetReason()); err != nil {
@@ -124,7 +124,7 @@ func (s *reservations) ReplacePin(ctx context.Context, r *propertyv1.ReplacePinR
 	})
 }
 
-// whyNoPIN returns the error of a stay whose PIN could not be replaced.
+// whyNoPIN returns why the PIN of a stay could not be replaced: errNoAccess if it has none, else errNoOtherPIN.
 func whyNoPIN(tx *db.Tx, propertyID, reservationID string) error {
 	switch version, err := access.PINVersion(tx, propertyID, reservationID); {
 	case err != nil:

@@ -77,7 +77,7 @@ func (s *testStays) CheckInTestStay(ctx context.Context, _ *propertyv1.CheckInTe
 	})
 }
 
-// EndTestStay ends the test stay. It fails if there is none.
+// EndTestStay ends the test stay and its access, as a PMS does at check-out. It fails if there is none.
 func (s *testStays) EndTestStay(ctx context.Context, _ *propertyv1.EndTestStayRequest) (*propertyv1.EndTestStayResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.EndTestStayResponse, error) {
 		m, err := s.setState(tx, propertyID, access.Processed)
@@ -85,7 +85,7 @@ func (s *testStays) EndTestStay(ctx context.Context, _ *propertyv1.EndTestStayRe
 	})
 }
 
-// setState sets the state of the test stay. It fails if there is none.
+// setState sets the state of the test stay, as a PMS does, and so recomputes its access. It fails if there is none.
 func (s *testStays) setState(tx *db.Tx, propertyID string, state access.State) (*propertyv1.TestStay, error) {
 	own, err := partner.OwnIntegration(tx, propertyID)
 	if fault.Has(err, fault.IntegrationNotFound) {
