@@ -126,7 +126,7 @@ func (w *world) killServerRepeatedly(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// disturbLocks disturbs the locks of a site one after the other until ctx ends: see disturbLock.
+// disturbLocks disturbs the locks of a site until ctx ends, a random one at a time: see disturbLock.
 func (w *world) disturbLocks(ctx context.Context, s *site, rng *rand.Rand) {
 	var locks []*lockState
 	for _, l := range w.locks {
@@ -146,7 +146,8 @@ var operationFaults = []sim.FaultKind{sim.Lost, sim.LostAck, sim.Late, sim.Offli
 	sim.Duplicate, sim.FalseDuplicate, sim.Occupied, sim.Full, sim.ClockUntrusted, sim.Lost, sim.Late}
 
 // disturbLock applies one random disturbance to a lock: offline, jammed, low battery, a wrong clock, a code change at the keypad, or a
-// fault of the next operation. All except the wrong clock and the code change end within seconds.
+// fault of the next operation. It ends the first three itself, after at most seven seconds, before it returns. The wrong clock and the code
+// change stay.
 func (w *world) disturbLock(ctx context.Context, s *site, l *lockState, rng *rand.Rand) {
 	h, lasts := s.locks, time.Duration(200+rng.IntN(6000))*time.Millisecond
 	note := func(format string, args ...any) { l.story.add(w.began, format, args...) }

@@ -88,7 +88,7 @@ func (s *stay) readStatement(ctx context.Context, w *world) (statement, error) {
 	return out, nil
 }
 
-// statementOfPlan converts the access plan of a reservation to a statement.
+// statementOfPlan converts the access plan of a reservation to a statement. data is the decoded JSON of the reservation.
 func statementOfPlan(data any) statement {
 	out := statement{Status: stringAt(data, "access.status"), From: timeAt(data, "access.window.from"), To: timeAt(data, "access.window.to")}
 	for _, r := range listAt(data, "access.reasons") {

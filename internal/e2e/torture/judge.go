@@ -28,7 +28,7 @@ type statement struct {
 	Unplaced []string          // Unplaced are doors whose lock has no free slot for the code yet
 }
 
-// pinFor returns the PIN that the service shows for a door.
+// pinFor returns the PIN that the service shows for a door: its separate one, else that for all other doors, or "" if there is none.
 func (s statement) pinFor(door string) string {
 	if p, ok := s.PINs[door]; ok {
 		return p

@@ -165,7 +165,8 @@ func (w *world) changeCheckedInStay(s *stay, room *hotelDoor, far string, rng *r
 // formatRFC3339 formats a time in UTC, cut to seconds.
 func formatRFC3339(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
-// resetPIN asks the service to replace the PIN of a stay, and reports a violation if it refuses. The caller holds the stay's mutex.
+// resetPIN asks the service to replace the PIN of a stay, and reports a violation if it refuses. The next readStatement records the new
+// PIN. The caller holds the stay's mutex.
 func (w *world) resetPIN(s *stay) {
 	s.version++
 	s.story.add(w.began, "reset: asks for another PIN")

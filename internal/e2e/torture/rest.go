@@ -79,7 +79,7 @@ func (w *world) hasAccess(who subject) bool {
 	return err == nil && time.Now().Before(to)
 }
 
-// awaitRest waits until no change is pending, at most restTimeout. What is still pending then is a violation.
+// awaitRest waits until no change is pending, at most restTimeout, also if ctx ends before. What is still pending then is a violation.
 func (w *world) awaitRest(ctx context.Context) {
 	began := time.Now()
 	open := w.pendingChanges(ctx)
@@ -148,8 +148,8 @@ func (s statement) mayOpenLock(l *lockState) bool {
 }
 
 // reportUnmentionedPINs reports PINs of holders in slots of locks where the service does not mention them. known has the mentioned PINs by
-// lock. During the presses a window may end, and a waiting code may get the free slot. So it first reads the service again, and then checks
-// that the slot still has the PIN.
+// lock. Since known was read, a window may have ended, and a waiting code may have got the free slot. So the function first reads the
+// service again, and then checks that the slot still has the PIN.
 func (w *world) reportUnmentionedPINs(ctx context.Context, known map[string]map[string]bool) {
 	owners := map[string]subject{}
 	for _, who := range w.subjects() {
@@ -171,8 +171,8 @@ func (w *world) reportUnmentionedPINs(ctx context.Context, known map[string]map[
 	}
 }
 
-// mayHoldPIN asks the service whether a PIN of who may still be on a lock. It types nothing. If an earlier press has used a one-time code,
-// the service no longer shows the PIN although it is still removing it from other locks.
+// mayHoldPIN asks the service whether a PIN of who may still be on a lock. It types nothing. The service no longer shows the PIN of a used
+// one-time code: then the result is whether the code may still open the lock.
 func (w *world) mayHoldPIN(ctx context.Context, who subject, l *lockState, pin string) bool {
 	h := who.asHolder()
 	h.mu.Lock()

@@ -28,7 +28,7 @@ func (c *codes) all() []*code {
 // maxCodes bounds the number of simultaneous codes.
 const maxCodes = 10
 
-// envelope returns the complete JSON answer of a call, not only its data.
+// envelope returns the complete JSON answer of a call, not only its data. The map is empty if the answer is no JSON object.
 func envelope(o e2etest.Outcome) map[string]any {
 	out := map[string]any{}
 	_ = json.Unmarshal(o.Raw, &out)

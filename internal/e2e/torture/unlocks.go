@@ -72,7 +72,7 @@ func (o unlock) latestOpening() time.Time {
 	return end
 }
 
-// lockName returns the address of the lock to which the commands were sent.
+// lockName returns the address of the lock to which the commands were sent, or "a lock" if there is no command.
 func lockName(orders []unlock) string {
 	if len(orders) == 0 {
 		return "a lock"
