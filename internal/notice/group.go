@@ -55,7 +55,7 @@ func KindsOf(of []string) (kinds []string) {
 	return kinds
 }
 
-// MailedKinds returns the kinds of notices in the groups with these names, without those that no mail announces.
+// MailedKinds returns the kinds of notices in the groups with these names, without those that no mail announces. It ignores unknown names.
 func MailedKinds(of []string) []string {
 	return slices.DeleteFunc(KindsOf(of), func(kind string) bool { return slices.Contains(notMailed, Kind(kind)) })
 }

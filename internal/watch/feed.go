@@ -166,7 +166,8 @@ func (s *Stream) wake(topic Topic) {
 	}
 }
 
-// Forget drops the changes of properties whose last stream ended more than keepUnwatched before now.
+// Forget drops the changes of properties whose last stream ended more than keepUnwatched before now. A stream that resumes one of them then
+// reports that everything may have changed.
 func (f *Feed) Forget(now time.Time) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

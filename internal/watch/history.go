@@ -42,7 +42,7 @@ func (h *history) add(id string, position uint64) {
 	}
 }
 
-// dropOldest forgets the older half of the changes.
+// dropOldest forgets the older half of the changes, and raises floor to the last of them.
 func (h *history) dropOldest() {
 	positions := slices.Sorted(maps.Values(h.last))
 	h.floor = max(h.floor, positions[len(positions)/2])

@@ -75,7 +75,7 @@ func (p *Page) PlainDay(day string) string {
 // sameDay reports whether two times, both in the property's time zone, have the same date.
 func sameDay(a, b time.Time) bool { return a.Format(time.DateOnly) == b.Format(time.DateOnly) }
 
-// aged returns text in an HTML time element whose tooltip is the full date and time.
+// aged returns text, which it escapes, in an HTML time element whose tooltip is the full date and time.
 func (p *Page) aged(at *timestamppb.Timestamp, text string) template.HTML {
 	return template.HTML(`<time datetime="` + at.AsTime().In(p.zone).Format(time.RFC3339) + `" title="` + template.HTMLEscapeString(p.Stamp(at)) + `">` +
 		template.HTMLEscapeString(text) + `</time>`)

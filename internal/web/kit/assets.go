@@ -148,7 +148,7 @@ func mayCompress(r *http.Request) bool {
 	return (from == "" || from == "same-origin" || from == "none") && acceptsGzip(r)
 }
 
-// write sends a complete page, compressed with gzip if compress is true.
+// write sends a complete page, compressed with gzip if compress is true. It ignores an error of sending.
 func (x *Exchange) write(status int, body []byte, compress bool) {
 	if compress {
 		var b bytes.Buffer

@@ -48,7 +48,8 @@ var ErrForm = errors.New("the posted form is invalid or too large")
 // the fault of reading it if the server has no room. For other methods it does nothing.
 func (x *Exchange) ParseForm() error { return x.ParseFormOf(maxForm) }
 
-// ParseFormOf is [Exchange.ParseForm] with another maximum size in bytes.
+// ParseFormOf is [Exchange.ParseForm] with another maximum size in bytes: it parses the body of a POST, and returns ErrForm if the body is
+// invalid or larger.
 func (x *Exchange) ParseFormOf(most int64) error {
 	if x.R.Method != http.MethodPost {
 		return nil
@@ -156,7 +157,8 @@ func (x *Exchange) Address(path string) string {
 }
 
 // Render executes the template of a page within the layout and sends it. page embeds a [Page]. If a template fails, Render returns the
-// error and sends nothing. secret means that the page shows a secret: it is not compressed, see [mayCompress].
+// error and sends nothing. It ignores an error of sending. secret means that the page shows a secret: it is not compressed, see
+// [mayCompress].
 func (x *Exchange) Render(status int, name string, page interface{ setMain(template.HTML) }, secret bool) error {
 	var main, b bytes.Buffer
 	if err := x.area.templates.ExecuteTemplate(&main, pageBlock(name), page); err != nil {

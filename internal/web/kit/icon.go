@@ -54,11 +54,11 @@ func serveIcon(w http.ResponseWriter, r *http.Request) {
 	newSmallAsset("icon.png", encodeIcon(c.toward(black, lightGround, onLight), size)).write(w, r)
 }
 
-// blankIcons are the encoded icons in some color, by size. Each is drawn once, because drawing and encoding take a hundred times as long as
-// the rest of a request.
+// blankIcons are the encoded icons on a black ground, by size; encodeIcon replaces the colors. Each is drawn once, because drawing and
+// encoding take a hundred times as long as the rest of a request.
 var blankIcons = map[int]func() []byte{TouchIcon: blankIcon(TouchIcon), SmallIcon: blankIcon(SmallIcon), LargeIcon: blankIcon(LargeIcon)}
 
-// blankIcon returns a function that encodes an icon of a size at the first call.
+// blankIcon returns a function that encodes the white key on a black ground, as an icon of a size, at the first call.
 func blankIcon(size int) func() []byte {
 	return sync.OnceValue(func() []byte {
 		var b bytes.Buffer

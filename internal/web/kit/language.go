@@ -64,7 +64,7 @@ func (x *Exchange) ForgetLanguage() {
 // Dir returns the HTML attribute dir of the language: ltr or rtl.
 func (w Words) Dir() string { return message.Direction(w.Lang) }
 
-// LanguageName returns the name of a language in that language itself.
+// LanguageName returns the name of a language in that language itself, or "English" for a language without texts.
 func (w Words) LanguageName(language string) string {
 	return message.Reader{Language: language}.Text(message.Message{Kind: "language.self"})
 }

@@ -82,7 +82,8 @@ func (x *Exchange) SaveLook(until time.Time, chosen func(language string)) error
 	return x.Redirect((&url.URL{Path: x.R.URL.Path, RawQuery: query}).String())
 }
 
-// typedRequest returns a GET of the page whose form was posted. The page then renders with the posted values, and nothing is saved.
+// typedRequest returns a GET of the page whose form was posted with a choice of colors or language. The page then renders with the posted
+// values, and nothing is saved.
 func (x *Exchange) typedRequest() *http.Request {
 	r := x.R.Clone(x.R.Context())
 	r.Method = http.MethodGet

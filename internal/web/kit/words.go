@@ -151,7 +151,8 @@ func (w Words) date(kind string, t time.Time) string {
 	return message.Reader{Language: w.Lang, Zone: w.zone}.Text(message.Date(kind, t))
 }
 
-// timeTag returns an HTML time element for a moment. format makes the text from the moment in zone. It returns "" for nil.
+// timeTag returns an HTML time element for a moment. format makes the text, which timeTag escapes, from the moment in zone. It returns ""
+// for nil.
 func timeTag(at *timestamppb.Timestamp, format func(time.Time) string, zone *time.Location) template.HTML {
 	if at == nil {
 		return ""
@@ -160,7 +161,7 @@ func timeTag(at *timestamppb.Timestamp, format func(time.Time) string, zone *tim
 	return tag(t.Format(time.RFC3339), format(t))
 }
 
-// tag returns an HTML time element. moment is its machine-readable value, and text is what the reader sees.
+// tag returns an HTML time element. moment is its machine-readable value, and text is what the reader sees; it escapes both.
 func tag(moment, text string) template.HTML {
 	return template.HTML(`<time datetime="` + template.HTMLEscapeString(moment) + `">` + template.HTMLEscapeString(text) + `</time>`)
 }
