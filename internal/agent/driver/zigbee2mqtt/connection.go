@@ -15,7 +15,7 @@ func (d *Driver) Connection() driver.Connection {
 	return driver.Connection{Peer: "MQTT broker " + d.host, Cause: cause, Detail: detail, Since: d.since}
 }
 
-// Updates signals that the connection, or the status of a lock, may have changed.
+// Updates signals that the connection, or the status of a lock, may have changed. One signal may be for several changes.
 func (d *Driver) Updates() <-chan struct{} { return d.updates }
 
 // disconnectCause returns why no lock can be reached: the cause for programs, and the detail for people. Both are empty if the driver is

@@ -151,7 +151,8 @@ func parseUsers(raw json.RawMessage) map[uint32]user {
 	return out
 }
 
-// parsePIN decodes a PIN, which is text or, in some releases, a list of bytes. It returns "" for a number, whose leading zeros are lost.
+// parsePIN decodes a PIN, which is text or, in some releases, a list of bytes. It returns "" for a number, whose leading zeros are lost,
+// and for any other form.
 func parsePIN(raw json.RawMessage) slot.PIN {
 	var text string
 	if json.Unmarshal(raw, &text) == nil {
