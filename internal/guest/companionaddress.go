@@ -58,9 +58,9 @@ func (p person) companionAddresses() (all []string) {
 	return all
 }
 
-// companionMailTo returns the mail address to store with m, a copy of the form's guest with new answers. A companion who types another
-// address than before on their own link replaces the stored one; case does not count. An address that another person types does not count.
-// An empty field removes the stored one. The main guest keeps theirs.
+// companionMailTo returns the mail address to store with m, a copy of the form's guest with new answers; nil: none. A companion who types
+// another address than before on their own link replaces the stored one; case does not count. An address that another person types does not
+// count. An empty field removes the stored one. The main guest keeps theirs.
 func (f Form) companionMailTo(m Member) *mailTo {
 	address := m.Answers[rule.Email]
 	switch {

@@ -97,8 +97,8 @@ func (q Search) Match(view *db.Tx, keys *keyring.Ring) (Matches, error) {
 	return m, err
 }
 
-// choicesOf returns what a guest sees to pick one of several matching stays: the initials of the booker and the room. Stays that look the
-// same also show the days. If these are the same too, they show the number.
+// choicesOf returns, in the order of found, what a guest sees to pick one of several matching stays: the initials of the booker and the
+// room. Stays that look the same also show the days. If these are the same too, they show the number.
 func choicesOf(view *db.Tx, found []match, stays []*ent.Reservation) ([]Choice, error) {
 	places, err := reservation.PlacesOf(view, stays)
 	if err != nil {

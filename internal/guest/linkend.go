@@ -62,7 +62,7 @@ func HasMailedLink(view *db.Tx, propertyID, reservationID string) (bool, error) 
 	return found, nil
 }
 
-// revokeLinksWhere revokes the links that match which, unless they are revoked already.
+// revokeLinksWhere revokes the links that match which, unless they are revoked already. The sessions that they opened go on.
 func revokeLinksWhere(tx *db.Tx, which ...predicate.GuestLink) error {
 	err := tx.GuestLink.Update().SetRevokedAt(tx.Now()).Where(append(which, guestlink.RevokedAtIsNil())...).Exec(tx.Context())
 	if err != nil {

@@ -50,7 +50,7 @@ func (q Search) withNumber(tx *db.Tx) ([]*ent.Reservation, error) {
 	return rows, nil
 }
 
-// findable returns the query for the stays that a search can find: confirmed or started, not over and not erased.
+// findable returns the query for the stays of the property that a search can find: confirmed or started, not over and not erased.
 func (q Search) findable(tx *db.Tx) *ent.ReservationQuery {
 	return tx.Reservation.Query().Where(entreservation.PropertyID(q.PropertyID),
 		entreservation.StateIn(string(access.Confirmed), string(access.Started)), entreservation.ToAtGT(tx.Now()), entreservation.ErasedAtIsNil())
@@ -110,7 +110,7 @@ func (q Search) matches(tx *db.Tx, keys *keyring.Ring, rows []*ent.Reservation) 
 }
 
 // isPlaceholder reports whether the typed number is one that a channel gives to many bookings, such as 0: too many different bookers have
-// it as the number of their channel.
+// it as the number of their channel. bookers has the booker of each of rows.
 func (q Search) isPlaceholder(rows []*ent.Reservation, bookers []reservation.Booker) bool {
 	names := map[string]bool{}
 	for i, row := range rows {

@@ -171,7 +171,8 @@ func (p *Party) ruleParty() rule.Party {
 	return party
 }
 
-// Law returns the version of the country's rule that is in force on the day of arrival. It is never nil.
+// Law returns the version of the country's rule that is in force on the day of arrival. It is never nil: without a country it is the rule
+// without questions.
 func (p *Party) Law() *rule.Rule { return p.Rules.Rule.On(p.arrival) }
 
 // OftenCountries returns the countries that lists of countries show first: those of the settings, or else the country of the rule, or nil

@@ -101,8 +101,8 @@ func (l MailedProfileLink) IsKept(view *db.Tx) (bool, error) {
 	return hasProfile(view, l.PropertyID, l.ProfileID)
 }
 
-// Store stores the hash of the link's secret, unless the profile was deleted meanwhile. A retried mail has the same secret, which is stored
-// once.
+// Store stores the hash of the link's secret, unless the profile was deleted meanwhile, which is no error. A retried mail has the same
+// secret, which is stored once.
 func (l MailedProfileLink) Store(tx *db.Tx, keys *keyring.Ring) error {
 	kept, err := l.IsKept(tx)
 	if err != nil || !kept {
@@ -140,7 +140,7 @@ func FindProfileLink(view *db.Tx, keys *keyring.Ring, secret string) (*ProfileLi
 }
 
 // BindProfileLink binds a link to a profile to the caller's device and returns the device's session. The link then expires with the
-// session. It returns errLinkBound if a device has bound the link already.
+// session. It returns errLinkBound if a device has bound the link already, and errLinkNotFound for an unknown or expired one.
 func BindProfileLink(tx *db.Tx, keys *keyring.Ring, secret string) (Session, error) {
 	row, err := FindProfileLink(tx, keys, secret)
 	if err != nil {
@@ -158,7 +158,8 @@ func BindProfileLink(tx *db.Tx, keys *keyring.Ring, secret string) (Session, err
 	return out, nil
 }
 
-// findProfileSession returns the guest whose session a link to a profile opened. mac is the keyed hash of the session's token.
+// findProfileSession returns the guest whose session a link to a profile opened, and false if there is no such session or it has expired.
+// mac is the keyed hash of the session's token.
 func findProfileSession(view *db.Tx, mac []byte) (a actor.Actor, found bool, err error) {
 	row, err := view.ProfileLink.Query().Where(entlink.SessionMAC(mac), entlink.ExpiresAtGT(view.Now())).Only(view.Context())
 	if ent.IsNotFound(err) {

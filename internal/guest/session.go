@@ -153,7 +153,8 @@ func EndKioskSessions(tx *db.Tx, propertyID, kioskID string) error {
 	return endSessions(tx, propertyID, guestsession.Origin(kioskID))
 }
 
-// endSessions ends the sessions of a property that match which, and the SmartKeys of their browsers.
+// endSessions ends the sessions of a property that match all of which, and the SmartKeys of their browsers. It does nothing if there is
+// none.
 func endSessions(tx *db.Tx, propertyID string, which ...predicate.GuestSession) error {
 	which = append(which, guestsession.PropertyID(propertyID), guestsession.RevokedAtIsNil())
 	ids, err := tx.GuestSession.Query().Where(which...).IDs(tx.Context())
