@@ -45,7 +45,8 @@ func messageOf(c *ConflictRow) message.Message {
 	return Finding{Kind: Kind(c.Kind), Params: c.Parameters}.message()
 }
 
-// ListConflicts returns one page of conflicts, newest first, and the total number. It omits closed conflicts unless f.Closed is set.
+// ListConflicts returns one page of conflicts, newest first, and the total number that f selects. It omits closed conflicts unless f.Closed
+// is set.
 func ListConflicts(tx *db.Tx, propertyID string, f ConflictFilter) ([]*ent.Conflict, int, error) {
 	where := []predicate.Conflict{conflict.PropertyID(propertyID)}
 	if f.IntegrationID != "" {

@@ -228,8 +228,8 @@ func newUnmappedSpaces(listing map[string]Listed, known Stored, appeared func(id
 	return found
 }
 
-// sortFindings sorts the present conflicts into those to open and those still open, and puts formerly open ones that
-// are no longer present into those to close.
+// sortFindings sorts findings, the present conflicts, into those to open and those still open. It puts the conflicts of open, which were
+// open before, into those to close if they are not among findings.
 func (o *DiffResult) sortFindings(open, findings []Finding) {
 	type key struct {
 		kind Kind

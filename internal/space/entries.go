@@ -46,7 +46,8 @@ func CountEntries(tx *db.Tx, propertyID, integrationID string, f EntryFilter) (t
 	return total, nil
 }
 
-// Entries returns one page of a PMS's spaces by name, including spaces that are mapped but no longer listed, and the total number.
+// Entries returns one page of a PMS's spaces by name, including spaces that are mapped but no longer listed, and the total number that f
+// selects.
 func Entries(tx *db.Tx, propertyID, integrationID string, f EntryFilter) ([]Entry, int, error) {
 	total, err := CountEntries(tx, propertyID, integrationID, f)
 	if err != nil || total == 0 {

@@ -39,9 +39,9 @@ type GateFilter struct {
 // GateRow is a stored gate.
 type GateRow = ent.Gate
 
-// CreateGate creates a gate, a door that several spaces share. It returns the reservations whose access the caller must plan again. It
-// refuses an invalid name or floor, a name that another gate of the property has, unknown spaces, more than maxGates spaces, and more than
-// maxGates gates.
+// CreateGate creates a gate, a door that several spaces share. Without spaces in d, all spaces share it. It returns the reservations whose
+// access the caller must plan again. It refuses an invalid name or floor, a name that another gate of the property has, unknown spaces,
+// more than maxGates spaces, and more than maxGates gates.
 func CreateGate(tx *db.Tx, propertyID string, d GateDraft) (*ent.Gate, AffectedStays, error) {
 	d.Name, d.Floor, d.SpaceIDs = strings.TrimSpace(d.Name), strings.TrimSpace(d.Floor), unique(d.SpaceIDs)
 	if err := checkGate(tx, propertyID, "", d); err != nil {
@@ -123,7 +123,7 @@ func GetGate(tx *db.Tx, propertyID, gateID string) (*ent.Gate, error) {
 	return g, nil
 }
 
-// ListGates returns one page of the gates (shared doors) of a property, ordered by name, and the total number.
+// ListGates returns one page of the gates (shared doors) of a property, ordered by name, and the total number that f selects.
 func ListGates(tx *db.Tx, propertyID string, f GateFilter) ([]*ent.Gate, int, error) {
 	where := []predicate.Gate{gate.PropertyID(propertyID)}
 	if f.Floor != "" {
@@ -141,8 +141,8 @@ func ListGates(tx *db.Tx, propertyID string, f GateFilter) ([]*ent.Gate, int, er
 	return list, total, nil
 }
 
-// checkGate returns a fault if the fields of a gate are invalid, a space is unknown, there are more than maxGates spaces, or another gate
-// has its name. exceptID is the id of the gate that is changed, or empty for a new one.
+// checkGate returns a fault if the fields of a gate are invalid, a space is unknown, the gate has more than maxGates spaces, or another
+// gate has its name. exceptID is the id of the gate that is changed, or empty for a new one.
 func checkGate(tx *db.Tx, propertyID, exceptID string, d GateDraft) error {
 	wrong := checkTexts(d.Name, d.Floor)
 	if len(d.SpaceIDs) > maxGates {

@@ -217,7 +217,7 @@ func Get(tx *db.Tx, propertyID, spaceID string) (*ent.Space, error) {
 	return s, nil
 }
 
-// List returns one page of the spaces of a property, by name, and the total number.
+// List returns one page of the spaces of a property, by name, and the total number that f selects.
 func List(tx *db.Tx, propertyID string, f Filter) ([]*ent.Space, int, error) {
 	where := []predicate.Space{entspace.PropertyID(propertyID)}
 	if f.Type != "" {

@@ -43,7 +43,7 @@ func withMore(query string, n int) string {
 	return string(append(b, ')'))
 }
 
-// listedSpaces loads some spaces that a PMS lists, or listed before, by their PMS ids. It omits unknown ids.
+// listedSpaces returns, by PMS id, the spaces with some ids that a PMS lists, or listed before. It omits unknown ids.
 func listedSpaces(tx *db.Tx, propertyID, integrationID string, ids ...string) (map[string]*ent.PartnerSpace, error) {
 	rows, err := tx.PartnerSpace.Query().
 		Where(partnerspace.PropertyID(propertyID), partnerspace.IntegrationID(integrationID), partnerspace.ExternalIDIn(ids...)).All(tx.Context())
