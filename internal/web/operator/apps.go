@@ -40,7 +40,8 @@ func (x *exchange) appsPage(status int, v appsView, f *fault.Fault) error {
 	return x.render(status, "apps", p)
 }
 
-// createApp handles the form of a new app (a PMS vendor). The response shows the app's first client token, which no later page shows.
+// createApp handles the form of a new app (a PMS vendor). The response shows the app's first client token, which no later page shows. A
+// refused form is shown again with its errors.
 func (s *site) createApp(x *exchange) error {
 	made, err := s.api.Apps.CreateApp(x.call(), &adminv1.CreateAppRequest{Name: x.Value("name")})
 	if err != nil {
@@ -66,7 +67,7 @@ func appTokenInputs() []kit.Input {
 	return []kit.Input{{Name: "name", Label: "operator.token.name", Hint: "operator.token.name.hint", Autocomplete: "off"}}
 }
 
-// showApp handles the page of one app with its client tokens.
+// showApp handles the page of one app with its client tokens. For an unknown app it shows a 404 page.
 func (s *site) showApp(x *exchange) error {
 	return x.appPage(http.StatusOK, appView{Inputs: appTokenInputs()}, nil)
 }
@@ -96,8 +97,8 @@ func (x *exchange) appPage(status int, v appView, f *fault.Fault) error {
 	return x.render(status, "app", p)
 }
 
-// changeApp handles the forms of an app's page. They create a client token, replace all tokens by a new one (the old ones expire after
-// rotateOverlap), or revoke one token at once.
+// changeApp handles the forms of an app's page. They create a client token, which is shown once, replace all tokens by a new one (the old
+// ones expire after rotateOverlap), or revoke one token at once.
 func (s *site) changeApp(x *exchange) error {
 	id := x.R.PathValue("id")
 	switch x.Value("do") {

@@ -64,7 +64,7 @@ func (x *exchange) propertiesPage(status int, v propertiesView, f *fault.Fault) 
 	return x.render(status, "properties", p)
 }
 
-// createProperty handles the form of a new property, and redirects to its page.
+// createProperty handles the form of a new property, and redirects to its page. A refused form is shown again with its errors.
 func (s *site) createProperty(x *exchange) error {
 	name, zone := x.Value("settings.name"), x.Value("settings.timeZone")
 	made, err := s.api.Properties.CreateProperty(x.call(), &adminv1.CreatePropertyRequest{Settings: &propertyv1.PropertySettings{Name: &name, TimeZone: &zone}})
