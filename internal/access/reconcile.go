@@ -92,7 +92,7 @@ func (h SlotCode) currentDoorID() string {
 	return h.LockDoorID
 }
 
-// mayStillOpen reports whether the lock may hold a code that is not desired.
+// mayStillOpen reports whether the code is not desired any more, but its lock may still hold it.
 func (h SlotCode) mayStillOpen() bool { return !h.Present && h.Evidence != slot.Removed }
 
 // isInstalled reports whether evidence proves that the lock holds the code: Accepted, Verified or Used.

@@ -186,7 +186,8 @@ func (run *stayRun) loadTokenFacts(rows []*ent.KeyStatus) (tokenFacts, error) {
 	return f, run.loadLocks(ids)
 }
 
-// token returns the state of the tokens with one status-list index at one lock.
+// token returns the state at one lock of the tokens that share s, an entry of the status list: a phone has one for each version of its
+// stay's access.
 func (f tokenFacts) token(s *ent.KeyStatus, lockID string) Token {
 	g, now := f.run.grant, f.run.Tx.Now()
 	current := isLive(g) && s.GrantID == g.ID && s.KeyGeneration == g.KeyGeneration && s.RevokedAt == nil

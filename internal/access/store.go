@@ -51,7 +51,7 @@ func loadLocks(tx *db.Tx, propertyID string, p space.Place) ([]lockOnDoor, error
 	return out, nil
 }
 
-// scanLock reads a row of locksOnDoorsQuery.
+// scanLock converts the current row of locksOnDoorsQuery to a lock with its bridge and, at a gate, the gate.
 func scanLock(rows *sql.Rows, propertyID string) (lockOnDoor, error) {
 	f, b := lockOnDoor{lock: &ent.Lock{PropertyID: propertyID}}, installedBridge{}
 	var capabilities, status, spaces []byte
