@@ -62,8 +62,9 @@ func (s *tokens) RevokeOperatorToken(ctx context.Context, r *adminv1.RevokeOpera
 	})
 }
 
-// CreateStaffToken creates a token with a role at a property, for its staff or scripts. Without ttlMinutes, it never expires. Only this
-// answer has the token. With the name actor.SessionName it is a token for one command of the operator: see createStaffToken.
+// CreateStaffToken creates a token with a role at a property, for its staff or scripts. Without ttlMinutes, it never expires. It fails
+// while the property has too many valid ones. Only this answer has the token. With the name actor.SessionName it is a token for one command
+// of the operator: see createStaffToken.
 func (s *tokens) CreateStaffToken(ctx context.Context, r *adminv1.CreateStaffTokenRequest) (*adminv1.CreateStaffTokenResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err

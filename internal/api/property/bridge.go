@@ -19,7 +19,7 @@ type bridges struct {
 	Deps
 }
 
-// CreateBridge creates a bridge and the join code with which a machine becomes this bridge. Only this answer has the code.
+// CreateBridge creates a bridge and the join code with which a machine becomes this bridge within an hour. Only this answer has the code.
 func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRequest) (*propertyv1.CreateBridgeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateBridgeResponse, error) {
 		if err := RequireName("name", r.GetName()); err != nil {
@@ -33,8 +33,8 @@ func (s *bridges) CreateBridge(ctx context.Context, r *propertyv1.CreateBridgeRe
 	})
 }
 
-// CreateJoinCode creates a new code with which a bridge joins, such as after its machine was replaced or it was revoked. The previous code
-// ends. Until the new one is used, the bridge itself does not change. Only this answer has the code.
+// CreateJoinCode creates a new code with which a bridge joins within an hour, such as after its machine was replaced or it was revoked. The
+// previous code ends. Until the new one is used, the bridge itself does not change. Only this answer has the code.
 func (s *bridges) CreateJoinCode(ctx context.Context, r *propertyv1.CreateJoinCodeRequest) (*propertyv1.CreateJoinCodeResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateJoinCodeResponse, error) {
 		row, code, err := bridge.ReplaceJoinCode(tx, s.Keys, s.CA, propertyID, r.GetId())

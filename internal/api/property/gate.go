@@ -37,7 +37,8 @@ func (s *gates) ListGates(ctx context.Context, _ *propertyv1.ListGatesRequest) (
 	return &propertyv1.ListGatesResponse{Data: &propertyv1.GateList{List: list, Total: int32(len(list))}}, nil
 }
 
-// CreateGate creates a gate (a door that several spaces share) without a lock, and recomputes the access of the stays that it affects.
+// CreateGate creates a gate (a door that several spaces share) without a lock, and recomputes the access of the stays that it affects. It
+// refuses a name that another gate has, and unknown spaces.
 func (s *gates) CreateGate(ctx context.Context, r *propertyv1.CreateGateRequest) (*propertyv1.CreateGateResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateGateResponse, error) {
 		row, touched, err := space.CreateGate(tx, propertyID, space.GateDraft{Name: r.GetName(), Floor: r.GetFloor(), SpaceIDs: r.GetSpaceIds()})

@@ -17,7 +17,8 @@ type kiosks struct {
 	Deps
 }
 
-// CreateKiosk creates a kiosk (a check-in tablet). Only this answer has the code with which the tablet enrols.
+// CreateKiosk creates a kiosk (a check-in tablet). Only this answer has the code with which the tablet enrols. It refuses a blank or used
+// name, and too many kiosks.
 func (s *kiosks) CreateKiosk(ctx context.Context, r *propertyv1.CreateKioskRequest) (*propertyv1.CreateKioskResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CreateKioskResponse, error) {
 		row, code, err := kiosk.Create(tx, s.Keys, propertyID, r.GetName())

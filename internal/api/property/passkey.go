@@ -35,7 +35,8 @@ func (s *Passkeys) ListPasskeys(ctx context.Context, _ *propertyv1.ListPasskeysR
 	return &propertyv1.ListPasskeysResponse{Data: out}, nil
 }
 
-// BeginPasskeyRegistration returns what the browser needs to create a passkey for the signed-in person.
+// BeginPasskeyRegistration returns what the browser needs to create a passkey for the signed-in person. It fails if the person has too many
+// passkeys.
 func (s *Passkeys) BeginPasskeyRegistration(ctx context.Context, _ *propertyv1.BeginPasskeyRegistrationRequest) (*propertyv1.BeginPasskeyRegistrationResponse, error) {
 	who, err := callerPerson(ctx)
 	if err != nil {

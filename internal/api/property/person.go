@@ -23,7 +23,8 @@ type People struct {
 	Mail func(tx *db.Tx, i staff.Invitation, language string) (bool, error)
 }
 
-// peopleCaller returns the caller of a call that manages people. A token counts as an owner, because these calls refuse other tokens.
+// peopleCaller returns the caller of a call that manages people. A token counts as an owner, because these calls refuse tokens of lower
+// roles.
 func peopleCaller(ctx context.Context) staff.Caller {
 	a, _ := actor.From(ctx)
 	by := staff.Caller{PersonID: a.PersonID, Role: staff.Owner, Author: a.Author()}
@@ -59,7 +60,8 @@ func (s *People) ListPeople(ctx context.Context, _ *propertyv1.ListPeopleRequest
 }
 
 // InvitePerson invites a person to the property with a role. The answer has the link, and whether it was mailed. Repeating the caller's own
-// invitation returns the same link and mails nothing; an open one by another caller or with another role gets a new link.
+// invitation returns the same link and mails nothing; an open one by another caller or with another role gets a new link. It refuses a
+// person who is a member, and a role that the caller does not manage.
 func (s *People) InvitePerson(ctx context.Context, r *propertyv1.InvitePersonRequest) (*propertyv1.InvitePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.InvitePersonResponse, error) {
 		i, isNew, err := staff.Invite(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetEmail(), staff.Role(r.GetRole()))
@@ -77,6 +79,7 @@ func (s *People) InvitePerson(ctx context.Context, r *propertyv1.InvitePersonReq
 }
 
 // ReinvitePerson replaces the link of an open invitation, whose former link ends. The answer has the new link, and whether it was mailed.
+// It fails if the caller does not manage the role in it.
 func (s *People) ReinvitePerson(ctx context.Context, r *propertyv1.ReinvitePersonRequest) (*propertyv1.ReinvitePersonResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.ReinvitePersonResponse, error) {
 		i, err := staff.Reinvite(tx, s.Keys, peopleCaller(ctx), propertyID, r.GetId())

@@ -48,8 +48,8 @@ func (s *testStays) GetTestStay(ctx context.Context, _ *propertyv1.GetTestStayRe
 	return &propertyv1.GetTestStayResponse{Data: m}, err
 }
 
-// StartTestStay books a test stay from now on for a day in the space of the request, and ends an earlier one. The stay is not checked in:
-// see CheckInTestStay. Only this answer has the guest's link.
+// StartTestStay books a test stay from now on for a day in the space of the request, and ends an earlier one. It creates the property's
+// built-in integration if there is none. The stay is not checked in: see CheckInTestStay. Only this answer has the guest's link.
 func (s *testStays) StartTestStay(ctx context.Context, r *propertyv1.StartTestStayRequest) (*propertyv1.StartTestStayResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.StartTestStayResponse, error) {
 		own, err := partner.CreateOwnIntegration(tx, propertyID)
@@ -69,7 +69,7 @@ func (s *testStays) StartTestStay(ctx context.Context, r *propertyv1.StartTestSt
 	})
 }
 
-// CheckInTestStay sets the test stay to started, as a PMS does at check-in. It fails if there is none.
+// CheckInTestStay sets the test stay to started, as a PMS does at check-in, so that its codes open doors. It fails if there is none.
 func (s *testStays) CheckInTestStay(ctx context.Context, _ *propertyv1.CheckInTestStayRequest) (*propertyv1.CheckInTestStayResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.CheckInTestStayResponse, error) {
 		m, err := s.setState(tx, propertyID, access.Started)
