@@ -31,8 +31,8 @@ const (
 
 var iconName = regexp.MustCompile(`^([0-9a-f]{6})-(180|192|512)\.png$`)
 
-// IconURL returns the URL of an app icon. accent is the property's colour; defaultAccent replaces an empty or invalid one. size is one of
-// the sizes above. The URL contains colour and size, so browsers can cache the icon forever.
+// IconURL returns the URL of an app icon. accent is the property's colour; defaultAccent replaces an empty or invalid one. size is
+// TouchIcon, SmallIcon or LargeIcon. The URL contains colour and size, so browsers can cache the icon forever.
 func IconURL(accent string, size int) string {
 	c, ok := parseColour(accent)
 	if !ok {
@@ -74,7 +74,7 @@ func blankIcon(size int) func() []byte {
 const paletteStart = 8 + 25 + 8
 
 // encodeIcon returns the icon on the color ground as a PNG. Icons of one size differ only in the palette and its checksum, which also
-// covers the type of the chunk. size must be one of the sizes above.
+// covers the type of the chunk. size must be TouchIcon, SmallIcon or LargeIcon.
 func encodeIcon(ground colour, size int) []byte {
 	icon := bytes.Clone(blankIcons[size]())
 	at := icon[paletteStart:]

@@ -35,7 +35,8 @@ func (k *Kit) Words(chosen, accept string, of Place) Words {
 	return w
 }
 
-// Words returns the renderer of texts for the page of the request. See [Kit.Words].
+// Words returns the renderer of texts for the page of the request, in the language that was chosen on the device, else the best one for
+// browser and property: see [Kit.Words].
 func (x *Exchange) Words(of Place) Words {
 	return x.area.Words(x.ChosenLanguage(), x.R.Header.Get("Accept-Language"), of)
 }
