@@ -59,7 +59,7 @@ func (s *site) mayHaveLostReport(t time.Time) bool {
 	return s.killedBetween(t.Add(-killNoticeTime), t.Add(reportStoreTime))
 }
 
-// killedBetween reports whether the bridge was killed in a time span.
+// killedBetween reports whether the bridge was killed at from or later, and before to.
 func (s *site) killedBetween(from, to time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
