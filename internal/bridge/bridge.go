@@ -35,7 +35,7 @@ const (
 type Row = ent.Bridge
 
 // Create creates a bridge of a property and its first join code, with which a machine can be enrolled as this bridge, and returns both. The
-// code is valid for an hour. It is returned only here, because the database stores only its MAC.
+// code is valid for an hour. It is returned only here, because the database stores only its MAC. Create does not check the name.
 func Create(tx *db.Tx, keys *keyring.Ring, ca *CA, propertyID, name string) (*ent.Bridge, string, error) {
 	code, mac, err := newJoinCode(keys, ca)
 	if err != nil {
@@ -81,7 +81,8 @@ func List(tx *db.Tx, propertyID string) ([]*ent.Bridge, error) {
 // Count has the number of enrolled bridges of a property, and how many of them are online.
 type Count struct{ All, Online int }
 
-// CountByProperty counts the enrolled bridges of the properties, without revoked ones. Properties without such bridges have no entry.
+// CountByProperty counts, by the id of the property, the enrolled bridges that are not revoked, and how many of them are online. Properties
+// without such bridges have no entry.
 func CountByProperty(view *db.Tx, propertyIDs ...string) (map[string]Count, error) {
 	rows, err := view.Bridge.Query().Where(entbridge.PropertyIDIn(propertyIDs...), entbridge.EpochGT(0), entbridge.RevokedAtIsNil()).All(view.Context())
 	if err != nil {
@@ -145,8 +146,8 @@ func markOffline(tx *db.Tx, was *ent.Bridge, why OfflineReason, lost OnLinkLost,
 	return next, lost(tx, was.ID, string(why))
 }
 
-// MaxSilence is the age of the last heartbeat at which a bridge counts as offline, even if it is online according to its row, because its
-// node may have crashed. It is three heartbeats of 15 s plus 15 s for the write.
+// MaxSilence is the greatest age of the last heartbeat of an online bridge. With an older heartbeat a bridge counts as offline, even if it
+// is online according to its row, because its node may have crashed. It is three heartbeats of 15 s plus 15 s for the write.
 const MaxSilence = time.Minute
 
 // Link are the columns of a bridge's row from which follows whether it is online. LinkAt is when the session began or ended.
@@ -185,8 +186,9 @@ type Location struct {
 	Moving bool   // Moving means that the bridge has no session but should have one again soon
 }
 
-// Locate returns which node has the session of a bridge at the time now, so that a command for the bridge can be sent there. A bridge that
-// is offline is no error; one that the property does not have is the fault BridgeNotFound.
+// Locate returns which node has the session of a bridge at the time now, so that a command for the bridge can be sent there. For a bridge
+// that is offline it returns no error but an empty Node, and sets Moving if the bridge should soon connect to another node. A bridge that
+// the property does not have is the fault BridgeNotFound.
 func Locate(tx *db.Tx, propertyID, bridgeID string, now time.Time) (Location, error) {
 	br, err := Get(tx, propertyID, bridgeID)
 	if err != nil {

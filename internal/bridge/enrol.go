@@ -147,7 +147,7 @@ func joinCode(secret string, fingerprint [32]byte) string {
 	return secret + "." + base64.RawURLEncoding.EncodeToString(fingerprint[:])
 }
 
-// parseJoinCode returns the two parts of a join code; ok is false if the code is malformed.
+// parseJoinCode returns the secret and the CA fingerprint in a join code, without a check of either; ok is false if the code is malformed.
 func parseJoinCode(code string) (secret string, fingerprint [32]byte, ok bool) {
 	secret, print, ok := strings.Cut(strings.TrimSpace(code), ".")
 	if !ok || !keyring.IsToken(secret, keyring.JoinCode) {
