@@ -57,9 +57,9 @@ func isAfter(a schema.StatusAnswer, t time.Time) bool {
 	return err == nil && at.After(t)
 }
 
-// outcomeOf returns the state of an attempt after a checkIn call that returned err. Without a definite answer (none, one that cannot be
-// read, or a status 408, 409, 425, 429 or 5xx) the attempt stays AttemptCalling, because its effect is not known: the call is repeated
-// under the same key. ErrNotRegistered gives AttemptAtDesk, and every other status AttemptRefused.
+// outcomeOf returns the state of an attempt after a checkIn call that returned err: AttemptAccepted for nil, and AttemptAtDesk for
+// ErrNotRegistered. Without a definite answer (none, one that cannot be read, or a status 408, 409, 425, 429 or 5xx) the attempt stays
+// AttemptCalling, because its effect is not known: the call is repeated under the same key. Every other status gives AttemptRefused.
 func outcomeOf(err error) AttemptState {
 	switch {
 	case err == nil:

@@ -30,7 +30,7 @@ func (s *Service) Briefs(view *db.Tx, property *ent.Property, rows []*ent.Reserv
 }
 
 // BriefsUpTo is like Briefs, but reads no more than most check-ins in full, because each of them takes several statements. The Stage of a
-// check-in that it did not read is empty.
+// further check-in that has begun and not ended is empty.
 func (s *Service) BriefsUpTo(view *db.Tx, property *ent.Property, rows []*ent.Reservation, most int) ([]Brief, error) {
 	zone, err := clock.Zone(property.TimeZone)
 	if err != nil {
@@ -58,8 +58,8 @@ func (s *Service) BriefsUpTo(view *db.Tx, property *ent.Property, rows []*ent.Re
 	return out, forgetDeskAmounts(view, property.ID, rows, out)
 }
 
-// forgetDeskAmounts removes the amounts that will stop a check-in from briefs of guests who cannot check in by themselves, because their PMS
-// has registered no checkIn. They pay when the desk checks them in.
+// forgetDeskAmounts removes the amounts that will stop a check-in from briefs of guests who cannot check in by themselves, because their
+// PMS has registered no checkIn. They pay when the desk checks them in. briefs are in the order of rows.
 func forgetDeskAmounts(view *db.Tx, propertyID string, rows []*ent.Reservation, briefs []Brief) error {
 	if !slices.ContainsFunc(briefs, Brief.willStop) {
 		return nil
@@ -95,7 +95,7 @@ func briefFacts(now time.Time, zone *time.Location, policy Policy, row *ent.Rese
 }
 
 // brief returns one check-in. f is from briefFacts, and stay is what is stored about the check-in, or nil. most is how many check-ins may
-// still be read in full; brief counts it down.
+// still be read in full; brief counts it down. If none may, a check-in that has begun and not ended has no Stage.
 func (s *Service) brief(view *db.Tx, f Facts, row *ent.Reservation, stay *ent.Stay, most *int) (Brief, error) {
 	step := Next(f)
 	var b Brief

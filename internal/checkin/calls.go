@@ -120,8 +120,9 @@ func (s *Service) call(ctx context.Context, k Key, v View) (View, error) {
 	return s.writeCall(ctx, k, partner.CheckIn, failure, func(r *record, now time.Time) { r.storeOutcome(a, now, failure, sealed) })
 }
 
-// storeOutcome records the result of a call for the attempt a. It ignores a result if the check-in has another key or a definite outcome by
-// now. The late result of an earlier call under the same key counts only if it is definite, which is any state but AttemptCalling.
+// storeOutcome records the result of a call for the attempt a: failure is its error or nil, and sealed the encrypted text of the error. It
+// ignores a result if the check-in has another key or a definite outcome by now. The late result of an earlier call under the same key
+// counts only if it is definite, which is any state but AttemptCalling.
 func (r *record) storeOutcome(a Attempt, now time.Time, failure error, sealed []byte) {
 	state := outcomeOf(failure)
 	if r.stay.AttemptKey != a.Key || r.stay.AttemptState != string(AttemptCalling) || state == AttemptCalling && r.stay.Attempts != a.Calls {

@@ -36,8 +36,8 @@ const (
 	StopRoomNotReady StopReason = "roomNotReady"
 )
 
-// The other stops. StopIdentityCheck and StopSignature wait until staff clear that stage, and StopStageRefused means that staff refused one
-// of the two.
+// Reasons of stops that are not error reasons of the API. StopIdentityCheck and StopSignature wait until staff clear that stage, and
+// StopStageRefused means that staff refused one of the two.
 const (
 	StopPartnerError       StopReason = "partnerError"       // getCheckInStatus failed in any other way, such as with an error of the PMS
 	StopPartnerUnavailable StopReason = "partnerUnavailable" // the call of getCheckInStatus got the error PartnerUnavailable
@@ -72,7 +72,7 @@ type Facts struct {
 	Cleared     []Clearance // Cleared has the decisions of staff that count for this arrival, the latest last
 
 	BeganAt            time.Time // BeganAt is when the guest said that they are at the property, or zero
-	BeganOn            string    // BeganOn is the day of BeganAt in the property's zone
+	BeganOn            string    // BeganOn is the day of BeganAt in the property's zone, YYYY-MM-DD, or empty
 	ConfirmedOn        string    // ConfirmedOn is the day on which the guest confirmed the details, YYYY-MM-DD, or empty
 	HouseRulesAccepted bool
 }
@@ -155,8 +155,8 @@ func (p Policy) Blocks(owing money.Amount) bool {
 	return p.rule() != OwingAllowed && owing.Minor > p.Limit(owing.Currency).Minor
 }
 
-// Limit returns the largest unpaid amount in a currency that does not stop the check-in. It has no meaning for [OwingAllowed], which
-// accepts every amount.
+// Limit returns the largest unpaid amount, in the given currency, that does not stop the check-in: the threshold, whatever the currency, or
+// 0 for [OwingBlocks]. It has no meaning for [OwingAllowed], which accepts every amount.
 func (p Policy) Limit(currency string) money.Amount {
 	limit := money.Amount{Currency: currency}
 	if p.rule() == OwingThreshold {

@@ -32,7 +32,7 @@ type record struct {
 	roomBecameReady bool // roomBecameReady means that the room is ready, and was not when the PMS was last asked
 }
 
-// load reads a check-in and stores nothing.
+// load reads a check-in and stores nothing. An unknown reservation is the error fault.ReservationNotFound.
 func (s *Service) load(view *db.Tx, k Key) (*record, error) {
 	party, complete, err := guest.ViewParty(view, s.Keys, k.PropertyID, k.ReservationID)
 	if err != nil {
@@ -51,7 +51,7 @@ func (s *Service) loadForChange(tx *db.Tx, k Key) (*record, error) {
 }
 
 // newRecord returns the check-in of a party. If the PMS took back the end of the check-in, the record is open again. complete means that
-// each guest of the party has a row.
+// each guest of the party has a row. The error is about the time zone of the property.
 func newRecord(party *guest.Party, complete bool) (*record, error) {
 	r := &record{Party: party, reservation: party.Reservation, stay: party.Stay, complete: complete}
 	if r.stay == nil {
@@ -120,10 +120,10 @@ func clearances(stored []schema.ClearedStage, arrivalOn string, zone *time.Locat
 	return out
 }
 
-// day returns the date at a moment in the zone of the property.
+// day returns the date at a moment, YYYY-MM-DD, in the zone of the property.
 func (r *record) day(at time.Time) string { return at.In(r.zone).Format(time.DateOnly) }
 
-// attempt returns the state of the checkIn call to the PMS.
+// attempt returns what is stored about the latest checkIn call to the PMS. Its State is NoAttempt if there was none.
 func (r *record) attempt() Attempt {
 	a := Attempt{
 		Key: r.stay.AttemptKey, State: AttemptState(r.stay.AttemptState), Calls: r.stay.Attempts,

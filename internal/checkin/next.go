@@ -32,7 +32,7 @@ const (
 // Stop is one thing that holds a check-in back.
 type Stop struct {
 	Reason StopReason
-	Owing  *money.Amount // of StopOwing
+	Owing  *money.Amount // the amount of StopOwing; otherwise nil
 	Retry  bool          // trying again can help
 }
 
@@ -120,7 +120,8 @@ func (f Facts) retryDelay() time.Duration {
 	return min(d, maxRetry)
 }
 
-// askDelay returns the wait between the latest answer to getCheckInStatus and the next question: askInterval, or later rareRetry.
+// askDelay returns the wait between the latest answer to getCheckInStatus and the next question: askInterval, or rareRetry if that answer
+// came more than askOften after the guest began.
 func (f Facts) askDelay() time.Duration {
 	if f.Answer.At.After(f.BeganAt.Add(askOften)) {
 		return rareRetry
@@ -180,7 +181,7 @@ func (f Facts) guestStage() Stage {
 	return Ready
 }
 
-// wants reports whether the settings require a stage of the law (the signature or the identity check) for this party.
+// wants reports whether the settings require a stage of the law for this party. stage is Signature or IdentityCheck.
 func (f Facts) wants(stage Stage) bool {
 	if stage == Signature {
 		return f.Rules.Signature != "none" && f.Party.Signs
@@ -202,7 +203,7 @@ func (f Facts) ToSign() []string {
 	return f.Party.Unsigned
 }
 
-// clearance returns the latest decision of staff about a stage, or nil.
+// clearance returns the latest decision of staff about a stage, also a refusal, or nil.
 func (f Facts) clearance(stage Stage) *Clearance {
 	for i := len(f.Cleared) - 1; i >= 0; i-- {
 		if f.Cleared[i].Stage == stage {
@@ -227,8 +228,8 @@ func (f Facts) stoppingAmount(owing *money.Amount) *money.Amount {
 	return owing
 }
 
-// stops returns what stops the check-in before checkIn may be called, in order of importance. Steps that the guest still has to take are
-// not among them. While the PMS fails, neither its former answer nor money owed counts.
+// stops returns what stops the check-in before checkIn may be called, in order of importance. Stages that the guest or staff still have to
+// finish are not among them. While the PMS fails, neither its former answer nor money owed counts.
 func (f Facts) stops() []Stop {
 	var out []Stop
 	switch a := f.Answer; {
@@ -266,8 +267,8 @@ func (f Facts) stops() []Stop {
 
 // nextAsk decides whether and when to ask the PMS again without an action of the guest. If the last answer stops the check-in and the PMS
 // has changed the reservation since, it asks at once. It compares the versions of the reservation and not times, because the clock may have
-// been set back. While the room is not ready or the PMS does not answer, it asks every askInterval, and after a day less often. Money owed
-// alone causes no questions at intervals.
+// been set back. While the room is not ready or the PMS does not answer, it asks every askInterval, and after a day less often. In all
+// other cases, such as money owed alone, it returns DoNothing and the zero time.
 func (f Facts) nextAsk(stops []Stop) (Action, time.Time) {
 	held := slices.ContainsFunc(stops, func(s Stop) bool { return s.Reason.isOfAnswer() })
 	if held && !f.Answer.NotRegistered && !f.Reservation.ChangedAt.Equal(f.Answer.About) {

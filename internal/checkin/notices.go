@@ -68,7 +68,8 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (e
 	return nil
 }
 
-// neededNotices returns the kinds of notices that follow from a decision, with their parameters. Before the guest begins there are none.
+// neededNotices returns the kinds of notices to staff that follow from a decision, with their parameters. Before the guest begins there are
+// none.
 func (r *record) neededNotices(step Step) map[notice.Kind]message.Params {
 	want := map[notice.Kind]message.Params{}
 	if r.stay.BeganAt == nil {
@@ -96,7 +97,8 @@ func (r *record) openNotices(tx *db.Tx) (open []notice.Kind, err error) {
 	return open, nil
 }
 
-// notifyStaff adds a notice. If mailed is true, it also mails the notice to the property's staff.
+// notifyStaff adds a notice. If mailed is true, it also mails the notice to the property's staff, even if the same problem has an open
+// notice already.
 func (s *Service) notifyStaff(tx *db.Tx, n notice.Notice, mailed bool) error {
 	if err := notice.Add(tx, n); err != nil || !mailed {
 		return err
@@ -132,7 +134,7 @@ func (r *record) notice(kind notice.Kind, params message.Params) notice.Notice {
 // noticeKey identifies the notice of a kind about this check-in.
 func (r *record) noticeKey(kind notice.Kind) string { return kind.Key(r.stay.ReservationID) }
 
-// params returns the parameters of the texts about this stay.
+// params returns the only parameter that all texts about this stay have: the PMS's number of the reservation.
 func (r *record) params() message.Params { return message.Params{"number": r.reservation.PmsNumber} }
 
 // stopParams returns the parameters of the notice about a stop. All are strings, because the notice is mailed too.
