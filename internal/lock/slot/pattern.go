@@ -42,8 +42,8 @@ var compiledPatterns = struct {
 	by map[string]Pattern
 }{by: map[string]Pattern{}}
 
-// CompilePattern compiles a pattern or takes it from a cache. It returns an error for the patterns that [PatternSize]
-// rejects.
+// CompilePattern compiles a pattern or takes it from a cache. It returns an error for the patterns that [PatternSize] rejects. It is safe
+// for concurrent use.
 func CompilePattern(source string) (Pattern, error) {
 	compiledPatterns.Lock()
 	p, ok := compiledPatterns.by[source]

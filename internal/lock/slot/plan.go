@@ -258,8 +258,7 @@ func (m *machine) closesWindow(s *Slot, t target) bool {
 	return s.Content.Kind == Own || (s.Content.Kind == Uncertain && t.window > 0)
 }
 
-// scheduleWake adds an action that wakes the bridge at the next time at which the record changes without another
-// event.
+// scheduleWake adds an action that wakes the bridge at the next time at which the record changes without another event, if there is one.
 func (m *machine) scheduleWake() {
 	var at time.Time
 	soonest := func(t time.Time) {

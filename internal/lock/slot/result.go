@@ -25,8 +25,8 @@ func Results() []Result {
 		LockOffline, Busy, Timeout, ClockUntrusted, LowPower, Jammed}
 }
 
-// Final reports whether a retry of the same operation is pointless, so that the server must desire something else.
-// A retry after any other result except OK may succeed, also after a result of a newer bridge that is unknown here.
+// Final reports whether a retry of the same operation is pointless, so that the server must desire something else. It is false for OK,
+// which needs no retry, and for each result after which a retry may succeed, also for a result of a newer bridge that is unknown here.
 func (r Result) Final() bool {
 	switch r {
 	case Duplicate, Occupied, SlotsFull, InvalidFormat, Unsupported:

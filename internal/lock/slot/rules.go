@@ -82,8 +82,8 @@ var production = rules{
 	maxOvertaken:  8,
 }
 
-// retryAfter returns the wait before the next attempt of an operation. attempts is the number of transient errors in a row before the last
-// one.
+// retryAfter returns the wait before the next attempt of an operation: retryFirst, doubled for each of attempts, but at most maxRetryClear
+// for a removal and maxRetrySet for any other operation. attempts is the number of transient errors in a row before the last one.
 func (r rules) retryAfter(kind OpKind, attempts uint8) time.Duration {
 	most := r.maxRetrySet
 	if kind == OpClear {

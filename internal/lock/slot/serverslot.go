@@ -60,8 +60,8 @@ func (s ServerSlot) mayBeOnLock() bool { return s.SentTo != "" || s.SentToOther 
 
 // MarkSent marks the desired state as sent to a bridge. bridge is its enrolment, because a bridge that lost its store must enrol again.
 // MarkSent returns the record to store before the message is sent, and the desired state for the message. Only a Present state sets SentTo.
-// MayHoldOwn is set also if the bridge has reported the credential before: such a bridge, if it has no record now or one that is older than
-// ReportedGeneration, was started from an old copy of its store.
+// The message has MayHoldOwn if another bridge may have left a credential, or if this bridge has reported one. In the second case a bridge
+// that has no record now, or one that is older than ReportedGeneration, was started from an old copy of its store.
 func MarkSent(s ServerSlot, bridge string) (ServerSlot, Desired) {
 	return markSentWith(s, bridge, production)
 }
@@ -178,10 +178,11 @@ func isRemoved(s ServerSlot, rule rules) bool {
 // IsFree reports whether a grant may get the slot: no grant has it, and it holds no other credential.
 func (s ServerSlot) IsFree() bool { return s.Grant == "" && !s.Foreign && !s.mayBeOnLock() }
 
-// EvidenceAt returns the evidence of the slot's credential at a time, never Used. A desired credential is Queued before a report about its
-// generation. Accepted and Verified need a report about the present window; in a window without one the credential is Sent, because the
-// bridge has it. A credential is Removing if its removal is desired, after its use if it is a one-time code, or while it is still on the
-// lock outside of its windows. It is Removed as soon as the lock confirms that it is gone.
+// EvidenceAt returns the evidence of the slot's credential at a time, never Used. It is Planned for a slot that never had a desired state.
+// A desired credential is Queued before a report about its generation. Accepted and Verified need a report about the present window; in a
+// window without one the credential is Sent, because the bridge has it. A credential is Removing if its removal is desired, after its use
+// if it is a one-time code, or while it is still on the lock outside of its windows. It is Removed as soon as the lock confirms that it is
+// gone.
 func (s ServerSlot) EvidenceAt(now time.Time) Evidence { return evidenceAtWith(s, now, production) }
 
 // evidenceAtWith is [ServerSlot.EvidenceAt] under the given rules. Tests pass other rules than those of production.

@@ -206,7 +206,7 @@ func (m *machine) restart() {
 	}
 }
 
-// atMost returns the earlier of two times.
+// atMost returns the earlier of two times. A zero time is earlier than any other.
 func atMost(t, limit time.Time) time.Time {
 	if t.After(limit) {
 		return limit
@@ -214,8 +214,8 @@ func atMost(t, limit time.Time) time.Time {
 	return t
 }
 
-// setFence forbids operations on the lock until a time, if that is later than now, because an earlier write may still
-// take effect.
+// setFence forbids operations on the lock until a time, because an earlier write may still take effect. It replaces the fence that the lock
+// has, and does nothing if the time has come.
 func (m *machine) setFence(until time.Time) {
 	if m.ev.At.Before(until) {
 		m.lock.Fence = until

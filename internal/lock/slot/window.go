@@ -25,7 +25,7 @@ const (
 	MaxLaterWindows = 256
 )
 
-// PackWindows packs windows into the comparable form [Windows]. Each must have a start and an end.
+// PackWindows packs windows into the comparable form [Windows]. Each must have a start and an end. Their number is not limited.
 func PackWindows(all ...Window) Windows {
 	b := make([]byte, 0, packedSize*len(all))
 	for _, w := range all {
@@ -38,7 +38,7 @@ func PackWindows(all ...Window) Windows {
 // Len returns the number of windows.
 func (p Windows) Len() int { return len(p) / packedSize }
 
-// At returns the window with an index from 0.
+// At returns the window with an index from 0. It panics if there is none.
 func (p Windows) At(i int) Window {
 	b := []byte(p[i*packedSize : (i+1)*packedSize])
 	at := func(b []byte) time.Time { return time.UnixMicro(int64(binary.BigEndian.Uint64(b))).UTC() }
@@ -54,7 +54,7 @@ func (p Windows) All() []Window {
 	return out
 }
 
-// Window returns the window with an index: 0 is [NotBefore, NotAfter), then follow LaterWindows.
+// Window returns the window with an index: 0 is [NotBefore, NotAfter), then follow LaterWindows. It panics if there is none.
 func (d Desired) Window(n int) Window {
 	if n == 0 {
 		return Window{d.NotBefore, d.NotAfter}
