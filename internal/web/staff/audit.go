@@ -59,7 +59,7 @@ type auditView struct {
 	From   int64                   // the first entry that was verified
 	Until  int64                   // the last entry that was verified; 0 unless Verify is set
 	Verify string                  // URL that verifies the following entries; "" if there are none, or after a problem
-	Chip   chip                    // of Report
+	Chip   chip                    // state of the chain in Report
 }
 
 // verifyCalls is how many API calls one press of the button makes to verify the log. Each call verifies at most 20,000 entries. If entries

@@ -60,7 +60,7 @@ func (s *site) showBridges(x *exchange) error {
 
 type bridgeView struct {
 	bridgeRow
-	URL     string // of the page of the bridge
+	URL     string // URL of the page of the bridge
 	Manages bool   // the person may create join codes and revoke the bridge
 }
 

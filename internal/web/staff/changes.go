@@ -22,7 +22,7 @@ type edit func(validateOnly bool) (effect, error)
 // effect is what a change of the mapping does.
 type effect struct {
 	*propertyv1.MappingPreview
-	New  []*propertyv1.CreatedSpace // the rooms and beds that it creates
+	New  []*propertyv1.CreatedSpace // the rooms and beds that the change creates
 	Left int32                      // how many rooms and beds are left for another call, because one call has a limit
 }
 

@@ -85,8 +85,8 @@ func whyInput() kit.Input {
 // maxReason is the maximum length of a reason for the audit log in characters, as the API limits it.
 const maxReason = 500
 
-// wrongReason returns the message kind of the error in a posted reason, or "" if the reason is valid. missing is the message kind for an
-// empty reason.
+// wrongReason returns the message kind of the error in a posted reason, or "" if the reason is valid: 1 to maxReason characters. missing is
+// the message kind for an empty reason.
 func wrongReason(reason, missing string) string {
 	switch {
 	case reason == "":

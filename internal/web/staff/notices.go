@@ -73,10 +73,10 @@ type noticesView struct {
 	Tabs    []tab
 	Rows    []noticeRow
 	Unread  bool     // the page shows only unread notices
-	Open    int      // if it shows none: how many problems are still open, including those whose notices are read or hidden
-	Many    bool     // there are more than Open
+	Open    int      // if the page shows no notice: how many problems are still open, including those whose notices are read or hidden
+	Many    bool     // more problems than Open are still open
 	Mark    []string // ids of the unread notices that the page shows; one button marks them all as read
-	More    bool     // there are other unread notices, which the button does not mark
+	More    bool     // there are unread notices that are not in Mark
 	Next    string   // URL of the next page, or ""
 	Manages bool     // the person may mark notices as read
 }

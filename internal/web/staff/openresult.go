@@ -13,7 +13,7 @@ import (
 // the result would be shown to everyone who follows the link.
 const openedCookie = "lk-opened"
 
-// openedAge is how long browsers store that cookie.
+// openedAge is how long browsers store the cookie with the result of opening a door.
 const openedAge = time.Minute
 
 // openResults are the results of opening a lock remotely: those of the API, and offline if nothing was sent.
@@ -21,8 +21,8 @@ var openResults = []string{"opened", "refused", "expired", "unknown", "offline"}
 
 // openResult is the result when a person tried to open a door.
 type openResult struct {
-	Path   string    `json:"path"`   // URL path of the page that shows it
-	Person string    `json:"person"` // id of the person who tried; the page shows it to no other
+	Path   string    `json:"path"`   // URL path of the page that shows the result
+	Person string    `json:"person"` // id of the person who tried; the page shows the result to no other person
 	Door   string    `json:"door"`   // name of the door, or "" if the page has it
 	Result string    `json:"result"` // one of openResults
 	Time   time.Time `json:"at"`

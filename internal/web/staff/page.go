@@ -94,7 +94,7 @@ type formView struct {
 	Links  []link
 
 	Passkey  *passkeyForm  // a passkey as another way, below the form, or nil
-	Provider *providerView // the identity provider as another way, below that, or nil
+	Provider *providerView // the identity provider as another way, below the passkey, or nil
 }
 
 // link is a link to another page. Text is a message kind.

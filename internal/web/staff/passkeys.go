@@ -20,7 +20,7 @@ const ceremonyAge = 5 * time.Minute
 type passkeyForm struct {
 	Create bool   // create a passkey; otherwise use one
 	Begin  string // URL that begins the ceremony
-	Action string // URL that finishes it
+	Action string // URL that finishes the ceremony
 	Inputs []kit.Input
 	Button string // message kind
 }

@@ -16,7 +16,7 @@ import (
 // registerColumns are the first columns of the CSV file of the guest register. The fields of the forms follow.
 var registerColumns = []string{"arrivalOn", "departureOn", "state", "number", "role", "rule"}
 
-// registerEnd are the last columns of that file.
+// registerEnd are the last columns of the CSV file of the guest register.
 var registerEnd = []string{"signedAt", "eraseAt"}
 
 // registerCSV returns registration forms as a CSV file. Column names are those of the API in every language. Each field that the law

@@ -17,7 +17,7 @@ type roomView struct {
 	Chosen          *propertyv1.Integration  // the PMS whose mapping the page shows, or nil
 	LastChange      string                   // id of the latest change of the mapping that the page shows
 	Mapped          *propertyv1.PartnerSpace // the space of the PMS to which the room is mapped, or nil
-	Choices         []kit.Option             // the spaces of the PMS to which it can be mapped
+	Choices         []kit.Option             // the spaces of the PMS to which the room can be mapped
 	Lock            *lockRow                 // nil without a lock, or if the person may not read locks
 	Locks           []kit.Option             // locks without a door
 	Gates           []*propertyv1.Gate       // gates that guests of the room may open

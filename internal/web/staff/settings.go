@@ -112,7 +112,8 @@ func (x *exchange) text(name string) *string { return new(x.Value(name)) }
 // isOn returns whether a posted switch is on, for an optional field of an API request. It is never nil: a missing switch is off.
 func (x *exchange) isOn(name string) *bool { return new(x.Value(name) != "") }
 
-// number returns a posted number, for an optional field of an API request. It is -1 for any other text, so that the API refuses it.
+// number returns a posted number, for an optional field of an API request. It is never nil: for any other text, also an empty one, it is
+// -1, so that the API refuses it.
 func (x *exchange) number(name string) *int32 {
 	n, err := strconv.ParseInt(x.Value(name), 10, 32)
 	if err != nil {
@@ -121,7 +122,7 @@ func (x *exchange) number(name string) *int32 {
 	return new(int32(n))
 }
 
-// postedIfChanged returns a posted value, or nil if it equals the stored one.
+// postedIfChanged returns a posted value, or nil if it equals the stored one. A missing value counts as "".
 func (x *exchange) postedIfChanged(name, stored string) *string {
 	if v := x.Value(name); v != stored {
 		return &v

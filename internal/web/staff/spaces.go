@@ -27,13 +27,13 @@ const (
 // spaceRow is one room or bed of the property with its mapping.
 type spaceRow struct {
 	*propertyv1.Space
-	Mapped  *propertyv1.PartnerSpace // the space of the PMS to which it is mapped, or nil
+	Mapped  *propertyv1.PartnerSpace // the space of the PMS to which the room or bed is mapped, or nil
 	Suggest string                   // name of the space of the PMS that is suggested because its name is similar, or ""
 	Choices []kit.Option
 	Choice  string             // id of the selected space of the PMS
 	Lock    *lockRow           // nil without a lock, or if the person may not read locks
 	Gates   []*propertyv1.Gate // gates that guests of the room may open
-	Arrive  int32              // number of stays that begin there today; 0 if the person may not read reservations
+	Arrive  int32              // number of stays that begin in the room or bed today; 0 if the person may not read reservations
 }
 
 // Field returns the HTML id of the list with the row's choices.

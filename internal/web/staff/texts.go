@@ -36,7 +36,7 @@ type guestText struct{ Name, Standard, Local string }
 // inputOfText returns the name of the input for a text. tag is its language, and name one of those in guestTexts.
 func inputOfText(tag, name string) string { return "texts." + tag + "." + name }
 
-// showTexts handles the page of the texts.
+// showTexts handles the page of the texts that the property writes for guests.
 func (s *site) showTexts(x *exchange) error { return x.textsPage("", nil) }
 
 // textsPage renders the page of the texts that the property writes for guests. f is why the API refused the form of the language posted, or

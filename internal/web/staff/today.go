@@ -43,8 +43,8 @@ type todayView struct {
 	Days     []link // links to other days
 	Rows     []dayRow
 	All      int    // number of arrivals of the day
-	Need     int    // how many of them need staff
-	Left     int    // how many of the arrivals were not checked yet
+	Need     int    // how many arrivals of the day need staff
+	Left     int    // how many arrivals of the day were not checked yet
 	Needy    bool   // the page shows only the arrivals that need staff
 	NeedyURL string // URL of the list with only the arrivals that need staff
 	AllURL   string // URL of the whole list
@@ -250,7 +250,7 @@ func verdictChip(verdict string) chip {
 // waiveField returns the HTML id of the input for the reason why the open amount of a stay is waived.
 func waiveField(reservationID string) string { return "why-" + reservationID }
 
-// WaiveField is waiveField for the stay of the row.
+// WaiveField returns the HTML id of the input for the reason why the open amount of the row's stay is waived.
 func (r dayRow) WaiveField() string { return waiveField(r.GetReservationId()) }
 
 // refuseWaive adds the error that the open amount has changed since the person saw it.

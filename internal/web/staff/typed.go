@@ -19,14 +19,14 @@ const (
 	maxTypedSize = 3500 // maximum bytes of the value; browsers limit a cookie with name and attributes to 4096
 )
 
-// typedNames are the inputs whose values are stored. They include no PIN, password, code or link.
+// typedNames are the inputs whose values keepTyped stores. They include no PIN, password, code or link.
 var typedNames = []string{"reason", "until", "door", "email", "role", "kind", "holder", "from", "to", "day", "all", "guest", "erase"}
 
 // typedForm has the values of a form that the page shows again: see keepTyped and showPosted.
 type typedForm struct {
 	Path     string     `json:"path"`     // URL path that the form was posted to
 	Person   string     `json:"person"`   // id of the person who typed: the page does not show the values to another person
-	Property string     `json:"property"` // id of the property of the form: the page of another one does not show the values
+	Property string     `json:"property"` // id of the property of the form: a page of another property does not show the values
 	Values   url.Values `json:"values"`
 }
 
@@ -71,7 +71,7 @@ func (x *exchange) restoreTyped() {
 	x.typed, x.R.PostForm = &f, f.Values
 }
 
-// showPosted makes an error page show the values that the person just posted.
+// showPosted makes an error page show again the reason that the person just posted, and no other value: see [page.TypedReason].
 func (x *exchange) showPosted(p *page) {
 	if p.typed == nil && x.R.Method == http.MethodPost {
 		p.typed = &typedForm{Path: x.R.URL.Path, Values: x.R.PostForm}
