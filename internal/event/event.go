@@ -22,8 +22,8 @@ type Event struct {
 	Subject    string // Subject is the id of the reservation, lock, bridge or integration, or an [InternalSubject]
 	Kind       Kind
 	Body       map[string]any // Body has no PIN, no token and no personal data
-	OccurredAt time.Time      // OccurredAt is when it happened; zero: now
-	GrantID    string         // GrantID is the access grant that it concerns, or empty
+	OccurredAt time.Time      // OccurredAt is when the event happened; zero: now
+	GrantID    string         // GrantID is the access grant that the event concerns, or empty
 }
 
 // Appended is the topic of new events for subscribers, all except [Kind.Internal] ones. Its key is empty.

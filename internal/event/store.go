@@ -39,7 +39,7 @@ const (
 	clearEvent   = `UPDATE events SET body = '{}', grant_id = NULL WHERE id = $1 AND property_id = $2`
 )
 
-// Statements about the events that a webhook has not received. The first %s of the last two is afterMain or afterHeldBack.
+// Statements about the events that a webhook has not received. The first %s of countEvents and oldestEvent is afterMain or afterHeldBack.
 const (
 	deleteWebhookCursors = `DELETE FROM event_cursors WHERE webhook_id = $1`
 	retryNow             = `UPDATE event_cursors SET retry_at = $1 WHERE webhook_id = $2 AND subject <> '' AND retry_at > $3`
@@ -187,7 +187,7 @@ func inPositionIndex(s *entsql.Selector) { s.Where(entsql.ExprP("position > 0"))
 // Failure is a failed delivery to a subscriber of the events of one subject.
 type Failure struct {
 	Subject       string
-	AfterPosition int64 // AfterPosition is the position before the first of these events
+	AfterPosition int64 // AfterPosition is the position before the first event that was not delivered
 	RetryAt       time.Time
 	Err           error
 }

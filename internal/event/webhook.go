@@ -47,15 +47,15 @@ func WebhookCursors(view *db.Tx, propertyID, webhookID string) ([]*Cursor, error
 	return all, err
 }
 
-// maxBacklog bounds how many events are counted.
+// maxBacklog is the most events of a backlog that are counted.
 const maxBacklog = 10_000
 
 // Backlog describes the events that a webhook has not received.
 type Backlog struct {
 	Waiting  int        // Waiting counts events up to maxBacklog
-	Since    *time.Time // Since is when the oldest of them was stored; nil: none waits
+	Since    *time.Time // Since is when the oldest waiting event was stored; nil: none waits
 	HeldBack int        // HeldBack counts the subjects that wait for a retry
-	RetryAt  *time.Time // RetryAt is when the next of these is retried; nil: none waits
+	RetryAt  *time.Time // RetryAt is when the next subject is retried; nil: none waits
 }
 
 // WebhookBacklog counts the events of some kinds that a webhook has not received. Without kinds, events of every kind count. Events without
