@@ -44,14 +44,14 @@ type metadata struct {
 	keys        oidc.KeySet // keys of the provider; an unknown key id in a token makes it load them again
 	style       oauth2.AuthStyle
 	namesIssuer bool      // the provider sends its issuer with each answer (RFC 9207)
-	triedAt     time.Time // the last attempt to load it
-	err         error     // error of that attempt; nil while earlier metadata stays in use
+	triedAt     time.Time // the last attempt to load the metadata
+	err         error     // error of the attempt at triedAt; nil while earlier metadata stays in use
 }
 
 const (
 	// refreshAfter is the age at which metadata is loaded again. If that fails, the old metadata is used for as long again.
 	refreshAfter = time.Hour
-	// retryAfter is how long callers get the error of a failed attempt before the next attempt.
+	// retryAfter is how long callers get the error of a failed attempt to load the metadata before the next attempt.
 	retryAfter = 5 * time.Second
 )
 
@@ -78,7 +78,7 @@ func (p *Provider) Label() string { return p.o.Label }
 // Flow is one sign-in. Its random state, nonce and verifier (PKCE) are used only once.
 type Flow struct {
 	State, Nonce, Verifier, RedirectURL string
-	Fresh                               bool // the provider must ask even a person who is signed in there to sign in again
+	Fresh                               bool // the provider must ask even a person who is signed in at the provider to sign in again
 }
 
 // SignInURL returns the address at the provider where a person signs in. It may call the provider, for at most 10 s; its error is
