@@ -50,7 +50,8 @@ func CheckEtag(etag string, stored proto.Message, ignored ...string) error {
 	return fault.New(fault.Aborted, fault.Outdated, "%s", fmt.Sprintf("changed since you read it: %s. Read it again", strings.Join(changed, ", "))).Put("changed", list)
 }
 
-// etagFields returns the fields of a message that an etag covers, in the order of the message.
+// etagFields returns the fields of the type of m that an etag covers, also those that are not set, in the order of the message: all but
+// etag and ignored.
 func etagFields(m proto.Message, ignored []string) (fields []protoreflect.FieldDescriptor) {
 	all := m.ProtoReflect().Descriptor().Fields()
 	for i := range all.Len() {

@@ -31,7 +31,7 @@ type Kiosks struct {
 	Keys    *keyring.Ring
 	// CheckIns finds stays.
 	CheckIns *checkin.Service
-	// Closed returns why check-in at a property is closed, or "" if it is open.
+	// Closed returns why check-in at a property is closed, or "" if it is open. If Closed is nil, check-in is always open.
 	Closed func(view *db.Tx, propertyID string) (fault.Reason, error)
 }
 
@@ -140,7 +140,8 @@ func (s *Kiosks) FindStay(ctx context.Context, r *kioskv1.FindStayRequest) (*kio
 	return &kioskv1.FindStayResponse{Data: convert.FoundStay(found)}, nil
 }
 
-// RequestHelp notifies staff that a guest at the tablet needs help, at most once per tablet and minute of the clock.
+// RequestHelp notifies staff that a guest at the tablet needs help, at most once per tablet and minute of the clock. A further call in that
+// minute succeeds without effect.
 func (s *Kiosks) RequestHelp(ctx context.Context, _ *kioskv1.RequestHelpRequest) (*kioskv1.RequestHelpResponse, error) {
 	a, err := callerKiosk(ctx)
 	if err != nil {
