@@ -26,7 +26,7 @@ func (appCreate) Help() string {
 Give the client token to the vendor. The vendor sends it with every call, together with the access token of the property (latchkey integration connect).`
 }
 
-// Run creates a partner app (a PMS vendor) with a client token, and prints the token.
+// Run creates a partner app (a PMS vendor) with a client token, and prints the token, which is shown only this once.
 func (c *appCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).CreateApp(s, &adminv1.CreateAppRequest{Name: c.Name})
@@ -78,7 +78,7 @@ type appTokenCreate struct {
 	Name string `help:"A name for the token."`
 }
 
-// Run creates one more client token of a partner app and prints it.
+// Run creates one more client token of a partner app and prints it, which is shown only this once. The other tokens stay valid.
 func (c *appTokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperatorOn(ctx, io, anApp, &c.App, func(s *session) error {
 		answer, err := adminv1.NewAppServiceClient(s.conn).CreateClientToken(s, &adminv1.CreateClientTokenRequest{AppId: c.App, Name: c.Name})

@@ -27,7 +27,7 @@ func (bridgeCreate) Help() string {
   latchkey bridge create Reception`
 }
 
-// Run creates a bridge and prints its join code.
+// Run creates a bridge and prints its join code, which is shown only this once, with the end of its validity.
 func (c *bridgeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateBridge(s, &propertyv1.CreateBridgeRequest{Name: c.Name})

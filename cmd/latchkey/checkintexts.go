@@ -11,8 +11,8 @@ func (c *checkInSettings) translates() bool {
 	return len(c.HouseRulesIn)+len(c.DirectionsIn)+len(c.AddressIn) > 0
 }
 
-// translate returns all texts by language after the change: the stored texts, overwritten by those of the flags. It leaves out a language
-// whose texts are all empty.
+// translate returns all texts by language after the change: copies of the stored texts, overwritten by those of the flags. It leaves out a
+// language whose texts are all empty.
 func (c *checkInSettings) translate(stored map[string]*propertyv1.LocalTexts) map[string]*propertyv1.LocalTexts {
 	out := map[string]*propertyv1.LocalTexts{}
 	for tag, t := range stored {

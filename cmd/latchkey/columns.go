@@ -81,7 +81,7 @@ func columnsOf(rows [][]string, width int) []string {
 	return lines
 }
 
-// wrap breaks a text between words into lines of at most the width. A longer word is not broken. Width 0 gives one line.
+// wrap breaks a text between words into lines of at most width characters. A longer word is not broken. Width 0 gives one line.
 func wrap(s string, width int) []string {
 	if width == 0 || utf8.RuneCountInString(s) <= width {
 		return []string{s}

@@ -70,7 +70,7 @@ func openFile(name string, io *streams) (goio.ReadCloser, error) {
 	return os.Open(name)
 }
 
-// fileName returns the name of a file for error messages.
+// fileName returns the name of a file for error messages: "standard input" for "-".
 func fileName(name string) string {
 	if name == "-" {
 		return "standard input"

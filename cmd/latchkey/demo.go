@@ -222,7 +222,7 @@ func (n *narrator) End(outcome []string, err error, took time.Duration) {
 	fmt.Fprintf(n.out, "      %s, %s\n\n", mark, took.Round(time.Millisecond))
 }
 
-// printInvitation prints how to continue by hand after the demo.
+// printInvitation prints how to continue by hand after the demo: the addresses and tokens of w, and commands to type.
 func printInvitation(out io.Writer, w *sandbox.World) {
 	today, later := time.Now().Format(time.DateOnly), time.Now().AddDate(0, 0, 2).Format(time.DateOnly)
 	headers := fmt.Sprintf("-H 'client-token: %s' -H 'access-token: %s'", w.ClientToken, w.AccessToken)

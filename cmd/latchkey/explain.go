@@ -92,7 +92,8 @@ func explain(err error, n naming) string {
 	return text
 }
 
-// plain returns the description of a wrong value. It replaces the regular expression for a time of day by an example.
+// plain returns the description of a wrong value unchanged, or, if it is the regular expression for a time of day, an example in place of
+// it.
 func plain(description string) string {
 	if strings.HasPrefix(description, "does not match regex pattern") && strings.Contains(description, ":[0-5][0-9]") {
 		return "must be HH:MM, such as 08:00"

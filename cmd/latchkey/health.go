@@ -25,7 +25,8 @@ func (*healthCommand) Help() string {
 	return "Exit code 0: the server is ready, or degraded but answering calls. Exit code 1: the server is unready, or does not answer. The output says why."
 }
 
-// Run prints the server's answer to /readyz. It fails if the server is unready or does not answer.
+// Run prints the server's answer to /readyz. It fails if the server is unready or does not answer. A degraded server that answers calls is
+// no failure.
 func (c *healthCommand) Run(ctx context.Context, to *streams) error {
 	ctx, cancel := context.WithTimeout(ctx, c.Timeout)
 	defer cancel()
@@ -53,8 +54,8 @@ func (c *healthCommand) Run(ctx context.Context, to *streams) error {
 	return nil
 }
 
-// healthUnanswered returns the error of a request over the socket that got no answer because of err. If the socket belongs to another user,
-// the error says so, because then it is unknown whether a server runs.
+// healthUnanswered returns the error of a request over the socket that got no answer because of err, an error of the HTTP client. It says
+// that no server answers there or, if the socket belongs to another user, only that, because then it is unknown whether a server runs.
 func healthUnanswered(dataDir, socket string, err error) error {
 	if errors.Is(err, fs.ErrPermission) {
 		return noSocket(dataDir, errors.Unwrap(err))

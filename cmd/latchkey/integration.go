@@ -163,7 +163,7 @@ func (c *readSpaces) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// printIntegration prints an integration with its tokens, endpoints and webhooks.
+// printIntegration prints an integration with its tokens (without their secrets), endpoints and webhooks.
 func (s *session) printIntegration(in *propertyv1.Integration) {
 	s.printFacts("id", in.GetId(), "name", in.GetName(), "app", dash(in.GetAppId()), "scopes", strings.Join(in.GetScopes(), " "),
 		"spaces read", formatTime(in.GetSpacesReadAt()), "spaces failures", fmt.Sprint(in.GetSpacesFailures()), "created", formatTime(in.GetCreatedAt()))

@@ -18,7 +18,7 @@ type stored struct {
 	DataDir  string `default:"${data_dir}" type:"path" env:"LATCHKEY_DATA_DIR" help:"Where the embedded database is."`
 }
 
-// Validate checks the flags for kong.
+// Validate returns an error to kong if --database is given and is not the URL of a database.
 func (s stored) Validate() error { return checkDatabase(s.Database) }
 
 // checkDatabase returns an error if the value of --database is not the URL of a database. It accepts "", with which the flag is left out.

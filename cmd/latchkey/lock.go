@@ -312,7 +312,7 @@ func onlineText(st *propertyv1.LockStatus) string {
 	return "no (" + st.GetOfflineReason() + ")"
 }
 
-// printLock prints everything about one lock: its state, what it can do, and its slots.
+// printLock prints everything about one lock: its state, what it can do, and its slots without PINs.
 func (s *session) printLock(a *propertyv1.GetLockResponse) {
 	l, can, st := a.GetData(), a.GetData().GetAbilities(), a.GetData().GetStatus()
 	s.printLocks([]*propertyv1.Lock{l})

@@ -184,7 +184,7 @@ func (c *mailSettings) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
-// printMailSettings prints the mail server and the sender of a property.
+// printMailSettings prints the mail server and the sender of a property, without the password.
 func (s *session) printMailSettings(m *propertyv1.MailSettings) {
 	if m.GetHost() == "" {
 		s.say("There is no mail server. Mails go to the mailbox, and no guest gets them: latchkey mail list")

@@ -112,7 +112,8 @@ func (c *mappingChanges) Run(ctx context.Context, r *remote, io *streams) error 
 	})
 }
 
-// changedText describes the first three spaces of a change of the mapping: what they were mapped to before and after.
+// changedText describes the first three spaces of a change of the mapping: what they were mapped to before and after. It ends with "..." if
+// there are more.
 func changedText(change *propertyv1.MappingChange) string {
 	var parts []string
 	for i, row := range change.GetRows() {

@@ -80,7 +80,8 @@ type guestArgument struct {
 }
 
 // find returns the id of the guest that the argument names. If the argument names a reservation, find returns the id of the reservation,
-// which the message service accepts for its main guest.
+// which the message service accepts for its main guest. It does not check that the id of a guest exists, and fails unless exactly one
+// reservation matches.
 func (a guestArgument) find(s *session) (guestID string, err error) {
 	if strings.HasPrefix(a.Guest, "gst_") {
 		return a.Guest, nil
@@ -134,7 +135,7 @@ func (c *messageShow) Run(ctx context.Context, r *remote, out *streams) error {
 	})
 }
 
-// printMessages prints the messages of a conversation, oldest first.
+// printMessages prints the messages of a conversation in the order of list, which is oldest first.
 func (s *session) printMessages(list []*propertyv1.Message) {
 	if len(list) == 0 {
 		s.say("No messages.")

@@ -71,7 +71,7 @@ func (r *remote) repeated(f *kong.Flag) string {
 	return ""
 }
 
-// typedFlag formats a flag and its value for a shell, with a space before it. It returns "" if the value is empty.
+// typedFlag formats a flag and its value for a shell, in quotes if necessary, with a space before it. It returns "" if the value is empty.
 func typedFlag(name, value string) string {
 	if value == "" {
 		return ""
@@ -97,11 +97,11 @@ type session struct {
 	*remote
 	*streams
 	conn *grpc.ClientConn // connection over the Unix socket or the network
-	// staffToken is the token for calls to the property API.
+	// staffToken is the token for calls to the property API; empty with socketProperty, and for commands that do not call it.
 	staffToken string
-	// socketProperty is the property for which an operator's command works over the socket, which needs no token.
+	// socketProperty is the id of the property for which an operator's command works over the socket without a token; otherwise empty.
 	socketProperty string
-	// minted is the staff token that was created for this command only.
+	// minted is the staff token that was created for this command only; nil if none was.
 	minted *adminv1.Token
 	end    context.CancelFunc
 }
@@ -218,7 +218,8 @@ func (r *remote) trust() (*tls.Config, error) {
 	return c, nil
 }
 
-// dial prepares the connection to the server. The first RPC opens it.
+// dial prepares the connection to the server. The first RPC opens it, so dial fails only as target does: for wrong flags or files, or
+// without a socket.
 func (s *session) dial() error {
 	target, protection, err := s.target()
 	if err != nil {

@@ -122,7 +122,7 @@ type migrateCommand struct {
 	Check    bool   `help:"Only list the pending migrations. Exit code 1 if there are any."`
 }
 
-// Validate checks the flags for kong.
+// Validate returns an error to kong if --database is given and is not the URL of a database.
 func (c *migrateCommand) Validate() error { return checkDatabase(c.Database) }
 
 // Help returns what --help adds: which databases need the command, and when.

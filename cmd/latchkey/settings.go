@@ -102,7 +102,7 @@ func (s *settingsFile) read(r io.Reader) (kong.Resolver, error) {
 	return s, s.unknown()
 }
 
-// Validate has nothing to check here; [kong.Resolver] requires it.
+// Validate always returns nil, because there is nothing to check here. [kong.Resolver] requires it.
 func (s *settingsFile) Validate(*kong.Application) error { return nil }
 
 // unknown returns an error that lists the names in the file that are no settings, each with a similar name, or nil.
@@ -125,7 +125,8 @@ func (s *settingsFile) unknown() error {
 	return errors.Join(wrong...)
 }
 
-// Resolve returns the value of a flag from the file. It returns nil if the file does not have the flag, or if the environment sets it.
+// Resolve returns the value of a flag from the file. It returns nil if the file does not have the flag, or if the environment sets it. The
+// error is always nil.
 func (s *settingsFile) Resolve(_ *kong.Context, _ *kong.Path, f *kong.Flag) (any, error) {
 	for _, name := range f.Envs {
 		if _, set := os.LookupEnv(name); set {

@@ -55,7 +55,7 @@ func (c *todayCommand) Run(ctx context.Context, io *streams) error {
 	})
 }
 
-// printDay prints how many guests arrive, stay and leave on a day, and a table of the stays in the chosen list.
+// printDay prints how many stays begin, are in house and end on a day, and a table of the stays in the chosen list.
 func (s *session) printDay(zone *time.Location, day *propertyv1.DayList) {
 	n := day.GetCounts()
 	s.say("%s: %s, %d still to come; %d in house; %s, %d still to go. Times in %s\n",
@@ -79,7 +79,8 @@ func (s *session) printDay(zone *time.Location, day *propertyv1.DayList) {
 	s.printTable("No stay is in this list.", []string{"guest", "room", "from", "to", "readiness", "check-in", "number"}, rows)
 }
 
-// printArrivalsByRoom prints how many stays of a day begin in each room and bed that has any, and how many have no mapped room.
+// printArrivalsByRoom prints how many stays of a day begin in each room and bed that has any, and how many have no mapped room. date is
+// YYYY-MM-DD, or "" for today.
 func (s *session) printArrivalsByRoom(date string) error {
 	answer, err := propertyv1.NewDayServiceClient(s.conn).CountArrivals(s, &propertyv1.CountArrivalsRequest{Date: date})
 	if err != nil {

@@ -22,7 +22,8 @@ func (watchCommand) Help() string {
   latchkey watch reservations --json`
 }
 
-// Run prints the topic and ids of what changes at a property, as it changes, until the user interrupts it or the server ends the stream.
+// Run prints the topic and ids of what changes at a property, as it changes, until the user interrupts it or the server closes the stream
+// without an error. A stop of the server is an error.
 func (c *watchCommand) Run(ctx context.Context, io *streams) error {
 	return c.asStaff(ctx, io, func(s *session) error {
 		stream, err := propertyv1.NewEventServiceClient(s.conn).Watch(ctx, &propertyv1.WatchRequest{Topics: c.Topics, ResumeToken: c.Resume})
