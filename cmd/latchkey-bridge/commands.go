@@ -55,8 +55,8 @@ type run struct {
 // memoryLimit is a soft limit in bytes that makes the garbage collector keep the bridge small, because it runs on small machines.
 const memoryLimit = 20 << 20
 
-// Run runs the bridge until ctx ends. It restarts the bridge when the list of locks changes, and returns every other error. The default
-// driver is sim.
+// Run runs the bridge until ctx ends, and then returns nil. It restarts the bridge when the list of locks changes, and returns every other
+// error. The default driver is sim.
 func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	debug.SetMemoryLimit(memoryLimit)
 	if r.Driver == "" {
@@ -71,8 +71,8 @@ func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	}
 }
 
-// runOnce opens the driver, the listener for phones and the bridge, and runs the bridge. It returns agent.ErrLocksChanged when the list of
-// locks changes.
+// runOnce opens the driver, the listener for phones and the bridge, runs the bridge until ctx ends (then it returns nil), and closes all of
+// them. It returns agent.ErrLocksChanged when the list of locks changes.
 func (r *run) runOnce(ctx context.Context, c *commands, log *slog.Logger) (err error) {
 	drv, closeDriver, err := r.openDriver(ctx, c.Dir, log)
 	if err != nil {
