@@ -12,8 +12,8 @@ import (
 
 // Limits of the difference between a bridge's clock and the server's clock.
 const (
-	CloseEnough = 2 * time.Second // a smaller error counts as none; includes the delay of messages
-	Drifting    = time.Minute     // a clock with a larger error is not trusted
+	CloseEnough = 2 * time.Second // up to this difference a clock counts as synchronized: messages take time
+	Drifting    = time.Minute     // a clock that differs by more is reported as untrusted
 )
 
 const (
@@ -27,8 +27,8 @@ const (
 // restart of the bridge on a machine that kept running.
 type Anchor struct {
 	At    time.Time     `json:"at,omitzero"`
-	Error time.Duration `json:"error"`
-	Boot  string        `json:"boot,omitempty"` // Boot identifies the machine's current boot
+	Error time.Duration `json:"error"`          // Error is how wrong At may be
+	Boot  string        `json:"boot,omitempty"` // Boot identifies the boot of the machine that was current at that time; empty: there is no anchor
 	Up    time.Duration `json:"up"`             // Up is the machine's uptime at that time
 }
 

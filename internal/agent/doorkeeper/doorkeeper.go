@@ -66,7 +66,7 @@ func New(cfg Config) (*Verifier, error) {
 	return k, err
 }
 
-// Door returns the door id of the lock at an address, as SmartKeys contain it.
+// Door returns the door id of the lock at an address, as SmartKeys contain it. It computes the id, also for an unknown address.
 func (k *Verifier) Door(address string) smartkey.Door { return smartkey.DoorID(k.cfg.Bridge, address) }
 
 // doorRule returns the rule of a door that accepts status lists up to the age maxListAge. 0, or more than the default, means the default.
@@ -77,7 +77,8 @@ func doorRule(maxListAge time.Duration) smartkey.DoorRule {
 	return smartkey.DoorRule{MaxListAge: maxListAge}
 }
 
-// Greet returns a greeting with a new nonce. A phone needs one before it can present a SmartKey.
+// Greet returns a greeting with a new nonce, which is not stored. A phone needs one before it can present a SmartKey: the nonce serves for
+// one presentation within smartkey.NonceLife. Greet fails only without random bytes.
 func (k *Verifier) Greet() (smartkey.Greeting, error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
