@@ -28,16 +28,16 @@ type arrivals struct {
 // arriving is what the requests of one sender use.
 type arriving struct {
 	unfinished int
-	holders    int // the requests that have reserved memory or wait for it
-	memory     *semaphore.Weighted
-	posts      []*post // the unfinished posts, oldest first
+	holders    int                 // the requests that have reserved memory or wait for it
+	memory     *semaphore.Weighted // the memory of all holders, at most maxArrivingBytes; nil without holders
+	posts      []*post             // the unfinished posts, oldest first
 }
 
 // post is an HTTP request that is no call and whose body has not arrived completely.
 type post struct{ cut func() } // cut makes the next Read of the body fail
 
-// sender returns the sender that a call counts for: the integration, the token or, without a credential, the client network. It is "" for
-// calls over the Unix socket and for those of bridges.
+// sender returns the sender for which [arrivals] counts a call and its memory: the integration, the token or, without a credential, the
+// client network. It is "" for calls over the Unix socket and for those of bridges.
 func (call *Call) sender() string {
 	switch {
 	case !call.Client.IsValid():
@@ -160,10 +160,11 @@ func (call *Call) MessageArrived() {
 	}
 }
 
-// Receive bounds the body of an HTTP request that is no call, such as a form that is posted to a page. It counts as unfinished until
-// arrived is called, which the caller must do once: a client network has at most maxUnfinished such requests, and a further one cuts the
-// oldest off. It replaces r.Body, of which at most most bytes are read, by one like that of [Call.Body], with memory until the request's
-// context ends. The requests of a network are counted apart from its calls.
+// Receive limits the unfinished HTTP requests that are no calls, such as forms that are posted to a page, and their memory. A request
+// counts as unfinished until arrived is called, which the caller must do once: a client network has at most maxUnfinished of them, and a
+// further one cuts the oldest off. These requests are counted apart from calls. Receive replaces r.Body by one like that of [Call.Body],
+// with memory until the request's context ends. most is how many bytes the caller reads of it at most: Receive reserves no more, but does
+// not enforce it.
 func (c *Chain) Receive(w http.ResponseWriter, r *http.Request, most int64) (arrived func()) {
 	call := &Call{chain: c, memory: reservation{chain: c}}
 	sent, p := *r, &post{cut: func() { _ = http.NewResponseController(w).SetReadDeadline(time.Unix(1, 0)) }}
@@ -189,7 +190,8 @@ func (call *Call) Body(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return call.body(ctx, w, r, MaxRequestBytes, late)
 }
 
-// body is [Call.Body] for a body of which at most most bytes are read.
+// body is [Call.Body], also in what it stores in late, for a body of which the caller reads at most most bytes. It reserves memory for no
+// more, but does not refuse a larger body.
 func (call *Call) body(ctx context.Context, w http.ResponseWriter, r *http.Request, most int64, late *bool) io.ReadCloser {
 	if r.ContentLength >= 0 && r.ContentLength <= unreservedBytes || r.Body == nil {
 		return r.Body

@@ -158,7 +158,8 @@ func idField(m protoreflect.Message) protoreflect.FieldDescriptor {
 // maxSubjectDepth is how deep subjectsOf searches nested messages of a request.
 const maxSubjectDepth = 3
 
-// appendIDs appends the ids in the fields of a message, and of the messages nested at most depth levels deep. It skips maps.
+// appendIDs appends the ids in the fields of a message, whatever their names, and of the messages nested at most depth levels deep. It
+// recognizes an id by its form. It skips maps.
 func appendIDs(ids []string, m protoreflect.Message, depth int) []string {
 	fields := m.Descriptor().Fields()
 	for i := range fields.Len() {

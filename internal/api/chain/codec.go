@@ -24,7 +24,7 @@ type codec struct{ encoding.CodecV2 }
 // newCodec returns gRPC's codec for protobuf, except that it leaves received messages encoded.
 func newCodec() encoding.CodecV2 { return codec{encoding.GetCodecV2(encproto.Name)} }
 
-// Unmarshal keeps the received bytes if v is an [encoded], and decodes them for any other v.
+// Unmarshal keeps the received buffers, not a copy, if v is an [encoded], whose free releases them. It decodes the message for any other v.
 func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	e, ok := v.(*encoded)
 	if !ok {
@@ -55,8 +55,8 @@ func (e *encoded) decode(ctx context.Context, m proto.Message) error {
 	return Decode(ctx, raw.ReadOnlyData(), m)
 }
 
-// Decode decodes the protobuf message of an admitted call. It enforces the maximum length of lists and reserves memory for decoding. Its
-// errors are safe to show to the caller.
+// Decode decodes the protobuf message of an admitted call. It refuses more than MaxRequestBytes (1 MiB) and too long lists, and may wait
+// for memory: see [Call.Reserve]. Its errors are safe to show to the caller.
 func Decode(ctx context.Context, raw []byte, m proto.Message) error {
 	if len(raw) > MaxRequestBytes {
 		return TooLarge()

@@ -72,7 +72,8 @@ func (l *limiter) take(now time.Time, subject string, header metadata.MD) error 
 		Put("quota", l.name).Retry(max(wait, time.Millisecond))
 }
 
-// bucket returns the token bucket of a subject. It creates the bucket for a new subject.
+// bucket returns the token bucket of a subject. It creates a full one for a new subject; at maxSubjects it first evicts others, those that
+// are full at now before the rest.
 func (l *limiter) bucket(now time.Time, subject string) *rate.Limiter {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,7 +89,7 @@ func (l *limiter) bucket(now time.Time, subject string) *rate.Limiter {
 }
 
 // evictSubjects removes the subjects whose token bucket is full again. If too many remain, it removes any others until seven eighths of
-// maxSubjects remain.
+// maxSubjects remain. The caller holds l.mu.
 func (l *limiter) evictSubjects(now time.Time) {
 	for s, b := range l.subjects {
 		if b.TokensAt(now) >= float64(l.burst) {

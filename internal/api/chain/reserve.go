@@ -49,7 +49,8 @@ func (m *reservation) reserve(ctx context.Context, n int64, arriving bool) error
 	return nil
 }
 
-// noMemory returns the error for a request that got no memory. It returns err if the caller has gone away.
+// noMemory returns the fault (Unavailable, to retry) for a request that got no memory because of err. It returns err if the caller has gone
+// away.
 func noMemory(err error) error {
 	if errors.Is(err, context.Canceled) {
 		return err
@@ -57,7 +58,8 @@ func noMemory(err error) error {
 	return fault.New(fault.Unavailable, fault.UnavailableReason, "too many large requests are being read at once: send this one again shortly").Retry(time.Second)
 }
 
-// shrink frees the part of the reservation above n bytes, because the message has arrived and is no larger.
+// shrink frees the part of the reservation above n bytes, because the message has arrived and is no larger. It also stops counting the
+// bytes for the sender.
 func (m *reservation) shrink(n int64) {
 	m.endArrival()
 	m.chain.decodeMemory.Release(m.bytes - n)

@@ -41,7 +41,8 @@ func (c *Chain) streamCall(srv any, ss *stream, info *grpc.StreamServerInfo, han
 	return failed.Err()
 }
 
-// runStream runs the handler of an admitted stream. It ends the stream when the caller's credential ends, and converts a panic to an error.
+// runStream runs the handler of an admitted stream. It ends the stream when the caller's credential ends, and then returns why. It returns
+// the refusal of a refused call, without the handler, and converts a panic to an error.
 func (c *Chain) runStream(ctx context.Context, call *Call, srv any, ss *stream, handler grpc.StreamHandler) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

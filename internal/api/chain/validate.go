@@ -310,7 +310,8 @@ func (w *walker) limitReached() bool {
 	return len(w.found) >= envelope.MaxViolations || len(w.oversized) >= envelope.MaxViolations
 }
 
-// walkMessage records the lists that are too long, the invalid texts and the invalid timestamps of the message at the walker's path.
+// walkMessage records the invalid texts in the fields of the message at the walker's path. With deep it also records too long lists and
+// maps, and what is wrong in nested messages, which can be invalid timestamps, and in lists and maps.
 func (w *walker) walkMessage(m protoreflect.Message) {
 	if at, ok := m.Interface().(*timestamppb.Timestamp); ok {
 		if !at.IsValid() {
