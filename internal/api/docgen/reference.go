@@ -215,7 +215,7 @@ func capitalize(s string) string {
 	return strings.ToUpper(s[:1]) + s[1:]
 }
 
-// firstSentence returns the first sentence of a description, which serves as summary.
+// firstSentence returns the first sentence of a description, in one line, which serves as summary. A single sentence is returned whole.
 func firstSentence(s string) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if i := strings.Index(s, ". "); i > 0 {
@@ -263,6 +263,7 @@ func (d *document) groupOperations() []*group {
 	return groups
 }
 
+// sortedSchemas returns the schemas of the document, sorted by name.
 func (d *document) sortedSchemas() []namedSchema {
 	var list []namedSchema
 	for name, s := range d.Components.Schemas {

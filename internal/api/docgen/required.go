@@ -41,7 +41,7 @@ func markRequired(pkg string, names schemaNames, paths, schemas *yaml.Node) {
 	}
 }
 
-// addMessages adds a message type and the types of its fields to a map by name.
+// addMessages adds a message type and the types of its fields, at any depth, to a map by name.
 func addMessages(to map[protoreflect.FullName]protoreflect.MessageDescriptor, m protoreflect.MessageDescriptor) {
 	if to[m.FullName()] != nil {
 		return

@@ -15,7 +15,8 @@ const schemaPrefix = "#/components/schemas/"
 type schemaNames map[protoreflect.FullName]string
 
 // newSchemaNames returns the schema names of messages: those without their packages. If messages of several packages share a name, the
-// message of the package pkg keeps it, and the names of the others begin with their package, such as GuestPerson.
+// message of the package pkg keeps it, and the names of the others begin with their package, such as GuestPerson. It fails if two messages
+// still get the same name.
 func newSchemaNames(pkg string, messages []string) (schemaNames, error) {
 	count := map[string]int{}
 	for _, full := range messages {
@@ -48,7 +49,7 @@ func splitName(full string) (pkg, short string) {
 }
 
 // shortenSchemas replaces the full names of messages, which the generator gives to schemas and writes into references, by short ones. It
-// sorts the schemas by these. pkg is the package of the area.
+// sorts the schemas by these. pkg is the package of the area. It fails if two messages get the same name, or for a reference to no schema.
 func shortenSchemas(pkg string, root, schemas *yaml.Node) (schemaNames, error) {
 	var messages []string
 	for i := 0; i < len(schemas.Content); i += 2 {
