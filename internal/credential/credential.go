@@ -185,7 +185,7 @@ func List(tx *db.Tx, now time.Time, which ...predicate.Token) ([]*ent.Token, err
 // Retention is how long a token is kept after it was revoked or has expired.
 const Retention = 30 * 24 * time.Hour
 
-// Sweep deletes up to most tokens that were revoked or expired before a time, and returns their number. Staff tokens live
+// Sweep deletes up to most tokens that were revoked or expired before a time, and returns their number. Tokens of [CreateCommandToken] live
 // for minutes, so many of them accumulate.
 func Sweep(tx *db.Tx, before time.Time, most int) (int, error) {
 	ids, err := tx.Token.Query().Where(token.Or(token.RevokedAtLT(before), token.ExpiresAtLT(before))).Limit(most).IDs(tx.Context())

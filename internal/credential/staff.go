@@ -42,7 +42,7 @@ func CreateStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role stri
 }
 
 // createStaffToken is CreateStaffToken for any name, also one with sessionPrefix, which attributes the token's calls to an operator. So its
-// callers choose or check the name. It fails for an unknown role or property.
+// callers choose or check the name. It fails for an unknown role or property. With a ttl of zero the token never expires.
 func createStaffToken(tx *db.Tx, keys *keyring.Ring, propertyID, name, role string, ttl time.Duration) (*ent.Token, string, error) {
 	if !slices.Contains(roles, role) {
 		return nil, "", fault.Fields(fault.Field{Path: "role", Reason: fault.WrongValue, Message: "must be viewer, operator or owner"})
