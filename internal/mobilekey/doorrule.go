@@ -57,7 +57,7 @@ func SetListAge(tx *db.Tx, keys *keyring.Ring, propertyID, lockID string, age ti
 	return bridge.NotifyKeysChanged(tx, propertyID)
 }
 
-// setRule stores one field of a lock's rule, and creates the rule if the lock has none.
+// setRule stores one field of a lock's rule, and creates the rule if the lock has none. It does not notify the bridges.
 func setRule(tx *db.Tx, propertyID, lockID, field string, value any) error {
 	_, err := tx.Insert(entsql.Insert(entdoorrule.Table).
 		Columns(entdoorrule.FieldID, entdoorrule.FieldPropertyID, entdoorrule.FieldCreatedAt, field).

@@ -140,7 +140,8 @@ const (
 	challengeLife = 5 * time.Minute // how long a challenge can be answered
 )
 
-// newChallenge returns a challenge that a phone must sign. subject is the id of the link or of the enrolled phone.
+// newChallenge returns a challenge that a phone must sign within challengeLife of now. The server does not store it: see [verifyChallenge].
+// subject is the id of the link or of the enrolled phone.
 func newChallenge(keys *keyring.Ring, subject string, now time.Time) []byte {
 	body := make([]byte, challengeBody, challengeBody+challengeMAC)
 	binary.BigEndian.PutUint64(body, uint64(now.UnixMicro()))
@@ -182,7 +183,7 @@ func verifyPossession(keys *keyring.Ring, propertyID, subject string, purpose sm
 	return key, at, err
 }
 
-// refusalFault converts an error of package smartkey into a fault of the API for the phone.
+// refusalFault converts any error of package smartkey into a fault of the API (SmartKeyRefused) for the phone, with the reason in its text.
 func refusalFault(err error) error {
 	return fault.New(fault.Invalid, fault.SmartKeyRefused, "%s: see docs/smartkey.md for the meaning", smartkey.ReasonOf(err)).With(err)
 }
