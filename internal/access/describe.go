@@ -67,8 +67,8 @@ type PlannedDoor struct {
 	SmartKey slot.Evidence
 	Reason   string
 	Left     bool // Left means that this is no present door of the reservation, which has or had a code or SmartKey there
-	// MayBeInstalled is that of [SlotCode], for a door that the guest may open. It is false if the bridge has received a first code and not
-	// written it yet.
+	// MayBeInstalled means that the lock of a door that the guest may open may hold the code already, without proof. It is false if the
+	// bridge has received a first code and not written it yet.
 	MayBeInstalled bool
 	ConfirmedAt    time.Time // ConfirmedAt is when the lock confirmed that it holds the PIN, or zero
 	former         bool      // former means that a code from before the last change may open the door
@@ -97,8 +97,8 @@ func (d PlannedDoor) isPINShut() bool {
 // Facts are everything on which the plan of a reservation depends.
 type Facts struct {
 	Right     Right
-	Doubt     string // Doubt is why the reservation may mean another space
-	Unplaced  string // Unplaced is why the reservation has no space, or that the space is inactive
+	Doubt     string // Doubt is why the reservation may mean another space; else empty
+	Unplaced  string // Unplaced is why the reservation has no space, or that the space is inactive; else empty
 	Doors     []Door
 	Codes     []SlotCode         // Codes are the codes of the grant: in [Apply] after the steps of [Reconcile], in [Show] as stored
 	Older     []SlotCode         // Older are the codes of earlier grants of the reservation

@@ -170,7 +170,7 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 	return nil
 }
 
-// outlasting are the notices about a code that stays on a lock, which can be true also after the access.
+// outlasting are the notices about a code that stays on a lock, which can still be true after the access has ended.
 var outlasting = []notice.Kind{notice.FormerCode, notice.BridgeRevoked, notice.NoBridge}
 
 // endNotices clears the notices about a reservation without access when the access ends, and when its last code is removed: what kept the

@@ -70,7 +70,7 @@ type SlotCode struct {
 	Evidence    slot.Evidence
 	Result      string    // Result is the lock's last answer, a slot.Result
 	ReadBack    bool      // ReadBack means that the slots of the lock can be read
-	LockMoved   bool      // LockMoved means that the lock is no longer on this door
+	LockMoved   bool      // LockMoved means that the lock is no longer on the door DoorID
 	LockDoorID  string    // LockDoorID is the door that the lock is on now, or DoorID if it is on none
 	Unreachable string    // Unreachable is why the lock cannot be reached; empty if it can
 	Changed     time.Time // Changed is when the desired state of the slot last changed

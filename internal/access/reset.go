@@ -145,7 +145,7 @@ func (run *stayRun) mainDoor() string {
 // Part is a part of the access that can be reset.
 type Part string
 
-// Part names are those of the API.
+// The parts, with their names in the API: the PIN of the room or bed, the SmartKeys, and the PINs of the gates.
 const (
 	PartPIN   Part = "pin"
 	PartKey   Part = "ekey"

@@ -17,7 +17,7 @@ type Token struct {
 	BridgeKnows bool // BridgeKnows means that the bridge confirmed the keys and the status list by which it accepts the token
 	Checked     bool // Checked means that the bridge accepted a token at this lock
 	Opened      bool // Opened means that a token opened the lock
-	Stale       bool // Stale means that access changed since, so that the phone must renew its tokens
+	Stale       bool // Stale means that access changed after the tokens were issued, so that the phone must renew them
 	Gone        bool // Gone means that all tokens have expired, or that the bridge confirmed the status list that revokes them
 }
 

@@ -65,6 +65,6 @@ type Right struct {
 	Later slot.Windows
 	// HeldBack means that codes open only from Window.From, which is after now.
 	HeldBack bool
-	// Reason is why doors do not open, or open later.
+	// Reason is why doors do not open, or open later; empty if they open now.
 	Reason string
 }

@@ -82,7 +82,8 @@ func scanLock(rows *sql.Rows, propertyID string) (lockOnDoor, error) {
 	return f, err
 }
 
-// listOpenings starts from the few grants of a reservation. It names the property at each table, as every statement must.
+// listOpenings lists attempts to open doors for a reservation, the last recorded first. It starts from the reservation's few grants, and
+// names the property at each table, as every statement must.
 const listOpenings = `SELECT e.id, e.occurred_at, e.kind, e.body, COALESCE(l.name, '') FROM grants AS g
 	JOIN events AS e ON e.grant_id = g.id AND e.property_id = g.property_id
 	LEFT JOIN locks AS l ON l.id = e.subject AND l.property_id = e.property_id

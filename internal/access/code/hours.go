@@ -15,7 +15,7 @@ import (
 // Hours are days of the week with the hours at which a code is valid on them.
 type Hours = schema.WeeklyHours
 
-// daysPerWeek is also the limit for hours without a gap: if they cover so many days, the code counts as valid at any time.
+// daysPerWeek is the number of days of a week. A code whose hours cover so many days without a gap counts as valid at any time.
 const daysPerWeek = 7
 
 // windowsOfHours lists the windows of weekly hours that end after from and begin before until. It adds later windows until one ends after

@@ -21,7 +21,7 @@ type Spec struct {
 	Holder    string   // Holder is the name of the person who gets the code; it is stored encrypted
 	LockID    string   // LockID is set for a backup code only
 	DoorIDs   []string // DoorIDs are spaces and gates
-	AllRooms  bool
+	AllRooms  bool     // AllRooms adds all rooms, dorms and beds, but no gates
 	Hours     []Hours
 	NotBefore time.Time // NotBefore is now if it is zero
 	NotAfter  time.Time // NotAfter is zero if the code has no end
@@ -124,7 +124,7 @@ type Row = ent.Code
 type Filter struct {
 	Kind, LockID string // Kind and LockID are empty for any
 	Ended        bool   // Ended includes ended codes
-	After        string // After is the last id of the previous page
+	After        string // After is the last id of the previous page; empty for the first
 	Limit        int
 }
 
