@@ -13,7 +13,7 @@ const (
 	LowBatteryPercent = 20               // a battery at or below this percentage is low
 	ChargedPercent    = 25               // a low battery counts as charged again from this percentage
 	maxClockOffset    = time.Minute      // a lock whose clock has a larger offset cannot enforce time windows
-	goodClockOffset   = 30 * time.Second // a wrong clock counts as correct again up to this offset
+	goodClockOffset   = 30 * time.Second // a wrong clock counts as correct again at this offset or less
 )
 
 // Notification is the notification that a change of health needs: none, a failure or a recovery.

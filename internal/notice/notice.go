@@ -64,7 +64,7 @@ func Renew(tx *db.Tx, n Notice) error {
 		return fmt.Errorf("add a notice: %w", err)
 	}
 	if n.Params == nil {
-		n.Params = message.Params{} // as in Add
+		n.Params = message.Params{} // nil would mark a notice with a stored text
 	}
 	changed, err := tx.Notice.Update().Where(notice.PropertyID(n.PropertyID), notice.OnceKey(n.OnceKey)).SetParameters(n.Params).Save(tx.Context())
 	if err != nil {

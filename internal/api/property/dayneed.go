@@ -14,7 +14,7 @@ import (
 const (
 	attentionRows   = 1000 // how many arrivals of a day are read
 	attentionJudged = 50   // how many arrivals without a stored result are checked; each takes several statements
-	attentionRead   = 30   // how many check-ins that have begun are read; each takes more statements
+	attentionRead   = 30   // how many check-ins that have begun are read; each takes more statements than a check of the doors
 )
 
 // attention lists the arrivals of a day that need staff.

@@ -13,7 +13,7 @@ const (
 	Width, Height = 1000, 400
 	MaxStrokes    = 256
 	MaxPoints     = 4000
-	MaxLength     = 32 << 10 // of the text
+	MaxLength     = 32 << 10 // bytes of the text
 	minExtent     = 50       // a drawing is at least this wide or high: less is a slip
 )
 
@@ -23,7 +23,7 @@ type Point struct{ X, Y int }
 // Drawing has the strokes of a signature in the order in which they were drawn.
 type Drawing [][]Point
 
-// The faults of a drawing.
+// The errors of [Parse].
 var (
 	ErrFormat = errors.New(`must be strokes joined by ";", each with points "x,y" joined by a space, x from 0 to 1000 and y from 0 to 400, such as "10,20 30,40;50,60"`)
 	ErrSize   = fmt.Errorf("must have at most %d strokes, %d points and %d characters", MaxStrokes, MaxPoints, MaxLength)
