@@ -283,7 +283,7 @@ func (b *Bridge) onEvent(ctx context.Context, e driver.Event) error {
 }
 
 // onSlotChanged notifies the worker of the event's lock that the slot e.Slot was changed at the lock itself. Slot 0 means that any slot may
-// have changed. An unknown lock is ignored. It waits while the worker's inbox is full.
+// have changed. An unknown lock is ignored. It waits while the worker's inbox is full, until ctx ends.
 func (b *Bridge) onSlotChanged(ctx context.Context, e driver.Event) {
 	w := b.workers[e.Address]
 	switch {
@@ -348,8 +348,8 @@ func (b *Bridge) measureSkew(theirs time.Time, sinceHello time.Duration) {
 	b.doorkeeper.ObserveTime(skew)
 }
 
-// clockError returns how wrong this clock may be, compared with the server's. It is 0 up to doorkeeper.CloseEnough, and before the first
-// measurement.
+// clockError returns the absolute difference between this clock and the server's. It is 0 up to doorkeeper.CloseEnough, and before the
+// first measurement.
 func (b *Bridge) clockError() time.Duration {
 	if skew := b.clockSkew.Load(); skew != nil && skew.Abs() > doorkeeper.CloseEnough {
 		return skew.Abs()

@@ -67,6 +67,7 @@ func examineRunning(ctx context.Context, h Health) []Finding {
 }
 
 // examineConnection checks the driver's connection to another program, such as an MQTT broker. ready means that the bridge knows its locks.
+// The finding is OK only if the driver is connected and ready is true.
 func examineConnection(c ConnectionHealth, ready bool) Finding {
 	f := Finding{What: "driver", Detail: "connected to the " + c.Peer + " since " + c.Since.Local().Format(time.DateTime), OK: c.Cause == "" && ready}
 	switch c.Cause {
@@ -102,8 +103,8 @@ func examineEnrolment(err error) Finding {
 	return f
 }
 
-// storedIdentity reads the identity of a bridge that does not run from its store directory. It creates no files in a directory without a
-// store.
+// storedIdentity reads the identity of a bridge that does not run from its store directory. It fails with errNotEnrolled if no bridge is
+// enrolled there, or with [ErrInUse] if one runs. It creates no files in a directory without a store.
 func storedIdentity(dir string) (id identity, err error) {
 	if err := checkStored(dir); err != nil {
 		return id, err
@@ -117,7 +118,7 @@ func storedIdentity(dir string) (id identity, err error) {
 }
 
 // examineFiles checks that the store directory and the key file exist and that other users have no access to them, and that the disk takes
-// new data (see examineDisk).
+// new data (see examineDisk). Each check has a finding, also if it passed. Without the directory, that is the only finding.
 func examineFiles(dir string) []Finding {
 	out := []Finding{examinePermissions("store", dir, 0o077, "chmod 700")}
 	if _, err := os.Stat(dir); err != nil {
@@ -186,7 +187,8 @@ func examineSession(h Health) Finding {
 	return f
 }
 
-// examineClock checks how far the running bridge's clock is from the server's.
+// examineClock checks that the running bridge's clock is at most maxClockOffset from the server's. A clock that was not compared yet
+// passes.
 func examineClock(h Health) Finding {
 	f := Finding{What: "clock", OK: true, Detail: fmt.Sprintf("%s, %v from the server's", h.ClockQuality, h.ClockOffset.Round(time.Millisecond))}
 	switch {

@@ -23,8 +23,8 @@ type searchRound struct {
 	notBefore time.Time // no slot is read before this time
 }
 
-// searchForeignCodes searches all locks, until ctx ends, for codes that the server did not set. To save batteries it reads one slot of each
-// lock per searchInterval.
+// searchForeignCodes searches all locks, until ctx ends, for codes that the server did not set, and reports the slots with such codes in
+// the status of the lock. To save batteries it reads one slot of each lock per searchInterval.
 func (b *Bridge) searchForeignCodes(ctx context.Context) {
 	t := time.NewTicker(searchInterval)
 	defer t.Stop()

@@ -179,8 +179,8 @@ func putCommand(b *bbolt.Bucket, rec commandRecord) error {
 	return b.Put([]byte(rec.ID), raw)
 }
 
-// movedNothing reports whether a command has ended and only its SmartKey decided: it was refused or checked, and no lock was asked. If such
-// a command came again, its SmartKey would be refused, because each can be presented once.
+// movedNothing reports whether a command has ended and only its SmartKey decided: it was refused or checked, and no lock was asked. Its
+// record can be deleted early: if the command came again, its SmartKey would be refused, because each can be presented once.
 func (c commandRecord) movedNothing() bool { return c.Outcome != "" && c.Result == "" }
 
 // deleteOldCommands deletes command records that are expired, unreadable, or far in the future because the clock was set back. If too many

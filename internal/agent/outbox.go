@@ -220,7 +220,7 @@ func (o *outbox) open() {
 	}
 }
 
-// close stops collecting reports when a session has ended.
+// close stops collecting reports when a session has ended. Reports that still wait are not sent: the next open discards them.
 func (o *outbox) close() {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -256,7 +256,8 @@ type lockReport struct {
 	foreign  map[uint32]bool // by slot: whether an unmanaged slot holds a code
 }
 
-// takeReports removes all waiting reports and returns them, sorted by lock address and by command id.
+// takeReports removes all waiting reports and returns them, sorted by lock address and by command id. Reports that cannot be sent then are
+// lost; the next Hello compares everything.
 func (o *outbox) takeReports() (reports []lockReport, commands []commandRecord) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

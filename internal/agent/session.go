@@ -112,8 +112,9 @@ func receive(ctx context.Context, stream grpc.BidiStreamingClient[lockv1.Connect
 }
 
 // onWelcome processes the first message, which must be Welcome, and returns the interval of heartbeats, within limits of the bridge. It
-// deletes the events that the server has stored, queues the results of earlier commands, and makes the workers check their locks. took is
-// the time from Hello to this message. An error ends the session; Goodbye and Drain give the same errors as in handle.
+// deletes the events that the server has stored, queues the results of earlier commands, makes the workers check their locks, and measures
+// the difference of the clocks, for which took is the time from Hello to this message. An error ends the session; Goodbye and Drain give
+// the same errors as in handle.
 func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, took time.Duration) (heartbeat time.Duration, err error) {
 	if g := first.GetGoodbye(); g != nil {
 		return 0, goodbyeError(g)

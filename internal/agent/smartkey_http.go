@@ -66,7 +66,7 @@ func (b *Bridge) newLocalServer(origin string) *localServer {
 	return &localServer{bridge: b, origin: origin, slots: make(chan struct{}, localMaxCalls), budgets: map[netip.Prefix]*budget{}}
 }
 
-// handler returns the HTTP handler of the calls.
+// handler returns the HTTP handler for phones: greeting, presentation and preflight, within the limits of withLimits.
 func (d *localServer) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST "+localGreeting, d.serveGreeting)

@@ -182,7 +182,8 @@ var (
 	errNotEnrolled = errors.New("this bridge is not enrolled: ask staff for a join code and run latchkey-bridge enroll")
 )
 
-// checkStored returns an error that says why a directory has no readable store, or nil. It creates no files.
+// checkStored returns nil if a directory has a store, errNotEnrolled if not, or another error that says why that cannot be seen. It creates
+// no files.
 func checkStored(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, storeFile))
 	switch {
@@ -270,8 +271,8 @@ func (s *store) loadLock(address string, caps slot.Capabilities) (l slot.Lock, c
 	return l, clock, ok, err
 }
 
-// saveLock stores a lock's state after, of which before is already stored, together with journal entries. It writes nothing if the
-// difference need not survive a restart. clock is the offset with which the lock's windows were set.
+// saveLock stores a lock's state after, of which before is already stored, together with journal entries. It writes nothing if there are no
+// entries and the difference need not survive a restart. clock is the offset with which the lock's windows were set.
 func (s *store) saveLock(address string, before, after slot.Lock, clock time.Duration, entries ...journalEntry) error {
 	changed := changedSlots(before, after)
 	if len(changed) == 0 && len(entries) == 0 && isHarmless(before.Op) && isHarmless(after.Op) && before.Fence.Equal(after.Fence) {

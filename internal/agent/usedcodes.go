@@ -39,9 +39,9 @@ func (e codeUse) reportEndedCode(before, after slot.Lock) {
 	e.done <- is.UsedOneTimeID
 }
 
-// onCodeUsed handles the event e that the code in a slot opened the lock of w. The worker journals it and ends a one-time code in the same
-// write, so that a power cut leaves both or neither; onCodeUsed waits for that. Then the code ends on the bridge's other locks. If ctx ends
-// before the worker receives the event, onCodeUsed only journals it, and a failure of that is its only error.
+// onCodeUsed handles the event e that a code, one-time or not, opened the lock of w. The worker journals it and ends a one-time code in the
+// same write, so that a power cut leaves both or neither; onCodeUsed waits for that. Then it ends the one-time code on the bridge's other
+// locks. If ctx ends before the worker receives the event, onCodeUsed only journals it, and a failure of that is its only error.
 func (b *Bridge) onCodeUsed(ctx context.Context, w *lockWorker, e driver.Event) error {
 	use := codeUse{slot: e.Slot, entry: b.newEntry(e), done: make(chan string, 1)}
 	select {

@@ -92,7 +92,8 @@ func StoreCommand(tx *db.Tx, here Node, propertyID, lockID, actor string, until 
 	return storeCommand(tx, here, propertyID, lockID, actor, "", Unlock, until)
 }
 
-// storeCommand is [StoreCommand] for any operation. grantID is the grant of the guest who asks; it is empty for staff.
+// storeCommand is [StoreCommand] for any operation: it stores the command, claims it if the bridge is connected to here, and sends nothing.
+// grantID is the grant of the guest who asks; it is empty for staff.
 func storeCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, operation string, until time.Time) (UnlockCommand, error) {
 	remaining := min(time.Until(until), MaxDeadline)
 	if remaining <= 0 {
@@ -273,5 +274,6 @@ type Node struct {
 // is reports whether this process is the named node. An empty name is none.
 func (n Node) is(name string) bool { return n.Name == name && name != "" }
 
-// canReach reports whether this process can send a message to the named node now.
+// canReach reports whether this process is the named node, or other nodes can be reached now. It does not check that a node of that name
+// runs.
 func (n Node) canReach(name string) bool { return n.Name == name || n.Reaches == nil || n.Reaches() }

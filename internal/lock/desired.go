@@ -59,7 +59,7 @@ func DesiredSlots(tx *db.Tx, s *Session, marks map[string]int64) ([]DesiredSlot,
 	return desired, nil
 }
 
-// desiredSlot converts the row of a slot into the form that is sent to the bridge of the session.
+// desiredSlot converts the row of a slot into the form that is sent to the bridge of the session. The PIN stays encrypted, see Desired.
 func (s *Session) desiredSlot(row *ent.Slot) DesiredSlot {
 	next, d := s.markSent(row)
 	return DesiredSlot{

@@ -33,7 +33,7 @@ var sampleSteps = map[SampleKind]int64{BatterySample: 2, LinkSample: 1, ClockSam
 // maxSamples bounds the samples of one kind that are kept of a lock.
 const maxSamples = 500
 
-// isStep reports whether a reading differs enough from the last sample to be stored; last is nil if there is none.
+// isStep reports whether a reading differs enough from the last sample to be stored. Without a last sample (nil), each reading does.
 func isStep(kind SampleKind, last *int64, reading int64) bool {
 	if last == nil {
 		return true

@@ -1,4 +1,4 @@
-// Package lock stores locks, the bridges that drive them, and the desired and observed code of each slot.
+// Package lock stores locks, whether they are connected, and the desired and observed code of each of their slots.
 //
 // Codes are state: each slot has a row with a generation that only grows, and package slot decides what a report
 // means. Unlocking is a command: it is stored, claimed once and sent at most once. This package sends nothing itself:

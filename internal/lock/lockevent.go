@@ -173,9 +173,9 @@ func journaledEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, typed *typedCode, 
 	return e, nil
 }
 
-// timeOf returns when a journaled event happened. A code cannot be typed before it was desired: if the bridge reports
-// such a time, its clock is slow and the time of the desired state is used. A code that was only changed may have been
-// typed before the change.
+// timeOf returns when a journaled event happened, by [LockEvent.TrustedTime]. A code cannot be typed before it was desired: if the bridge
+// reports such a time, its clock is slow and the time of the desired state is used. A code that was only changed may have been typed before
+// the change.
 func timeOf(h LockEvent, typed *typedCode, now time.Time) time.Time {
 	at := h.TrustedTime(now)
 	if typed != nil && !typed.isFormer && typed.Until == h.Generation && typed.Until == typed.Since && at.Before(typed.slot.ChangedAt) {

@@ -35,7 +35,7 @@ func gateIs(propertyID, id string) []predicate.Gate {
 // SlotRow is a row of the table of slots.
 type SlotRow = ent.Slot
 
-// Slots returns the slots of a lock that ever had a code, also a foreign one, ordered by number.
+// Slots returns the slots of a lock that ever had a code, also a foreign one, ordered by number. The result is empty for an unknown lock.
 func Slots(view *db.Tx, propertyID, lockID string) ([]*SlotRow, error) {
 	by, err := slotsOfLocks(view, propertyID, []string{lockID})
 	return by[lockID], err

@@ -110,7 +110,7 @@ func missingThreshold() fault.Field {
 	return fault.Field{Path: "owingThresholdMinor", Reason: fault.Required, Message: "is required if owingPolicy is threshold"}
 }
 
-// isTimeZone reports whether a name is in the IANA database. It refuses "Local", which means the server's time zone.
+// isTimeZone reports whether a name is in the IANA database. It refuses "", and "Local", which means the server's time zone.
 func isTimeZone(name string) bool {
 	if name == "" || name == "Local" {
 		return false

@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// readList reads a JSON array into the list field f of msg. It records an error and skips the entries beyond the limit. top means that the
-// list is a direct field of the body: then each object in it gets its own field mask.
+// readList reads a JSON array into the list field f of msg. It records an error and skips the entries beyond the limit. The returned error
+// means that the JSON is broken. top means that the list is a direct field of the body: then each object in it gets its own field mask.
 func (d *reader) readList(msg protoreflect.Message, f *field, top bool) error {
 	if !d.expectKind('[', "a list") {
 		return d.dec.SkipValue()
@@ -47,7 +47,8 @@ func (d *reader) readList(msg protoreflect.Message, f *field, top bool) error {
 }
 
 // readEntry reads one JSON list entry and appends it to list. An invalid entry is appended empty, so that later entries keep their index.
-// If the parameter it is not nil, its mask gets the fields that the entry contains.
+// If the parameter it is not nil, its mask gets the fields that the entry contains. The returned error means that the JSON is broken; an
+// invalid value is only recorded.
 func (d *reader) readEntry(list protoreflect.List, f *field, it *item) error {
 	if f.form == formMessage {
 		el := list.AppendMutable().Message()
@@ -69,7 +70,7 @@ func (d *reader) readEntry(list protoreflect.List, f *field, it *item) error {
 }
 
 // readMap reads a JSON object into the map field f of msg. It leaves out entries with an invalid or repeated key or a value of a wrong
-// type, and those beyond the limit, and records an error.
+// type, and those beyond the limit, and records an error. The returned error means that the JSON is broken.
 func (d *reader) readMap(msg protoreflect.Message, f *field) error {
 	if !d.expectKind('{', "an object") {
 		return d.dec.SkipValue()

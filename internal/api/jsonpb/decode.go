@@ -242,9 +242,11 @@ func (d *reader) expectKind(kind jsontext.Kind, what string) bool {
 	return true
 }
 
-// push appends a name to the JSON path of the value that is being read; pop removes the last step.
+// push appends a name to the JSON path of the value that is being read.
 func (d *reader) push(name string) { d.path = append(d.path, segment{name, -1}) }
-func (d *reader) pop()             { d.path = d.path[:len(d.path)-1] }
+
+// pop removes the last step, a name or an index, from the JSON path of the value that is being read.
+func (d *reader) pop() { d.path = d.path[:len(d.path)-1] }
 
 // addError records an error about the value that is being read.
 func (d *reader) addError(reason fault.Reason, message string) {

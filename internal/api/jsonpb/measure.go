@@ -114,8 +114,8 @@ func (m *measurer) measureMessage(raw []byte, p *plan) {
 	}
 }
 
-// measureNested measures the messages that a message contains. multiple is the bit set of the singular message fields that occur more than
-// once. The occurrences of such a field are measured as one message, because decoding merges them.
+// measureNested adds the entries of the messages that a message contains to the result. multiple is the bit set of the singular message
+// fields that occur more than once. The occurrences of such a field are measured as one message, because decoding merges them.
 func (m *measurer) measureNested(raw []byte, p *plan, multiple *[maxTrackedFields / 64]uint64) {
 	var counts [maxLists]int
 	for rest := raw; len(rest) > 0; {
@@ -149,7 +149,8 @@ func (m *measurer) measureNested(raw []byte, p *plan, multiple *[maxTrackedField
 	}
 }
 
-// descend measures the nested message raw at a step below the current path. It ignores messages that are nested too deeply.
+// descend adds the entries of the nested message raw, at a step below the current path, to the result. It ignores messages that are nested
+// deeper than maxNesting.
 func (m *measurer) descend(at pathStep, raw []byte) {
 	if m.depth == maxNesting {
 		return

@@ -109,7 +109,8 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 	return got.(*plan)
 }
 
-// indexByNumber adds a field to the lookup table by field number.
+// indexByNumber adds a field to the lookup table by field number. For a number from maxNumber on it only extends the table to maxNumber,
+// which makes byNumber search.
 func (p *plan) indexByNumber(f *field) {
 	n := int(f.fd.Number())
 	if n >= maxNumber {

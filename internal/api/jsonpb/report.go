@@ -53,7 +53,7 @@ type unknownField struct {
 
 // Mask returns the fields that the body contains, as field mask paths in proto spelling ("pms_meta.space_id") and in the order sent. The
 // path "" means the whole body, "reservations[2]" an entry of a top-level list. A message counts by the fields in it, so an empty object
-// adds none. A field that is sent as null is in the mask but unset in the message.
+// adds none. A field that is sent as null is in the mask but unset in the message. The mask is nil for a nil report, as of a protobuf call.
 func (r *Report) Mask(path string) []string {
 	if r == nil {
 		return nil
@@ -205,8 +205,8 @@ func (r *Report) AsWritten(path string) string {
 // queryError records an error in the query string.
 func (r *Report) queryError(f fault.Field) { r.query = append(r.query, f) }
 
-// recordQueryName records which parameter name the query uses for a field. It returns false if the field already has
-// one, also the same.
+// recordQueryName records which parameter name the query uses for a field. It returns false if the field already has a name, also an equal
+// one.
 func (r *Report) recordQueryName(path, name string) bool {
 	if _, there := r.queryNames[path]; there {
 		return false
@@ -231,13 +231,15 @@ func printable(name string) string {
 // maxEchoedName bounds the length in bytes of an unknown name in an error message.
 const maxEchoedName = 64
 
-// markUnknownName records that the body contains an unknown name. It returns false if the report already lists maxErrors of them.
+// markUnknownName records that the body contains an unknown name, but does not list it. It returns false if maxErrors unknown names are
+// listed already.
 func (r *Report) markUnknownName() bool {
 	r.hasExtras = true
 	return len(r.unknownFields) < maxErrors
 }
 
-// markWrongValue records that the body contains an invalid value. It returns false if the report already lists maxErrors of them.
+// markWrongValue records that the body contains an invalid value, but lists no error. It returns false if maxErrors errors are listed
+// already; the caller then adds none.
 func (r *Report) markWrongValue() bool {
 	r.hasExtras = true
 	return len(r.errors) < maxErrors

@@ -148,7 +148,7 @@ func mantissa(s string) string {
 }
 
 // readInteger converts a JSON integer. A 64-bit integer may also be a string, as protobuf's JSON writes it, because many JSON readers lose
-// digits of large numbers.
+// digits of large numbers. The problem is empty if the integer is in the range of the kind.
 func readInteger(kind protoreflect.Kind, raw jsontext.Value) (protoreflect.Value, problem) {
 	digits := []byte(raw)
 	if raw.Kind() == '"' && is64Bit(kind) {
