@@ -38,7 +38,7 @@ type Search struct {
 	Choice     string // the ID of the [Choice] that the guest picked, or empty
 	KioskID    string // empty: a search from a QR code
 	Address    string // the network of the client, such as 192.0.2.7/32 or an IPv6 /64, for a search from a QR code
-	Device     string // what the client says it is, for a search from a QR code
+	Device     string // how the client describes its device, for a search from a QR code
 	Place      string // name of the kiosk or of the QR code, for staff
 }
 

@@ -32,7 +32,7 @@ type Entry struct {
 	ID, Law, Number, Role  string
 	ArrivalOn, DepartureOn string   // YYYY-MM-DD in the property's zone
 	State                  string   // InHouse or Departed
-	Fields                 []string // that the law puts on a form, in its order; only ReadRegister sets them
+	Fields                 []string // the fields that the law puts on a form, in the order of the law; only ReadRegister sets them
 	Answers                rule.Answers
 	SignedAt               time.Time // SignedAt is when the guest signed on a screen, or zero
 	SVG                    string    // SVG is the signature as an image, or empty

@@ -64,7 +64,7 @@ func RecordDisclosures(tx *db.Tx, reserved *ent.Reservation, why, call string, a
 // LedgerPage selects a page of the disclosures that a guest reads.
 type LedgerPage struct {
 	Size  int    // at least 1
-	Token string // the token that came with the page before, or empty
+	Token string // the token that came with the page before; empty: the first page
 }
 
 // ListDisclosures returns a page of what the PMS got about some guests of a party, the latest first, and the token of the next page, with

@@ -40,7 +40,7 @@ type SessionSpec struct {
 	PropertyID, ReservationID string
 	GuestID                   string // of a companion; empty: the session acts for the whole party
 	Origin                    string // mail, door, or the id of a kiosk
-	Device                    string // what the device says it is, or ""
+	Device                    string // how the device describes itself, or ""
 	HandedBy                  string // the session that handed the stay to this device, or empty
 	TTL                       time.Duration
 }

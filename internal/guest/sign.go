@@ -30,9 +30,9 @@ type SignatureState string
 
 // The states of a signature.
 const (
-	SignatureNotNeeded SignatureState = ""           // the property wants none of this guest on a screen
+	SignatureNotNeeded SignatureState = ""           // the property wants no signature of this guest on a screen
 	SignIncomplete     SignatureState = "incomplete" // required answers are missing
-	SignLater          SignatureState = "later"      // the law wants it on the day of arrival
+	SignLater          SignatureState = "later"      // the law wants the signature on the day of arrival
 	SignAtDesk         SignatureState = "atDesk"     // the session must not see all that is signed
 	SignOpen           SignatureState = "open"       // the guest can sign now
 	Signed             SignatureState = "signed"
