@@ -8,11 +8,11 @@ import (
 // Room is a reservation of a booking, and how far its invitation is. A booking is a single reservation, or the reservations of a group.
 type Room struct {
 	ID      string
-	Changed time.Time // when the PMS last changed it
+	Changed time.Time // when the PMS last changed the reservation
 	Address string    // the booker's address, or ""
 	// Moved means that the booker had another address at the last evaluation.
 	Moved bool
-	// DueSince is when an evaluation first found its invitation due; zero: it was not due, or it was sent.
+	// DueSince is when an evaluation first found the invitation of the room due; zero: the invitation was not due, or was sent.
 	DueSince time.Time
 	Stay
 }

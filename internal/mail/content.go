@@ -146,8 +146,8 @@ func textPurpose(mailID string) string { return "mailText/" + mailID }
 
 // NoticesFacts is what a mail about notices says.
 type NoticesFacts struct {
-	List []message.Message // the oldest first
-	More bool              // there are more than the mail lists
+	List []message.Message // the notices, the oldest first
+	More bool              // there are more notices than the mail lists
 	Link string            // the page of notices
 }
 

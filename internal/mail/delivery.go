@@ -30,7 +30,7 @@ type Outlet int
 const (
 	ToServer      Outlet = iota // to the property's mail server
 	ToMailbox                   // to the mailbox, which only staff read
-	ToOpenMailbox               // to the mailbox, which guests read too: in the demo
+	ToOpenMailbox               // to the mailbox, which guests can read, as in the demo
 )
 
 // Reaches reports whether guests can read the mails.

@@ -67,7 +67,7 @@ const (
 	// mail, and does not send it again: see [Row].
 	Sending  State = "sending"
 	Sent     State = "sent"
-	InBox    State = "mailbox"  // in the property's mailbox, because it has no mail server
+	InBox    State = "mailbox"  // in the mailbox of a property without a mail server
 	Failed   State = "failed"   // given up
 	Bounced  State = "bounced"  // mails to the address do not arrive: see [StateAfter]
 	Canceled State = "canceled" // the mail was no longer needed before it was sent
@@ -137,8 +137,8 @@ type Mail struct {
 	GuestID       string // of a companion; empty: the booker
 	// To is the recipient. Empty: the address of the guest when the mail is sent; for [Staff], the property's staffEmail.
 	To string
-	// OnceKey identifies the occasion of the mail, like an idempotency key: with the same key only one mail is ordered. It begins with an id
-	// of the property. Empty: each call orders a mail.
+	// OnceKey identifies the occasion of the mail, like an idempotency key: with the same key only one mail is ordered. It begins with the
+	// id of an object of the property. Empty: each call orders a mail.
 	OnceKey string
 	// Params are the parameters of a mail to staff, of which "kind" names the text: see [StaffText]. No PIN and no guest data. Those of a mail
 	// to join a property are from [JoinParams], and those of a link to a profile from [ProfileParams].

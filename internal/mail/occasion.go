@@ -24,7 +24,7 @@ type Occasion struct {
 	Plain     bool
 	Stays     []OccasionStay // Stays is one stay, or the stays of a group
 	Elsewhere int            // how many rooms of the booker's group other mails list
-	Codes     []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates that have another
+	Codes     []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates with another PIN
 	// AtDesk means that the room has no lock, so that the guest gets a key from the desk. Codes then has only those of gates (doors that many
 	// rooms share).
 	AtDesk bool
@@ -37,7 +37,7 @@ type Occasion struct {
 	Erasure ErasureFacts
 	// Profile is the link to a kept profile.
 	Profile string
-	// ProfilePage is the page where a guest asks for such a link.
+	// ProfilePage is the page where a guest asks for a link to a kept profile.
 	ProfilePage string
 	// Join is what a mail to join the property says.
 	Join JoinFacts
