@@ -12,7 +12,7 @@ type Kind string
 
 const (
 	Operator    Kind = "operator"    // runs the installation
-	Staff       Kind = "staff"       // works at a property, a person or its script
+	Staff       Kind = "staff"       // a person who works at a property, or a script of the property
 	Integration Kind = "integration" // a partner app at a property
 	Bridge      Kind = "bridge"      // an on-site bridge, known by its certificate
 	Guest       Kind = "guest"       // a guest's device, or a guest at a kiosk, with a session for one stay
@@ -52,7 +52,7 @@ type Actor struct {
 	TokenID       string       // of the credential used, never its secret
 	ReservationID string       // of a guest's session
 	GuestID       string       // of a companion's session; empty: the session acts for the whole party
-	ProfileID     string       // of a session for a profile, which a guest keeps for later stays, and for no stay; else empty
+	ProfileID     string       // of a session that opens a kept profile and no stay: the id of the profile; else empty
 	Origin        string       // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
 	HandedBy      string       // of a device to which another session handed the stay: the id of that session
 	UsedAt        time.Time    // of a session: its last use, as stored

@@ -23,7 +23,7 @@ const (
 type Report struct {
 	First, Last int64   // the chain's first and last entry; First is 0 if it has none
 	Verified    int     // the number of verified entries of this part
-	Next        int64   // where the next part begins; 0: the chain was verified to its end
+	Next        int64   // the number of the entry at which the next part begins; 0: the chain was verified to its end
 	Problem     Problem // "" if none was found
 	At          int64   // the entry with the problem
 }

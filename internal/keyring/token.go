@@ -20,7 +20,7 @@ const (
 	StaffToken      Kind = "lkp_"
 	JoinCode        Kind = "lkj_" // code that enrols a bridge
 	PhoneLink       Kind = "lkg_" // link that adds a guest's phone to a reservation
-	GuestLink       Kind = "lkl_" // link that is mailed to a guest
+	GuestLink       Kind = "lkl_" // link that is mailed or shown to a guest
 	SessionToken    Kind = "lks_" // session token of a guest's device
 	KioskToken      Kind = "lkt_" // token of a check-in tablet
 	Receipt         Kind = "lkr_" // receipt of a guest's request to erase data
