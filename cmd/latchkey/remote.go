@@ -148,18 +148,20 @@ func (r *remote) asStaff(ctx context.Context, io *streams, f func(s *session) er
 	})
 }
 
-// asOperatorOn is asOperator for a command on one object of a kind. Before it calls f, it replaces the object's name in *word by its id.
+// asOperatorOn is asOperator for a command on one object of a kind. Before it calls f, it replaces the object's name in *word by its id. An
+// id stays, unchecked. A name of no object or of several is an error.
 func (r *remote) asOperatorOn(ctx context.Context, io *streams, k kind, word *string, f func(s *session) error) error {
 	return r.asOperator(ctx, io, withResolvedName(k, word, f))
 }
 
 // asStaffOn is asStaff for a command on one object of a kind. Before it calls f, it replaces the object's name in *word by its id. An empty
-// word stays empty.
+// word and an id stay, unchecked. A name of no object or of several is an error.
 func (r *remote) asStaffOn(ctx context.Context, io *streams, k kind, word *string, f func(s *session) error) error {
 	return r.asStaff(ctx, io, withResolvedName(k, word, f))
 }
 
-// withResolvedName returns a function that replaces the name in *word by the id of that object of the kind k, and then calls f.
+// withResolvedName returns a function that replaces the name in *word by the id of that object of the kind k, and then calls f. It fails as
+// resolve does, without a call of f.
 func withResolvedName(k kind, word *string, f func(s *session) error) func(s *session) error {
 	return func(s *session) error {
 		if err := s.resolve(k, word); err != nil {

@@ -66,8 +66,8 @@ func matching(list []candidate, meets func(c candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return !meets(c) })
 }
 
-// choose returns the id of the only candidate in list that a word refers to. It fails with a fault if there is none or more than one: the
-// text lists up to ten of several.
+// choose returns the id of the only candidate in list that a word refers to: see match. It fails with a fault if there is none or more than
+// one: the text lists up to ten of several.
 func (k kind) choose(word string, list []candidate) (string, error) {
 	found := k.match(word, list)
 	switch len(found) {
@@ -240,8 +240,8 @@ func spaceCandidates(list []*propertyv1.Space) []candidate {
 	})
 }
 
-// resolveApp replaces the name of a partner app by its id. With a staff token it does nothing, because only operators can list apps: the
-// word must then be an id.
+// resolveApp replaces the name of a partner app by its id, and fails unless exactly one app has the name. With a staff token it does
+// nothing, because only operators can list apps: the word must then be an id.
 func (s *session) resolveApp(app *string) error {
 	if strings.HasPrefix(s.Token, "lkp_") {
 		return nil
