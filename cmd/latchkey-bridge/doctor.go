@@ -143,7 +143,8 @@ func checkLock(ctx context.Context, l driver.Lock) agent.Finding {
 
 const weakBattery = 20 // percentage at or below which a battery should be changed
 
-// examineLock judges the state of a lock, as reported by a running bridge or the driver: unreachable, jammed, with a weak battery, or OK.
+// examineLock judges the state of a lock, as reported by a running bridge or the driver: unreachable, jammed, with a weak battery (the
+// first of these that is true), or OK.
 func examineLock(l agent.LockHealth) agent.Finding {
 	f := agent.Finding{What: "lock " + lockTitle(l), OK: true, Detail: l.Model + ", online"}
 	switch {
