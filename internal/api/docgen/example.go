@@ -40,7 +40,7 @@ func (d *document) example(s *schema) string {
 }
 
 // writeSample writes an example value of a schema as JSON. name is the name of the field that holds the value, and deep its nesting: from
-// maxExampleDepth on, a list is empty, unless sampleValues has the name.
+// maxExampleDepth on, a list is empty, unless sampleValues has the name. A reference to an unknown schema is no error.
 func (d *document) writeSample(out *bytes.Buffer, name string, s schema, deep int) error {
 	if to := s.refName(); to != "" {
 		if target := d.Components.Schemas[to]; target != nil {
