@@ -83,7 +83,7 @@ func (i *issuer) replaceAtOnce(signer *ecdsa.PrivateKey, next smartkey.IssuerKey
 	return nil
 }
 
-// rotationState returns the version of the key set and the id of the current key.
+// rotationState returns the version of the key set and the id of the current key, both as i has them in memory.
 func (i *issuer) rotationState() (Rotation, error) {
 	k, err := i.set.Current()
 	return Rotation{i.row.KeySetVersion, KeyName(k.Key.KeyID())}, err
