@@ -198,8 +198,8 @@ func (d *frontDesk) received(bed int) numbering {
 	return numbering{}
 }
 
-// waitForAnswers waits until every guest's phone has the answer to each question, at most for the duration most. A timeout is not an error.
-// A complete conversation has twice as many messages as questions.
+// waitForAnswers waits until every guest's phone has the answer to each question, at most for the duration most. A timeout is not an error:
+// waitForAnswers fails only if ctx is cancelled. A complete conversation has twice as many messages as questions.
 func waitForAnswers(ctx context.Context, chats []*chat, most time.Duration) error {
 	ctx, cancel := context.WithTimeout(ctx, most)
 	defer cancel()

@@ -126,7 +126,7 @@ type serverPair struct {
 	front    [2]*grpc.ClientConn
 }
 
-// start starts PostgreSQL, a NATS server, and the two servers in directories below dir.
+// start starts PostgreSQL, a NATS server, and the two servers in directories below dir. The caller calls stop, also after an error.
 func (p *serverPair) start(ctx context.Context, l Launch, dir string) (err error) {
 	if p.database, err = pgtemp.Start(ctx); err != nil {
 		return err

@@ -51,7 +51,7 @@ func (p *hostelPart) Book(b Booking, _ *None) error {
 	return bookTonight(context.Background(), p.world, b)
 }
 
-// Peak stores in bytes the largest amount of memory, in bytes, that the process has used so far. It fails on systems other than Linux.
+// Peak stores in *bytes the largest amount of memory that the process has used so far. It fails on systems other than Linux.
 func (*hostelPart) Peak(_ None, bytes *int64) error {
 	raw, err := os.ReadFile("/proc/self/status")
 	if err != nil {

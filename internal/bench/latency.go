@@ -235,12 +235,12 @@ func (l watchedLock) report(a driver.Answer, code bool) driver.Answer {
 	return a
 }
 
-// Set sets a code at the wrapped lock, and reports that the lock got one, also if the slot had one before.
+// Set sets a code at the wrapped lock, and reports that the lock got one if it answers OK, also if the slot had one before.
 func (l watchedLock) Set(ctx context.Context, s driver.Setting) driver.Answer {
 	return l.report(l.Lock.Set(ctx, s), true)
 }
 
-// Clear clears a slot of the wrapped lock, and reports that the lock lost its code.
+// Clear clears a slot of the wrapped lock, and reports that the lock lost its code if it answers OK, also if the slot was empty.
 func (l watchedLock) Clear(ctx context.Context, number uint32) driver.Answer {
 	return l.report(l.Lock.Clear(ctx, number), false)
 }

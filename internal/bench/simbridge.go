@@ -182,7 +182,7 @@ func newSimFleet() *simFleet {
 	return h
 }
 
-// sendHeartbeats sends a heartbeat for each bridge, spread over the interval.
+// sendHeartbeats sends heartbeats until ctx ends: one for each bridge in every heartbeatInterval, spread over the interval.
 func (h *simFleet) sendHeartbeats(ctx context.Context) {
 	const steps = 150
 	t := time.NewTicker(heartbeatInterval / steps)

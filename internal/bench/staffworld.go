@@ -187,7 +187,7 @@ func (w *staffWorld) settle(ctx context.Context) error {
 	}
 }
 
-// metrics returns the server's metrics in the text format of Prometheus.
+// metrics returns the server's metrics in the text format of Prometheus. It does not check the HTTP status.
 func (w *staffWorld) metrics(ctx context.Context) ([]byte, error) {
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+w.Server.OpsAddr()+"/metrics", nil)
 	if err != nil {

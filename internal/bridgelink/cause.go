@@ -80,7 +80,8 @@ func causeOf(err error) (cause, bool) {
 	return storeFailed, true
 }
 
-// rpcError converts a domain error to the gRPC status of a unary call. An error that is no fault becomes Internal, without its text.
+// rpcError converts a domain error to the gRPC status of a unary call. An error that is no fault becomes Internal, without its text. err
+// must not be nil.
 func rpcError(err error) error {
 	f, ok := fault.Of(err)
 	if !ok {

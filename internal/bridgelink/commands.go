@@ -38,7 +38,7 @@ func (s *session) dispatchCommands() cause {
 // dispatch claims an unlock command and queues it for sending. It stores the claim before the command is sent, so that a crash never leads
 // to a second send. It refuses a command that is late, that is one too many or that cannot be claimed, and skips one that another session
 // or its caller took. It ends as expired a command whose SmartKey message is missing or not needed. It returns superseded if the bridge has
-// a newer session: the caller of the command then looks for that one.
+// a newer session, which the caller of the command then looks for, and otherwise no cause.
 func (s *session) dispatch(c *command) cause {
 	switch {
 	case s.outbox.isFull() || len(s.pending) >= maxCommands:
@@ -127,7 +127,7 @@ func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 }
 
 // expireCommands ends sent commands whose result did not arrive within resultGrace after their deadline, and those that the sender skipped
-// because they were late.
+// because they were late: see endWithoutReport.
 func (s *session) expireCommands(now time.Time) {
 	for id, c := range s.pending {
 		if now.Before(c.deadline.Add(s.node.cfg.timings.resultGrace)) && !c.expired.Load() {

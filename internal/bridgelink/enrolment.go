@@ -21,8 +21,9 @@ type Enrolment struct {
 	Address func() string
 }
 
-// Enroll exchanges a join code for a certificate. It creates the property's SmartKey issuer if there is none. The join code is the only
-// credential of the caller. It returns the errors of [bridge.Enrol] unchanged: the server's interceptors convert faults to a gRPC status.
+// Enroll exchanges a join code, which works once, for a certificate. It creates the property's SmartKey issuer if there is none. The join
+// code is the only credential of the caller. It returns the errors of [bridge.Enrol] unchanged: the server's interceptors convert faults to
+// a gRPC status.
 func (s *Enrolment) Enroll(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
 	application := bridge.EnrolmentRequest{
 		JoinCode: r.GetJoinCode(), CertificateRequest: r.GetCertificateRequest(), HPKEKey: r.GetHpkePublicKey(), Software: r.GetSoftware(),

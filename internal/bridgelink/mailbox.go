@@ -39,8 +39,8 @@ type mailbox struct {
 // notify wakes the goroutine of the session, which then looks for work in the mailbox.
 func (b *mailbox) notify() { bus.Signal(b.wake) }
 
-// markDirty records that a lock's desired slots must be sent. Several changes of a lock before the next send become one message. With the
-// id bridge.KeysChanged, it records that the SmartKey data must be sent.
+// markDirty records that a lock's desired slots must be sent, and wakes the session. Several changes of a lock before the next send become
+// one message. With the id bridge.KeysChanged, it records that the SmartKey data must be sent.
 func (b *mailbox) markDirty(lockID string) {
 	b.mu.Lock()
 	if b.dirty == nil {
@@ -68,7 +68,7 @@ func (b *mailbox) addCommand(c *command, now time.Time) (why string) {
 	return why
 }
 
-// end requests the end of the session. Only the first cause is kept.
+// end requests the end of the session, and does not wait for it. Only the first cause is kept.
 func (b *mailbox) end(why cause) {
 	b.mu.Lock()
 	if b.cause == "" {

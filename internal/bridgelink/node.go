@@ -87,7 +87,7 @@ func (n *Node) notifyCapabilities(tx *db.Tx, propertyID string, doors []string) 
 	return n.cfg.OnCapabilities(tx, propertyID, doors)
 }
 
-// register adds a session, which then receives notifications about its bridge.
+// register adds a session, which then receives notifications about its bridge until unregister.
 func (n *Node) register(bridgeID string, s *session) {
 	n.mu.Lock()
 	n.sessions[bridgeID] = append(n.sessions[bridgeID], s)

@@ -89,7 +89,7 @@ func (n *Node) openSessions() map[string]*session {
 	return open
 }
 
-// setNewest stores the newest generation of each lock, which the session then compares with what it has sent.
+// setNewest stores the newest generation of each lock and wakes the session, which compares them with what it has sent.
 func (b *mailbox) setNewest(generations map[string]int64) {
 	b.mu.Lock()
 	b.newest = generations

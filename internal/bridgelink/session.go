@@ -287,7 +287,7 @@ func (s *session) advance(now time.Time) cause {
 	return ""
 }
 
-// nextDue returns the time by which advance must be called again, if nothing happens before.
+// nextDue returns the time, never zero, by which advance must be called again, if nothing happens before.
 func (s *session) nextDue() time.Time {
 	t := s.node.cfg.timings
 	at := s.heartbeatAt

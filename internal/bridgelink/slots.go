@@ -76,8 +76,9 @@ func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, er
 	return desired, nil
 }
 
-// enqueueSlots queues one message for each lock in sentUpTo that has changes or needs a snapshot. Locks with a revocation come first in
-// desired. The PINs of a lock are encrypted only after the message of the previous lock was passed to the sender.
+// enqueueSlots queues one message for each lock in sentUpTo that has changes or needs a snapshot. sentUpTo has, by lock id, the generation
+// that was sent, or needsSnapshot. Locks with a revocation come first in desired. The PINs of a lock are encrypted only after the message
+// of the previous lock was passed to the sender.
 func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.DesiredSlot) {
 	byLock := make(map[string][]lock.DesiredSlot, len(sentUpTo))
 	var order []string

@@ -51,8 +51,8 @@ func installedKeysOf(version, list uint64) bridge.InstalledKeys {
 	return bridge.InstalledKeys{Version: int64(min(version, math.MaxInt64)), List: int64(min(list, math.MaxInt64))}
 }
 
-// initKeyState stores from Hello which issuer keys and status list the bridge has. If the bridge supports SmartKeys, newer ones are sent
-// next.
+// initKeyState stores in s.keys, from Hello, which issuer keys and status list the bridge has. If the bridge supports SmartKeys, newer ones
+// are sent next.
 func (s *session) initKeyState(h *lockv1.Hello) {
 	s.keys = keyState{supported: slices.Contains(h.Capabilities, smartKeys), version: h.SmartkeyKeySetVersion, listNumber: h.SmartkeyListNumber, reported: keysInHello(h), reportedDigest: h.SmartkeyListDigest}
 	s.greetings.setSupported(s.keys.supported)

@@ -79,7 +79,8 @@ func OwnIntegration(view *db.Tx, propertyID string) (*IntegrationRow, error) {
 	return row, nil
 }
 
-// CreateOwnIntegration returns the built-in integration of a property, and creates it if needed.
+// CreateOwnIntegration returns the built-in integration of a property, and creates it if needed. It returns a not-found fault if there is
+// no such property.
 func CreateOwnIntegration(tx *db.Tx, propertyID string) (*IntegrationRow, error) {
 	if err := requireProperty(tx, propertyID); err != nil {
 		return nil, err

@@ -14,8 +14,8 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// retryWaits are the waits after the first, second and further failed attempts to deliver an event, as Standard Webhooks recommends. After
-// the last one, the event is given up.
+// retryWaits are the waits after the first, second and further failed attempts to deliver an event, as Standard Webhooks recommends. If the
+// attempt after the last wait fails, the event is given up.
 var retryWaits = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }

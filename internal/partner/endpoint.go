@@ -47,14 +47,14 @@ type Endpoint struct {
 // Health is the result of the latest calls to an endpoint.
 type Health struct {
 	Failures      int        // Failures counts consecutive failures
-	LastSuccessAt *time.Time // LastSuccessAt is nil if none succeeded since the endpoint was registered or changed
-	LastFailureAt *time.Time // LastFailureAt is nil if none failed since then
+	LastSuccessAt *time.Time // LastSuccessAt is nil if no call succeeded since the endpoint was registered or changed
+	LastFailureAt *time.Time // LastFailureAt is nil if no call failed since the endpoint was registered or changed
 	LastError     Failure    // LastError is why the last failed call or test failed; a success does not clear it
 }
 
 // States of health.
 const (
-	Unknown = "unknown" // the endpoint has not been called since its registration
+	Unknown = "unknown" // the endpoint has not been called since it was registered or changed
 	Failing = "failing"
 	OK      = "ok"
 )
@@ -153,8 +153,8 @@ func urlProblems(url string, checkURL func(string) error) ([]fault.Field, error)
 }
 
 // Register stores or updates the endpoint of one action of an integration. Empty fields of e keep the stored value, or get the default if
-// the endpoint is new. A changed endpoint loses its recorded health. The result has the token. The string is the signing secret of the
-// integration, which is shown once, at the first registration of the integration; otherwise it is "".
+// the endpoint is new. Invalid fields are refused: see Check. A changed endpoint loses its recorded health. The result has the token. The
+// string is the signing secret of the integration, which is shown once, at the first registration of the integration; otherwise it is "".
 func (r *Registry) Register(tx *db.Tx, e Endpoint, checkURL func(string) error) (Endpoint, string, error) {
 	ctx := tx.Context()
 	row, err := tx.Endpoint.Query().Where(endpointsOfIntegration(e.PropertyID, e.IntegrationID), endpoint.Action(e.Action)).Only(ctx)
@@ -208,7 +208,8 @@ func Endpoints(tx *db.Tx, propertyID, integrationID string) ([]Endpoint, error) 
 	return sortEndpoints(rows), nil
 }
 
-// EndpointsOf returns the endpoints of all integrations of a property by integration, without tokens.
+// EndpointsOf returns the endpoints of all integrations of a property by integration id, without tokens. An integration without endpoints
+// has no entry.
 func EndpointsOf(tx *db.Tx, propertyID string) (map[string][]Endpoint, error) {
 	rows, err := tx.Endpoint.Query().Where(endpoint.PropertyID(propertyID)).All(tx.Context())
 	if err != nil {

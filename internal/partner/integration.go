@@ -146,7 +146,8 @@ func (r *Registry) RevokeAccessTokens(tx *db.Tx, propertyID, integrationID strin
 	return row, err
 }
 
-// AccessTokens returns the valid access tokens of a property's integrations, by integration id, without their secrets.
+// AccessTokens returns the valid access tokens of a property's integrations, by integration id, without their secrets. An integration
+// without tokens has no entry.
 func AccessTokens(tx *db.Tx, propertyID string, now time.Time) (map[string][]*ent.Token, error) {
 	rows, err := credential.List(tx, now, token.Kind(string(credential.Access)), token.PropertyID(propertyID))
 	if err != nil {

@@ -43,8 +43,8 @@ type WebhookChange struct {
 
 // RegisterWebhook changes the webhook with the ID of c (a not-found fault if there is none), or without an ID the one with its URL, or else
 // creates one, at most MaxWebhooks per integration. A webhook may name the kind PINGenerated only if the integration has the scope
-// pins:read. A new one without kinds gets all. A webhook that is switched off loses the events that it has not received yet. The string is
-// the signing secret of a new webhook, which is shown once, or "" for a change.
+// pins:read. Other invalid fields are a fault, too: see check. A new one without kinds gets all. A webhook that is switched off loses the
+// events that it has not received yet. The string is the signing secret of a new webhook, which is shown once, or "" for a change.
 func (r *Registry) RegisterWebhook(tx *db.Tx, c WebhookChange, checkURL func(string) error) (*WebhookRow, string, error) {
 	own, err := Integration(tx, c.PropertyID, c.IntegrationID)
 	if err != nil {
@@ -111,8 +111,8 @@ func (c WebhookChange) check(all []*WebhookRow, at int, checkURL func(string) er
 	return fault.Err(fault.Fields(wrong...))
 }
 
-// createWebhook stores a new webhook and subscribes it to events, unless it is disabled. The string is its signing
-// secret.
+// createWebhook stores a new webhook and subscribes it to events, unless it is disabled. It does not check c, which RegisterWebhook does.
+// The string is the signing secret.
 func (r *Registry) createWebhook(tx *db.Tx, c WebhookChange) (*WebhookRow, string, error) {
 	webhookID := id.New(id.Webhook)
 	secret, sealed, err := r.newSecret(tx, c.PropertyID, webhookPurpose(webhookID))

@@ -47,7 +47,7 @@ func newBrowser() (*browser, error) {
 // maxPage is the largest size of a page in bytes.
 const maxPage = 1 << 20
 
-// open opens an address, which may be relative to the current page.
+// open opens an address, which may be relative to the current page: see load.
 func (b *browser) open(ctx context.Context, ref string) error {
 	return b.load(ctx, http.MethodGet, ref, nil)
 }
@@ -153,7 +153,7 @@ func (b *browser) links() (out []string) {
 	return out
 }
 
-// heading returns the text of the page's heading.
+// heading returns the text of the page's heading, or "a page without a heading".
 func (b *browser) heading() string {
 	m := headPattern.FindStringSubmatch(b.page)
 	if m == nil {
@@ -207,8 +207,8 @@ func (b *browser) field(prefix string) string {
 	return ""
 }
 
-// choose presses the button with the value do and sends its form, with answers by the id of their field. It does not check that the form
-// has these fields.
+// choose presses the button with the value do and sends its form, with answers by the id of their field. It fails if no form has this
+// button. It does not check that the form has these fields.
 func (b *browser) choose(ctx context.Context, do string, answers map[string]string) error {
 	for _, f := range b.forms() {
 		if !slices.Contains(f.does, do) {

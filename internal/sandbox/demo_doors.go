@@ -163,7 +163,7 @@ func accessPlan(a Answer) map[string]any {
 	return p
 }
 
-// objectsIn returns the objects of a list in a JSON object.
+// objectsIn returns the objects of a list in a JSON object; none if there is no such list.
 func objectsIn(m map[string]any, name string) []map[string]any {
 	list, _ := m[name].([]any)
 	out := make([]map[string]any, 0, len(list))

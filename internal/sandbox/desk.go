@@ -58,7 +58,7 @@ type Booking struct {
 // Text returns a field that is a string, or "".
 func (b Booking) Text(name string) string { return stringIn(b.Fields, name) }
 
-// Bookings lists the reservations of the PMS by pmsNumber and id.
+// Bookings lists the reservations of the PMS, ordered by pmsNumber and id.
 func (p *PMS) Bookings() []Booking {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -246,7 +246,7 @@ func amountOf(v any) float64 {
 	return 0
 }
 
-// runLater runs a function in the background, unless the PMS is closed.
+// runLater runs a function in the background, unless the PMS is closed. Close waits for it.
 func (p *PMS) runLater(f func()) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -48,7 +48,7 @@ type World struct {
 	agent     *agent.Bridge
 	kioskID   string // kioskID is the id of the demo's kiosk; empty without Play
 	kioskDoor string // kioskDoor is the last part of the address in the QR code of the kiosk
-	kioskCode string // kioskCode is the latest code that enrols its tablet
+	kioskCode string // kioskCode is the latest code that enrols the tablet of the kiosk
 	staffLink string // staffLink is the link with which a person becomes owner of the property
 
 	peopleBefore int // peopleBefore is how many people worked at the property when staffLink was made
@@ -143,7 +143,7 @@ func (w *World) openPMSAndKeypads(c Config) (err error) {
 	return nil
 }
 
-// openPlay serves the play page.
+// openPlay serves the play page in the background, on a free port.
 func (w *World) openPlay() (err error) {
 	if w.play, err = net.Listen("tcp", "127.0.0.1:0"); err != nil {
 		return err
@@ -156,7 +156,7 @@ func (w *World) openPlay() (err error) {
 	return nil
 }
 
-// serveHTTP serves h on a listener until Close.
+// serveHTTP serves h on a listener in the background until Close.
 func (w *World) serveHTTP(l net.Listener, h http.Handler) {
 	s := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second}
 	w.runPart(func(ctx context.Context) error {
@@ -207,7 +207,7 @@ func (w *World) dialServer() (err error) {
 // long before its first operation.
 const operationLifetime = 100 * time.Millisecond
 
-// createLocks creates the virtual locks, one for each address.
+// createLocks sets w.Site to virtual locks, one for each address.
 func (w *World) createLocks(c Config, addresses []string) (err error) {
 	profile := c.Profile
 	if profile == "" {

@@ -43,8 +43,7 @@ var ErrImpossible = errors.New("no PIN satisfies the rules of the locks")
 var ErrTaken = errors.New("no free PIN was found")
 
 const (
-	// attempts bounds the search. With 10,000 active codes of six digits, one random PIN is in use in about one of
-	// five cases.
+	// attempts bounds the search. With 10,000 active codes of six digits, a random PIN is weak or in use in about one of six cases.
 	attempts = 400
 	// samples is how many random PINs a lock is tried with, in place of all PINs that the locks before it accept.
 	samples = 32
@@ -57,8 +56,8 @@ const (
 	characterCost = 64
 )
 
-// Generator generates the PINs for the doors of one reservation or code. They share one limit of computation, because
-// they are generated inside a transaction. The zero value is ready to use.
+// Generator generates the PINs for the doors of one reservation or code. These PINs share one limit of computation, because they are
+// generated inside a transaction. The zero value is ready to use.
 type Generator struct {
 	Source io.Reader // Source is crypto/rand if nil
 	effort int       // effort counts the steps so far
@@ -66,8 +65,8 @@ type Generator struct {
 
 // Generate returns a random PIN of the desired length, or of the nearest length that the rules allow, that is not weak and for which taken
 // returns false; taken may reserve the PIN. If no PIN satisfies all locks, it satisfies as many as possible, the first locks first. If all
-// PINs that satisfy all locks are taken, it satisfies only the first lock. The error is ErrImpossible or ErrTaken if it finds none within
-// its limits.
+// PINs that satisfy all locks are taken, it satisfies only the first lock. It returns ErrImpossible or ErrTaken if it finds none within its
+// limits, and an error of taken unchanged.
 func (d *Generator) Generate(length int, locks []Rules, taken func(string) (bool, error)) (string, error) {
 	all := anyPIN()
 	for _, r := range locks {

@@ -60,7 +60,8 @@ func Protocols() *http.Protocols {
 // Paths returns one http.ServeMux pattern per service, such as "/latchkey.partner.v1.SpaceService/".
 func (h *Handler) Paths() []string { return slices.Clone(h.paths) }
 
-// RegisterService adds an HTTP handler for each method of a service. The service must also be registered with the chain.
+// RegisterService adds an HTTP handler for each method of a service. Call it before the handler serves calls. The service must also be
+// registered with the chain.
 func (h *Handler) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	h.paths = append(h.paths, "/"+desc.ServiceName+"/")
 	for _, m := range desc.Methods {

@@ -87,6 +87,7 @@ func (h *Handler) streamHandler(full string, s grpc.StreamDesc, impl any) http.H
 // sizeLimitInterceptor adds a reason to Connect's error for a stream message that is too large.
 type sizeLimitInterceptor struct{}
 
+// WrapUnary returns next unchanged, because requestBody limits the messages of unary calls.
 func (sizeLimitInterceptor) WrapUnary(next connect.UnaryFunc) connect.UnaryFunc { return next }
 
 func (sizeLimitInterceptor) WrapStreamingClient(next connect.StreamingClientFunc) connect.StreamingClientFunc {
@@ -113,7 +114,8 @@ func (b sizeLimitConn) Receive(m any) error {
 	return err
 }
 
-// receiveOnce returns a receive function for a server-streaming call: it returns the single request message, then io.EOF.
+// receiveOnce returns a receive function for a server-streaming call: it returns the single request message, then io.EOF. It is safe for
+// concurrent use.
 func receiveOnce(l *message) func() (*message, error) {
 	var mu sync.Mutex
 	return func() (*message, error) {
@@ -156,9 +158,10 @@ type serverStream struct {
 
 func (w *serverStream) Context() context.Context { return w.ctx }
 
+// SetHeader adds headers to the answer. It never fails, but headers that are set after the first message are lost.
 func (w *serverStream) SetHeader(md metadata.MD) error { return w.sts.SetHeader(md) }
 
-// SendHeader only stores the header, because Connect sends it with the first message.
+// SendHeader does the same as SetHeader, because Connect sends the headers with the first message.
 func (w *serverStream) SendHeader(md metadata.MD) error { return w.sts.SetHeader(md) }
 
 // SetTrailer adds to the trailer of the stream the headers that are in chain.Outgoing, and drops all others.

@@ -26,7 +26,7 @@ const (
 // Shape describes the answers of a field.
 type Shape struct {
 	Kind         Kind
-	Options      []string // of a choice
+	Options      []string // answers to a Choice
 	MaxLength    int      // in characters
 	Autocomplete string   // HTML autofill token
 	NoneAllowed  bool     // the guest may answer [None]

@@ -21,7 +21,7 @@ NA NC NE NF NG NI NL NO NP NR NU NZ OM PA PE PF PG PH PK PL PM PN PR PS PT PW PY
 SA SB SC SD SE SG SH SI SJ SK SL SM SN SO SR SS ST SV SX SY SZ TC TD TF TG TH TJ TK TL TM TN TO TR TT TV TW TZ
 UA UG UM US UY UZ VA VC VE VG VI VN VU WF WS XK YE YT ZA ZM ZW`)
 
-// IsCountry reports whether a code is one of [Countries].
+// IsCountry reports whether a code, in upper case, is one of [Countries].
 func IsCountry(code string) bool {
 	_, ok := slices.BinarySearch(Countries, code)
 	return ok

@@ -11,7 +11,7 @@ type Rule struct {
 	Name   string // ISO 3166-1 alpha-2, or none
 	Since  string // in force since, YYYY-MM-DD
 	Source string // the law
-	URL    string // where it can be read
+	URL    string // where the law can be read
 	Also   string // a second source, or empty
 	ReadOn string // when the sources were read, YYYY-MM-DD
 	// Closed means that the official form must hold no answers that the law does not ask.
@@ -43,7 +43,7 @@ type requirement struct {
 	optional bool
 	later    bool  // wanted at the departure at the latest
 	decides  bool  // the answer only decides what else is asked; it is not on the official form
-	or       Field // another field: an answer to either of them is enough
+	or       Field // another field, whose answer is enough in place of this one; empty: there is none
 }
 
 // condition is a set of conditions on a guest that must all hold. The empty set holds for every guest.

@@ -17,7 +17,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Dial returns a driver for simulated locks that another process serves at a base URL with [Serve]. It polls for events until Close.
+// Dial returns a driver for simulated locks that another process serves at a base URL with [Serve]. Dial does not wait for that process.
+// The driver polls for events until Close.
 func Dial(base string) driver.Driver {
 	ctx, cancel := context.WithCancel(context.Background())
 	d := &remoteDriver{base: base, events: make(chan driver.Event), cancel: cancel, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 16}}}
@@ -111,8 +112,8 @@ func (l remoteLock) Radio() string                   { return l.description.Radi
 func (l remoteLock) Model() string                   { return l.description.Model }
 func (l remoteLock) Capabilities() slot.Capabilities { return l.description.Capabilities }
 
-// do makes one call to the lock, named as in the URL of [Serve], with ctx's deadline, or else the lock's lifetime. If the HTTP request
-// fails, the answer is Timeout, and out.Error says why.
+// do makes one call to the lock, named as in the URL of [Serve]. It passes ctx's deadline to the other process, or else now plus the lock's
+// lifetime. If the HTTP request fails, the answer is Timeout, and out.Error says why.
 func (l remoteLock) do(ctx context.Context, call string, in request) (out response) {
 	var set bool
 	if in.Deadline, set = ctx.Deadline(); !set {

@@ -39,7 +39,7 @@ func (h *Site) Lockout(address string) (out slot.Lockout) {
 	return out
 }
 
-// SetLockoutByHand changes a lock's lockout setting at the lock itself, without the bridge.
+// SetLockoutByHand changes a lock's lockout setting at the lock itself, without the bridge. It fails only for an unknown address.
 func (h *Site) SetLockoutByHand(address string, to slot.Lockout) error {
 	return h.withLock(address, func(l *lock) { l.keypad.lockout = to })
 }

@@ -17,12 +17,13 @@ func (h *Site) Program(address string, number uint32, pin slot.PIN) error {
 	})
 }
 
-// ProgramSilently does the same as Program for a lock that does not report the change.
+// ProgramSilently does the same as Program for a lock that does not report the change. It fails only for an unknown address.
 func (h *Site) ProgramSilently(address string, number uint32, pin slot.PIN) error {
 	return h.withLock(address, func(l *lock) { l.setSlot(number, code{pin: pin}) })
 }
 
-// Reset deletes all codes of a lock, like a factory reset by hand, but keeps its lockout. If reported is true, the driver gets events.
+// Reset deletes all codes of a lock, like a factory reset by hand, but keeps its lockout. If reported is true, the driver gets events. It
+// fails only for an unknown address.
 func (h *Site) Reset(address string, reported bool) error {
 	return h.withLock(address, func(l *lock) {
 		clear(l.slots)

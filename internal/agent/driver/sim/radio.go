@@ -63,8 +63,8 @@ func (h *Site) SetOdds(o Odds) {
 	h.odds = o
 }
 
-// runWrite runs an operation that changes a slot, after the radio's latency, and counts it. effect makes the change. Only such operations
-// have faults.
+// runWrite runs an operation that changes a slot, after the radio's latency. effect makes the change, and is counted. Only such operations
+// have faults: a fault can skip or delay effect, or change the answer.
 func (l *lock) runWrite(ctx context.Context, effect func() driver.Answer) driver.Answer {
 	return l.runOperation(ctx, true, func() driver.Answer {
 		l.writes++

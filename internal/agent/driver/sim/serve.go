@@ -41,8 +41,8 @@ const (
 )
 
 // Serve serves a driver's locks to [Dial] in another process. The locks then outlive the bridge, as real locks do, and a running operation
-// continues after the bridge was killed. The list of locks is that of the call to Serve. It is for tests on loopback, because it has no
-// authentication.
+// continues after the bridge was killed. The list of locks is that of the call to Serve, which fails if the driver cannot list them. It is
+// for tests on loopback, because it has no authentication.
 func Serve(d driver.Driver) (http.Handler, error) {
 	locks, err := d.Locks(context.Background())
 	if err != nil {
