@@ -185,7 +185,7 @@ func (c *conn) updateSubscriptions(ctx context.Context, lockTopics, fixed []stri
 	return c.subscribe(ctx, added)
 }
 
-// subscribe adds subscriptions to topics, in packets of bounded size.
+// subscribe subscribes to topics, in packets of at most 64, and adds those of each accepted packet to c.topics.
 func (c *conn) subscribe(ctx context.Context, topics []string) error {
 	for some := range slices.Chunk(topics, 64) {
 		s := &paho.Subscribe{}

@@ -184,8 +184,8 @@ func (c *operation) awaitFirstReport(ctx context.Context) {
 }
 
 // Read requests from the lock what a slot holds, also of a slot above caps.Slots: see Clear. A slot that Zigbee2MQTT refuses as out of
-// range counts as empty. The result is Timeout if the lock does not show the slot, and Unsupported if the slot has an unknown status. Slot
-// 0 counts as empty. A lock without ReadBack answers Unsupported.
+// range counts as empty. The result is Timeout if the slot cannot be read for another reason, also if the request was not sent, and
+// Unsupported if the slot has an unknown status. Slot 0 counts as empty. A lock without ReadBack answers Unsupported.
 func (l *lock) Read(ctx context.Context, number uint32) (driver.Content, driver.Answer) {
 	if !l.caps.ReadBack {
 		return driver.Content{}, driver.Answer{Result: slot.Unsupported}
