@@ -123,7 +123,7 @@ func (p *Process) race() string {
 	return string(raw[i:min(len(raw), i+4000)])
 }
 
-// Tail returns the end of the log.
+// Tail returns the last 4000 bytes of the log, or the text of the error if the log cannot be read.
 func (p *Process) Tail() string {
 	raw, err := os.ReadFile(p.log.Name())
 	if err != nil {
