@@ -21,7 +21,7 @@ import (
 // keepAfterStay is how long links and the sessions of mailed links work after the end of a stay.
 const keepAfterStay = 7 * 24 * time.Hour
 
-// LinksEndAt returns when links to a stay, and the sessions of mailed links, end.
+// LinksEndAt returns when links to a stay, and the sessions of mailed links, end: keepAfterStay (7 days) after the end of the stay.
 func LinksEndAt(stay *ent.Reservation) time.Time { return stay.ToAt.Add(keepAfterStay) }
 
 var (

@@ -63,9 +63,9 @@ func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error
 // maxSessions limits the active sessions of a guest that began in the same way: see [sameOrigin].
 const maxSessions = 10
 
-// sameOrigin selects the sessions that count together: those of mailed links, those from QR codes, and those from kiosks with the phones
-// that took the stay from them. So strangers who know two facts cannot end the session of a guest with a link. From afar they also cannot
-// end that of a guest at the property.
+// sameOrigin returns the condition for the sessions that began in the same way as those of s. There are three ways: a mailed link; a QR
+// code; a kiosk, with the phones that took the stay from it. Sessions of different ways do not end each other. So strangers who know two
+// facts cannot end the session of a guest with a link, nor from afar that of a guest at the property.
 func sameOrigin(s SessionSpec) predicate.GuestSession {
 	fromAfar := guestsession.And(guestsession.Origin(OriginDoor), guestsession.HandedBy(""))
 	switch {
