@@ -262,7 +262,7 @@ func (o Occasion) addClosing(content *Content) {
 	}
 }
 
-// staffContent adds to content the text for staff, with a button to the stay if it has a page.
+// staffContent returns content with the text for staff, and with a button to the stay if it has a page.
 func (o Occasion) staffContent(content Content, s OccasionStay) Content {
 	content.Subject = o.text("subject", message.Params{"number": s.Number})
 	if s.Number == "" {
