@@ -83,7 +83,7 @@ func (x *exchange) problem(status int, kind string) error {
 
 type problemView struct{ Text string }
 
-// showUnknown answers paths that no page has.
+// showUnknown answers paths that no page has, with a 404 page.
 func (s *site) showUnknown(x *exchange) error {
 	if x.token != "" {
 		_ = x.load() // with a session, the page shows the menu
