@@ -34,7 +34,8 @@ func (x *exchange) gates() ([]*propertyv1.Gate, error) {
 	return found.GetData().GetList(), err
 }
 
-// gatesOf returns those gates that guests of a room or bed may open. A gate that names no rooms is for all.
+// gatesOf returns those gates that guests of a room or bed may open. A gate that names no rooms is for all, and a bed has the gates of its
+// dorm.
 func gatesOf(s *propertyv1.Space, all []*propertyv1.Gate) (open []*propertyv1.Gate) {
 	for _, g := range all {
 		ids := g.GetSpaceIds()

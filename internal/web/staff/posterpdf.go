@@ -60,7 +60,7 @@ func (p pdfSheet) write(text, font string, size float64) {
 	p.MultiCell(0, size*1.25, thinSpaces.Replace(text), "", "L", false)
 }
 
-// drawCode draws a QR code with its quiet zone above and below. The margins of the sheet are wide enough for the sides.
+// drawCode draws the QR code of a link with its quiet zone above and below. The margins of the sheet are wide enough for the sides.
 func (p pdfSheet) drawCode(link string) error {
 	code, err := qr.Encode(link, qr.M, qr.Auto)
 	if err != nil {

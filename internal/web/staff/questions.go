@@ -155,7 +155,8 @@ func (x *exchange) questionsPage(f *fault.Fault) error {
 	return x.render(status, "questions", p)
 }
 
-// addQuestion handles the form that adds a question at the end of the list.
+// addQuestion handles the form that adds a question at the end of the list. If the API refuses the question, it shows the form again with
+// errors.
 func (s *site) addQuestion(x *exchange) error {
 	at := 0
 	err := x.saveQuestions(func(list []*propertyv1.OwnField) []*propertyv1.OwnField {

@@ -270,8 +270,8 @@ func (s *site) createRooms(x *exchange) error {
 	})
 }
 
-// finishRooms calls create, which stores the new rooms, and answers the posted form. If the API refuses the rooms, it shows the page again
-// with errors. It returns other errors unchanged. inputs are those of the posted form.
+// finishRooms calls create, which stores the new rooms, and redirects to the page of spaces. If the API refuses the rooms, it shows the
+// page of new rooms again with errors. It returns other errors unchanged. inputs are those of the posted form.
 func (x *exchange) finishRooms(p *page, v newRoomsView, inputs []kit.Input, create func() error) error {
 	err := create()
 	if err == nil {

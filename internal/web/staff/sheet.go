@@ -71,7 +71,7 @@ func writeSheet(to io.Writer, d spacesData) error {
 
 // readSheet parses a file of rooms, with columns separated by commas, semicolons or tabs. The first line names the columns: type and name
 // must be among them, and unknown ones are ignored. It stops with an error at a line that is not CSV, and after maxSheet rows. wrong are
-// errors in the file itself; rows has the wrong rows too. planSheet finds those that depend on the rooms of the property.
+// errors in the file itself; rows has the wrong rows too. planSheet finds the errors that depend on the rooms of the property.
 func readSheet(text string) (rows []sheetRow, wrong []sheetFault) {
 	text = strings.TrimPrefix(text, "\ufeff")
 	head, _, _ := strings.Cut(text, "\n")

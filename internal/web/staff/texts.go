@@ -85,7 +85,7 @@ func (n *notedInput) noteFallback(standard string) {
 }
 
 // changeTexts handles the form with the texts for guests in one language. Texts in other languages do not change. For a language that the
-// pages do not have, it stores nothing.
+// pages do not have, it stores nothing and redirects to the page without an error.
 func (s *site) changeTexts(x *exchange) error {
 	tag := x.Value("form")
 	if !slices.Contains(x.newPage("staff.settings.texts").Languages, tag) {

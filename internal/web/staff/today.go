@@ -169,7 +169,7 @@ func finishedLast(r dayRow) int {
 	return 0
 }
 
-// dayURL returns the URL of a list of a day. An empty day is today, so a bookmark always shows the current day.
+// dayURL returns the URL of the list tab of a day, YYYY-MM-DD. An empty day is today, so a bookmark always shows the current day.
 func dayURL(tab, day string) string {
 	q := url.Values{"tab": {tab}}
 	if day != "" {
@@ -178,7 +178,8 @@ func dayURL(tab, day string) string {
 	return "/app/today?" + q.Encode()
 }
 
-// dayLinks returns links to yesterday, today and tomorrow. On the page of another day, links to the days before and after it come first.
+// dayLinks returns links to the list tab of yesterday, today (YYYY-MM-DD) and tomorrow. If day, the day of the page, is another one, links
+// to the days before and after it come first.
 func dayLinks(tab, today string, day time.Time) (links []link) {
 	next := func(to time.Time, days int) string { return dayURL(tab, to.AddDate(0, 0, days).Format(time.DateOnly)) }
 	now, err := time.Parse(time.DateOnly, today)
