@@ -120,8 +120,8 @@ func (s *Service) AskAgainAsStaff(ctx context.Context, k Key) (View, error) {
 	return s.askAgain(context.WithoutCancel(ctx), k, actor.Actor{})
 }
 
-// ForgetUnansweredCall forgets a checkIn call whose effect is not known, because a member of staff saw in the PMS that the guest is not
-// checked in. It appends an event. The guest's next press calls checkIn under a new key. If there is no such call, or it still runs, it
+// ForgetUnansweredCall forgets a checkIn call whose effect is not known, because a member of staff (by) saw in the PMS that the guest is
+// not checked in. It appends an event. The guest's next press calls checkIn under a new key. If there is no such call, or it still runs, it
 // returns an error.
 func (s *Service) ForgetUnansweredCall(tx *db.Tx, k Key, by string) (View, error) {
 	return s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
