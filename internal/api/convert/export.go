@@ -58,7 +58,8 @@ func Export(view *db.Tx, keys *keyring.Ring, p *guest.Party, a actor.Actor) (*gu
 	return x.out, nil
 }
 
-// addStay adds the reservation. The copy of the main guest also has the booker, the amounts and the check-in.
+// addStay adds the reservation, with the room if the session may see it. The copy of the main guest also has the booker, the amounts and
+// the check-in.
 func (x *export) addStay() error {
 	r, stay := x.p.Reservation, x.p.Stay
 	out := &guestv1.ExportedStay{
@@ -286,7 +287,7 @@ func (x *export) addOpenings() error {
 	}
 }
 
-// addProfile adds the answers that the property keeps for the next stay, for the main guest only.
+// addProfile adds the answers that the property keeps for the main guest's next stay. It must not be called for a companion's copy.
 func (x *export) addProfile() error {
 	answers, at, err := x.p.KeptProfile(x.view, x.keys)
 	x.out.Profile = KeptProfile(answers, at)
