@@ -232,8 +232,8 @@ func (s *Service) press(ctx context.Context, k Key, v View, session string) (Vie
 	return s.call(ctx, k, v)
 }
 
-// claim begins a new attempt to call checkIn if nothing else is open, and sets r.claimed. session is that of the guest who pressed. It
-// decides on the reservation that its own transaction reads, so checkIn is never called for a started reservation.
+// claim begins a new attempt to call checkIn if nothing else is open, and sets r.claimed. It decides on the reservation that its own
+// transaction reads, so checkIn is never called for a started reservation. session is that of the guest who pressed.
 func (r *record) claim(now time.Time, session string) {
 	f := r.facts(now)
 	if f.Attempt.State == AttemptCalling || f.Attempt.State == AttemptAccepted {
