@@ -24,7 +24,8 @@ type commitBaseline struct {
 	stream *echoStream
 }
 
-// newCommits creates the databases of the baseline in a directory, a SQLite file and a bbolt file, and opens its stream.
+// newCommits creates the databases of the baseline in a directory, a SQLite file and a bbolt file, and opens its stream. After an error
+// nothing stays open.
 func newCommits(ctx context.Context, dir string) (_ *commitBaseline, err error) {
 	c := &commitBaseline{}
 	defer func() {
@@ -125,7 +126,7 @@ type echoStream struct {
 	boot   string
 }
 
-// newEcho starts a bareServer, connects a simulated bridge to it, and returns the stream between them.
+// newEcho starts a bareServer, connects a simulated bridge to it, and returns the stream between them, which the caller closes.
 func newEcho(ctx context.Context) (_ *echoStream, err error) {
 	e := &echoStream{}
 	if e.server, err = newBareServer(); err != nil {

@@ -62,8 +62,8 @@ func (b Drain) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	return b.measure(ctx, p, o)
 }
 
-// measure runs the benchmark on two running servers: it connects the bridges to the first and stops that. o has the credentials of the
-// bridges and the locks.
+// measure runs the benchmark on two running servers: it connects the bridges to the first, stops that, and waits until all bridges are
+// connected to the second. o has the credentials of the bridges and the locks.
 func (b Drain) measure(ctx context.Context, p *serverPair, o *owner) (*Result, error) {
 	riding, stop := context.WithCancel(ctx)
 	m := &movingBridges{address: [2]string{p.at[0].Bridge, p.at[1].Bridge}, serverOf: make([]atomic.Int32, b.Bridges)}

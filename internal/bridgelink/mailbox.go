@@ -173,7 +173,8 @@ func (o *outbox) flush(st stream) {
 	go func() { o.sent <- o.send(st, batch) }()
 }
 
-// send sends the messages one after the other. It skips unlock commands whose deadline has passed.
+// send sends the messages one after the other. It skips unlock commands whose deadline has passed. It stops at the first error and returns
+// it.
 func (o *outbox) send(st stream, batch []outgoing) error {
 	for _, l := range batch {
 		if l.command != nil && !l.command.setRemaining(l.message.GetAct(), time.Now()) {

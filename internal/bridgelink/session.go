@@ -162,7 +162,8 @@ func (s *session) run(who bridge.Identity, keyHash []byte) (end cause) {
 	}
 }
 
-// awaitHello waits for Hello, which must be the first message, for at most timings.hello. It returns a cause if the session must end.
+// awaitHello waits for Hello, which must be the first message, for at most timings.hello. It returns a cause, and no Hello, if the session
+// must end.
 func (s *session) awaitHello() (*lockv1.Hello, cause) {
 	timer := time.NewTimer(s.node.cfg.timings.hello)
 	defer timer.Stop()

@@ -134,7 +134,8 @@ func (e Endpoint) Check(checkURL func(string) error) error {
 	return fault.Err(fault.Fields(wrong...))
 }
 
-// urlProblems returns why a URL must not be called, as the errors of a field. An error means that checkURL could not decide.
+// urlProblems returns why a URL must not be called, as the errors of a field; none if it may be called. An error means that checkURL could
+// not decide.
 func urlProblems(url string, checkURL func(string) error) ([]fault.Field, error) {
 	if len(url) > 2048 {
 		return []fault.Field{{Path: "url", Reason: fault.TooLong, Message: "must have at most 2048 bytes"}}, nil

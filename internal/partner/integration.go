@@ -178,7 +178,7 @@ func accessTokenSpec(row *ent.Integration) credential.Spec {
 	return credential.Spec{Kind: credential.Access, Name: row.Name, PropertyID: row.PropertyID, IntegrationID: row.ID, AppID: *row.AppID}
 }
 
-// accessTokensOf matches the access tokens of an integration.
+// accessTokensOf matches the access tokens of an integration, also those that have ended.
 func accessTokensOf(propertyID, integrationID string) predicate.Token {
 	return token.And(token.Kind(string(credential.Access)), token.PropertyID(propertyID), token.IntegrationID(integrationID))
 }

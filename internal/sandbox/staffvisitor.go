@@ -49,7 +49,7 @@ func (c *StaffVisitor) Post(ctx context.Context, path string, form url.Values) (
 	return c.load(ctx, http.MethodPost, path, form)
 }
 
-// load opens or posts to a page for Open and Post. A page that leads to the sign-in is an error.
+// load opens or posts to a page for Open and Post. A status other than 200 is an error, and so is a page that leads to the sign-in.
 func (c *StaffVisitor) load(ctx context.Context, method, path string, form url.Values) (html string, err error) {
 	if err := c.b.load(ctx, method, c.site+path, form); err != nil {
 		return "", err

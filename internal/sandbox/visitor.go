@@ -62,7 +62,7 @@ func VisitByDoor(ctx context.Context, address, number, family string) (*Visitor,
 	return &Visitor{b: b, site: b.at.Scheme + "://" + b.at.Host, Home: home}, nil
 }
 
-// Open opens the page at the path Home + below and returns the size of its HTML in bytes.
+// Open opens the page at the path Home + below and returns the size of its HTML in bytes. A status other than 200 is an error.
 func (v *Visitor) Open(ctx context.Context, below string) (size int, err error) {
 	err = v.b.open(ctx, v.Home+below)
 	return len(v.b.page), err

@@ -134,9 +134,11 @@ type gzipReader struct {
 	remaining int64
 }
 
-// newDecompressor and newCompressor create the gzip codecs that Connect pools and resets for each message.
+// newDecompressor creates a gzip decompressor, which Connect pools and resets for each message.
 func newDecompressor() connect.Decompressor { return &gzipReader{} }
-func newCompressor() connect.Compressor     { return gzip.NewWriter(io.Discard) }
+
+// newCompressor creates a gzip compressor, which Connect pools and resets for each message.
+func newCompressor() connect.Compressor { return gzip.NewWriter(io.Discard) }
 
 // Reset begins a new message with the full limit of decompressed bytes.
 func (u *gzipReader) Reset(r io.Reader) error {
@@ -144,7 +146,7 @@ func (u *gzipReader) Reset(r io.Reader) error {
 	return u.Reader.Reset(r)
 }
 
-// Read reports io.EOF at the limit, as if the message ended there.
+// Read reports io.EOF at the limit, as if the message ended there. The codec then finds the message too large.
 func (u *gzipReader) Read(p []byte) (int, error) {
 	if u.remaining <= 0 {
 		return 0, io.EOF
