@@ -44,8 +44,8 @@ func (s *service) Connect(st grpc.BidiStreamingServer[lockv1.ConnectRequest, loc
 	return newSession(s.node, st).run(who, bridge.PublicKeyHash(cert)).grpcStatus()
 }
 
-// RenewCertificate issues a bridge's next certificate. It is the only call that accepts a recently expired certificate: the TLS listener
-// lets it pass, and Connect refuses it.
+// RenewCertificate issues a bridge's next certificate, and fails for a revoked bridge. It is the only call that accepts a recently expired
+// certificate: the TLS listener lets it pass, and Connect refuses it.
 func (s *service) RenewCertificate(ctx context.Context, r *lockv1.RenewCertificateRequest) (answer *lockv1.RenewCertificateResponse, err error) {
 	defer func() {
 		if p := recover(); p != nil {
