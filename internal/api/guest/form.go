@@ -193,7 +193,7 @@ func reasonMessage(has *guestv1.FormReason, ask rule.Ask, p *guest.Party) *guest
 }
 
 // SetParty stores how many adults and children the party has, and adds or removes companions; those with answers or a link remain. It
-// refuses a companion's session, and after the stay. It also fails for a session without the mailed link that names too many people.
+// refuses a companion's session, and after the stay. A session without the mailed link also gets an error if it names too many people.
 func (s *Forms) SetParty(ctx context.Context, r *guestv1.SetPartyRequest) (*guestv1.SetPartyResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.SetPartyResponse, error) {
 		if err := guest.SetParty(tx, s.Keys, a, int(r.GetAdultCount()), int(r.GetChildCount())); err != nil {

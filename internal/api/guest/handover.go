@@ -48,8 +48,9 @@ func (s *Stays) CreateDeviceLink(ctx context.Context, _ *guestv1.CreateDeviceLin
 	return &guestv1.CreateDeviceLinkResponse{Link: made.Secret, ExpiresAt: timestamppb.New(made.ExpiresAt)}, nil
 }
 
-// CreateSmartKeyLink creates the link with which the caller's browser gets a SmartKey, which ends with the session. It refuses a kiosk's
-// session, and one that cannot see the PIN. The answer is a secret, so it is not stored under an Idempotency-Key.
+// CreateSmartKeyLink creates the link with which the caller's browser gets a SmartKey, which ends with the session. A new link replaces the
+// session's former unused one. It refuses a kiosk's session, and one that cannot see the PIN. The answer is a secret, so it is not stored
+// under an Idempotency-Key.
 func (s *Stays) CreateSmartKeyLink(ctx context.Context, _ *guestv1.CreateSmartKeyLinkRequest) (*guestv1.CreateSmartKeyLinkResponse, error) {
 	a, err := callerGuest(ctx)
 	if err != nil {

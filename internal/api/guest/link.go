@@ -71,6 +71,7 @@ func (s *Links) GetLink(ctx context.Context, r *guestv1.GetLinkRequest) (*guestv
 }
 
 // otherLink describes a link that opens no stay: a link to a kept profile (answers kept for the next stay), or a link of a canceled stay.
+// It fails for any other link.
 func (s *Links) otherLink(view *db.Tx, secret string) (*guestv1.GetLinkResponse, error) {
 	toProfile, err := s.profileLink(view, secret)
 	if fault.Has(err, fault.LinkNotFound) {
@@ -82,7 +83,7 @@ func (s *Links) otherLink(view *db.Tx, secret string) (*guestv1.GetLinkResponse,
 	return &guestv1.GetLinkResponse{Data: toProfile}, nil
 }
 
-// canceledLink describes the link of a canceled stay. The result has the property and nothing about the stay.
+// canceledLink describes the link of a canceled stay. The result has the property and nothing about the stay. It fails for any other link.
 func (s *Links) canceledLink(view *db.Tx, secret string) (*guestv1.GetLinkResponse, error) {
 	propertyID, err := guest.PropertyOfCanceledLink(view, s.Keys, secret)
 	if err != nil {
@@ -173,7 +174,7 @@ func (s *Links) RenewLink(ctx context.Context, r *guestv1.RenewLinkRequest) (*gu
 	return &guestv1.RenewLinkResponse{}, nil
 }
 
-// GetDoor returns the property to which the QR code at a door belongs.
+// GetDoor returns the property to which the QR code at a door belongs. It fails if no kiosk has the code.
 func (s *Links) GetDoor(ctx context.Context, r *guestv1.GetDoorRequest) (*guestv1.GetDoorResponse, error) {
 	view := s.DB.View(ctx)
 	at, err := kiosk.FindDoor(view, r.GetDoor())

@@ -111,7 +111,7 @@ func (s *Privacy) ExportData(ctx context.Context, _ *guestv1.ExportDataRequest) 
 	return &guestv1.ExportDataResponse{Data: out}, nil
 }
 
-// GetErasureReceipt returns the progress of the erasure that a receipt names. It needs no session.
+// GetErasureReceipt returns the progress of the erasure that a receipt names. It needs no session, and fails for an unknown receipt.
 func (s *Privacy) GetErasureReceipt(ctx context.Context, r *guestv1.GetErasureReceiptRequest) (*guestv1.GetErasureReceiptResponse, error) {
 	view := s.DB.View(ctx)
 	e, err := guest.FindReceipt(view, s.Keys, r.GetReceipt())

@@ -101,7 +101,8 @@ func (s *Privacy) exportProfile(ctx context.Context, a actor.Actor) (*guestv1.Da
 	return &guestv1.DataExport{MadeAt: clock.Timestamp(view.Now()), PropertyName: in.Name, Profile: kept}, nil
 }
 
-// openedProfile returns the kept profile (answers kept for the next stay) to which a session belongs. It fails if that was deleted.
+// openedProfile returns the kept profile (answers kept for the next stay) to which a session belongs. If that was deleted, it refuses the
+// session as invalid.
 func (s *Privacy) openedProfile(view *db.Tx, a actor.Actor) (*guestv1.KeptProfile, error) {
 	answers, at, err := guest.OpenedProfile(view, s.Keys, a)
 	if err == nil && answers == nil {

@@ -183,7 +183,8 @@ func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	return place, nil
 }
 
-// addPINWithheld adds to out why the session does not get the PIN, or that no door has a code. It must run after addDoors.
+// addPINWithheld adds to out why the session does not get the PIN, or that no door has a code. PinWithheld stays empty if the session gets
+// the PIN. It must run after addDoors.
 func (s *Stays) addPINWithheld(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv1.Stay) error {
 	withheld, err := p.PINWithheld(view, a)
 	hasCode := func(d *guestv1.StayDoor) bool { return d.GetPin() != "" }
