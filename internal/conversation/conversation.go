@@ -71,7 +71,7 @@ func ParseTopic(key string) (k Key, ok bool) {
 	return Key{parts[0], parts[1], parts[2]}, true
 }
 
-// Limits of a conversation: messages of one side within an hour, and messages in all. The second is far more than staff can answer.
+// Limits of a conversation: messages of one side within an hour, and messages in all. maxMessages is far more than staff can answer.
 const (
 	maxInAnHour = 60
 	maxMessages = 2000
@@ -172,8 +172,8 @@ func NoticeKey(k Key) string { return notice.MessageUnread.Key(k.GuestID) }
 type UnreadMessages struct {
 	Key
 	Sender Side
-	First  string // the id of the first one
-	Number int    // of the last one
+	First  string // the id of the first message
+	Number int    // the number of the last message
 }
 
 // MarkMailed records that a mail announces the messages of u.Sender up to u.Number.

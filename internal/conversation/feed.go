@@ -54,7 +54,8 @@ func (f *Feed) WatchProperty(propertyID, caller string) (*Watcher, error) {
 	return f.watch(propertyID, caller)
 }
 
-// watch registers a watcher. of is the id of a guest or a property.
+// watch registers a watcher. of is the id of a guest or a property, and caller is on whose quota the watcher counts. It returns a fault if
+// that is used up.
 func (f *Feed) watch(of, caller string) (*Watcher, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

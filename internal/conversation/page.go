@@ -27,9 +27,9 @@ func List(view *db.Tx, keys *keyring.Ring, k Key, after, limit int) (list []Mess
 	return list, next != "", err
 }
 
-// ListPage returns a page of the messages of a conversation, and the token of the next page, or "" on the last page. The token is the
-// number of the last message on the page, so a message that is sent between two calls does not shift the pages. For a malformed token it
-// returns errPageToken.
+// ListPage returns a page of the messages of a conversation, the oldest first unless p.NewestFirst is set, and the token of the next page,
+// or "" on the last page. The token is the number of the last message on the page, so a message that is sent between two calls does not
+// shift the pages. For a malformed token it returns errPageToken.
 func ListPage(view *db.Tx, keys *keyring.Ring, k Key, p Page) (list []Message, next string, err error) {
 	query := view.Message.Query().Where(entmessage.PropertyID(k.PropertyID), entmessage.GuestID(k.GuestID), entmessage.NumberGT(p.After))
 	if p.Token != "" {

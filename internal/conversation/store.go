@@ -68,8 +68,8 @@ const selectEnded = `SELECT m.property_id, m.reservation_id, m.guest_id, m.numbe
 	WHERE m.property_id = $1 AND m.created_at < $2 AND r.property_id = $3 AND r.to_at < $4 AND NOT EXISTS
 	(SELECT 1 FROM messages AS later WHERE later.guest_id = m.guest_id AND later.number > m.number AND later.property_id = m.property_id)`
 
-// selectAllEnded selects all conversations to delete, the oldest last message first. selectOneEnded checks that one of them is still to be
-// deleted.
+// selectAllEnded selects all conversations to delete, the oldest last message first. selectOneEnded checks that one conversation is still
+// to be deleted.
 const (
 	selectAllEnded = selectEnded + ` ORDER BY m.created_at LIMIT $5`
 	selectOneEnded = selectEnded + ` AND m.guest_id = $5`

@@ -89,7 +89,7 @@ func (s *source) next(now time.Time) string {
 	return strings.ToLower(u.String())
 }
 
-// IsID reports whether s has the format of an identifier with any prefix of three bytes, also one that is not in the list above.
+// IsID reports whether s has the format of an identifier with any prefix of three bytes, also one that is no constant of this package.
 func IsID(s string) bool {
 	prefix, _, ok := strings.Cut(s, "_")
 	return ok && len(prefix) == 3 && Valid(prefix, s)

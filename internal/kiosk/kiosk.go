@@ -73,8 +73,8 @@ func verifyChallenge(keys *keyring.Ring, kioskID, challenge string, now time.Tim
 	return at, age >= -maxSkew && age < challengeLife
 }
 
-// isReplay reports whether a challenge is not newer than the last used one. A last use in the future does not count: the clock was wrong
-// then, and no challenge of that time is valid before that time comes.
+// isReplay reports whether a challenge is not newer than the last used one. A last use more than maxSkew in the future does not count: the
+// clock was wrong then, and no challenge of that time is valid before that time comes.
 func isReplay(at time.Time, lastUse *time.Time, now time.Time) bool {
 	return lastUse != nil && !at.After(*lastUse) && !lastUse.After(now.Add(maxSkew))
 }

@@ -215,7 +215,7 @@ const codeLetters = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 
 var codeEncoding = base32.NewEncoding(codeLetters).WithPadding(base32.NoPadding)
 
-// newCode generates a code of 60 bits, such as "ABCD-EFGH-JKLM".
+// newCode generates a code of 60 bits, such as "ABCD-EFGH-JKLM", that expires codeLife after now.
 func newCode(now time.Time) Code {
 	var raw [8]byte
 	_, _ = rand.Read(raw[:])

@@ -92,7 +92,8 @@ func languageOf(name string) string {
 	return name[strings.LastIndex(name, ".")+1:]
 }
 
-// add parses a catalogue file and adds its texts to a language. It copies the maps first, because sets share them.
+// add parses a catalogue file and adds its texts to a language. It ignores lines without a text. It copies the maps first, because sets
+// share them.
 func (s *set) add(language, content string) {
 	texts := maps.Clone(s.texts[language])
 	if texts == nil {
