@@ -146,7 +146,8 @@ func (a *API) Call(ctx context.Context, p Protocol, c Caller, r RPC, req proto.M
 	return Outcome{}, fmt.Errorf("no protocol %q", p)
 }
 
-// callGRPC is Call over gRPC.
+// callGRPC is Call over gRPC. A refusal, a failed connection and a timeout are an Outcome. The error says that details of a refusal cannot
+// be decoded.
 func (a *API) callGRPC(ctx context.Context, c Caller, r RPC, req proto.Message) (Outcome, error) {
 	conn := a.Public
 	if c.Socket {
@@ -209,6 +210,7 @@ func (a *API) HTTPCall(ctx context.Context, c Caller, verb, path, contentType st
 }
 
 // Do calls a REST route. content is nil, a raw body as []byte or string, or a value to encode as JSON. The outcome has no Reply: see Data.
+// A refusal is an Outcome, too. The error is for a call without a valid answer.
 func (a *API) Do(ctx context.Context, c Caller, verb, path string, content any) (Outcome, error) {
 	raw, err := encodeBody(content)
 	if err != nil {

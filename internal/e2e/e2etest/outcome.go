@@ -111,7 +111,8 @@ func (o *Outcome) ReadEnvelope() error {
 	return nil
 }
 
-// readREST decodes the REST answer in Raw. If the call succeeded, it decodes the reply of the RPC r.
+// readREST decodes the REST answer in Raw. If the call succeeded, it decodes the reply of the RPC r, otherwise the error: see ReadEnvelope.
+// Its own error means that the answer is not valid.
 func (o *Outcome) readREST(r RPC) error {
 	if err := o.ReadEnvelope(); err != nil || !o.OK() {
 		return err

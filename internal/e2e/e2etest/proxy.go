@@ -66,7 +66,7 @@ func NewProxy(t testing.TB) *Proxy {
 	return p
 }
 
-// SetTarget sets the service's address, to which the proxy connects, and returns the proxy's own address.
+// SetTarget sets the service's address, to which the proxy connects, and returns the proxy's own address. The error is always nil.
 func (p *Proxy) SetTarget(service string) (string, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -43,7 +43,7 @@ func (r RPC) Request() proto.Message { return newMessage(r.Desc.Input().FullName
 // Reply returns an empty reply message.
 func (r RPC) Reply() proto.Message { return newMessage(r.Desc.Output().FullName()) }
 
-// newMessage returns an empty message of a generated type.
+// newMessage returns an empty message of a generated type. It panics for an unknown name.
 func newMessage(name protoreflect.FullName) proto.Message {
 	t, err := protoregistry.GlobalTypes.FindMessageByName(name)
 	if err != nil {

@@ -74,7 +74,8 @@ func (w *World) OpenProperty() *World {
 	return &World{World: n, API: w.API, t: w.t, dir: dir}
 }
 
-// Await polls until holds returns true. It fails the test after a timeout; what completes "waiting until ...".
+// Await polls until holds returns true. An error of holds counts as false. It fails the test after 30 s, or if a part of the sandbox ends;
+// what completes the message "waiting until ...".
 func (w *World) Await(what string, holds func(ctx context.Context) (bool, error)) {
 	w.t.Helper()
 	if err := w.World.Await(w.t.Context(), what, holds); err != nil {
