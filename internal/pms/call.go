@@ -222,7 +222,7 @@ func (t Target) method() string {
 	}
 }
 
-// isValidKey reports whether a text can be an idempotency key.
+// isValidKey reports whether a text can be an idempotency key: 1 to 128 ASCII letters, digits, "-" or "_".
 func isValidKey(key string) bool {
 	return key != "" && len(key) <= 128 && strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_") == ""
 }

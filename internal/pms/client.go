@@ -76,7 +76,7 @@ type Limits struct {
 	BreakerDelay    time.Duration // BreakerDelay is how long the circuit breaker stays open
 }
 
-// DefaultLimits returns the limits of the product's specification, with defaults for the others.
+// DefaultLimits returns the limits of the product's specification, and defaults for the limits that it does not set.
 func DefaultLimits() Limits {
 	return Limits{
 		Connect: 3 * time.Second, TLS: 5 * time.Second, FirstByte: 10 * time.Second, Total: 15 * time.Second,

@@ -31,7 +31,7 @@ const (
 	CauseError    Cause = "error"    // the PMS answered 2xx with an error in the body
 	CauseTooLarge Cause = "tooLarge" // the headers or the body exceed the limits
 	CauseContract Cause = "contract" // the body of the answer violates the contract
-	CauseBusy     Cause = "busy"     // there are too many concurrent calls to this integration
+	CauseBusy     Cause = "busy"     // there are too many concurrent calls to this integration or webhook, or to too many of them
 	CauseOpen     Cause = "open"     // the circuit breaker is open
 	CauseCanceled Cause = "canceled" // the caller cancelled the call
 )
@@ -198,7 +198,7 @@ func certificateProblem(err *tls.CertificateVerificationError) problem {
 	}
 }
 
-// timeoutProblem returns which time limit a call exceeded.
+// timeoutProblem returns which time limit a call exceeded. If err does not say it, that is the total limit.
 func timeoutProblem(err error) problem {
 	var op *net.OpError
 	switch {

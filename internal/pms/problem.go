@@ -75,7 +75,7 @@ func endpointText(kind string, params message.Params) message.Message {
 	return message.Message{Kind: "endpoint." + kind, Params: params}
 }
 
-// maxListed is the number of violations in a text.
+// maxListed is the largest number of violations that a text describes; it counts the others.
 const maxListed = 3
 
 // listProblems returns one text for the first maxListed violations of an answer and the number of the others.

@@ -146,7 +146,8 @@ func (r *Rules) CheckURL(raw string) []fault.Field {
 	return fields
 }
 
-// parseURL parses the URL of an endpoint, or returns the errors of the field url.
+// parseURL parses the URL of an endpoint and checks it by the rules, without resolving its host name. It returns the URL or the errors of
+// the field url.
 func (r *Rules) parseURL(raw string) (*url.URL, []fault.Field) {
 	if raw == "" {
 		return nil, urlField(fault.Required, "is required: the https address of your endpoint")

@@ -75,8 +75,8 @@ func (c *Client) newHTTPRequest(ctx context.Context, req *request) (*http.Reques
 	return hr, nil
 }
 
-// readBody reads the body of an answer, decompressed by the transport. It returns an error if the body exceeds the
-// limit.
+// readBody reads the body of an answer, decompressed by the transport. It returns an error if the body exceeds the limit, or breaks off.
+// For a status below 200 it reads nothing.
 func (c *Client) readBody(ctx, limited context.Context, req *request, res *http.Response) ([]byte, *CallError) {
 	tooLarge := &CallError{Action: req.call.action, Cause: CauseTooLarge, Status: res.StatusCode, problem: problemBody}
 	switch {

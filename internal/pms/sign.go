@@ -71,7 +71,8 @@ func Bound(method, target string, body []byte) []byte {
 	return append(out, body...)
 }
 
-// withoutToken returns a request target without its last parameter if that is token, else unchanged.
+// withoutToken returns a request target without its last parameter if that is token, else unchanged. Signatures do not cover the token: see
+// [Bound].
 func withoutToken(target string) string {
 	path, query, ok := strings.Cut(target, "?")
 	if !ok {
@@ -156,7 +157,8 @@ func Verify(secrets []string, r *http.Request, body []byte, now time.Time) (stri
 	return id, nil
 }
 
-// isSignedBy reports whether one of the signers made a signature of the payload, with the id and the time in the headers.
+// isSignedBy reports whether one of the signers made a signature of the payload, with the id and the time in the headers. It does not check
+// how old that time is.
 func isSignedBy(signers []*standardwebhooks.Webhook, h http.Header, signatures string, payload []byte) bool {
 	signed := http.Header{}
 	signed.Set(HeaderID, h.Get(HeaderID))
