@@ -87,7 +87,8 @@ func (s *site) showFirst(x *exchange) error {
 	return x.askForLinkPage(http.StatusOK, "")
 }
 
-// openPasted handles the form in which the guest pastes the link of a stay. It redirects to that link.
+// openPasted handles the form in which the guest pastes the link of a stay. It redirects to that link. If the text has no such link, it
+// shows the form again with an error.
 func (s *site) openPasted(x *exchange) error {
 	found := pastedLink.FindStringSubmatch(x.Value("link"))
 	if found == nil {

@@ -21,7 +21,7 @@ func missing(step *guestv1.FormStep) []*guestv1.FormField {
 	return slices.DeleteFunc(slices.Clone(step.GetFields()), func(f *guestv1.FormField) bool { return answered(f) || !holdsUp(f) })
 }
 
-// left returns the other questions of a step that have no answer: those that do not hold up the check-in.
+// left returns the questions of a step that have no answer and do not hold up the check-in, see holdsUp.
 func left(step *guestv1.FormStep) []*guestv1.FormField {
 	return slices.DeleteFunc(slices.Clone(step.GetFields()), func(f *guestv1.FormField) bool { return answered(f) || holdsUp(f) })
 }

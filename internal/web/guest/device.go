@@ -7,14 +7,14 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// devicesView is the list of the devices that can open the guest's stay.
+// devicesView is the list of the devices that are signed in to the guest's stay.
 type devicesView struct {
 	Devices []*guestv1.Device
-	Others  int  // number of devices that the guest can sign out
+	Others  int  // number of the other devices, which the guest can sign out
 	Partial bool // the guest found the booking with number and name at the property: the API shows such a device only itself
 }
 
-// showDevices handles the list of devices that can open the guest's stay.
+// showDevices handles the list of the devices that are signed in to the guest's stay, so that they show its pages.
 func (s *site) showDevices(x *exchange) error {
 	found, err := s.api.Stays.ListDevices(x.callContext(), &guestv1.ListDevicesRequest{})
 	if err != nil {

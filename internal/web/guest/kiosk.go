@@ -125,7 +125,7 @@ func (x *exchange) kiosk() (*kioskv1.Kiosk, error) {
 }
 
 // startSeconds is the reload interval of the start page, which shows whether check-in is open. The offline pages of showClosed and showCut
-// try to load it after closedSeconds and cutSeconds; on the latter the guest reads how to continue.
+// try to load it after closedSeconds and cutSeconds; on the page of showCut the guest reads how to continue.
 const (
 	startSeconds  = 30
 	closedSeconds = 10

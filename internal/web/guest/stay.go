@@ -212,7 +212,7 @@ func (s *site) showArrival(x *exchange) error {
 	return x.render(http.StatusOK, "arrival", p)
 }
 
-// saveArrival handles the form with the arrival time.
+// saveArrival stores the chosen arrival time, and redirects to the first page of the stay. It returns the error of a refused time.
 func (s *site) saveArrival(x *exchange) error {
 	if _, err := s.api.Forms.SetArrival(x.callContext(), &guestv1.SetArrivalRequest{Time: x.Value("time")}); err != nil {
 		return err
@@ -225,7 +225,7 @@ func (s *site) showRules(x *exchange) error {
 	return x.render(http.StatusOK, "rules", x.stayPage("web.rules.title"))
 }
 
-// acceptRules handles the button that accepts the house rules.
+// acceptRules handles the button that accepts the house rules, and redirects to the first page of the stay.
 func (s *site) acceptRules(x *exchange) error {
 	if _, err := s.api.Forms.AcceptHouseRules(x.callContext(), &guestv1.AcceptHouseRulesRequest{}); err != nil {
 		return err
@@ -348,7 +348,7 @@ func (s *site) saveSharing(x *exchange) error {
 	return x.Redirect(x.flow.Home())
 }
 
-// help handles the button that calls a member of staff, with a notice and a mail.
+// help handles the button that calls a member of staff, with a notice and a mail. It renders a page that confirms the call.
 func (s *site) help(x *exchange) error {
 	if _, err := s.api.CheckIns.RequestHelp(x.callContext(), &guestv1.RequestHelpRequest{}); err != nil {
 		return err
