@@ -59,7 +59,8 @@ type checkInRun struct {
 }
 
 // evaluateDue evaluates check-ins whose reservations changed and those that are due, up to checkInBatch of each, and begins the calls to
-// the PMS that they need. A check-in whose call runs or waits is evaluated again only if the PMS has changed the reservation.
+// the PMS that they need. A check-in whose call runs or waits is evaluated again only if the PMS has changed the reservation. A failure at
+// one check-in is only logged; the error is that of the search.
 func (run *checkInRun) evaluateDue(ctx context.Context) error {
 	changed, due, err := checkin.Due(run.service.DB.View(ctx), checkInBatch)
 	if err != nil {
@@ -96,7 +97,7 @@ func (run *checkInRun) isCalling(k checkin.Key) bool {
 	return run.calling[k]
 }
 
-// begin calls the PMS of a check-in in the background, once fewer than checkInsAtOnce other calls to this PMS run.
+// begin returns at once, and calls the PMS of a check-in in the background, once fewer than checkInsAtOnce other calls to this PMS run.
 func (run *checkInRun) begin(ctx context.Context, integrationID string, k checkin.Key) {
 	limit := run.limits[integrationID]
 	if limit == nil {

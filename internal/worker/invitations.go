@@ -37,8 +37,8 @@ const (
 // progress is how far the sweeps of this process have come.
 type progress struct {
 	begun    bool
-	near     time.Time // arrivals until then have rows of invitations
-	change   int64     // entries of the change log until then were read
+	near     time.Time // arrivals up to this time have rows of invitations
+	change   int64     // entries of the change log up to this id were read
 	switched string    // the newest time at which the invitations of an integration were switched on
 }
 

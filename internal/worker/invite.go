@@ -70,7 +70,7 @@ func (v Invitations) loadBooking(tx *db.Tx, stay *ent.Reservation) (b booking, e
 }
 
 // scheduleOf returns how many days before the arrival a property mails invitations and reminders, by days in its time zone (UTC if that is
-// unknown). It leaves Off, which says that the invitations are switched off, to the caller.
+// unknown). It does not set Off, which says that the invitations are switched off: the caller sets it.
 func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
 	house, err := property.Get(tx, propertyID)
 	if err != nil {

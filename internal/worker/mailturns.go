@@ -41,7 +41,7 @@ func (t *mailTurns) take(propertyID string) bool {
 	return true
 }
 
-// end ends a turn. took is how long the attempt ran.
+// end ends a turn. took is how long the attempt ran: from slowSend on, the mail server of the property counts as slow, otherwise no longer.
 func (t *mailTurns) end(propertyID string, took time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

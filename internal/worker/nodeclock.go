@@ -66,7 +66,7 @@ func (c *NodeClock) Last() (ahead time.Duration, v ClockVerdict) {
 	return c.ahead, c.verdict
 }
 
-// Run compares the clocks at intervals until ctx ends. It only logs failures.
+// Run compares this machine's clock with the database's at intervals until ctx ends. It only logs failures, and always returns nil.
 func (c *NodeClock) Run(ctx context.Context) error {
 	for {
 		if err := c.compare(ctx); err != nil && ctx.Err() == nil {
@@ -103,7 +103,8 @@ func (c *NodeClock) compare(ctx context.Context) error {
 	return nil
 }
 
-// record stores a verdict, and logs when the clock becomes wrong, becomes right, or the node becomes unready or ready.
+// record stores a measurement for [NodeClock.Last]: how far this machine's clock is ahead of the database's, and the verdict. It logs when
+// the clock becomes wrong, becomes right, or the node becomes unready or ready.
 func (c *NodeClock) record(ahead time.Duration, v ClockVerdict) {
 	c.mu.Lock()
 	before := c.verdict
@@ -127,7 +128,7 @@ func LiveNodes(view *db.Tx) ([]*ent.Node, error) {
 	return rows, nil
 }
 
-// reportNode stores that a node is alive, and the offset of its clock.
+// reportNode stores that a node is alive now, and how far its clock is ahead of the database's.
 func reportNode(tx *db.Tx, name string, ahead time.Duration) error {
 	now, err := tx.DatabaseNow()
 	if err != nil {

@@ -49,7 +49,8 @@ func (p Plans) planDue(ctx context.Context, d *db.DB) error {
 	}
 }
 
-// planSingly plans each reservation of a failed batch in its own transaction. It logs and postpones those that fail again.
+// planSingly plans each reservation of a failed batch in its own transaction. It logs and postpones those that fail again, which is no
+// error. An error means that ctx ended, or that a reservation could not be postponed.
 func (p Plans) planSingly(ctx context.Context, d *db.DB, due reservation.Due) error {
 	for _, id := range due.IDs {
 		failed := d.Write(ctx, func(tx *db.Tx) error { return p.Reservations.PlanOne(tx, due.PropertyID, id) })

@@ -115,8 +115,8 @@ func (f *runningRead) wait(ctx context.Context) (Outcome, error) {
 	}
 }
 
-// joinOrStart returns the reading of a PMS's spaces that runs already, urgent or not, or starts one. After [Spaces.Close] it returns
-// errStopping, and after the end of ctx its error.
+// joinOrStart returns the reading of a PMS's spaces that runs already, urgent or not, or starts one; if urgent is true, that ignores an
+// open circuit breaker. After [Spaces.Close] it returns errStopping, and after the end of ctx its error.
 func (s *Spaces) joinOrStart(ctx context.Context, source space.Source, urgent bool) (*runningRead, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -144,8 +144,8 @@ func (s *Spaces) joinOrStart(ctx context.Context, source space.Source, urgent bo
 	return f, nil
 }
 
-// runRead reads with a context of its own, because other callers may still wait when the first caller is gone. The reading ends after the
-// time limit, or with errStopping when [Spaces.Close] is called.
+// runRead reads with a context of its own, because other callers may still wait when the first caller is gone. An urgent reading ignores an
+// open circuit breaker. The reading ends after the time limit, or with errStopping when [Spaces.Close] is called.
 func (s *Spaces) runRead(ctx context.Context, source space.Source, urgent bool) (Outcome, error) {
 	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.timeout())
 	defer cancel()
@@ -205,8 +205,8 @@ func (s *Spaces) timeout() time.Duration {
 // errEndpointChanged means that the partner changed the endpoint during the call, so that the answer is that of a former one.
 var errEndpointChanged = errors.New("the endpoint was changed during the call")
 
-// readOnce calls getSpaces once and stores the spaces, or the failure. If the endpoint is changed during the call, it stores nothing and
-// calls the changed one.
+// readOnce calls getSpaces once, if urgent is true even while the circuit breaker is open, and stores the spaces, or the failure. If the
+// endpoint is changed during the call, it stores nothing and calls the changed one.
 func (s *Spaces) readOnce(ctx context.Context, propertyID, integrationID string, urgent bool) (Outcome, error) {
 	for {
 		out, err := s.callOnce(ctx, propertyID, integrationID, urgent)

@@ -41,7 +41,8 @@ func (m Mails) UrgentNotices() Sweep {
 	}}
 }
 
-// mailUrgentNotices mails the urgent notices of a property that are not resolved, were not mailed yet and are not older than urgentFor.
+// mailUrgentNotices mails to the property's staffEmail its urgent notices (urgentKinds) that are not resolved, were not mailed yet and are
+// not older than urgentFor.
 func (m Mails) mailUrgentNotices(ctx context.Context, d *db.DB, propertyID string) error {
 	for after := ""; ; {
 		view := d.View(ctx)

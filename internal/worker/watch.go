@@ -143,7 +143,7 @@ func (w *Watch) Run(ctx context.Context) error {
 }
 
 // forget deletes the changes of properties that no stream watches from memory, at intervals until ctx ends. [Watch.Run] calls it if there
-// is only one node. With several nodes, Run deletes them itself.
+// is only one node. With several nodes, Run deletes them itself. The error is always nil.
 func (w *Watch) forget(ctx context.Context) error {
 	for clock.Sleep(ctx, forgetInterval) {
 		w.feed.Forget(time.Now())
@@ -151,7 +151,8 @@ func (w *Watch) forget(ctx context.Context) error {
 	return nil
 }
 
-// announce sends the pending changes to the other nodes. Without changes it still sends an announcement, as a sign of life.
+// announce sends the pending changes to the other nodes. Without changes it still sends an announcement, as a sign of life. It ignores
+// failures: the other nodes notice by the numbers that one is missing.
 func (w *Watch) announce() {
 	for _, a := range w.takeAnnouncements() {
 		if raw, err := json.Marshal(a); err == nil {

@@ -20,10 +20,10 @@ import (
 type concern int
 
 const (
-	ofReservation concern = iota // the subject is a reservation: its own integration
-	ofGuest                      // the subject is a lock, and the access is a guest's: the integration of the guest's reservation
-	ofLock                       // the subject is a lock: each integration
-	ofIntegration                // the subject is the integration
+	ofReservation concern = iota // the subject is a reservation, and only its integration may receive the event
+	ofGuest                      // the subject is a lock that a guest used, and only the integration of the guest's reservation may receive the event
+	ofLock                       // the subject is a lock, and every integration may receive the event
+	ofIntegration                // the subject is the only integration that may receive the event
 )
 
 // partnerFacts are the parts of an event's body that partners receive, by kind. A body about a reservation also has reservationId and
