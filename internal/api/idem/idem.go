@@ -208,8 +208,8 @@ func (a *Answers) recordCall(ctx context.Context, tx *db.Tx, answer proto.Messag
 	return audit.Append(tx, a.Keys, r)
 }
 
-// storeAnswer stores the encrypted answer under the claim's key, in the transaction of the change. It fails if a concurrent call, such as
-// on another node, has stored one first.
+// storeAnswer stores the encrypted answer under the claim's key, in the transaction of the change. If a concurrent call, such as on another
+// node, has stored one first, it returns inFlightError, so that this change is not stored.
 func (a *Answers) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
 	kept, err := a.sealAnswer(tx.Context(), c, answer)
 	if err != nil {
