@@ -51,10 +51,12 @@ type pipe struct {
 	begun     sync.Once
 }
 
-// Header returns the headers that the handler has set so far, without waiting for it. There are no trailers.
+// Header returns the headers that the handler has set so far, without waiting for it.
 func (p *pipe) Header() (metadata.MD, error) { return p.transport.Header(), nil }
-func (p *pipe) Trailer() metadata.MD         { return nil }
-func (p *pipe) Context() context.Context     { return p.ctx }
+
+// Trailer always returns nil: answers of the API have no trailers.
+func (p *pipe) Trailer() metadata.MD     { return nil }
+func (p *pipe) Context() context.Context { return p.ctx }
 
 // SendMsg keeps the request for the handler, which CloseSend starts.
 func (p *pipe) SendMsg(m any) error {
@@ -90,12 +92,17 @@ func (p *pipe) RecvMsg(m any) error {
 	return p.err
 }
 
-// serverEnd is the handler's end of a pipe. Trailers are dropped: see [Transport.SetTrailer].
+// serverEnd is the handler's end of a pipe.
 type serverEnd struct{ *pipe }
 
-func (s serverEnd) SetHeader(md metadata.MD) error  { return s.transport.SetHeader(md) }
+// SetHeader adds headers to the answer: see [Transport.SetHeader].
+func (s serverEnd) SetHeader(md metadata.MD) error { return s.transport.SetHeader(md) }
+
+// SendHeader does the same as SetHeader: see [Transport.SendHeader].
 func (s serverEnd) SendHeader(md metadata.MD) error { return s.transport.SendHeader(md) }
-func (s serverEnd) SetTrailer(md metadata.MD)       { _ = s.transport.SetTrailer(md) }
+
+// SetTrailer drops the trailer: see [Transport.SetTrailer].
+func (s serverEnd) SetTrailer(md metadata.MD) { _ = s.transport.SetTrailer(md) }
 
 // SendMsg waits until the client receives the message or ends the call.
 func (s serverEnd) SendMsg(m any) error {

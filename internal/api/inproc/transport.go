@@ -13,7 +13,7 @@ type Transport struct {
 	header metadata.MD
 }
 
-// NewTransport returns the transport of one call of the method with a full name.
+// NewTransport returns a transport without headers, for one call of the method with this full name.
 func NewTransport(fullMethod string) *Transport { return &Transport{method: fullMethod} }
 
 // Header returns the headers that were set.
@@ -25,7 +25,7 @@ func (t *Transport) Header() metadata.MD {
 
 func (t *Transport) Method() string { return t.method }
 
-// SetHeader adds headers to the answer.
+// SetHeader adds headers to the answer. It always returns nil, also after SendHeader.
 func (t *Transport) SetHeader(md metadata.MD) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -37,7 +37,7 @@ func (t *Transport) SetHeader(md metadata.MD) error {
 	return nil
 }
 
-// SendHeader does the same as SetHeader: the caller gets the headers with the answer.
+// SendHeader does the same as SetHeader, and sends nothing yet: the caller gets the headers with the answer. It always returns nil.
 func (t *Transport) SendHeader(md metadata.MD) error { return t.SetHeader(md) }
 
 // SetTrailer drops the trailer, because answers of the API have none.
