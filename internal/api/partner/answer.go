@@ -96,7 +96,8 @@ func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partner
 // formatTime formats a time as RFC 3339 with the UTC offset of a time zone.
 func formatTime(t time.Time, zone *time.Location) string { return t.In(zone).Format(time.RFC3339) }
 
-// decimalAmount converts an amount in the smallest unit of its currency to a decimal number. It returns nil without an amount.
+// decimalAmount converts an amount in the smallest unit of its currency to a decimal number. Without a currency, the smallest unit is a
+// thousandth. The result is nil if minor is nil.
 func decimalAmount(minor *int64, currency *string) *float64 {
 	if minor == nil {
 		return nil

@@ -27,7 +27,8 @@ const (
 )
 
 // answer converts a reservation and adds the data that extend names. If extend includes guests, it records the read in the ledger of
-// disclosures (which partner read which guest data). It fails if the caller lacks the right to data that extend names.
+// disclosures (which partner read which guest data), in a transaction of its own and not in tx. It fails if the caller lacks the right to
+// data that extend names.
 func (s *Service) answer(ctx context.Context, tx *db.Tx, a actor.Actor, row *reservation.Row, extend []string) (*partnerv1.Reservation, error) {
 	out, err := s.extendedMessage(tx, a, row, extend)
 	if err == nil && slices.Contains(extend, extendGuests) {

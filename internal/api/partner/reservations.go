@@ -66,8 +66,8 @@ func unknownFields(r *jsonpb.Report, at string) []fault.Field {
 	return wrong
 }
 
-// collectErrors adds to the wrong fields of a patch those that depend on the stored reservation, and returns all as one error. It stores
-// nothing.
+// collectErrors adds to wrong, which is not empty, the errors of a patch's fields that depend on the stored reservation, and returns all as
+// one error. It stores nothing.
 func (s *Service) collectErrors(ctx context.Context, a actor.Actor, p reservation.Patch, wrong []fault.Field) error {
 	_, err := s.reservations().Upsert(s.DB.View(ctx), writeScope(a), p, wrong)
 	return err
