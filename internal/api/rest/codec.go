@@ -54,7 +54,7 @@ func (codec) NewEncoder(w io.Writer) runtime.Encoder {
 }
 
 // NewDecoder returns a decoder that does not fail for an invalid body. It records the errors in the call's report, so that the chain of
-// interceptors answers with them after authentication. r must be a [requestBody].
+// interceptors answers with them after authentication. It fails only if its reader r is not a [requestBody].
 func (codec) NewDecoder(r io.Reader) runtime.Decoder {
 	return runtime.DecoderFunc(func(v any) error {
 		src, ok := r.(*requestBody)

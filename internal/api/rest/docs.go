@@ -76,7 +76,7 @@ func decompress(site fs.FS, name string) ([]byte, error) {
 	return io.ReadAll(content)
 }
 
-// add serves a file at a URL path. It reads the file once to compute the ETag.
+// add serves a file at a URL path. It reads the file once to compute the ETag; ServeHTTP reads it again at each request.
 func (d *Docs) add(at, mediaType string, read func() ([]byte, error)) error {
 	content, err := read()
 	sum := sha256.Sum256(content)

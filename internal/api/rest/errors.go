@@ -71,7 +71,7 @@ func (h *Handler) routeNotFound(path string) *fault.Fault {
 
 var versionSegment = regexp.MustCompile(`^(api|v\d+)$`)
 
-// answerOptions answers an OPTIONS request with the HTTP methods that its path supports.
+// answerOptions answers an OPTIONS request with the HTTP methods that its path supports, or with a fault (404) if the path is unknown.
 func (h *Handler) answerOptions(w http.ResponseWriter, x *exchange) {
 	verbs := h.allowedMethods(x.request.URL.Path)
 	if len(verbs) == 0 {

@@ -39,7 +39,8 @@ type Handler struct {
 	admit  func(ctx context.Context, fullMethod string, p chain.Protocol) (context.Context, *chain.Call)
 }
 
-// New returns a handler for all services that are registered with cfg.Conn.
+// New returns a handler for all services that are registered with cfg.Conn. It fails if a field of cfg is missing, or if an HTTP rule of a
+// service is invalid.
 func New(cfg Config) (*Handler, error) {
 	if cfg.Logger == nil || cfg.Conn == nil || cfg.Admit == nil || cfg.Register == nil {
 		return nil, errors.New("rest: Logger, Conn, Admit and Register are required")
