@@ -37,8 +37,8 @@ type checkpointer struct {
 	stop   context.CancelFunc
 }
 
-// newCheckpointer starts a checkpointer for the database in file. conn is its own connection, writer is the writer's. Each value from
-// grown signals that the log may be longer.
+// newCheckpointer starts a checkpointer for the database in file; close must stop it. conn is its own connection, writer is the writer's.
+// Each value from grown signals that the log may be longer.
 func newCheckpointer(conn, writer *sql.DB, file *os.File, grown chan struct{}, log *slog.Logger) *checkpointer {
 	c := &checkpointer{conn: conn, writer: writer, file: file, log: log, grown: grown, done: make(chan struct{})}
 	c.pages.Store(logPages)

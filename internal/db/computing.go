@@ -33,8 +33,8 @@ type computing struct {
 	before string        // before is the statement after the longest computation; empty for the end of the closure
 }
 
-// startComputing starts to measure the closure that the calling goroutine is about to run, and locks the goroutine to its thread. Call
-// stop after it. It returns nil if no limit is set.
+// startComputing starts to measure the closure that the calling goroutine is about to run, and locks the goroutine to its thread. Call stop
+// after the closure. The result is nil, which has the same methods, if no limit is set.
 func startComputing() *computing {
 	limit := time.Duration(computingLimit.Load())
 	if limit == 0 {

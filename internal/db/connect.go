@@ -167,7 +167,8 @@ func (t *connTracker) closeOthers(keep *pgx.Conn) {
 // statementWatcher is called with each statement before it runs; nil except in tests.
 var statementWatcher atomic.Pointer[func(query string)]
 
-// WatchStatements is for tests. It calls watch with each statement of a Write or View before it runs, on the goroutine that runs it.
+// WatchStatements is for tests. From now on, in the whole process, it calls watch with each statement of a Write or View before it runs, on
+// the goroutine that runs it. The next call replaces watch, which must not be nil.
 func WatchStatements(watch func(query string)) { statementWatcher.Store(&watch) }
 
 // watchStatement passes a statement to the function that a test has set with WatchStatements, if any.

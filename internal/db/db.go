@@ -266,7 +266,7 @@ type Pool struct {
 	Waited       time.Duration // Waited is the total time that queries waited
 }
 
-// Pool reports how busy the connections are.
+// Pool reports how busy the connections are; on SQLite, only those of [DB.View].
 func (d *DB) Pool() Pool {
 	if _, pool := d.engine.jobPools(); pool != nil {
 		s := pool.Stat()

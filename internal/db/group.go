@@ -88,7 +88,7 @@ func (t transaction) exec(statement string) error {
 	return err
 }
 
-// newGroup starts the writer, which uses the only connection of pool.
+// newGroup starts the writer, which takes the only connection of pool for each transaction, until close stops it.
 func newGroup(pool *sql.DB, changes *changes, cfg Config) *group {
 	g := &group{
 		pool: pool, changes: changes, timeout: cfg.WriteTimeout, span: groupSpan, clock: cfg.Clock, log: cfg.Logger,
@@ -267,8 +267,8 @@ func (g *group) next(have int, begun time.Time) *ticket {
 	return nil
 }
 
-// withSavepoint runs t in a savepoint. An error means that the transaction is lost: SQLite rolls back the whole
-// transaction when a statement is interrupted or the disk fails.
+// withSavepoint runs t in a savepoint, and undoes only its changes if t fails, with the error in t.err. A returned error means that the
+// transaction is lost: SQLite rolls back the whole transaction when a statement is interrupted or the disk fails.
 func (g *group) withSavepoint(tx transaction, t *ticket) error {
 	if err := tx.exec("SAVEPOINT change"); err != nil {
 		return err
@@ -282,8 +282,8 @@ func (g *group) withSavepoint(tx transaction, t *ticket) error {
 	return tx.exec("RELEASE change")
 }
 
-// runSolo runs t in its own transaction, after the shared transaction failed with reason, and sends its caller the outcome. It does not run
-// t if the caller's context has ended.
+// runSolo runs t in its own transaction, after the shared transaction failed with reason, and sends its caller the outcome. If the caller's
+// context has ended, it does not run t, and the outcome is the context's error.
 func (g *group) runSolo(t *ticket, reason error) {
 	if t.state.Load() == gone {
 		return

@@ -202,7 +202,8 @@ func pause(ctx, deadline context.Context, attempt int) bool {
 	}
 }
 
-// attempt runs fn in one transaction. retry means that the transaction failed because of a conflict, so that another attempt may succeed.
+// attempt runs fn in one transaction, and commits it if fn returns nil. retry means that the transaction failed because of a conflict, so
+// that another attempt may succeed.
 func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool, err error) {
 	openRaw, err := p.sql.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelSerializable})
 	if err != nil {
@@ -253,7 +254,8 @@ func isConstraintRace(err error) bool {
 	return errors.As(err, &e) && (e.Code == "23505" || e.Code == "23503")
 }
 
-// enter counts a change that begins or waits. It returns ErrClosed if the database is closed, and errBusy if too many changes wait.
+// enter counts a change that begins or waits. It returns ErrClosed if the database is closed, and errBusy if too many changes wait. After
+// nil, the caller must call leave.
 func (p *postgres) enter() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()

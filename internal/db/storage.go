@@ -51,8 +51,8 @@ func isOneOf(f *fault.Fault, list ...*fault.Fault) bool {
 	return slices.ContainsFunc(list, func(other *fault.Fault) bool { return f.Message == other.Message })
 }
 
-// Explain converts a storage error to a fault for the caller, with the code Unavailable and a delay for the retry. It returns any other
-// error, and an error that already has a fault, unchanged.
+// Explain converts a storage error to a fault for the caller, with the code Unavailable and a delay for the retry. It returns nil, any
+// other error, and an error that already has a fault unchanged.
 func Explain(err error) error { return explain(err, errDisconnected) }
 
 // explain is [Explain], but converts the loss of the connection to the fault lost.

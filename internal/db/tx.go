@@ -37,6 +37,7 @@ type insideChange struct{}
 var options = ent.NewClient()
 
 // newTx returns a Tx for the transaction tx, whose time is now. Its statements run on q: tx itself, or on SQLite the connection of tx.
+// changes is the cache of the writer's connection for Cached; nil on PostgreSQL.
 func newTx(ctx context.Context, dialect string, tx *sql.Tx, q entsql.ExecQuerier, now time.Time, changes *changes) *Tx {
 	ctx = context.WithValue(ctx, insideChange{}, true)
 	t := &Tx{ctx: ctx, short: ctx, sql: tx, now: now.UTC().Truncate(time.Microsecond), changes: changes}
@@ -99,8 +100,8 @@ func (t *Tx) Savepoint(f func() error) (err error) {
 // wrote reports whether a statement may have changed rows, or whether the database has rolled the transaction back.
 func (t *Tx) wrote() bool { return t.conn.wrote.Load() || t.changes.rolledBack() }
 
-// run calls fn once. Afterwards the transaction refuses statements, also after a panic. If the database has rolled the transaction back,
-// or it must be retried, run returns an error even if fn returned nil.
+// run calls fn once, and leaves the commit or rollback to its caller. Afterwards the transaction refuses statements, also after a panic. If
+// the database has rolled the transaction back, or it must be retried, run returns an error even if fn returned nil.
 func (t *Tx) run(fn func(*Tx) error) error {
 	defer t.conn.ended.Store(true)
 	t.conn.computing = startComputing()
@@ -209,8 +210,8 @@ func (c *txConn) QueryContext(ctx context.Context, query string, args ...any) (*
 	return rows, err
 }
 
-// note records that a statement failed, except with the error that follows an earlier failure: see isAbortedTransaction. A serialization
-// conflict makes the transaction fail, so that it is retried.
+// note records that a statement failed with err, if err is not nil, except with the error that follows an earlier failure: see
+// isAbortedTransaction. A serialization conflict makes the transaction fail, so that it is retried.
 func (c *txConn) note(err error) {
 	if err == nil {
 		return
