@@ -26,7 +26,7 @@ type signals struct{ inDefault, inWebhooks chan struct{} }
 // newSignals returns channels that keep one signal each, so that a sender never needs to wait.
 func newSignals() signals { return signals{make(chan struct{}, 1), make(chan struct{}, 1)} }
 
-// of returns the channel of a queue.
+// of returns the channel of a queue: inWebhooks for webhooksQueue, and inDefault for every other.
 func (s signals) of(queue string) chan struct{} {
 	if queue == webhooksQueue {
 		return s.inWebhooks

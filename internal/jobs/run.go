@@ -69,7 +69,7 @@ func requeueInterrupted(ctx context.Context, d *sql.DB) error {
 	return nil
 }
 
-// isReachable reports whether the database answers.
+// isReachable reports whether the database answers within pingTimeout.
 func isReachable[T any](ctx context.Context, d riverdriver.Driver[T]) bool {
 	ctx, cancel := context.WithTimeout(ctx, pingTimeout)
 	defer cancel()
@@ -113,7 +113,8 @@ func stopClient[T any](ctx context.Context, client *river.Client[T]) error {
 // retryPolicy is exponential backoff: the wait doubles after each failure, from two seconds to five minutes, plus or minus a quarter.
 type retryPolicy struct{}
 
-// NextRetry implements river.ClientRetryPolicy: it returns when a failed job runs again.
+// NextRetry implements river.ClientRetryPolicy: it returns when a failed job runs again, in two seconds to five minutes by the number of
+// its failures.
 func (retryPolicy) NextRetry(job *rivertype.JobRow) time.Time {
 	wait := min(2*time.Second<<min(len(job.Errors), 10), 5*time.Minute)
 	return time.Now().Add(clock.Spread(wait, wait/4))
