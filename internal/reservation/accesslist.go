@@ -79,7 +79,7 @@ func (e accessEvent) matches(s Scope, q Query) bool {
 }
 
 // afterEvent returns the event id after which the list begins: the last event of the previous page, or the last event before q.Since. It
-// returns 0 to begin with the first event.
+// returns 0 to begin with the first event, and a fault for a malformed token.
 func (q Query) afterEvent(tx *db.Tx, propertyID string) (int64, error) {
 	if q.Token != "" {
 		return parseEventToken(q.Token)

@@ -7,9 +7,10 @@ import (
 	"latchkey.dev/internal/event"
 )
 
-// appendChangedEvent records a change by the PMS that affects access, so that the explanation of the stay can show it.
-// held is the record before the change (nil for a new reservation), merged is the record after it. granted means that
-// the reservation has or had access; without access before and after, there is no event.
+// appendChangedEvent records a change by the PMS that affects access, so that the explanation of the stay can show it. held is the record
+// before the change (nil for a new reservation), merged is the record after it. granted means that the reservation has or had access before
+// the change. Without granted, there is an event only if merged is checked in (started). There is none if no part of [changedParts]
+// differs.
 func appendChangedEvent(tx *db.Tx, row *ent.Reservation, held *Record, merged Record, granted bool) error {
 	if !granted && merged.State != access.Started {
 		return nil

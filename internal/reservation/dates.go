@@ -30,7 +30,8 @@ func (r Record) datesAt(h Hours) (from, to time.Time) {
 	return from, to
 }
 
-// dates sets the start and the end, each from an instant, or from a day and the property's hours.
+// dates sets the start and the end, each from an instant, or from a day and the property's hours. It adds an error for each invalid field,
+// and if the stay does not end after it starts.
 func (m *merge) dates() {
 	wrong := len(m.wrong)
 	m.out.From, m.out.FromDate = m.instantOrDay(From, FromDate, m.hours.CheckIn, m.out.From, m.out.FromDate)
@@ -64,10 +65,10 @@ func (m *merge) failDateOrder() {
 	}
 }
 
-// instantOrDay merges the start or the end of the stay. The PMS sends it as an instant, or as a day to which the
-// property's hour is added. heldAt and heldDay are the stored values. If both fields are sent and agree, the instant
-// counts and the day is dropped, unless both are the stored values: a client can read a reservation and send it back
-// unchanged. It adds an error if neither is sent and none is stored, or if the patch only clears the stored form.
+// instantOrDay merges the start or the end of the stay. The PMS sends it as an instant, or as a day to which the property's hour is added.
+// heldAt and heldDay are the stored values. If both fields are sent and agree, the instant counts and the day is dropped, unless both are
+// the stored values: a client can read a reservation and send it back unchanged. It adds an error if the two fields disagree, if neither is
+// sent and none is stored, or if the patch only clears the stored form.
 func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, heldDay *string) (time.Time, *string) {
 	at, atNamed := m.patch.text(instant)
 	date, dateNamed := m.patch.text(day)
@@ -110,8 +111,8 @@ func (m *merge) instant(f Field, s string) time.Time {
 	return t.UTC().Truncate(time.Second)
 }
 
-// day parses a day YYYY-MM-DD, and returns the instant of the given hour on that day, in the property's time zone. It
-// adds an error for the field and returns zero if the text is invalid.
+// day parses a day YYYY-MM-DD, and returns the instant of the given hour (HH:MM) on that day, in the property's time zone. It adds an error
+// for the field and returns zero if the text is invalid.
 func (m *merge) day(f Field, s, hour string) time.Time {
 	t, err := time.Parse(time.DateOnly, s)
 	if err != nil {

@@ -193,11 +193,11 @@ func (m *merge) space() {
 	}
 }
 
-// differs reports whether a value was sent that differs from the stored value.
+// differs reports whether a value was sent that differs from the stored value, or that has no stored value.
 func differs(sent, held *string) bool { return sent != nil && (held == nil || *held != *sent) }
 
-// alias reads a field that has two names in the API. It returns the sent value and whether either name was sent, and
-// adds an error if both were sent with different values.
+// alias reads a field that has two names in the API. It returns the sent value, nil if it is empty or null, and whether either name was
+// sent, and adds an error if both were sent with different values.
 func (m *merge) alias(f, other Field) (value *string, named bool) {
 	a, aNamed := m.patch.text(f)
 	b, bNamed := m.patch.text(other)

@@ -40,7 +40,7 @@ func (m *merge) money(before Record) {
 }
 
 // amount merges one amount of money and returns it in minor units of the merged currency; nil means no amount. held is the stored amount in
-// minor units of heldCurrency.
+// minor units of heldCurrency. If the patch does not name f, the result is held, converted to the minor units of another merged currency.
 func (m *merge) amount(f Field, held *int64, heldCurrency *string) *int64 {
 	v, named := m.patch[f]
 	amount, ok := v.(float64)

@@ -89,8 +89,8 @@ func (svc Service) DueStays(view *db.Tx, period Retention, after *DueStay, limit
 
 // Retention is a retention period of reservations.
 type Retention struct {
-	PropertyID string // PropertyID is empty for the period of the installation
-	Keep       time.Duration
+	PropertyID string        // PropertyID is empty for the period of the installation
+	Keep       time.Duration // Keep is how long a reservation is kept after its end; 0: forever
 }
 
 // Retentions returns the retention period of the installation (0: forever), and one for each property that keeps reservations for a shorter
@@ -157,7 +157,7 @@ func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed i
 	return len(free), blocked, svc.removeAll(tx, propertyID, free, freeGrants)
 }
 
-// loadRemains returns, by reservation id, what still blocks the removal, and the ids of the reservation's grants.
+// loadRemains returns, by reservation id, what still blocks the removal (no entry: nothing does), and the ids of the reservation's grants.
 func loadRemains(tx *db.Tx, propertyID string, ids []string) (map[string]remains, map[string][]string, error) {
 	ctx, has, grants := tx.Context(), map[string]remains{}, map[string][]string{}
 	set := func(reservationID string, change func(r *remains)) {

@@ -96,7 +96,7 @@ func findByNumber(view *db.Tx, propertyID, number string) ([]string, error) {
 }
 
 // findRooms returns the ids of the rooms and beds whose names have all of the words. The name of a bed includes that of its room. It
-// returns none if more than maxSameRoom match, because such a text names no room.
+// returns none if words is empty, or if more than maxSameRoom match, because such a text names no room.
 func findRooms(view *db.Tx, propertyID string, words []string) (ids []string, err error) {
 	if len(words) == 0 {
 		return nil, nil

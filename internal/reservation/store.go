@@ -369,8 +369,8 @@ type accessEvent struct {
 	reservation, integration, state string
 }
 
-// accessEventsAfter reads up to eventBatch events of a property after an event id, each with the reservation whose
-// access it changed.
+// accessEventsAfter reads up to eventBatch events of a property after an event id, in the order of their ids, each with the reservation
+// whose access it changed.
 func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent, error) {
 	columns := func(e *accessEvent) []any { return []any{&e.id, &e.reservation, &e.integration, &e.state} }
 	return db.ReadList(tx, columns, accessEvents, propertyID, after, eventBatch)

@@ -177,7 +177,8 @@ func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, er
 const maxArrivals = 5000
 
 // CountArrivals returns how many stays of a day begin in each space of a property, by the space's id; those whose room is not known count
-// under "". It counts the first maxArrivals. text is the day as YYYY-MM-DD, or empty for today. date is that day as YYYY-MM-DD.
+// under "". It counts the first maxArrivals. text is the day as YYYY-MM-DD, or empty for today; any other text is a fault. date is that day
+// as YYYY-MM-DD.
 func CountArrivals(view *db.Tx, property *ent.Property, text string) (counts map[string]int, date string, err error) {
 	day, err := daySpan(property, text, view.Now())
 	if err != nil {
