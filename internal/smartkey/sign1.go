@@ -158,7 +158,8 @@ type es256Verifier struct{ key *ecdsa.PublicKey }
 // Algorithm implements cose.Verifier.
 func (es256Verifier) Algorithm() cose.Algorithm { return cose.AlgorithmES256 }
 
-// Verify implements cose.Verifier. It refuses even a correct signature if it has the high s. The signature must have signatureSize bytes.
+// Verify implements cose.Verifier. It refuses even a correct signature if it has the high s. It does not check that the signature has
+// signatureSize bytes, and can panic for a shorter one: readSign1 checks the length before.
 func (v es256Verifier) Verify(content, signature []byte) error {
 	r := new(big.Int).SetBytes(signature[:signatureSize/2])
 	s := new(big.Int).SetBytes(signature[signatureSize/2:])

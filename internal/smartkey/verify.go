@@ -177,7 +177,7 @@ func (c Clock) checkWindow(token Token, trust Trust) error {
 
 // checkStatus checks that the status list covers the token, is recent enough and has not ended, that it does not revoke the token, and that
 // the door accepts the token's generation. A revocation and a generation count even in a list that is too old. Without a list for the token
-// it refuses with StaleList.
+// it refuses with StaleList. It sets ListNumber and ListAge in v.
 func (v *Verdict) checkStatus(in Input, token Token) error {
 	list := in.Trust.listFor(token)
 	latest := in.Clock.Now.Add(in.Clock.Error)
