@@ -26,8 +26,8 @@ type IdentityAcceptance struct {
 	Device string // what the device says it is, or ""
 }
 
-// invitationCeremony returns the ceremony with which a person accepts an invitation. The secret takes the place of the person, so that no
-// other invitation can be accepted with it.
+// invitationCeremony returns the ceremony with which a person accepts an invitation at the identity provider. The secret takes the place of
+// the person, so that no other invitation can be accepted with it.
 func invitationCeremony(secret string) ceremony {
 	return ceremony{kind: identityInvitation, subject: secret}
 }
@@ -120,7 +120,8 @@ func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email,
 	return who, false, nil
 }
 
-// createIdentityPerson creates a person without a password who is linked to an identity.
+// createIdentityPerson creates a person without a password who is linked to an identity. It fails as [PersonName], [createPerson] and
+// linkIdentity do.
 func (s *Service) createIdentityPerson(tx *db.Tx, identity openid.Identity, email, name string) (*ent.Person, error) {
 	name, err := PersonName("name", name)
 	if err != nil {

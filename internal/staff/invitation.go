@@ -188,8 +188,8 @@ func replaceLink(tx *db.Tx, keys *keyring.Ring, by Caller, row *ent.PersonInvita
 	return GetInvitation(tx, keys, row.PropertyID, row.ID)
 }
 
-// Reinvite replaces the link of an open invitation by a new one, with a new end. It returns a fault if the caller does not manage its role.
-// It sends no mail. The link then belongs to the caller: see [Invite].
+// Reinvite replaces the link of an open invitation by a new one, with a new end. It returns errInvitation if the property has no such open
+// one, and a fault if the caller does not manage its role. It sends no mail. The link then belongs to the caller: see [Invite].
 func Reinvite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, invitationID string) (Invitation, error) {
 	row, err := loadInvitation(tx, propertyID, invitationID)
 	if err != nil {
@@ -201,7 +201,8 @@ func Reinvite(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, invitationID
 	return replaceLink(tx, keys, by, row, Role(row.Role))
 }
 
-// WithdrawInvitation ends an open invitation. It returns a fault if the caller does not manage its role.
+// WithdrawInvitation ends an open invitation. It returns errInvitation if the property has no such open one, and a fault if the caller does
+// not manage its role.
 func WithdrawInvitation(tx *db.Tx, by Caller, propertyID, invitationID string) error {
 	row, err := loadInvitation(tx, propertyID, invitationID)
 	if err != nil {

@@ -19,7 +19,8 @@ type joining struct {
 }
 
 // prepareJoin does, outside of a transaction, what takes long before a person joins: it checks the password of a known person, or hashes
-// the password of a new one. A known person keeps the stored name. A password that breaks the rules is a fault for both.
+// the password of a new one. A known person keeps the stored name. A password that breaks the rules is a fault for both. For a known
+// person, a wrong password gives errSignIn, and the attempt counts as failed until join takes it back.
 func (s *Service) prepareJoin(ctx context.Context, c PasswordSignIn, name string) (joining, error) {
 	if wrong := passwordProblem("password", c.Password); wrong != nil {
 		return joining{}, fault.Fields(*wrong)

@@ -25,7 +25,7 @@ type NoticeChoice struct {
 
 var clockTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)
 
-// Check returns an error that names every wrong field of a choice, or nil. With one of the two times empty, or with equal times, the choice
+// Check returns an error that names every wrong field of a choice, or nil. With only one of From and Until, or with equal ones, the choice
 // is wrong.
 func (c NoticeChoice) Check() error {
 	var wrong []fault.Field

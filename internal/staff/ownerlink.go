@@ -112,9 +112,9 @@ type FirstOwner struct {
 	PropertyName, TimeZone string // of the property to create; both must be empty if the link names a property
 }
 
-// AcceptOwnerLink uses up an [OwnerLink]. It makes the person, also a member of lower role or a disabled one, an owner of the property that
-// the link names, and signs the person in. If the link names no property, it creates one first. A known person must give the password; with
-// a second factor, the session is pending.
+// AcceptOwnerLink uses up an [OwnerLink], or returns errLink if the secret is not that of a valid one. It makes the person, also a member
+// of lower role or a disabled one, an owner of the property that the link names, and signs the person in. If the link names no property, it
+// creates one first. A known person must give the password; with a second factor, the session is pending.
 func (s *Service) AcceptOwnerLink(ctx context.Context, f FirstOwner) (made Session, propertyID string, err error) {
 	l, err := findLink(s.DB.View(ctx), s.Keys, f.Secret)
 	if err == nil && l.EmailMAC != nil {

@@ -199,7 +199,7 @@ func (s *Service) AddPasskey(tx *db.Tx, personID, sessionID string, a Answer, na
 // Answer is what a browser sends to finish a ceremony: its state, and the credential as JSON.
 type Answer struct{ State, Credential string }
 
-// BeginPasskeySignIn begins a sign-in with a passkey of any person.
+// BeginPasskeySignIn begins a sign-in with a passkey of any person. It stores nothing. It fails if the public address cannot have passkeys.
 func (s *Service) BeginPasskeySignIn(ctx context.Context) (Ceremony, error) {
 	rp, err := s.relyingParty()
 	if err != nil {
@@ -265,7 +265,7 @@ func (s *Service) BeginPasskeyConfirmation(ctx context.Context, personID, sessio
 }
 
 // ConfirmWithPasskey finishes what [Service.BeginPasskeyConfirmation] began: it replaces the session of the call by one with a confirmed
-// second factor.
+// second factor. It returns errPasskey for a wrong, late or repeated answer.
 func (s *Service) ConfirmWithPasskey(tx *db.Tx, personID, sessionID string, a Answer) (Session, error) {
 	if _, err := s.usePasskey(tx, ceremony{passkeyConfirmation, personID, sessionID}, a); err != nil {
 		return Session{}, err

@@ -133,7 +133,8 @@ func RenamePasskey(tx *db.Tx, keys *keyring.Ring, personID, passkeyID, name stri
 	return openPasskey(tx.Context(), keys, row)
 }
 
-// passkeyName returns a name without the spaces around it, or an error if it is blank.
+// passkeyName returns a name without the spaces around it, or a fault of the field name if it is blank. It does not limit the length, which
+// the proto does.
 func passkeyName(name string) (string, error) {
 	if name = strings.TrimSpace(name); name == "" {
 		return "", fault.Fields(fault.Field{Path: "name", Reason: fault.Required, Message: "must not be blank"})

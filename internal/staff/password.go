@@ -44,7 +44,8 @@ func passwordProblem(path, password string) *fault.Field {
 	return nil
 }
 
-// normalize returns the Unicode form in which passwords are compared, because keyboards encode the same characters in different ways.
+// normalize returns the Unicode form (NFKC) in which passwords are compared, because keyboards encode the same characters in different
+// ways.
 func normalize(password string) string { return norm.NFKC.String(password) }
 
 // hashPassword returns the hash of a password, in PHC format with salt and parameters. It waits while too many are hashed (see hashing),

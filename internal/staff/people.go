@@ -176,7 +176,7 @@ type AccessChange struct {
 }
 
 // ChangeMember changes the role of a person at a property, or whether their access is disabled, if accessChangeProblem allows it. It ends
-// invitations that the person made to roles that they may no longer give.
+// invitations that the person made to roles that they may no longer give. Their sessions stay: each call checks the access again.
 func ChangeMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID string, c AccessChange) (Member, error) {
 	row, who, err := loadMember(tx, propertyID, personID)
 	if err != nil {
@@ -215,7 +215,7 @@ func ChangeMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID
 }
 
 // RemoveMember ends the access of a person to a property, if accessChangeProblem allows it, and the invitations that the person made. The
-// name stays, see [Names].
+// person's sessions stay, but reach the property no more. The name stays, see [Names].
 func RemoveMember(tx *db.Tx, keys *keyring.Ring, by Caller, propertyID, personID string) error {
 	row, who, err := loadMember(tx, propertyID, personID)
 	if err != nil {

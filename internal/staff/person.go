@@ -114,7 +114,8 @@ func profileOf(ctx context.Context, keys *keyring.Ring, row *ent.Person) (Profil
 // maxName bounds the letters of a person's name.
 const maxName = 120
 
-// PersonName returns a name without the spaces around it, or why it is refused. path names the field in the error.
+// PersonName returns a name without the spaces around it, or why it is refused: it is blank, or has more than maxName letters. path names
+// the field in the error.
 func PersonName(path, name string) (string, error) {
 	name = strings.TrimSpace(name)
 	switch {

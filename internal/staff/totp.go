@@ -96,15 +96,15 @@ func (s *Service) secondFactorCounters(personID string) []throttle.Counter {
 	return []throttle.Counter{newCounter(s.Keys, secondFactor, personID)}
 }
 
-// countCode counts an attempt with a code as failed before it is checked, or refuses it as countAttempt does. It uses a transaction of its
-// own.
+// countCode counts an attempt with a code as failed before it is checked, until useCode takes that back, or refuses it as countAttempt
+// does. It uses a transaction of its own.
 func (s *Service) countCode(ctx context.Context, personID string) error {
 	return s.DB.Write(ctx, func(tx *db.Tx) error { return countAttempt(tx, s.secondFactorCounters(personID)) })
 }
 
 // useCode checks a code of the authenticator app or a recovery code, marks it as used, and sets the count of failed codes to zero. Each
-// code works once. If an app is in use, a code of six characters is one of the app; all other codes are recovery codes. It returns errCode
-// for a wrong one, and errNoTOTP if the person has no second factor.
+// code works once. If an app is in use, a code of six characters is one of the app; all other codes are recovery codes. It does not limit
+// attempts: the caller must call countCode before. It returns errCode for a wrong one, and errNoTOTP if the person has no second factor.
 func (s *Service) useCode(tx *db.Tx, row *ent.Person, code string) error {
 	has, err := hasSecondFactor(tx, row)
 	if err != nil {
