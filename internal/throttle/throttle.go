@@ -23,7 +23,7 @@ type Pause struct {
 	Wait     time.Duration
 }
 
-// Within returns a limit without pauses, which only counts.
+// Within returns a limit without pauses, which only counts: [Limit.After] adds the pauses.
 func Within(name string, period time.Duration) Limit { return Limit{Name: name, Period: period} }
 
 // After returns the limit with one more pause. It must have more failures and a longer wait than the pauses before: After does not check
