@@ -14,7 +14,7 @@ import (
 
 const (
 	mostFaults = 50      // maximum number of wrong lines in an error
-	mostRows   = 500     // maximum number of lines, because one call accepts no more
+	mostRows   = 500     // maximum number of rows below the header, because one call accepts no more
 	mostCSV    = 4 << 20 // maximum size of a file in bytes
 )
 
