@@ -155,7 +155,7 @@ func (b *Bridge) serveHealth(ctx context.Context) {
 }
 
 // answerHealth sends the bridge's health as JSON to one connection after the other. It ends with the error of the first failed Accept, such
-// as that the listener was closed.
+// as that the listener was closed, and closes lis.
 func (b *Bridge) answerHealth(lis net.Listener) error {
 	defer func() { _ = lis.Close() }()
 	for {

@@ -40,7 +40,8 @@ func (s *store) appendEntry(e journalEntry) (dropped int, err error) {
 	return dropped, err
 }
 
-// appendInTx does the work of appendEntry inside the caller's transaction.
+// appendInTx does the work of appendEntry inside the caller's transaction. dropped is the number of old events that it deleted from a full
+// journal.
 func (s *store) appendInTx(tx *bbolt.Tx, e journalEntry) (dropped int, err error) {
 	b := tx.Bucket(journalBucket)
 	n, err := b.NextSequence()

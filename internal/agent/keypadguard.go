@@ -19,9 +19,9 @@ const (
 	lockoutCheckEvery  = 24 * time.Hour  // interval of lockout checks; a person can change the lockout at the lock
 	lockoutRetryMin    = time.Minute     // first wait after a failed call to set the lockout; each further failure doubles it
 	lockoutCallTimeout = 5 * time.Second // timeout of a call, short because an unlock command must not wait long for the radio
-	lockoutRetryMax    = 6 * time.Hour   // longest of these waits
+	lockoutRetryMax    = 6 * time.Hour   // longest wait after a failed call to set the lockout
 	pauseTries         = 3               // number of calls that try to pause a keypad
-	pauseRetryAfter    = 2 * time.Second // wait between these calls
+	pauseRetryAfter    = 2 * time.Second // wait between two calls that try to pause a keypad
 	minPause           = time.Second     // a shorter pause is not worth a call
 	maxQueuedWrongPINs = 64              // further wrong PINs during one call to the lock are not counted
 )

@@ -77,8 +77,8 @@ func shiftWindows(l slot.Lock, by time.Duration) slot.Lock {
 
 // windowInLockTime converts a validity window to the time of a lock whose clock is ahead by offset. It shortens the window by clockSlack at
 // both ends and rounds inwards to multiples of step, in which the lock stores times. It neither changes nor rounds a window if offset is at
-// most clockSlack in either direction. A zero time means no limit and stays zero. A window that is too short for this ends before it
-// starts.
+// most clockSlack in either direction. A zero time means no limit and stays zero. Of a window that is too short for this nothing remains:
+// its end is not after its start.
 func windowInLockTime(from, to time.Time, offset, step time.Duration) (time.Time, time.Time) {
 	if offset.Abs() <= clockSlack {
 		return from, to

@@ -12,7 +12,7 @@ type radio struct {
 	mu     sync.Mutex
 	busy   bool
 	first  []chan struct{} // unlock commands that wait, in their order; each channel is closed at its turn
-	others []chan struct{} // other calls that wait, in the same form
+	others []chan struct{} // other calls that wait, in their order; each channel is closed at its turn
 }
 
 // acquire waits for the radio. It returns false if ctx ends. After true, the caller must call release.

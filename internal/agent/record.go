@@ -6,7 +6,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// The stored types contain PINs as plain strings, because slot.PIN refuses to be marshalled. The store encrypts them.
+// The stored types contain PINs as plain strings, because slot.PIN refuses to be marshalled. The store encrypts what it writes of these
+// types.
 
 // storedLock is the stored state of a lock, without its slots.
 type storedLock struct {

@@ -189,7 +189,8 @@ func (s *session) handleUntilEnd(ctx context.Context, interval time.Duration, me
 	}
 }
 
-// awaitEnd is used after a failed send: it processes messages until the receiver reports why the stream ended, and returns that.
+// awaitEnd is used after a failed send: it processes messages until one ends the session or the receiver reports why the stream ended, and
+// returns that reason.
 func (s *session) awaitEnd(ctx context.Context, messages <-chan *lockv1.ConnectResponse, ended <-chan error) error {
 	for {
 		select {

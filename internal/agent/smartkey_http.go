@@ -254,8 +254,8 @@ func (b *Bridge) addressOf(door smartkey.Door) string {
 	return ""
 }
 
-// localConns returns a listener that bounds the open connections in total and by address. A new connection replaces the oldest one that has
-// not sent anything, so that idle connections cannot keep phones out.
+// localConns returns a listener that bounds the open connections in total and by address. At a bound, a new connection replaces the oldest
+// one that has not sent anything, so that idle connections cannot keep phones out. If all have, the new one is closed.
 func localConns(l net.Listener) net.Listener {
 	return connlimit.New(promptListener{l}, connlimit.Config{PerAddress: localPerAddress, Total: localConnections, EvictSilent: true})
 }

@@ -133,7 +133,7 @@ func createKey(path string) ([]byte, error) {
 // exchanged.
 func sealContext(bucket, key []byte) []byte { return slices.Concat(bucket, []byte{0}, key) }
 
-// putSealed encrypts v as JSON and stores it. It can only be decrypted under the same bucket and key.
+// putSealed encrypts v as JSON and stores it under key in a bucket. It can only be decrypted under the same bucket and key.
 func (s *store) putSealed(tx *bbolt.Tx, bucket, key []byte, v any) error {
 	plain, err := json.Marshal(v)
 	if err != nil {

@@ -71,7 +71,7 @@ type field struct {
 
 var plans sync.Map // cache: maps a protoreflect.MessageDescriptor to its *plan
 
-// planOf returns the plan of a message type. It computes the plan on the first call and caches it.
+// planOf returns the plan of a message type. It computes the plan on the first call and caches it. It is safe for concurrent use.
 func planOf(md protoreflect.MessageDescriptor) *plan {
 	if p, ok := plans.Load(md); ok {
 		return p.(*plan)

@@ -102,7 +102,7 @@ func (q *parameter) addError(p problem) {
 }
 
 // store sets the field of msg that the parameter names. It returns false if there is no such field, or a query cannot set it. It records an
-// invalid value as an error.
+// invalid value as an error and returns true.
 func (q *parameter) store(msg protoreflect.Message) bool {
 	steps, ok := splitName(q.name)
 	if !ok {

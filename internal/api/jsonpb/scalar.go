@@ -23,7 +23,7 @@ type problem struct {
 }
 
 // readSingle reads one JSON value that is not a message with fields. zero is a new value of the field; a message is read into it. ok is
-// false if the value is invalid; the error is then recorded.
+// false if the value is invalid; the error is then recorded. err means that the JSON is broken.
 func (d *reader) readSingle(f *field, zero protoreflect.Value) (v protoreflect.Value, ok bool, err error) {
 	switch f.form {
 	case formStruct, formValue, formListValue:
