@@ -79,7 +79,7 @@ type Outcome struct {
 	At     time.Time // At is when the command ended; zero if it has not ended
 }
 
-// outcomeOf converts the row of a command.
+// outcomeOf returns the state and the result of a command from its row.
 func outcomeOf(a *ent.Act) Outcome {
 	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: db.OrZero(a.FinishedAt)}
 }

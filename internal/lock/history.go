@@ -55,8 +55,8 @@ func recordReadings(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return nil
 }
 
-// recordSample adds a reading to the lock's history if it differs by a step from the last sample, and deletes the
-// oldest samples beyond maxSamples.
+// recordSample adds a reading to the lock's history if it differs by a step from the last sample, and deletes the oldest samples of the
+// kind beyond maxSamples.
 func recordSample(tx *db.Tx, lk *ent.Lock, kind SampleKind, reading int64) error {
 	var last *int64
 	value := int64(0)

@@ -25,10 +25,10 @@ import (
 const (
 	MaxLocksPerBridge = 256  // the most locks that one bridge may report at once
 	maxStoredLocks    = 1024 // the most locks that are stored of one bridge, with those that it no longer reports
-	maxSlots          = 1000
-	maxPrefixes       = 32  // the most forbidden prefixes of a lock
-	maxKinds          = 32  // the most kinds of credentials of a lock
-	maxPrefixLength   = 128 // the longest forbidden prefix in bytes
+	maxSlots          = 1000 // the most slots of a lock that are used
+	maxPrefixes       = 32   // the most forbidden prefixes of a lock
+	maxKinds          = 32   // the most kinds of credentials of a lock
+	maxPrefixLength   = 128  // the longest forbidden prefix in bytes
 )
 
 // statusEpsilon is the limit below which a status that differs only in times is not stored again.
@@ -72,7 +72,7 @@ type applied struct {
 }
 
 // applyReports stores the reports of a bridge. A report about an unknown address creates a lock. A lock that was replaced stays stored, so
-// the bridge's locks become more over the years. From maxStoredLocks on, new ones are left out.
+// the bridge's locks become more over the years. From maxStoredLocks on, new ones are left out, and counted in leftOut.
 func applyReports(tx *db.Tx, br *ent.Bridge, reports []LockReport) (applied, error) {
 	rows, err := tx.Lock.Query().Where(entlock.BridgeID(br.ID), entlock.PropertyID(br.PropertyID)).Order(entlock.ByID()).All(tx.Context())
 	if err != nil {
@@ -294,12 +294,12 @@ func limitPrefixes(prefixes []string) []string {
 	return out
 }
 
-// newLockEvent returns an event about a lock, with the door that the lock is on now. It changes body.
+// newLockEvent returns an event about a lock, with the door that the lock is on now. It adds entries to body.
 func newLockEvent(lk *ent.Lock, kind event.Kind, body map[string]any) event.Event {
 	return newDoorEvent(doorOfLock(lk), kind, body)
 }
 
-// newDoorEvent is [newLockEvent] for a lock of which only the door is loaded.
+// newDoorEvent is [newLockEvent] for a lock of which only the door is loaded. It adds entries to body.
 func newDoorEvent(lk doorOf, kind event.Kind, body map[string]any) event.Event {
 	body["lockId"] = lk.lockID
 	if lk.doorID != nil {

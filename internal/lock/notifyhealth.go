@@ -113,7 +113,7 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 }
 
 // recordBatteryLow records the event e of a low battery at each call, and notifies staff once until the battery is charged again. It sets
-// lk.BatteryNotifiedAt. The low battery comes from the lock's status or from its alarm.
+// BatteryNotifiedAt in the row and in lk. The low battery comes from the lock's status or from its alarm.
 func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryNotifiedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
@@ -134,7 +134,8 @@ func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	})
 }
 
-// updateClock records the event that a lock's clock has become too wrong to enforce time windows, or is correct again. Staff get no notice.
+// updateClock records the event that a lock's clock has become too wrong to enforce time windows, or is correct again. It does nothing if
+// neither is the case, or the status has no offset. Staff get no notice.
 func updateClock(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.ClockOffsetMS == nil {
 		return nil

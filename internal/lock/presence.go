@@ -48,8 +48,8 @@ func MarkLinksLost(tx *db.Tx, bridgeID, reason string) error {
 	return nil
 }
 
-// markBridgeOnline records that a bridge that was disconnected is online again, with those of its locks that the
-// reports describe as online. was is its row before the new session.
+// markBridgeOnline records that a bridge that was disconnected is online again, with those of its locks that the reports describe as
+// online. was is its row before the new session. Without a disconnection in it, nothing happens.
 func markBridgeOnline(tx *db.Tx, was *ent.Bridge, reports []LockReport) error {
 	if was.UnreachedAt == nil {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// These statements are SQL because a person waits at the door, or because each check-in runs them for each lock: ent takes several times
-// as long and as much memory.
+// The statements of this file are SQL because a person waits at the door, or because each check-in runs them for each lock: ent takes
+// several times as long and as much memory.
 
 const commandTargetSQL = `SELECT l.address, l.capabilities, b.id, b.node, b.epoch, b.online, b.offline_reason, b.last_seen_at, b.link_at, b.revoked_at
 	FROM locks l JOIN bridges b ON b.id = l.bridge_id AND b.property_id = l.property_id WHERE l.id = $1 AND l.property_id = $2`
