@@ -157,8 +157,8 @@ func (e *Explanation) truncate(missingUntil time.Time) {
 	}
 }
 
-// steps returns the timeline of the stay, ordered by time. Steps at the same time keep the order in which their events
-// were stored.
+// steps returns the timeline of the stay, ordered by time and without repeated steps. Steps at the same time keep the order in which their
+// events were stored.
 func (f Facts) steps() []Step {
 	out := []Step{{At: f.Created, Actor: PMS, Kind: "bookingReceived", Text: stepText("bookingReceived")}}
 	if !f.Since.IsZero() {
@@ -202,8 +202,8 @@ func newStepBuilder(f Facts) *stepBuilder {
 	return &stepBuilder{f: f, clocks: newClocks(f.Granted), proven: provenCodes{}, spans: periods{}, unreachableDoors: map[string]bool{}}
 }
 
-// next returns the steps that follow from the next event in stored order, including those of earlier keypad pauses
-// that now concern the stay.
+// next applies the next event in stored order and returns the steps that follow, including those of earlier keypad pauses that now concern
+// the stay.
 func (t *stepBuilder) next(h Event) []Step {
 	h.At = t.clocks.correct(h)
 	steps := t.stepsOf(h)
@@ -213,7 +213,7 @@ func (t *stepBuilder) next(h Event) []Step {
 	return append(steps, t.pauseSteps()...)
 }
 
-// stepsOf returns the steps of one event, without those of keypad pauses.
+// stepsOf applies one event to the state of the builder and returns its steps, without those of keypad pauses.
 func (t *stepBuilder) stepsOf(h Event) []Step {
 	h.proves = t.proven.firstProvenByUse(h) && t.f.isComplete()
 	if t.spans.add(h) && h.Kind == event.CredentialChanged {

@@ -125,7 +125,7 @@ func (l *loader) phones() error {
 	return err
 }
 
-// doors loads the locks of the planned doors with their states.
+// doors sets the planned doors in the facts, and loads their locks with the states of these.
 func (l *loader) doors() error {
 	l.f.Doors, l.doorOf = map[string]Door{}, map[string]string{}
 	ids := make([]string, 0, len(l.f.Plan.Doors))

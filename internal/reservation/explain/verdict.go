@@ -81,7 +81,7 @@ func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 	return word, reason
 }
 
-// withoutRight returns the outcome of a door that the stay has no right to open. A code that is not removed yet may
+// withoutRight returns the outcome of a door that the stay has no right to open, and the reason, or "". A code that is not removed yet may
 // still open the door.
 func (f Facts) withoutRight(d access.PlannedDoor) (Outcome, string) {
 	reason := cmp.Or(d.Reason, f.firstReason())

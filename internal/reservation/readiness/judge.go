@@ -109,9 +109,9 @@ const blockingAhead = 2 * time.Hour
 
 // Limits that a lock may reach before staff are warned.
 const (
-	lowBattery   = 20 // at this battery percentage or less, staff are warned
-	emptyBattery = 5  // at this battery percentage or less, the lock counts as not opening
-	clockOff     = 2 * time.Minute
+	lowBattery   = 20              // at this battery percentage or less, staff are warned
+	emptyBattery = 5               // at this battery percentage or less, the lock counts as not opening
+	clockOff     = 2 * time.Minute // with a clock off by more, in either direction, staff are warned
 )
 
 // Judge decides from the facts about an arrival whether its doors will open, and lists what staff must fix.

@@ -64,9 +64,9 @@ func List(tx *db.Tx, svc reservation.Service, property *ent.Property, q reservat
 // overdueAfter is how long the result of a check still counts after the next check was due. Checks are later than that only if none run.
 const overdueAfter = time.Minute
 
-// Statuses returns the status of each of rows, arrivals of one property, in the same order. It takes the result of the last check; a check
-// follows a change within seconds. It judges up to most arrivals without such a result now, those first whose guests have not checked in.
-// The status of the rest is empty.
+// Statuses returns the status of each of rows, arrivals of one property, in the same order. It takes the result of the last check, which a
+// change makes outdated for seconds at most. It judges up to most arrivals without such a result now, those first whose guests have not
+// checked in. The status of the rest is empty.
 func Statuses(tx *db.Tx, svc reservation.Service, property *ent.Property, rows []*ent.Reservation, most int) ([]Status, error) {
 	if len(rows) == 0 {
 		return nil, nil
