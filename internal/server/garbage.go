@@ -59,8 +59,8 @@ func live() uint64 {
 	return sample[0].Value.Uint64()
 }
 
-// garbagePercent returns the GOGC percentage for a number of live bytes; 0 gives the maximum. The more bytes are live, the less garbage it
-// allows, down to Go's default: garbage between the data of thousands of streams leaves pages that are never empty.
+// garbagePercent returns the GOGC percentage for a number of live bytes: the more bytes, the less, from garbageMost down to garbageGo.
+// Garbage between the data of thousands of streams would leave pages that are never empty. 0 bytes means unknown, and gives garbageMost.
 func garbagePercent(live uint64) int {
 	if live == 0 {
 		return garbageMost

@@ -53,7 +53,7 @@ type condition struct {
 	degraded []string // reasons why some function fails although the node answers calls
 }
 
-// ready reports whether the node should get calls.
+// ready reports whether the node should get calls, which it should also while it is degraded.
 func (c condition) ready() bool { return len(c.unready) == 0 }
 
 // String returns the text of /readyz: "ready", or "degraded: " or "unready: " followed by the reasons. After "unready: ", those of degraded

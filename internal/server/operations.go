@@ -17,7 +17,7 @@ import (
 )
 
 // operations returns the handler of the operations listener: metrics, health and, if enabled, profiles. All but /livez need the operations
-// token; if none is set, they answer only calls to a loopback host.
+// token; if none is set, all answer only calls to a loopback host.
 func (s *Server) operations() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.metrics, promhttp.HandlerOpts{Registry: s.metrics}))

@@ -122,7 +122,8 @@ func RunAlone(ctx context.Context, d *db.DB, url string, f func(context.Context,
 	return errors.Join(err, held)
 }
 
-// whyNotAlone returns why this process did not get the lease of the nodes in time.
+// whyNotAlone returns why this process did not get the lease of the nodes in time: ctx ended, the database does not answer, or else a
+// server uses it.
 func whyNotAlone(ctx context.Context, d *db.DB) error {
 	if err := ctx.Err(); err != nil {
 		return err

@@ -22,7 +22,8 @@ func Validate(cfg config.Config) error {
 	return errors.Join(cfg.Validate(), database, partners, mail)
 }
 
-// partnerRules returns the rules for the endpoints of partners.
+// partnerRules returns the rules about the hosts and ports that endpoints of partners may have. It fails if the configuration of these
+// rules is invalid.
 func partnerRules(cfg config.Config) (*pms.Rules, error) {
 	var own []netip.Prefix
 	for _, r := range cfg.Partner.Deny {
@@ -35,7 +36,7 @@ func partnerRules(cfg config.Config) (*pms.Rules, error) {
 	return pms.NewRules(pms.RulesOptions{Hosts: cfg.Partner.Allow, Ports: cfg.Partner.Ports, OwnRanges: own})
 }
 
-// mailRules returns the rules for the mail servers of properties.
+// mailRules returns the rules about the hosts and ports that the mail servers of properties may have. It fails if --mail-allow is invalid.
 func mailRules(cfg config.Config) (*pms.Rules, error) {
 	return pms.NewRules(pms.RulesOptions{Hosts: cfg.Mail.Allow, Ports: mailPorts, Flag: "--mail-allow"})
 }
