@@ -28,8 +28,8 @@ const (
 type Anchor struct {
 	At    time.Time     `json:"at,omitzero"`
 	Error time.Duration `json:"error"`          // Error is how wrong At may be
-	Boot  string        `json:"boot,omitempty"` // Boot identifies the boot of the machine that was current at that time; empty: there is no anchor
-	Up    time.Duration `json:"up"`             // Up is the machine's uptime at that time
+	Boot  string        `json:"boot,omitempty"` // Boot identifies the machine's boot at the time At; empty: there is no anchor
+	Up    time.Duration `json:"up"`             // Up is the machine's uptime at the time At
 }
 
 // timekeeper tracks the time and its possible error. The server's time never sets the clock: a difference only increases the error.
@@ -41,7 +41,7 @@ type timekeeper struct {
 	anchor     Anchor
 	observedAt time.Time     // monotonic time at which the server's time was last received
 	wall       time.Time     // wall-clock time at which the server's time was last received
-	skew       time.Duration // absolute difference to the server's clock at that time
+	skew       time.Duration // absolute difference to the server's clock at observedAt
 	anchoredAt time.Time     // monotonic time at which the anchor was last renewed
 }
 
