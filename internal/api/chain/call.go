@@ -85,7 +85,7 @@ type Call struct {
 	admissionDone  bool
 	admissionTime  time.Duration // duration of the admission; zero if it ran after the message arrived
 	actor          actor.Actor   // authenticated caller; zero before authentication
-	idempotencyKey string        // value of the Idempotency-Key header
+	idempotencyKey string        // value of the Idempotency-Key header; empty if it is missing or the call changes nothing
 	refusal        error         // error with which the call is refused; nil if it is accepted
 
 	request  proto.Message // message of a unary call

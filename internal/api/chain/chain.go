@@ -86,11 +86,11 @@ type Chain struct {
 	proxies        []netip.Prefix
 	deadline       time.Duration
 	receiveTimeout time.Duration // time limit for receiving the message of a unary gRPC call
-	calls          *limiter
-	batches        *limiter
-	tokens         *limiter
+	calls          *limiter      // calls other than batches, per integration or address
+	batches        *limiter      // batches, per integration or address
+	tokens         *limiter      // all calls of other callers, per token
 	arrivals       *arrivals
-	decodeMemory   *semaphore.Weighted
+	decodeMemory   *semaphore.Weighted // decodeMemoryBytes, of which requests reserve parts
 	metrics        *metrics
 	methods        map[string]*method
 }

@@ -17,11 +17,11 @@ import (
 type Limits struct {
 	// Limits per integration, per address for calls without a credential, and per address for refused calls.
 	PerMinute      int // PerMinute limits calls other than batches
-	Burst          int // Burst is how many of these calls may come at once
+	Burst          int // Burst is how many calls other than batches may come at once
 	BatchPerMinute int // BatchPerMinute limits batches, in a minute and at once
-	// Limits per token, for all other callers: staff, scripts, operators, guests and kiosks.
+	// Limits per token, for callers other than integrations: staff, scripts, operators, guests and kiosks.
 	TokenPerMinute int
-	TokenBurst     int // TokenBurst is how many of these calls may come at once
+	TokenBurst     int // TokenBurst is how many calls with one token may come at once
 }
 
 // maxSubjects is how many integrations, tokens or addresses a limiter tracks.

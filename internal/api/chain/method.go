@@ -22,12 +22,12 @@ type method struct {
 	service      string // service name, such as "latchkey.partner.v1.ReservationService"
 	area         string // proto package, such as "latchkey.partner.v1"
 	public       bool
-	streams      bool          // client or server streams messages
-	access       *rpcv1.Access // nil for a public or unknown method
-	handlerField string        // JSON name of the field that the handler validates itself, or ""
-	static       func(proto.Message) []fault.Field
-	entries      []protoreflect.FieldDescriptor // fields that are lists of messages, whose entries are validated one at a time
-	options      []protovalidate.ValidationOption
+	streams      bool                              // client or server streams messages
+	access       *rpcv1.Access                     // nil for a public or unknown method
+	handlerField string                            // JSON name of the field that the handler validates itself, or ""
+	static       func(proto.Message) []fault.Field // see Config.Static; nil: none
+	entries      []protoreflect.FieldDescriptor    // fields that are lists of messages, whose entries are validated one at a time
+	options      []protovalidate.ValidationOption  // what the validation of a whole request leaves out
 }
 
 // unknownMethod represents any method that is not registered.

@@ -23,9 +23,9 @@ const (
 // reservation is the part of the chain's memory that one request has reserved for its message.
 type reservation struct {
 	chain    *Chain
-	sender   string
-	bytes    int64
-	arriving int64 // the part of bytes that counts for the sender in Chain.arrivals
+	sender   string // see arrivals
+	bytes    int64  // 0: nothing is reserved
+	arriving int64  // the part of bytes that counts for the sender in Chain.arrivals
 }
 
 // reserve waits until n bytes are free and reserves them in place of the former reservation. It fails after maxReserveWait, or when ctx
