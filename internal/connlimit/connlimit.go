@@ -185,8 +185,8 @@ type conn struct {
 	from     netip.Prefix
 
 	gone bool          // no longer counted; guarded by the listener's mutex
-	spot *list.Element // its place in the listener's idle; nil: it may not be evicted; guarded by the listener's mutex
-	once sync.Once     // for the first data that Read returns
+	spot *list.Element // place of the connection in the listener's idle; nil: it may not be evicted; guarded by the listener's mutex
+	once sync.Once     // lets only the first data that Read returns protect the connection
 }
 
 // Read reads from the connection. The first data protect it from being evicted, unless only [Protect] does.

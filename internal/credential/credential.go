@@ -71,7 +71,7 @@ type Spec struct {
 	AppID         string
 	ParentID      string // of a session: the operator token that opened it
 	Role          string
-	TTL           time.Duration // zero or negative: it never expires
+	TTL           time.Duration // zero or negative: the token never expires
 }
 
 // sameOwner selects all tokens of the same kind and owner: an app, integration, property or parent token. The number of these tokens is

@@ -23,7 +23,7 @@ type area struct {
 // stream is a method of the area that answers with a stream. It has no REST route, so the OpenAPI document does not contain it.
 type stream struct {
 	Method string // Service/Method
-	About  string // what it sends, and how to call it
+	About  string // what the stream sends, and how to call the method
 }
 
 // areas are the API areas in the order of the links on their pages.
