@@ -29,7 +29,8 @@ type refusals struct {
 	all  *budget
 }
 
-// allow reports whether one more refusal at the lock with this address is within both rate limits, and counts it.
+// allow reports whether one more refusal at the lock with this address is within both rate limits, and counts it. One beyond the limit of
+// the lock does not count for all locks.
 func (r *refusals) allow(address string, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
