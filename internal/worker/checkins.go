@@ -21,8 +21,8 @@ type CheckIns struct {
 }
 
 const (
-	checkInBatch   = 500 // check-ins of one search; the next one continues
-	checkInsAtOnce = 4   // calls to one PMS at once
+	checkInBatch   = 500 // the most check-ins of one search; the next search continues
+	checkInsAtOnce = 4   // the most calls to one PMS at once
 )
 
 // Sweep resumes check-ins that are due. One run of it lasts until its context ends or a search fails, and then waits for its calls. It

@@ -32,7 +32,7 @@ type booking struct {
 type room struct {
 	stay    *ent.Reservation
 	row     *ent.Invitation
-	address string // the booker's, or ""
+	address string // the booker's address, or ""
 	mac     []byte // keyed hash of the address; nil without one
 }
 
@@ -167,7 +167,7 @@ func addInvitations(tx *db.Tx, stays []*ent.Reservation, rows map[string]*ent.In
 	return nil
 }
 
-// insertTogether is how many rows one statement inserts. Each has a dozen parameters, and SQLite takes 32766.
+// insertTogether is how many rows one statement inserts. Each row has a dozen parameters, and SQLite takes 32766 in a statement.
 const insertTogether = 1000
 
 // finishedOf returns for each reservation whether every guest has filled in the form. The map lacks reservations without stored guests,

@@ -185,7 +185,7 @@ func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError
 func (m Mails) TakeBounce(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error) {
 	row, err := mail.Get(tx, propertyID, bounce.MailID)
 	if fault.Has(err, fault.NotFoundReason) {
-		return nil, nil // it belongs to another property, or was deleted with its stay
+		return nil, nil // the mail belongs to another property, or was deleted with its stay
 	}
 	if err != nil {
 		return nil, err

@@ -35,7 +35,7 @@ type Maintenance struct {
 	Log        *slog.Logger
 	Every      time.Duration // Every is the interval of the sweeps that end access, check links and reconcile codes; 0 means 15 s
 	KeepAudit  time.Duration // KeepAudit is the retention of the audit log and of the names of former people
-	KeepEvents time.Duration // KeepEvents is the retention of events, notices, closed conflicts, and other records without one of their own
+	KeepEvents time.Duration // KeepEvents is the retention of events, notices, closed conflicts, and other records without a retention of their own
 }
 
 // Limits of one transaction.

@@ -18,8 +18,8 @@ var sentOnce = map[mail.Kind]string{
 // Resend orders a mail again, with a new link, and returns the new mail's id. A booker's mail goes to the present address, a mail to staff
 // about a stay to the present staffEmail (without one it is refused), any other to the same address as before. It replaces the newest mail
 // of the same kind to the same guest: links of that mail that no device has opened end. A mail that is still on its way is not ordered
-// again, and its id is returned. So if staff press twice, only one link works. It refuses the mails of sentOnce, and a mail to an address that
-// is no longer the companion's, because such a mail would be canceled.
+// again, and its id is returned. So if staff press twice, only one link works. It refuses the mails of sentOnce, and a mail to an address
+// that is no longer the companion's, because such a mail would be canceled.
 func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	row, err := mail.Get(tx, propertyID, mailID)
 	if err != nil {
@@ -32,7 +32,7 @@ func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 		return "", err
 	}
 	if s := mail.State(row.State); s == mail.Waiting || s == mail.Sending {
-		return row.ID, nil // it will be sent anyway
+		return row.ID, nil // the mail will be sent anyway
 	}
 	again := mail.Mail{PropertyID: propertyID, Kind: mail.Kind(row.Kind), ReservationID: row.ReservationID, GuestID: row.GuestID, Params: row.Parameters}
 	if row.GuestID != "" || row.ReservationID == "" {

@@ -50,8 +50,8 @@ type Spaces struct {
 
 // runningRead is a reading in progress, shared by all callers that wait for it.
 type runningRead struct {
-	done    chan struct{}
-	urgent  bool
+	done    chan struct{} // done is closed at the end of the reading
+	urgent  bool          // urgent means that the reading ignores an open circuit breaker
 	outcome Outcome
 	err     error
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // urgentKinds are the notices that are mailed to a property's staffEmail at once: a guest is at a door or a tablet and cannot go on. The
-// check-in itself mails the stops of check-ins.
+// stops of check-ins are mailed by package checkin.
 var urgentKinds = []string{string(notice.CodeLate), string(notice.KioskHelp), string(notice.KioskOffline), string(notice.SearchesFailed)}
 
 const (

@@ -19,7 +19,8 @@ const changesSubject = "latchkey.changes"
 const (
 	// announceChanges is the minimum time between two announcements of changes by one node.
 	announceChanges = 20 * time.Millisecond
-	// announceBeat is the interval of announcements without a change. Their number shows whether an earlier announcement was lost.
+	// announceBeat is the interval of announcements without a change. The number in such an announcement shows whether an earlier one was
+	// lost.
 	announceBeat = 2 * time.Second
 	// nodeSilence is the time without an announcement after which a node counts as gone. Perhaps it did not announce its last changes.
 	nodeSilence = 5 * announceBeat
