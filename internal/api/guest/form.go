@@ -234,8 +234,8 @@ func (s *Forms) InviteCompanion(ctx context.Context, r *guestv1.InviteCompanionR
 }
 
 // RemoveCompanion deletes a companion (an accompanying guest) with all answers, ends the companion's links and sessions, and makes the
-// party smaller by one. It needs the main guest's session with the mailed link. After the stay it fails. After the check-in it fails for a
-// companion who answered on a link of their own.
+// party smaller by one, unless the companion was one too many. It needs the main guest's session with the mailed link. After the stay it
+// fails. After the check-in it fails for a companion who answered on a link of their own.
 func (s *Forms) RemoveCompanion(ctx context.Context, r *guestv1.RemoveCompanionRequest) (*guestv1.RemoveCompanionResponse, error) {
 	return writeAsGuest(ctx, s.Deps, func(tx *db.Tx, a actor.Actor) (*guestv1.RemoveCompanionResponse, error) {
 		if err := guest.RemoveCompanion(tx, s.Keys, a, r.GetGuestId()); err != nil {

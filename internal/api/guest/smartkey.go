@@ -33,9 +33,10 @@ type SmartKeys struct {
 	// session; it is empty while the bridge reconnects.
 	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
 	// Act sends a stored unlock command to the bridge and waits for the result. A fault as error means that the command was not sent and
-	// never will be. After another error, that is not known.
+	// never will be. After another error, it is not known whether the command was sent.
 	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
-	// Unsent gets the error with which an unlock command was refused before it was stored. It counts those whose bridge cannot be reached.
+	// Unsent gets the error with which an unlock command was refused before it was stored. It counts the commands whose bridge cannot be
+	// reached.
 	Unsent func(error)
 	// OpenWithin limits the time between the call and the opening of the door; 0 means lock.MaxDeadline.
 	OpenWithin time.Duration

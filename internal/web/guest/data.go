@@ -12,7 +12,7 @@ type dataView struct {
 	Erasure *guestv1.Erasure
 	Profile *guestv1.KeptProfile // data stored for the next stay, or nil
 	Ended   bool                 // the stay is over
-	Keep    bool                 // the guest chose in the posted form to keep that profile
+	Keep    bool                 // the guest chose in the posted form to keep the data for the next stay
 	Partial bool                 // the guest found the booking with number and name at the property: such a device can neither show nor erase data
 }
 

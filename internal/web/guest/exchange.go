@@ -81,7 +81,7 @@ func (x *exchange) continueLink(status int) (link, label string) {
 	case x.flow.Stay != nil:
 		return x.flow.Home(), "web.problem.stay"
 	case status == http.StatusGone && x.R.PathValue("id") == "":
-		return "", "" // the URL names no stay, so this device has no other session
+		return "", "" // the URL names no stay, so a session of this device may be of the ended stay itself
 	case status != http.StatusNotFound && (strings.HasPrefix(path, "/g/l/") || strings.HasPrefix(path, "/q/")):
 		return strings.TrimSuffix(path, "/renew"), "web.problem.load"
 	}

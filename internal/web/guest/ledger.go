@@ -10,7 +10,7 @@ import (
 // ledgerView is the ledger: the list of the PMS's reads of guests' data, including refused reads.
 type ledgerView struct {
 	Lines   []ledgerLine
-	Several bool   // the lines name the guest, because there are several
+	Several bool   // each line names its guest, because the lines are about several guests
 	Partial bool   // the guest found the booking with number and name at the property: such a device sees no line
 	Older   string // URL of the page with older lines, or ""
 	Newest  string // URL of the first page, or "" on that page
