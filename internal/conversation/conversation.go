@@ -21,7 +21,7 @@ import (
 // Side is one of the two sides of a conversation.
 type Side string
 
-// The sides.
+// The two sides of a conversation.
 const (
 	Guest    Side = "guest"
 	Property Side = "property"

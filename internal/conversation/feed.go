@@ -13,7 +13,7 @@ const maxChanged = 500
 type Feed struct {
 	closed   chan struct{}
 	mu       sync.Mutex
-	watchers map[string]*watchers // by guest or property
+	watchers map[string]*watchers // by the id of a guest or a property
 }
 
 // watchers are the watchers of one guest or property.
@@ -40,12 +40,12 @@ type Watcher struct {
 	of      string // the id of the guest or the property that is watched
 	caller  string // on whose quota the watcher counts
 	woken   chan struct{}
-	changed map[string]struct{} // the guests whose conversations changed
-	all     bool                // more than maxChanged conversations changed
+	changed map[string]struct{} // the guests whose conversations changed since the last call of Changed
+	all     bool                // more than maxChanged conversations changed since the last call of Changed
 }
 
-// WatchGuest watches the conversation of a guest. It returns a fault if the guest has too many watchers: see [watch.Quota]. The caller stops
-// the watcher.
+// WatchGuest watches the conversation of a guest. It returns a fault if the guest has too many watchers: see [watch.Quota]. The caller
+// stops the watcher.
 func (f *Feed) WatchGuest(guestID string) (*Watcher, error) { return f.watch(guestID, guestID) }
 
 // WatchProperty watches all conversations of a property. caller is the person or token that reads them. It returns a fault if the caller or

@@ -15,7 +15,7 @@ import (
 type Page struct {
 	After       int    // only messages with a larger number
 	NewestFirst bool   // the list begins with the newest message instead of the oldest
-	Token       string // the token that came with the page before, or empty
+	Token       string // the token that came with the page before; empty for the first page
 	Size        int    // at least 1
 }
 

@@ -21,15 +21,15 @@ type Summary struct {
 // Limits of a search in the texts. The texts are sealed, so no index finds their words, and each message is decrypted. The next page
 // continues where a search stopped.
 const (
-	searched      = 5000 // messages of one page
-	searchedAtOne = 500  // messages of one query
+	searched      = 5000 // the most messages that are decrypted for one page
+	searchedAtOne = 500  // the messages that one query loads
 )
 
 // Search selects conversations.
 type Search struct {
 	UnreadOnly bool
 	Query      string // consecutive words of a message, in any case and with any accents; empty: any message
-	Before     string // the result next of [Find] for the page before, or empty
+	Before     string // the result next of [Find] for the page before; empty for the first page
 	Limit      int
 }
 

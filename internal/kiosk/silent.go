@@ -24,7 +24,7 @@ type Key struct{ PropertyID, ID string }
 func NotifySilent(tx *db.Tx, k Key) error {
 	row, err := Get(tx, k.PropertyID, k.ID)
 	if fault.Has(err, fault.KioskNotFound) {
-		return nil // it was deleted meanwhile
+		return nil // the kiosk was deleted meanwhile
 	}
 	if err != nil {
 		return err

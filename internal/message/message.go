@@ -48,8 +48,8 @@ type Entry struct{ Kind, Text string }
 
 // set has the texts of all languages. It does not change after it is built.
 type set struct {
-	lines map[string][]Entry // entries of each language in the order of its files, also those that a later one replaces in texts
-	texts map[string]map[string]string
+	lines map[string][]Entry           // entries of each language in the order of its files, also those that a later one replaces in texts
+	texts map[string]map[string]string // texts by language and kind
 	// plurals has the plural rules of each language whose text "language.plurals" is valid.
 	plurals map[string]plurals
 	// matcher returns the sorted languages and a matcher for them. It is built at the first call.

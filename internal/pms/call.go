@@ -36,7 +36,7 @@ type call struct {
 	urgent        bool                // urgent means that a person is waiting, so the call ignores an open circuit breaker
 }
 
-// answer is the answer of a partner to the last attempt of a call. latency is that of this attempt.
+// answer is the answer of a partner to the last attempt of a call. latency is the duration of that attempt.
 type answer struct {
 	status  int
 	body    []byte
