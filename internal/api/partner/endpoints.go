@@ -59,7 +59,7 @@ func (s *Service) enqueueReading(tx *db.Tx, a actor.Actor, newSecret bool) error
 	return read(tx, a.PropertyID, a.IntegrationID)
 }
 
-// endpointFromRequest converts a request without its caller.
+// endpointFromRequest converts a request, without a check and without the ids of its caller.
 func endpointFromRequest(req *partnerv1.UpsertEndpointRequest) partner.Endpoint {
 	return partner.Endpoint{Action: req.GetAction(), URL: req.GetUrl(), Method: req.GetMethod(), Token: req.GetToken(), TokenIn: req.GetTokenIn()}
 }

@@ -10,7 +10,8 @@ import (
 	"latchkey.dev/internal/reservation/explain"
 )
 
-// ExplainReservation explains why the doors of a reservation open or do not open.
+// ExplainReservation explains why the doors of a reservation open or do not open. A reservation that the caller cannot read is a not-found
+// fault.
 func (s *Service) ExplainReservation(ctx context.Context, req *partnerv1.ExplainReservationRequest) (*partnerv1.ExplainReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {

@@ -48,8 +48,8 @@ func (s *Service) ListGuests(ctx context.Context, req *partnerv1.ListGuestsReque
 	return &partnerv1.ListGuestsResponse{Data: out}, nil
 }
 
-// addGuests adds the answers that the guests share to the message of their reservation. It leaves out guests who share none. It fails if
-// the caller lacks the scope guests:read, and as readGuests does.
+// addGuests adds the answers that the guests share to the message of their reservation. It leaves out guests who share none. Like
+// readGuests, it records the read. It fails if the caller lacks the scope guests:read, and as readGuests does.
 func (s *Service) addGuests(ctx context.Context, a actor.Actor, out *partnerv1.Reservation) error {
 	if !a.Has(actor.GuestsRead) {
 		return fault.New(fault.Denied, fault.ScopeMissing, "reading guests needs the scope guests:read; the property's owner can grant it").Put("scope", actor.GuestsRead)

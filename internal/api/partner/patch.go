@@ -157,7 +157,7 @@ func isReadOnly(path string) bool {
 	return d != nil && !writable && messageFields[path] == nil
 }
 
-// eachPopulatedField calls visit with the field mask path of every field that is set.
+// eachPopulatedField calls visit with the field mask path of every field that is set, such as adult_count or booker.email.
 func eachPopulatedField(r *partnerv1.Reservation, visit func(path string)) {
 	r.ProtoReflect().Range(func(f protoreflect.FieldDescriptor, v protoreflect.Value) bool {
 		if messageFields[string(f.Name())] == nil {

@@ -72,7 +72,7 @@ func (s *Service) ListWebhooks(ctx context.Context, _ *partnerv1.ListWebhooksReq
 	return &partnerv1.ListWebhooksResponse{Data: list}, nil
 }
 
-// DeleteWebhook removes a webhook of the caller with its waiting messages.
+// DeleteWebhook removes a webhook of the caller with its waiting messages. A webhook that the caller does not have is a not-found fault.
 func (s *Service) DeleteWebhook(ctx context.Context, req *partnerv1.DeleteWebhookRequest) (*partnerv1.DeleteWebhookResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
