@@ -143,8 +143,7 @@ func (c *changes) keep(key any, now tableVersion, value any) {
 	c.known[key] = cachedValue{now, value}
 }
 
-// connector opens connections. changes watches the writer's connection, and is nil for all others. The writer runs a checkpoint itself only
-// when the checkpointer does not keep up.
+// connector opens connections. changes watches the writer's connection, and is nil for all others.
 type connector struct {
 	dsn     string
 	changes *changes
@@ -161,6 +160,7 @@ func (c connector) Driver() driver.Driver {
 		pragmas := "PRAGMA temp_store = MEMORY"
 		if c.changes != nil {
 			c.changes.watch(conn)
+			// The writer itself runs a checkpoint only at logMax pages, when the checkpointer does not keep up.
 			pragmas += fmt.Sprintf("; PRAGMA mmap_size = %d; PRAGMA wal_autocheckpoint = %d", mapped, logMax)
 		}
 		_, err := conn.Exec(pragmas, nil)

@@ -14,7 +14,7 @@ const (
 	// logPages is the length of the write-ahead log, in pages of 4 KiB, at which the checkpointer copies it into the database file. A long
 	// log combines many changes of the same page into one copy; its price is a longer recovery after a crash.
 	logPages = 8192
-	// logMax is the length at which the writer itself runs a checkpoint, because the checkpointer does not keep up.
+	// logMax is the length, in pages, at which the writer itself runs a checkpoint, because the checkpointer does not keep up.
 	logMax = 8 * logPages
 	// logRemainder is the number of pages down to which the checkpointer copies the log by itself. It leaves the rest to the last copy, for
 	// which the writer waits. More are left if a round made no progress, because of a busy writer or a long read.

@@ -94,7 +94,7 @@ func hostsOf(c *pgx.ConnConfig) []host {
 	return all
 }
 
-// tryHosts changes c so that a connection attempt tries these servers, in this order.
+// tryHosts changes c so that a connection attempt tries these servers, at least one, in this order.
 func tryHosts(c *pgx.ConnConfig, hosts ...host) {
 	var all []*pgconn.FallbackConfig
 	for _, h := range hosts {

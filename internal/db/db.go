@@ -241,8 +241,8 @@ func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
 }
 
 // Fenced returns a second handle of the same open database, whose Write first runs check in the transaction. If check fails, Write stores
-// nothing and returns its error. If d is fenced itself, check replaces its check. It protects work that only the holder of a lease may do:
-// if this process hangs, another one takes over the lease.
+// nothing and returns its error. Reads are not checked. If d is fenced itself, check replaces its check. It protects work that only the
+// holder of a lease may do: if this process hangs, another one takes over the lease.
 func (d *DB) Fenced(check func(tx *Tx) error) *DB {
 	fenced := *d
 	fenced.fence = check

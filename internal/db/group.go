@@ -76,10 +76,10 @@ func (g *group) begin() (transaction, error) {
 	return transaction{tx, conn}, nil
 }
 
-// commit ends the transaction and returns its connection to the pool.
+// commit commits the transaction and returns its connection to the pool, also after an error.
 func (t transaction) commit() error { return errors.Join(t.sql.Commit(), t.conn.Close()) }
 
-// rollback undoes the transaction and returns its connection to the pool.
+// rollback undoes the transaction and returns its connection to the pool, also after an error.
 func (t transaction) rollback() error { return errors.Join(rollback(t.sql), t.conn.Close()) }
 
 // exec runs a statement of the writer itself, such as SAVEPOINT.
@@ -153,7 +153,7 @@ func (g *group) run(t *ticket, tx transaction) {
 	returned = true
 }
 
-// loop is the writer: it commits queued changes together, one batch after the other.
+// loop is the writer: it commits queued changes together, one batch after the other, until close.
 func (g *group) loop() {
 	defer close(g.done)
 	for t := range g.queue {

@@ -14,9 +14,9 @@ import (
 
 // Info describes the database of the installation.
 type Info struct {
-	Version   string // of the engine
-	Bytes     int64
-	Migration string // the last one that was applied
+	Version   string // version of the database engine
+	Bytes     int64  // size of the database
+	Migration string // name of the newest applied migration
 }
 
 // Info reads the engine's version, the size of the database, and its newest applied migration. It fails for a database that was never
