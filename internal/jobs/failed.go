@@ -55,7 +55,7 @@ type Failed struct {
 	GivenUp          bool // GivenUp means that the job is not retried
 	Attempts         int
 	FailedAt         *time.Time // FailedAt is when the last attempt began
-	RetryAt          time.Time  // RetryAt is when it runs again; without a meaning if GivenUp
+	RetryAt          time.Time  // RetryAt is when the job runs again; without a meaning if GivenUp
 	Error            string     // Error is the error of the last attempt, without e-mail addresses
 }
 

@@ -76,7 +76,7 @@ func (q *Queue) Insert(tx *db.Tx, args river.JobArgs) error {
 	return err
 }
 
-// InsertNow is Insert for a job that cannot wait: if an equal job waits for a later time, it can start after the commit, too.
+// InsertNow is Insert for a job that cannot wait: if an equal job waits for a later time, that job can start after the commit.
 func (q *Queue) InsertNow(tx *db.Tx, args river.JobArgs) error {
 	stored, err := q.insert(tx, args, nil)
 	if err != nil || !stored.UniqueSkippedAsDuplicate || stored.Job.State == rivertype.JobStateAvailable {
