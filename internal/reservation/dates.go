@@ -93,7 +93,8 @@ func (m *merge) instantOrDay(instant, day Field, hour string, heldAt time.Time, 
 	return heldAt, heldDay
 }
 
-// isHeld reports whether an instant that was sent is the stored one. Answers have no fractions of a second, which older versions stored.
+// isHeld reports whether an instant that was sent is the stored one; an invalid text is not. Answers have no fractions of a second, which
+// older versions stored.
 func isHeld(sent string, held time.Time) bool {
 	t, err := clock.Parse(sent)
 	return err == nil && !held.IsZero() && t.Truncate(time.Second).Equal(held.Truncate(time.Second))

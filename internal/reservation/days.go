@@ -32,8 +32,8 @@ func Day(property *ent.Property, text string, now time.Time) (begins, ends time.
 	return begins, ends, nil
 }
 
-// recomputedUntil is how long after its end the dates of a stay are still recomputed: a change of the time zone and of the
-// check-out hour moves the end by at most two days.
+// recomputedUntil is how long after the end of a stay its dates are still recomputed: a change of the time zone and of the check-out hour
+// moves the end by at most two days.
 const recomputedUntil = 48 * time.Hour
 
 // ListByDays lists the ids of up to limit reservations after an id, ordered by id: those whose dates the PMS gave as days, and that have
@@ -76,7 +76,7 @@ func (svc Service) CompleteDays(tx *db.Tx, propertyID string, ids []string) erro
 }
 
 // recomputeDates stores the dates of a row under the given hours, and reports whether they changed. If so, it records a change of the
-// reservation and sets the new dates in row.
+// reservation and sets the new dates in row, but does not plan the access.
 func recomputeDates(tx *db.Tx, row *ent.Reservation, h Hours) (bool, error) {
 	from, to := recordOf(row).datesAt(h)
 	if from.Equal(row.FromAt) && to.Equal(row.ToAt) {

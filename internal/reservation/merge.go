@@ -83,8 +83,8 @@ func (m *merge) required(f Field, to *string, what string) {
 	}
 }
 
-// optional sets an optional field to the sent value. It leaves a field unchanged that the patch does not name, and
-// clears it for null or an empty string.
+// optional sets an optional field to the sent value, without a check. It leaves a field unchanged that the patch does not name, and clears
+// it for null or an empty string.
 func (m *merge) optional(f Field, to **string) {
 	v, named := m.patch.text(f)
 	if !named {
@@ -135,7 +135,7 @@ func (m *merge) booker() {
 	m.optional(Email, &m.out.Email)
 }
 
-// texts merges the name of the booking's source, the channel manager, and the channel's number of the booking.
+// texts merges, without a check, the name of the booking's source, the channel manager, and the channel's number of the booking.
 func (m *merge) texts() {
 	m.optional(SourceName, &m.out.SourceName)
 	m.optional(ChannelManager, &m.out.ChannelManager)
@@ -222,7 +222,7 @@ func (m *merge) counts() {
 	m.count(Children, &m.out.Children)
 }
 
-// count merges the number of adults or of children. A sent null clears it.
+// count merges, without a check, the number of adults or of children. A sent null clears it.
 func (m *merge) count(f Field, to **int) {
 	v, named := m.patch[f]
 	if !named {

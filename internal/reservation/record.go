@@ -25,7 +25,7 @@ type Record struct {
 	State    access.State
 	FromDate *string // FromDate is YYYY-MM-DD if the PMS gave a day, else nil
 	ToDate   *string
-	From, To time.Time // From and To are zero if the PMS gave none
+	From, To time.Time // From and To are zero if the PMS gave neither a time nor a day
 
 	Adults, Children *int
 	Price, Owing     *int64 // Price and Owing are in minor units of Currency

@@ -138,7 +138,7 @@ type current struct {
 	settings Settings
 	row      *ent.Reservation // row is nil if there is none
 	removed  *time.Time       // removed is the last pmsMeta.updatedAt of a removed reservation with this id, if there is no row
-	granted  bool             // granted means that the reservation has or had access; others need no query of grants
+	granted  bool             // granted means that the reservation has or had access; without it, no query of its grants is needed
 }
 
 // loadCurrent loads the settings of a property and a reservation by its PMS id, or the reservation's tombstone. An empty id loads the
@@ -195,7 +195,8 @@ func recordOf(r *ent.Reservation) Record {
 }
 
 // rowOf returns a copy of row, the row before the change, with the values of a record. They equal what a statement with [valuesOf] stores,
-// so that the row need not be read again, except for ErasedAt: the caller stores that itself. booker is the encrypted booker.
+// so that the row need not be read again. The copy also has the record's ErasedAt, which that statement does not store: the caller stores
+// it. booker is the encrypted booker.
 func rowOf(row *ent.Reservation, r Record, booker []byte, now time.Time) *ent.Reservation {
 	out := *row
 	out.CanceledAt, out.ArrivedAt = canceledSince(row, r.State, now), arrivedSince(row, r.State, now)
@@ -334,7 +335,7 @@ func execOne(tx *db.Tx, statement string, values []any) error {
 const insertChange = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
 	VALUES ($1, $2, $3, $4) ON CONFLICT (property_id, changed_at, reservation_id, integration_id) DO NOTHING`
 
-// A new arrival has the status "ready" until its first check.
+// A new arrival has the verdict "ready" until its first check.
 const (
 	insertArrivals = `INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at) `
 	enqueueArrival = insertArrivals + `VALUES ($1, $2, $3, 0, 'ready', $4, $5) ON CONFLICT (id) DO UPDATE SET again_at = excluded.again_at`

@@ -95,7 +95,7 @@ func (s span) conditions(tab Tab) []predicate.Reservation {
 	case tab == Departures:
 		leftEarly := entreservation.And(isOver, leftBetween(s.begins, s.ends))
 		return []predicate.Reservation{
-			hasStayed, entreservation.ToAtGTE(s.begins), entreservation.ToAtLT(s.ends.AddDate(0, 0, longestStay)), // the second bounds how much is read
+			hasStayed, entreservation.ToAtGTE(s.begins), entreservation.ToAtLT(s.ends.AddDate(0, 0, longestStay)), // the bound of longestStay limits how much is read
 			entreservation.Or(entreservation.And(entreservation.ToAtLT(s.ends), entreservation.Not(leftBefore)), leftEarly),
 		}
 	}
