@@ -36,8 +36,8 @@ func newModes() modes {
 	if err != nil {
 		panic(err) // the options are constant
 	}
-	// decodeExact rejects most other encodings by itself. The strict options reject them before more work is done,
-	// except UTF8, which only the option checks.
+	// decodeExact by itself rejects encodings that are not deterministic. The strict options reject these earlier, before more work is
+	// done. Only the option UTF8 rejects texts that are not UTF-8.
 	decMode, err := cbor.DecOptions{
 		DupMapKey:         cbor.DupMapKeyEnforcedAPF,
 		IndefLength:       cbor.IndefLengthForbidden,
