@@ -62,8 +62,8 @@ func stateEnd(state string, now time.Time, life time.Duration) (end time.Time, o
 	return end, end.After(now) && !end.After(now.Add(life))
 }
 
-// useState stores that a state was used, so that it works once. For a state that was used before it returns errUsed. end is from
-// [stateEnd]: then the row may be deleted.
+// useState stores that a state was used, so that it works once. For a state that was used before it returns errUsed. end, from [stateEnd],
+// is when the row may be deleted.
 func useState(tx *db.Tx, keys *keyring.Ring, state string, end time.Time, errUsed error) error {
 	err := tx.UsedChallenge.Create().SetID(hex.EncodeToString(keys.MAC("usedChallenge", state))).SetEndsAt(end).Exec(tx.Context())
 	if ent.IsConstraintError(err) {

@@ -79,7 +79,7 @@ func (s *Service) beginIdentity(ctx context.Context, c ceremony) (IdentityCeremo
 }
 
 // BeginIdentitySignIn begins a sign-in of any person at the identity provider. fresh requires a new sign-in of a person who is already
-// signed in there.
+// signed in there. It returns an error without a provider, or if the provider does not answer.
 func (s *Service) BeginIdentitySignIn(ctx context.Context, fresh bool) (IdentityCeremony, error) {
 	return s.beginIdentity(ctx, signInCeremony(fresh))
 }

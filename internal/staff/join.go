@@ -40,8 +40,9 @@ func (s *Service) prepareJoin(ctx context.Context, c PasswordSignIn, name string
 	return joining{PasswordSignIn: c, name: name, hash: hash}, err
 }
 
-// join makes a person a member of a property with the role of a link, which the caller has used up, and signs the person in. Without a
-// code, the session of a person with a second factor is pending.
+// join stores a new person, or checks a known one again (see createOrConfirmPerson). It makes the person a member of a property with the
+// role of a link, which the caller has used up, and signs the person in. Without a code, the session of a person with a second factor is
+// pending.
 func (s *Service) join(tx *db.Tx, j joining, link *ent.PersonInvitation, propertyID string) (Session, error) {
 	who, err := s.createOrConfirmPerson(tx, j)
 	if err != nil {
