@@ -29,8 +29,8 @@ const (
 )
 
 // ListMessages lists a page of the caller's conversation with the property, with the number of messages that the guest has not read. A page
-// has defaultMessages unless the request sets a size. It marks none as read. It fails for a session that has no conversation: see
-// [Messages.conversation].
+// has defaultMessages unless the request sets a size. It marks none as read. It fails for a session of two facts (booking number and name),
+// unless that checked the guest in and the stay has not ended.
 func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequest) (*guestv1.ListMessagesResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {
@@ -54,9 +54,9 @@ func (s *Messages) ListMessages(ctx context.Context, r *guestv1.ListMessagesRequ
 	return &guestv1.ListMessagesResponse{Data: out}, nil
 }
 
-// SendMessage sends a message to the property, and marks the earlier messages of the property as read. It fails for a session that has no
-// conversation (see [Messages.conversation]), for an empty text, and if too many messages were sent in an hour or in all: see
-// [conversation.Send].
+// SendMessage sends a message to the property, and marks the earlier messages of the property as read. It fails for an empty text, if too
+// many messages were sent in an hour or in all (see [conversation.Send]), and for a session of two facts (booking number and name), unless
+// that checked the guest in and the stay has not ended.
 func (s *Messages) SendMessage(ctx context.Context, r *guestv1.SendMessageRequest) (*guestv1.SendMessageResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {
@@ -72,7 +72,7 @@ func (s *Messages) SendMessage(ctx context.Context, r *guestv1.SendMessageReques
 }
 
 // ReadMessages marks messages of the property as read by the guest, up to and with the message that has the number of the request. It fails
-// for a session that has no conversation: see [Messages.conversation].
+// for a session of two facts (booking number and name), unless that checked the guest in and the stay has not ended.
 func (s *Messages) ReadMessages(ctx context.Context, r *guestv1.ReadMessagesRequest) (*guestv1.ReadMessagesResponse, error) {
 	k, err := s.conversation(ctx)
 	if err != nil {
@@ -84,7 +84,8 @@ func (s *Messages) ReadMessages(ctx context.Context, r *guestv1.ReadMessagesRequ
 }
 
 // WatchMessages streams the messages of the conversation after a number, and then each new one, until the call ends or the server stops. It
-// fails for a session that has no conversation (see [Messages.conversation]), and for too many streams of a guest.
+// fails for too many streams of a guest, and for a session of two facts (booking number and name), unless that checked the guest in and the
+// stay has not ended.
 func (s *Messages) WatchMessages(r *guestv1.WatchMessagesRequest, stream grpc.ServerStreamingServer[guestv1.WatchMessagesResponse]) error {
 	ctx := stream.Context()
 	k, err := s.conversation(ctx)
