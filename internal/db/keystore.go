@@ -26,7 +26,8 @@ func (s KeyStore) LoadKey(ctx context.Context, id string) ([]byte, error) {
 	return k.Sealed, nil
 }
 
-// CreateKey implements keyring.Store: it stores a sealed data key unless one with this id exists, and returns the stored one.
+// CreateKey implements keyring.Store: in a transaction of its own, it stores a sealed data key unless one with this id exists, and returns
+// the stored one.
 func (s KeyStore) CreateKey(ctx context.Context, id string, sealed []byte) ([]byte, error) {
 	var stored []byte
 	err := s.DB.Write(ctx, func(tx *Tx) error {
@@ -50,8 +51,8 @@ func (s KeyStore) KeyIDs(ctx context.Context) ([]string, error) {
 	return s.DB.View(ctx).PropertyKey.Query().Order(ent.Asc(propertykey.FieldID)).IDs(ctx)
 }
 
-// ReplaceKey implements keyring.Store: it replaces the sealed data key old by sealed, and fails if the stored one differs from old, because
-// another process has changed it meanwhile, or if there is none.
+// ReplaceKey implements keyring.Store: in a transaction of its own, it replaces the sealed data key old by sealed, and fails if the stored
+// one differs from old, because another process has changed it meanwhile, or if there is none.
 func (s KeyStore) ReplaceKey(ctx context.Context, id string, old, sealed []byte) error {
 	return s.DB.Write(ctx, func(tx *Tx) error {
 		k, err := tx.PropertyKey.Get(tx.Context(), id)

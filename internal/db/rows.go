@@ -45,7 +45,7 @@ func ReadList[R any](t *Tx, columns func(row *R) []any, query string, args ...an
 	return list, rows.Err()
 }
 
-// ReadIDs returns the ids that a query selects.
+// ReadIDs returns the ids that a query selects, nil if there are none.
 func (t *Tx) ReadIDs(query string, args ...any) ([]string, error) {
 	return ReadList(t, func(id *string) []any { return []any{id} }, query, args...)
 }
