@@ -337,8 +337,9 @@ func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 // condition were a parameter.
 func inGrantIndex(s *sql.Selector) { s.Where(sql.ExprP("grant_id <> ''")) }
 
-// removeAll deletes reservations with all that belongs to them, also their events and notices, and stores a tombstone for each. The caller
-// made sure that no lock holds a code of their grants, and that the list of revoked SmartKeys needs none of their numbers.
+// removeAll deletes reservations with all that belongs to them, also their events and notices, stores a tombstone for each, and notifies
+// the streams that show them. The caller made sure that no lock holds a code of their grants, and that the list of revoked SmartKeys needs
+// none of their numbers.
 func (svc Service) removeAll(tx *db.Tx, propertyID string, rows []*ent.Reservation, grantIDs []string) error {
 	ctx := tx.Context()
 	tombstones := make([]*ent.TombstoneCreate, len(rows))
