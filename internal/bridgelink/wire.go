@@ -80,14 +80,16 @@ func observations(r *lockv1.SlotReport) []lock.Observation {
 }
 
 // unmanagedSlots converts a report on slots that the service does not use. The result has, by slot number, whether the slot holds a code.
-// It takes the first maxBatch occupied and the first maxBatch empty slots.
+// It takes the first maxBatch occupied and the first maxBatch empty slots. A slot in both lists counts as occupied.
 func unmanagedSlots(m *lockv1.UnmanagedSlots) map[int]bool {
 	out := map[int]bool{}
-	for occupied, slots := range map[bool][]uint32{true: m.Occupied, false: m.Empty} {
+	add := func(slots []uint32, occupied bool) {
 		for _, n := range slots[:min(len(slots), maxBatch)] {
 			out[int(min(n, math.MaxInt32))] = occupied
 		}
 	}
+	add(m.Empty, false)
+	add(m.Occupied, true)
 	return out
 }
 

@@ -1,6 +1,7 @@
 package bridgelink
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -51,6 +52,15 @@ func TestUnknownOfflineCauseIsDropped(t *testing.T) {
 	for word, want := range map[string]string{"brokerUnreachable": "brokerUnreachable", "gatewayOffline": "gatewayOffline", "x": "", "": ""} {
 		if got := decodeStatus(&lockv1.LockStatus{OfflineCause: word}).OfflineCause; got != want {
 			t.Errorf("%q is %q", word, got)
+		}
+	}
+}
+
+func TestSlotInBothListsIsOccupied(t *testing.T) {
+	for range 20 { // a random order would pass once
+		got := unmanagedSlots(&lockv1.UnmanagedSlots{Occupied: []uint32{1, 2}, Empty: []uint32{2, 3}})
+		if want := map[int]bool{1: true, 2: true, 3: false}; !maps.Equal(got, want) {
+			t.Fatalf("slots %v, want %v", got, want)
 		}
 	}
 }

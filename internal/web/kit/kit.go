@@ -33,8 +33,9 @@ type Options struct {
 	As func(ctx context.Context, r *http.Request, c Credential) context.Context
 	// Fault converts the error of an API call.
 	Fault func(error) *fault.Fault
-	// Receive bounds the forms that arrive at the same time. It may replace the body of r, of which at most most bytes are read, by one whose
-	// Read returns a fault if there is no room. arrived is called when the form has been read. Nil means no bound.
+	// Receive bounds the forms that arrive at the same time. It may replace the body of r by one whose Read returns a fault if there is no
+	// room. most is the size in bytes to which the caller limits the body. The caller calls arrived when the form has been read. If Receive
+	// is nil, there is no bound.
 	Receive func(w http.ResponseWriter, r *http.Request, most int64) (arrived func())
 }
 
