@@ -260,7 +260,7 @@ func weekday(name string) int32 {
 	return 0
 }
 
-// hoursText formats weekly hours like the value of --hours, with semicolons between them. It returns "any" if there are none.
+// hoursText formats weekly hours for people: each entry like a value of --hours, with semicolons between entries; "any" without entries.
 func hoursText(hours []*propertyv1.WeeklyHours) string {
 	if len(hours) == 0 {
 		return "any"

@@ -79,7 +79,8 @@ func (n *Node) openSession(ctx context.Context, identity bridge.Identity, keyHas
 	return open, err
 }
 
-// notifyCapabilities calls the callback of the configuration if locks of doors have other capabilities than before.
+// notifyCapabilities calls the configuration's callback, if there is one, for the given doors. The caller passes only doors whose locks
+// have other capabilities than before; with none it does nothing.
 func (n *Node) notifyCapabilities(tx *db.Tx, propertyID string, doors []string) error {
 	if len(doors) == 0 || n.cfg.OnCapabilities == nil {
 		return nil

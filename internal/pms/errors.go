@@ -215,7 +215,7 @@ func timeoutProblem(err error) problem {
 	}
 }
 
-// networkProblem returns how a connection failed.
+// networkProblem returns how a connection failed, for errors that are none of names (DNS), TLS or time, which classifyError handles.
 func networkProblem(err error) problem {
 	var op *net.OpError
 	switch {

@@ -371,7 +371,7 @@ type accessEvent struct {
 }
 
 // accessEventsAfter reads up to eventBatch events of a property after an event id, in the order of their ids, each with the reservation
-// whose access it changed.
+// whose access it changed. Events that concern no reservation are included, with empty fields.
 func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent, error) {
 	columns := func(e *accessEvent) []any { return []any{&e.id, &e.reservation, &e.integration, &e.state} }
 	return db.ReadList(tx, columns, accessEvents, propertyID, after, eventBatch)

@@ -222,8 +222,8 @@ func (a *Answers) storeAnswer(tx *db.Tx, c *claim, answer proto.Message) error {
 	return err
 }
 
-// sealAnswer encrypts an answer without its secrets for storage. The result is empty if the answer has a secret and the method has no
-// renderer: such an answer cannot be repeated.
+// sealAnswer encrypts an answer for storage, without its secrets and without the personal data that StripPersonal names for the method. The
+// result is empty if the answer has a secret and the method has no renderer: such an answer cannot be repeated.
 func (a *Answers) sealAnswer(ctx context.Context, c *claim, answer proto.Message) ([]byte, error) {
 	bare := proto.Clone(answer)
 	if removeSecrets(bare.ProtoReflect()) && a.Render[c.Method] == nil {
