@@ -36,7 +36,7 @@ const (
 	StopRoomNotReady StopReason = "roomNotReady"
 )
 
-// Reasons of stops that are not error reasons of the API. StopIdentityCheck and StopSignature wait until staff clear that stage, and
+// Stops whose reasons are not error reasons of the API. StopIdentityCheck and StopSignature wait until staff clear that stage, and
 // StopStageRefused means that staff refused one of the two.
 const (
 	StopPartnerError       StopReason = "partnerError"       // getCheckInStatus failed in any other way, such as with an error of the PMS

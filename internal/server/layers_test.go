@@ -29,7 +29,7 @@ var line = []string{
 	"space", "partner", "staff", "notice", "mail", "property", "event", "audit", "lock/slot", "health", "smartkey",
 
 	// The foundation.
-	"credential", "openid", "jobs", "telemetry", "bus", "config", "watch", "db", "keyring", "keyring/pinseal", "connlimit", "disk", "fault/envelope", "fault", "actor", "id", "clock",
+	"credential", "openid", "jobs", "telemetry", "bus", "config", "watch", "db", "keyring", "keyring/pinseal", "connlimit", "certfile", "disk", "fault/envelope", "fault", "actor", "id", "clock",
 	"money", "message", "text", "throttle", "privacy",
 }
 
