@@ -36,7 +36,7 @@ type Pattern interface {
 	String() string
 }
 
-// ErrImpossible means that no PIN was found that the rules of a lock allow and that is not weak.
+// ErrImpossible means that a random search found no PIN that the rules of a lock allow and that is not weak.
 var ErrImpossible = errors.New("no PIN satisfies the rules of the locks")
 
 // ErrTaken means that every generated PIN is in use: the property has too many active codes of this length.
@@ -47,7 +47,7 @@ const (
 	attempts = 400
 	// samples is how many random PINs a lock is tried with, in place of all PINs that the locks before it accept.
 	samples = 32
-	// maxCommon bounds the size of all patterns that one PIN is checked against.
+	// maxCommon is the largest combined.size. Locks whose rules together are larger count as locks that no PIN satisfies.
 	maxCommon = 2048
 	// maxEffort bounds the steps of all PINs that one Generator generates, about 30 ms. One attempt against 50 locks of
 	// different models, with patterns of 40 instructions each, takes 15,000 steps.
