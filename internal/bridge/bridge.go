@@ -78,7 +78,7 @@ func List(tx *db.Tx, propertyID string) ([]*ent.Bridge, error) {
 	return tx.Bridge.Query().Where(entbridge.PropertyID(propertyID)).Order(entbridge.ByID()).All(tx.Context())
 }
 
-// Count has the number of enrolled bridges of a property, and how many of them are online.
+// Count has the number of enrolled bridges of a property that are not revoked (All), and how many of them are online.
 type Count struct{ All, Online int }
 
 // CountByProperty counts, by the id of the property, the enrolled bridges that are not revoked, and how many of them are online. Properties

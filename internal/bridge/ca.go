@@ -45,8 +45,8 @@ type CA struct {
 
 // storedCA is the JSON form of the CA in the database, which stores it encrypted.
 type storedCA struct {
-	Key  []byte `json:"key"`  // private key, PKCS #8
-	Cert []byte `json:"cert"` // certificate, X.509 in DER
+	Key  []byte `json:"key"`  // private key of the CA, PKCS #8
+	Cert []byte `json:"cert"` // certificate of the CA itself, X.509 in DER
 }
 
 // LoadOrCreateCA loads the CA of this installation from the database, or creates and stores it at the first start. keys encrypts its key.

@@ -132,7 +132,7 @@ func detectClonedBridge(tx *db.Tx, before *ent.Bridge, record string, returned b
 			PropertyID: before.PropertyID, Kind: notice.BridgeDoubled, Subject: before.ID, OnceKey: key,
 			Params: message.Params{"bridge": before.Name},
 		})
-	case !returned && record != before.BootID: // a boot id that differs from both known ids
+	case !returned && record != before.BootID: // a third boot id, so two machines do not take turns any more
 		return notice.Resolve(tx, before.PropertyID, key)
 	}
 	return nil

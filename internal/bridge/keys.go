@@ -31,7 +31,8 @@ func NotifyLink(tx *db.Tx, br *ent.Bridge) {
 // NoSmartKeys is the stored key version of a bridge that does not support SmartKeys.
 const NoSmartKeys = -1
 
-// InstalledKeys are the versions that a bridge reports: of its SmartKey issuer keys, and of its status list of revoked SmartKeys.
+// InstalledKeys are the versions that a bridge reports: of its SmartKey issuer keys, and of its status list of revoked SmartKeys. 0: it has
+// none. Version is NoSmartKeys if it does not support SmartKeys.
 type InstalledKeys struct{ Version, List int64 }
 
 // StoreInstalledKeys stores the versions of SmartKey keys and status list that a bridge reports in its session with the epoch. It returns
