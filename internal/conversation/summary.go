@@ -28,7 +28,7 @@ const (
 // Search selects conversations.
 type Search struct {
 	UnreadOnly bool
-	Query      string // consecutive words of a message, in any case and with any accents; empty: any message
+	Query      string // a part of a message, which may begin and end within words; case and accents do not count; empty: any message
 	Before     string // the result next of [Find] for the page before; empty for the first page
 	Limit      int
 }
