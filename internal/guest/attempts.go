@@ -47,7 +47,7 @@ func (q Search) countersOf(tx *db.Tx, keys *keyring.Ring, numbers []string) ([]t
 		add(bookingAtNetwork, source, number)
 		add(bookingAtDoors, number)
 	}
-	add(atProperty) // all kiosks, or all QR codes
+	add(atProperty) // one counter for all kiosks of the property, or for all its QR codes
 	if q.KioskID == "" {
 		if site := throttle.SiteOf(q.Address); site != "" {
 			add(atSite, site)

@@ -52,6 +52,6 @@ var (
 	bookingAtSite    = throttle.Within("bookingAtSite", 24*time.Hour).After(10, 15*time.Minute).After(15, 2*time.Hour)
 	bookingAtDoors   = throttle.Within("bookingAtDoors", 24*time.Hour).After(30, time.Hour)
 	atProperty       = throttle.Within("property", time.Hour).After(50, time.Minute)
-	// givenBack counts the failures that a source gets back when its search finds the stay. It delays no search.
+	// givenBack counts the failures of one source with one number, which it gets back when its search finds the stay. It delays no search.
 	givenBack = throttle.Within("givenBack", atSource.Period)
 )

@@ -73,9 +73,9 @@ func (p *Party) hasEnded() bool {
 	return state == access.Processed || state == access.Canceled
 }
 
-// Limits of the party size that a session may enter if it knows only two facts, a booking number and a family name. alwaysAllowed is for a
-// family in a room for which the PMS sent no number. allowedMore is how many people more than the PMS sent are accepted. More is a mistake,
-// or a stranger who fills the property's list of guests.
+// Limits of the party size that a session may enter if it knows only two facts, a booking number and a family name. alwaysAllowed people
+// are accepted in any case, such as a family in a room for which the PMS sent no number. allowedMore is how many people more than the PMS
+// sent are accepted. More is a mistake, or a stranger who fills the property's list of guests.
 const (
 	alwaysAllowed = 8
 	allowedMore   = 4

@@ -13,7 +13,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// maxDevices bounds the sessions that a list shows. The bound of sessions for each guest is far below it.
+// maxDevices bounds the sessions that a list shows. One guest has fewer, but all guests of a stay together can have more.
 const maxDevices = 100
 
 // usedInterval is the shortest time between two updates of a session's last use.

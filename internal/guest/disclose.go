@@ -11,9 +11,9 @@ type Sharing struct {
 	CheckingIn bool     // the party checks in now: it is at the property and has pressed the button
 	Staying    bool     // the PMS has checked the party in, and the stay with its late check-out is not over
 	Decided    bool     // this guest has said what to share, or an adult has for a minor
-	Shared     []string // the groups of fields that the guest, or the adult, has chosen to share
+	Shared     []string // the groups of fields that the guest, or the adult, has chosen to share with the PMS
 	Mandatory  []string // the groups that the property marks mandatory
-	// Answers are the answers of the guest that the decision covers.
+	// Answers are the guest's answers that the decision covers: all, or if a session of two facts decided, only those from that session.
 	Answers rule.Answers
 }
 

@@ -22,7 +22,7 @@ import (
 // because the mail and its address are erased too, and for a guest in house not before the access ends.
 
 const (
-	// erasureWithin is how long after the request, or after the end of the access, data are erased at the latest.
+	// erasureWithin is how long after the request data are erased at the latest. For guests in house it begins at the end of their access.
 	erasureWithin = 24 * time.Hour
 	// erasureAlert is how long after the beginning of the 24 hours of erasureWithin staff are notified of an erasure that is not done.
 	erasureAlert = 20 * time.Hour
@@ -197,7 +197,7 @@ func requestErasure(tx *db.Tx, keys *keyring.Ring, asked ErasureRow) (Erasure, e
 	if asked.GuestID != "" && !p.hasCompanion(asked.GuestID) {
 		return Erasure{}, errGuestNotFound
 	}
-	if asked.GuestID == "" && !asked.KeepProfile { // the receipt says what is kept
+	if asked.GuestID == "" && !asked.KeepProfile { // a profile that the stay does not use is not erased, and the receipt must say so
 		uses, err := p.UsesProfile(tx)
 		if err != nil {
 			return Erasure{}, err

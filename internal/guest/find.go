@@ -58,7 +58,7 @@ type Found struct {
 
 var errStayNotFound = fault.New(fault.NotFound, fault.StayNotFound, "no stay has this number and this family name; check both, or ask the desk")
 
-// Matches is what [Search.Match] found, before [Find] counts the search.
+// Matches is what [Search.Match] found, or how long the search has to wait. [Find] then counts the search.
 type Matches struct {
 	wait    time.Duration // above 0: the search has to wait, so it compared nothing
 	numbers []string      // what the search is counted against: the typed number and the other numbers of its stays

@@ -28,7 +28,7 @@ type Form struct {
 	law    *rule.Rule
 	viewer actor.Actor
 	ward   bool // an adult decides for the guest, see [age.isWard]
-	names  bool // the session may read the names
+	names  bool // the session may read the first and family name of the guest, also if it did not give them
 }
 
 // FormOf returns the form of a guest as a session sees it, or errGuestNotFound for a guest whom it must not see.

@@ -20,7 +20,7 @@ import (
 	"latchkey.dev/internal/property"
 )
 
-// Where the guest of an entry is. The values are those of the API.
+// Where the guest of an entry is: in house, or departed. The values are those of the API.
 const (
 	InHouse  = "inHouse"
 	Departed = "departed"

@@ -33,7 +33,7 @@ func InvitedTo(view *db.Tx, keys *keyring.Ring, g *Row) (string, error) {
 // Introduction is the name and the reservation of a guest, for staff who read a message or a request.
 type Introduction struct {
 	Reservation *reservation.Row
-	Name        string // the guest's, or the booker's as long as the main guest has given none
+	Name        string // the guest's; if none was given: the booker's for the main guest, empty for a companion
 }
 
 // Introduce returns a guest's name and reservation. A main guest who has given no name has that of the booker, and a companion an empty

@@ -62,8 +62,8 @@ type Source string
 const (
 	FromMail      Source = "mail"
 	FromKiosk     Source = "kiosk"
-	FromDevice    Source = "device"    // another device of the guest
-	FromMainGuest Source = "mainGuest" // shown to the main guest for a companion
+	FromDevice    Source = "device"    // made on another device of the same guest
+	FromMainGuest Source = "mainGuest" // a link for a companion, shown to the main guest to pass on
 	FromProfile   Source = "profile"   // mailed to the owner of a kept profile: see [FindProfileLink]
 )
 

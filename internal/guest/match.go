@@ -178,7 +178,7 @@ func askedNames(typed string) []string {
 	return out
 }
 
-// maxNameWords is how many words of a typed family name are compared.
+// maxNameWords is how many words of a typed family name are compared at most. The others are ignored.
 const maxNameWords = 6
 
 // minFamilyName is the shortest part of a family name that counts as one, in letters. Shorter ones are often particles, such as van or del.

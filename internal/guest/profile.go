@@ -43,7 +43,7 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 		return err
 	}
 	if present, err := p.presentProfileID(tx.Context(), keys); err != nil || present != kept.ID {
-		return err // the link went to an address that the guest typed, which may be another person's
+		return err // offer nothing: the link went to an address that the guest typed, which may be another person's
 	}
 	if uses, err := p.UsesProfile(tx); err != nil || !uses {
 		return err
@@ -65,7 +65,7 @@ func offerProfile(tx *db.Tx, keys *keyring.Ring, g *ent.Guest, addressMAC []byte
 	if err == nil {
 		err = tx.GuestProfile.Update().Where(entprofile.PropertyID(g.PropertyID), entprofile.ID(kept.ID)).SetUpdatedAt(tx.Now()).Exec(tx.Context())
 	}
-	if err == nil { // the guest wants it kept until they switch it off
+	if err == nil { // the guest wants the profile kept, until they switch that off
 		err = tx.Stay.Update().Where(entstay.PropertyID(g.PropertyID), entstay.ReservationID(g.ReservationID)).SetKeepProfile(true).Exec(tx.Context())
 	}
 	if err != nil {

@@ -11,9 +11,9 @@ type caller string
 // The callers. Staff have no session: they read answers, and change none.
 const (
 	noCaller       caller = ""               // staff, another guest, or another stay
-	theGuest       caller = "theGuest"       // the guest, by a link of their own
+	theGuest       caller = "theGuest"       // the guest: a companion by a link of their own, or the main guest by the link of the mail
 	theMainGuest   caller = "theMainGuest"   // the main guest of a companion, by the link of the mail
-	withTwoFactsOf caller = "withTwoFactsOf" // a caller who knows the number and a family name
+	withTwoFactsOf caller = "withTwoFactsOf" // a caller who knows the booking number and a family name
 )
 
 // callerOf returns what a session is to a guest: the guest, the main guest of a companion, or a caller with two facts (booking number and
@@ -76,7 +76,7 @@ func (m Member) answeredBy(f rule.Field) AnsweredBy {
 
 // age is what is known about the age of a guest.
 type age struct {
-	minor    bool // under 18 on the day of arrival, as far as known
+	minor    bool // under 18 on the day of arrival; without a birth date, the same as child
 	ownBirth bool // the guest gave the birth date on a link of their own
 	child    bool // the party counts the guest as a child
 	hasActed bool // the guest answered, or decided what to share, on a link of their own

@@ -49,7 +49,7 @@ var signRefusals = map[SignatureState]string{
 type Signature struct {
 	State  SignatureState
 	Shown  string       // Shown is the version of the answers to sign, for [Sign]; empty unless State is SignOpen
-	Fields []rule.Field // Fields are signed, in the order of the form
+	Fields []rule.Field // Fields are those whose answers are signed, in the order of the form; nil unless SignOpen or Signed
 	At     time.Time    // At is when the guest signed, or zero
 }
 

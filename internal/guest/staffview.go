@@ -7,7 +7,7 @@ import (
 )
 
 // notAsked is the reason of a stored answer that neither a law nor the property asks of the guest any more: the property changed its
-// settings, or the PMS changed the stay.
+// settings, or the PMS changed the stay. Owners and managers still see such an answer.
 const notAsked rule.Reason = ""
 
 // StaffSees reports whether a member of staff sees an answer of a guest that is asked for a reason. role is that of a person or of a staff
