@@ -11,7 +11,7 @@ import (
 	"github.com/oklog/ulid/v2"
 )
 
-// The prefixes of all kinds of identifiers.
+// Prefixes of identifiers. Three more are written where the id is generated: nod (node), pin (PIN) and end (endpoint).
 const (
 	Property    = "prp"
 	App         = "app"
