@@ -116,7 +116,7 @@ func endDelivery(m *ent.WebhookMutation) {
 	m.ClearDrainedUntil()
 }
 
-// Delivery is the outcome of the delivery of one event to a webhook.
+// Delivery is the outcome of one attempt to deliver one event to a webhook.
 type Delivery struct {
 	Failure Failure // Failure is why it failed; zero: it was delivered, or not sent
 	Sent    bool    // Sent is false if nothing was sent, because the event does not concern the webhook

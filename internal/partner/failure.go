@@ -38,7 +38,7 @@ func (f Failure) forStaff() any {
 	return f.Problem
 }
 
-// maxError limits the stored text and maxSaid the partner's text in a Problem, both in bytes.
+// maxError limits the text in the column last_error, and maxSaid the partner's own text in a Problem, both in bytes.
 const (
 	maxError = 1024
 	maxSaid  = 100

@@ -13,7 +13,7 @@ type Probed struct {
 	OK       bool // OK means that the endpoint answered correctly
 	Status   int  // Status is the HTTP status; 0: no answer
 	Latency  time.Duration
-	Failures []Failure       // Failures describe what is wrong with the answer, without text from the partner
+	Failures []Failure       // Failures describe what is wrong, without text from the partner; nil for a webhook, also if it failed
 	Reason   string          // Reason is the reason in the partner's error answer, which may be the correct answer to a test
 	Message  string          // Message is the message in the partner's error answer; for a webhook, why the delivery failed
 	Problem  message.Message // Problem is, for a webhook, why the delivery failed, as a text in every language
