@@ -54,7 +54,7 @@ func TargetOf(e partner.Endpoint, signingSecrets []string) Target {
 	}
 }
 
-// Limits bound every call; see [DefaultLimits].
+// Limits bound every call. A zero field is not replaced by a default: begin with [DefaultLimits].
 type Limits struct {
 	Connect   time.Duration // Connect limits the DNS lookup and the TCP connection
 	TLS       time.Duration // TLS limits the TLS handshake
@@ -66,9 +66,9 @@ type Limits struct {
 
 	Concurrency  uint          // Concurrency is the number of concurrent calls per integration or webhook
 	Wait         time.Duration // Wait is how long a call waits for a free slot among the concurrent calls
-	Integrations int           // Integrations limits the integrations whose state is in memory
+	Integrations int           // Integrations limits the integrations and webhooks whose state is in memory; see acquire
 
-	Attempts   int           // Attempts is the number of attempts of a retryable call
+	Attempts   int           // Attempts is the most attempts of a retryable call, with the first; 0 means 1
 	Backoff    time.Duration // Backoff is the wait before the first retry; it doubles, with jitter
 	MaxBackoff time.Duration // MaxBackoff is the longest wait before a retry, unless the partner asks for a longer one
 
@@ -90,7 +90,7 @@ func DefaultLimits() Limits {
 // Options configure a [Client]. Only Rules is required.
 type Options struct {
 	Rules    *Rules
-	Limits   Limits         // Limits, if zero, are DefaultLimits
+	Limits   Limits         // Limits, if all are zero, are DefaultLimits
 	Log      *slog.Logger   // Log gets one line for each attempt, without token, query and body; nil: no log
 	Clock    clock.Clock    // Clock gives the time of the signatures; nil: the system's clock
 	RootCAs  *x509.CertPool // RootCAs, if nil, are the system's

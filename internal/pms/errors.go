@@ -48,8 +48,8 @@ type CallError struct {
 	Status     int           // Status is the HTTP status; 0 if there was no answer
 	Reason     string        // Reason is the reason in the PMS's error, sanitized, for staff
 	Message    string        // Message is the message in the PMS's error, sanitized, for staff
-	Violations []fault.Field // Violations are set for CauseContract and CauseAddress
-	RetryAfter time.Duration // RetryAfter is the wait that the PMS asks for; 0 if none
+	Violations []fault.Field // Violations are set for CauseContract, and for CauseAddress if the URL itself is refused
+	RetryAfter time.Duration // RetryAfter is the wait that the PMS asks for, or our own for CauseBusy and CauseOpen; 0 if none
 	detail     string
 	problem    problem // problem is what exactly failed, if it is known in more detail than the cause
 	callID     string  // callID is the webhook-id, or empty if nothing was called

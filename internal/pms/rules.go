@@ -37,7 +37,7 @@ type Rules struct {
 	listed  map[string]ports
 	ports   []uint16
 	public  *ssrf.Guardian
-	private *ssrf.Guardian // private checks the addresses of listed hosts
+	private *ssrf.Guardian // private checks the addresses of listed hosts: these may be in privateV4 and privateV6
 	never   []netip.Prefix // never are ranges to which even a listed name must not resolve
 }
 
@@ -49,14 +49,15 @@ const maxURL = 2048
 
 var defaultPorts = []uint16{443, 8443}
 
-// privateNames are the last labels of names that do not exist on the public internet.
+// privateNames are the last labels of names that do not exist on the public internet. Only listed hosts may have them.
 var privateNames = []string{"localhost", "localdomain", "local", "internal", "intranet", "lan", "home", "corp", "private", "arpa", "test", "invalid", "onion"}
 
 var (
 	// privateV4 and privateV6 are the private addresses that a listed name may resolve to.
 	privateV4 = parsePrefixes("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "127.0.0.0/8", "100.64.0.0/10")
 	privateV6 = parsePrefixes("::1/128", "fc00::/7")
-	// metadata lists addresses of cloud metadata services that are not link-local: Azure, Alibaba, Oracle, AWS over IPv6.
+	// metadata lists addresses of cloud metadata services that are not link-local: Azure, Alibaba, Oracle, AWS over IPv6. No listed name
+	// may resolve to them.
 	metadata = parsePrefixes("168.63.129.16/32", "100.100.100.200/32", "192.0.0.192/32", "fd00:ec2::254/128", "fd20:ce::254/128")
 )
 

@@ -93,7 +93,7 @@ type integrationStates struct {
 	max           int // max is the maximum number of states
 	byIntegration map[string]*integrationState
 	newState      func() *integrationState
-	turn          uint64 // turn counts the calls of acquire
+	turn          uint64 // turn counts the calls of acquire; it gives each state its lastUsed
 }
 
 // newIntegrationStates returns an empty set of states. most is their maximum number; fresh creates one.

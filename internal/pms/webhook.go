@@ -23,7 +23,7 @@ func WebhookTarget(integrationID, webhookID, url string, secrets []string) Targe
 	return Target{IntegrationID: integrationID, WebhookID: webhookID, Action: webhook, URL: url, SigningSecrets: secrets}
 }
 
-// Delivered is the outcome of a delivery.
+// Delivered is the outcome of the delivery of a message to a webhook.
 type Delivered struct {
 	Status  int // Status is the HTTP status; 0 if there was no answer
 	Latency time.Duration
@@ -34,7 +34,7 @@ type Delivered struct {
 	// NotSent means that nothing was sent, because the circuit breaker is open or too many calls run. RetryAfter is then the wait until the
 	// next attempt. Other failures leave it false, also those before the sending, such as a refused address.
 	NotSent    bool
-	RetryAfter time.Duration // RetryAfter is the wait that the webhook asks for; 0: none
+	RetryAfter time.Duration // RetryAfter is the wait that the webhook asks for, or with NotSent the wait until the next attempt; 0: none
 }
 
 // Deliver sends a message to a webhook once, without retries. Any answer with a 2xx status is a success, whatever its body. An
