@@ -83,7 +83,7 @@ func (s *Service) AcceptInvitationByIdentity(ctx context.Context, a IdentityAcce
 			return err
 		}
 		provedAt := identity.AuthenticatedAt
-		if isNew { // the account has nothing to protect yet
+		if isNew { // the account has nothing to protect yet: this sign-in proves enough, even if the provider gives no time
 			provedAt = tx.Now()
 		}
 		made, err = beginSession(tx, s.Keys, who, a.Device, provedAt)

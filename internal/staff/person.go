@@ -23,7 +23,7 @@ type Row = ent.Person
 type Service struct {
 	DB     *db.DB
 	Keys   *keyring.Ring
-	Failed *Failures // records failed sign-ins; nil: they are not recorded
+	Failed *Failures // writes failed sign-ins to the audit log; nil: it gets none. The limits of attempts do not need it
 	// PublicURL returns the address of the pages. Passkeys belong to its host name.
 	PublicURL func() string
 	Provider  *openid.Provider // signs people in with another account; nil: the operator named none
@@ -111,7 +111,7 @@ func profileOf(ctx context.Context, keys *keyring.Ring, row *ent.Person) (Profil
 	return Profile{ID: row.ID, Name: string(name), Email: string(email), HasApp: row.TotpConfirmedAt != nil, HasPassword: row.Password != "", Issuer: row.IdentityIssuer}, nil
 }
 
-// maxName bounds the letters of a person's name.
+// maxName bounds the characters of a person's name.
 const maxName = 120
 
 // PersonName returns a name without the spaces around it, or why it is refused: it is blank, or has more than maxName letters. path names

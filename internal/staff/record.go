@@ -59,11 +59,11 @@ type failure struct {
 }
 
 const (
-	// maxFailures bounds the queued entries.
+	// maxFailures bounds the queued entries about failed sign-ins. Further ones are dropped and logged.
 	maxFailures = 256
-	// failureTime is how long storing one entry may take.
+	// failureTime is how long storing one entry in the audit logs may take. A later one is lost and logged.
 	failureTime = 5 * time.Second
-	// failuresDrain is how long storing all queued entries may take when the server stops.
+	// failuresDrain is how long storing all queued entries may take when the server stops. The others are lost and logged.
 	failuresDrain = 10 * time.Second
 )
 
