@@ -13,8 +13,8 @@ import (
 
 const (
 	columnGap = 2
-	// leastWrapped is the minimum width of the last column. With less space, the column is printed below the others, indented by
-	// belowIndent.
+	// leastWrapped is the minimum width of the last column in characters. With less space, the column is printed below the others, indented
+	// by belowIndent.
 	leastWrapped = 24
 	belowIndent  = 4
 )

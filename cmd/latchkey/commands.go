@@ -76,7 +76,7 @@ type streams struct {
 	in        io.Reader
 	out, errs io.Writer // out and errs escape control characters
 	raw       io.Writer // raw is out without escaping, for output that programs read
-	width     int       // width of the terminal; 0: out is not a terminal
+	width     int       // width of the terminal in characters; 0: out is not a terminal, so that no line is wrapped
 }
 
 // commandOf returns the name of the command that the user typed wrongly, followed by a space, or "" if none was chosen. err is the error of

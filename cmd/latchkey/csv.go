@@ -20,9 +20,9 @@ const (
 
 // sheet is the format of a CSV file that a command reads.
 type sheet struct {
-	columns []string // columns that a file may have
-	needed  []string // columns that must be present
-	row     string   // noun for a row, such as "space"
+	columns []string // columns that a file may have, in lower case; others are refused
+	needed  []string // columns that must be present, in lower case
+	row     string   // singular noun for a row in errors, such as "space"
 	nothing string   // what an error reports as not done, such as "nothing was created"
 }
 

@@ -129,7 +129,7 @@ func (c *demoCommand) directory() (dir string, done func() error, err error) {
 	return c.Data, func() error { return nil }, err
 }
 
-// ready is the content of the file that --ready-file names.
+// ready is the content of the file that --ready-file names: the addresses, tokens and codes with which a program uses the demo.
 type ready struct {
 	HTTP        string `json:"http"`
 	GRPC        string `json:"grpc"`

@@ -42,7 +42,7 @@ func envelopeOf(err error) *errorsv1.Error {
 	}
 	e := envelope.OfStatus(st)
 	if e.GetReason() == "" {
-		// The connection failed, so there is no reason from a server.
+		// Only a handler gives a reason, so none was reached: the connection failed, or the server does not know the method.
 		switch st.Code() {
 		case codes.Unavailable:
 			e.Reason = string(fault.UnavailableReason)

@@ -28,7 +28,7 @@ func (c *helpCommand) Run(ctx context.Context, k *kong.Kong, io *streams) error 
 	return nil
 }
 
-// alwaysShownFlags are the connection flags that the help of every command lists.
+// alwaysShownFlags are the connection flags that the help of a command lists. Only latchkey help connection lists the others.
 var alwaysShownFlags = []string{"property", "json"}
 
 // connectionFlags returns the flags of a command that are in the group connection: those that it has by embedding remote. A command that
@@ -123,7 +123,7 @@ Example, first on the server's machine, then on another:
   latchkey property list`)
 }
 
-// valuedFlags are the connection flags with a value.
+// valuedFlags are all connection flags with a value, which is the next word unless = joins it to the flag.
 var valuedFlags = []string{"--data-dir", "--server", "--token", "--property", "-p", "--ca", "--answers-in"}
 
 // flagsLast returns the command line with the connection flags that the user typed before the command moved to its end, or before "--",

@@ -261,7 +261,7 @@ func unopenedError(act *propertyv1.Act) error {
 	return fault.New(fault.Precondition, cmp.Or(fault.Reason(act.GetReason()), fault.UnavailableReason), "%s", message)
 }
 
-// whyNot maps the reason of a failed unlock command to text.
+// whyNot maps the reason of a failed unlock command to text. Other reasons are printed unchanged.
 var whyNot = map[string]string{
 	"jammed": "the bolt is jammed", "lockOffline": "the lock cannot be reached", "busy": "the lock is busy", "timeout": "the lock did not answer",
 	"unconfirmed": "the lock did not confirm it", "lowPower": "the battery is too low", "unsupported": "the lock cannot be opened remotely",

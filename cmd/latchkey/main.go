@@ -46,7 +46,7 @@ func untilSignalled(ctx context.Context) context.Context {
 	return ctx
 }
 
-// exit is a panic value that ends the parsing of a command line, for example after --help.
+// exit is a panic value that ends the parsing of a command line, for example after --help. It is the exit code.
 type exit int
 
 // start runs one command line and returns the exit code: 0; 1 if the command failed; 2 if the command line is wrong. It writes the error to

@@ -41,7 +41,8 @@ type remote struct {
 	AnswersIn string `group:"connection" placeholder:"LANGUAGE" env:"LATCHKEY_ANSWERS_IN" help:"Language of notices, explanations and other texts of the server, such as de. Default: English."`
 	JSON      bool   `group:"connection" name:"json" help:"Print the server's answer as JSON."`
 
-	// typed are the flags for server and property that the user typed, to repeat in suggested commands.
+	// typed has the flags for server and property that the user typed, to append to suggested commands: each begins with a space, and the
+	// token is replaced by the word TOKEN.
 	typed string
 }
 
@@ -101,7 +102,7 @@ type session struct {
 	staffToken string
 	// socketProperty is the id of the property for which an operator's command works over the socket without a token; otherwise empty.
 	socketProperty string
-	// minted is the staff token that was created for this command only; nil if none was.
+	// minted is the staff token that was created for this command only, which close revokes; nil if none was.
 	minted *adminv1.Token
 	end    context.CancelFunc
 }

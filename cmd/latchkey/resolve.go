@@ -14,7 +14,7 @@ import (
 // candidate is an object that a word on the command line may refer to.
 type candidate struct {
 	id    string
-	names []string // words that mean the object; the first is the one to show
+	names []string // words that mean the object, at least one; the first is shown, and an empty one matches no word
 	about string   // text that distinguishes candidates with the same name
 }
 
@@ -23,7 +23,7 @@ type kind struct {
 	noun     string
 	prefixes []string     // prefixes of ids; none if another system chose the ids, so that an id can equal another object's name
 	reason   fault.Reason // reason of the error if no object matches
-	listing  string       // command that lists the objects
+	listing  string       // command that lists the objects, for the texts of errors
 	// list loads all objects of the kind from the server.
 	list func(s *session) ([]candidate, error)
 }
