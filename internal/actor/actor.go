@@ -15,7 +15,7 @@ const (
 	Staff       Kind = "staff"       // a person who works at a property, or a script of the property
 	Integration Kind = "integration" // a partner app at a property
 	Bridge      Kind = "bridge"      // an on-site bridge, known by its certificate
-	Guest       Kind = "guest"       // a guest's device, or a guest at a kiosk, with a session for one stay
+	Guest       Kind = "guest"       // a guest's device, or a guest at a kiosk, with a session for one stay or for a kept profile
 	Kiosk       Kind = "kiosk"       // a check-in tablet
 	System      Kind = "system"      // a job of the server, without a caller
 )
@@ -30,7 +30,8 @@ const (
 	WebhooksWrite     = "webhooks:write"
 )
 
-// SessionName is the name of a staff token that one command of an operator uses.
+// SessionName is the name with which a command of an operator asks for a staff token. By this name the server makes the token one for a
+// single command, whose changes are recorded as those of the operator.
 const SessionName = "command line"
 
 // Origins of a guest's session other than a kiosk.
@@ -42,8 +43,8 @@ const (
 // Actor is an authenticated caller. Fields that make no sense for a kind are empty.
 type Actor struct {
 	Kind          Kind
-	ID            string // of the operator, staff member, integration or bridge
-	PropertyID    string // the tenant; empty for operators
+	ID            string // of the operator, person, staff token, integration, bridge, kiosk or guest's session
+	PropertyID    string // the tenant; empty for operators, and for a person whose call names no property
 	IntegrationID string
 	AppID         string
 	Role          string // of staff: a token's, or a person's at the property
@@ -56,7 +57,7 @@ type Actor struct {
 	Origin        string       // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
 	HandedBy      string       // of a device to which another session handed the stay: the id of that session
 	UsedAt        time.Time    // of a session: its last use, as stored
-	ProvedAt      time.Time    // of a signed-in person: the last proof of who they are in this session; zero: unknown
+	ProvedAt      time.Time    // of a signed-in person: the last proof of who they are in this session; zero: unknown, which counts as too long ago
 	SecondFactor  SecondFactor // of a signed-in person
 	NoAccessProof bool         // of a signed-in person: the property switched the step-up for doors and PINs off
 	For           string       // of a staff token made for one command of an operator: that operator's Subject
