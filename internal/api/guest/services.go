@@ -23,7 +23,8 @@ type Deps struct {
 	Keys         *keyring.Ring
 	Reservations reservation.Service
 	CheckIns     *checkin.Service
-	// MailLink orders a mail with a new link. It returns false, and orders none, if a mail for the same o.Occasion was ordered before.
+	// MailLink orders a mail with a new link. It returns false, and orders none, if a mail for the same o.Occasion, unless that is empty,
+	// was ordered before.
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
 	// MailProfile orders a mail with the link to a kept profile.
 	MailProfile func(tx *db.Tx, propertyID, address, language string) error
