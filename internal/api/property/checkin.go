@@ -31,7 +31,8 @@ type CheckIns struct {
 	propertyv1.UnimplementedCheckInServiceServer
 	Deps
 	Service *checkin.Service
-	// MailLink orders a mail with a new link to the booker. It returns false if a mail for the same o.Occasion was ordered before.
+	// MailLink orders a mail with a new link to the booker. It returns false, and orders none, if a mail for the same o.Occasion, unless
+	// that is empty, was ordered before.
 	MailLink func(tx *db.Tx, o mail.LinkOrder) (bool, error)
 	// GuestAddress returns the guest's mail address for a new link, or "" if none is known. A booking agency's relay address does not
 	// count.

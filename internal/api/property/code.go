@@ -250,7 +250,7 @@ func codeAt(zone *time.Location, now time.Time, c *code.Row, holder string) *pro
 	for _, h := range c.Hours {
 		line := &propertyv1.WeeklyHours{From: h.From, To: h.To}
 		for _, day := range h.Days {
-			line.Days = append(line.Days, int32(day)) // weekdays from 1 to 7
+			line.Days = append(line.Days, int32(day)) // no overflow: days are 1 (Monday) to 7
 		}
 		m.Hours = append(m.Hours, line)
 	}

@@ -27,7 +27,7 @@ func healthMessage(row *lock.Row, state lock.State, now time.Time) *propertyv1.L
 		m.BatteryPercent = &v
 	}
 	if s.RSSI != nil {
-		v := int32(*s.RSSI) // RSSI is in dBm
+		v := int32(*s.RSSI) // no overflow: RSSI is in dBm
 		m.Rssi = &v
 	}
 	return m

@@ -62,7 +62,7 @@ func author(ctx context.Context) string {
 	return who.Author()
 }
 
-// maxPreviewed bounds the reservations that a preview lists.
+// maxPreviewed bounds the reservations that a preview lists. It counts further ones.
 const maxPreviewed = 20
 
 // errPreviewed rolls back the savepoint of a change after its effect was read.

@@ -20,7 +20,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Messages is the property's side of the conversations with its guests.
+// Messages is the staff's side of the conversations of a property with its guests.
 type Messages struct {
 	propertyv1.UnimplementedMessageServiceServer
 	Deps
