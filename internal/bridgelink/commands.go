@@ -60,7 +60,7 @@ func (s *session) dispatch(c *command) cause {
 		return ""
 	}
 	if stored := s.node.toMonotonic(claimed.Deadline); stored.Before(c.deadline) {
-		c.deadline = stored // the deadline in the database wins
+		c.deadline = stored // the earlier of the two deadlines counts
 	}
 	if needsSmartKey := claimed.Operation != lock.Unlock; needsSmartKey != (len(c.presentation) > 0) {
 		c.expired.Store(true)

@@ -18,15 +18,15 @@ import (
 	"latchkey.dev/internal/lock"
 )
 
-// ProtocolVersion is the version of the control stream.
+// ProtocolVersion is the version of the control stream. A bridge whose Hello has another version is refused.
 const ProtocolVersion = 1
 
 // Limits of one session and of one node's queues.
 const (
 	maxOutbox   = 64      // messages to the bridge that are not being sent yet
 	maxCommands = 32      // commands that wait to be claimed, and as many that wait for their result
-	maxBatch    = 256     // events in one message
-	maxRechecks = 256     // bridges that wait for a recheck, see Node.rechecks
+	maxBatch    = 256     // events in one message of a bridge: more end the session; the limits of slots in a report derive from it
+	maxRechecks = 256     // bridges that wait for a recheck, see Node.rechecks; further ones are not rechecked
 	maxMessage  = 1 << 20 // bytes of one message
 )
 
@@ -54,7 +54,7 @@ type Config struct {
 	opening limits // limits how many sessions are opened in the database at the same time
 }
 
-// Intervals are the intervals of a node's periodic work.
+// Intervals are the intervals and waits of a node's periodic work. Zero means the default.
 type Intervals struct {
 	Heartbeat   time.Duration // Heartbeat is the interval of heartbeats to bridges and of updates of bridges' last-seen times
 	Sweep       time.Duration // Sweep is the interval of the cleanup after crashed nodes
@@ -77,7 +77,7 @@ type timings struct {
 	silence       time.Duration // a session that receives no message for this long ends
 	stall         time.Duration // a session whose send does not complete for this long ends
 	takeover      time.Duration // longest wait until an older session of the same bridge has ended
-	retry         time.Duration // wait after a database error; longest wait until Goodbye is sent; longest reconnect delay in Drain
+	retry         time.Duration // one duration with three uses: wait after a database error; longest wait until Goodbye is sent; longest reconnect delay in Drain
 	slotSweep     time.Duration // interval of the comparison of desired and reported slots
 	resultGrace   time.Duration // how long to wait for a command's result after its deadline
 	move          time.Duration // how long a command waits for a bridge that moves to another node

@@ -14,8 +14,8 @@ var errCrowded = errors.New("too many callers wait already")
 
 // limits are the settings of a limiter, which bounds how many callers do something at the same time.
 type limits struct {
-	active  int           // callers that run at the same time
-	waiting int           // callers that wait in the queue
+	active  int           // maximum number of callers that run at the same time
+	waiting int           // maximum number of callers in the queue; further ones get errCrowded
 	timeout time.Duration // longest wait in the queue
 }
 

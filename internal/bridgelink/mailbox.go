@@ -18,7 +18,7 @@ type command struct {
 	taken    atomic.Bool         // set once: by the session that sends the command, or by the caller that gives up
 	// presentation is the phone's SmartKey message. It is never stored.
 	presentation []byte
-	expired      atomic.Bool               // the command is not sent: its deadline passed, or its SmartKey message does not fit
+	expired      atomic.Bool               // the command is not sent: its deadline passed, or its SmartKey message is missing or not needed
 	reply        func(lock.Outcome, error) // called at most once, by the session; must not block
 }
 
@@ -31,7 +31,7 @@ type mailbox struct {
 	commands []*command          // commands that wait to be claimed, the oldest first
 	newest   map[string]int64    // newest generation of each lock in the database, to compare with what was sent; nil: no comparison
 	cause    cause               // why the session must end; empty: it continues
-	drainAt  time.Time           // see setDrainAt; zero: the session does not drain
+	drainAt  time.Time           // time from which the session disconnects its bridge; zero: the session does not drain
 	epoch    int64               // epoch of the session; 0 until the session is open
 	minEpoch int64               // a session below this epoch is superseded
 }

@@ -25,7 +25,7 @@ type Node struct {
 	counters *counters
 	started  time.Time
 	rechecks chan string // ids of bridges whose sessions must be compared with the database, because they may be revoked or superseded
-	ready    func()      // called when Run has subscribed to the bus; for tests
+	ready    func()      // called when Run has subscribed to the bus; never nil, and does nothing except in tests
 	resyncs  resyncer
 	uptime   uptime
 	opening  *limiter // limits how many sessions are opened in the database at the same time

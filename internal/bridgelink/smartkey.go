@@ -20,8 +20,8 @@ import (
 const smartKeys = "smartkey"
 
 const (
-	greetingTimeout     = 5 * time.Second // longest wait for a greeting
-	maxGreetingRequests = 64              // open requests for greetings of one session
+	greetingTimeout     = 5 * time.Second // longest wait for a bridge's greeting, which a phone needs to use a SmartKey
+	maxGreetingRequests = 64              // open requests for greetings of one session; further ones are refused
 )
 
 var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door's bridge runs software without SmartKeys; update it")
@@ -29,8 +29,8 @@ var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door'
 // keyState records which issuer keys and status list the bridge has, according to what was sent and what the bridge reported.
 type keyState struct {
 	supported           bool                 // the bridge verifies SmartKeys
-	version, listNumber uint64               // versions that the bridge has when it has received all that was sent
-	reported            bridge.InstalledKeys // versions in the bridge's last report
+	version, listNumber uint64               // versions of issuer keys and status list that the bridge has when it has received all that was sent
+	reported            bridge.InstalledKeys // versions in the bridge's last report, at first its Hello; zero: none, or those of another issuer
 	published           bridge.InstalledKeys // published versions when sendKeys last read them
 	handledReport       bridge.InstalledKeys // last report of unpublished versions that replaceUnpublishedList has handled
 	reportedDigest      []byte               // digest of the status list in the bridge's Hello; nil after a later report
@@ -146,7 +146,7 @@ func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	}
 	held := installedKeysOf(r.KeySetVersion, r.ListNumber)
 	if why == smartkey.UnknownIssuer || why == smartkey.BadSignature {
-		held = bridge.InstalledKeys{} // the versions belong to another issuer and cannot be compared
+		held = bridge.InstalledKeys{} // zero is stored, because versions of another issuer cannot be compared with those of the property
 	}
 	if held == s.keys.reported {
 		return ""
