@@ -21,11 +21,11 @@ const (
 	EndpointFailing    Kind = "endpoint.failing" // an endpoint or a webhook of an integration failed three times in a row
 
 	PreCheckInCompleted Kind = "preCheckIn.completed" // no required answer of the guests is missing any more
-	CheckInStarted      Kind = "checkIn.started"      // the guest began the check-in at the property
+	CheckInStarted      Kind = "checkIn.started"      // the guest began the check-in, by a mailed link, by the QR code at the door or at a kiosk
 	CheckInBlocked      Kind = "checkIn.blocked"      // something stops the check-in
 	CheckInCompleted    Kind = "checkIn.completed"    // the PMS started the stay of a guest who had begun the check-in
 
-	LockTampered Kind = "lock.tampered" // codes were changed at the lock, or the lock was opened, forced or reset
+	LockTampered Kind = "lock.tampered" // codes were changed at the lock itself, its tamper contact opened, its door was forced open, or it was reset
 	LockJammed   Kind = "lock.jammed"
 )
 

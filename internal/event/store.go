@@ -44,7 +44,8 @@ const (
 	deleteWebhookCursors = `DELETE FROM event_cursors WHERE webhook_id = $1`
 	retryNow             = `UPDATE event_cursors SET retry_at = $1 WHERE webhook_id = $2 AND subject <> '' AND retry_at > $3`
 	restartRetries       = `UPDATE event_cursors SET retry_at = $1, attempts = 0 WHERE webhook_id = $2 AND subject <> ''`
-	// afterMain matches the events after the main cursor of a webhook, afterHeldBack those of subjects that are held back.
+	// afterMain matches the events after the main cursor of a webhook, afterHeldBack those of subjects that are held back. Internal events
+	// have the position 0.
 	afterMain     = ` FROM events AS e WHERE e.property_id = $1 AND e.position > $2 AND e.position > 0`
 	afterHeldBack = ` FROM event_cursors AS h JOIN events AS e ON e.property_id = $1 AND e.subject = h.subject AND e.position > h.position AND e.position <= $2
 		WHERE h.webhook_id = $3 AND h.subject <> ''`
