@@ -25,7 +25,7 @@ import (
 type Options struct {
 	Issuer, ClientID, ClientSecret string
 	Label                          string // the provider's name for people
-	// Dial connects to the provider. It decides which addresses are allowed.
+	// Dial connects to the provider. It decides which addresses are allowed; nil: all are.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	Now  func() time.Time // the present time; must not be nil
 }
@@ -49,7 +49,8 @@ type metadata struct {
 }
 
 const (
-	// refreshAfter is the age at which metadata is loaded again. If that fails, the old metadata is used for as long again.
+	// refreshAfter is the age at which metadata is loaded again. If that fails, the old metadata stays in use, and the next attempt is as
+	// much later.
 	refreshAfter = time.Hour
 	// retryAfter is how long callers get the error of a failed attempt to load the metadata before the next attempt.
 	retryAfter = 5 * time.Second
