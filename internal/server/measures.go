@@ -31,7 +31,7 @@ type measures struct {
 	mails                 *prometheus.CounterVec   // mails that ended, by kind and state
 }
 
-// callBuckets are histogram buckets for calls that a person waits for, up to their deadline.
+// callBuckets are histogram buckets, in seconds, for calls that a person waits for, up to their deadline.
 var callBuckets = []float64{.01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30}
 
 // newMeasures registers the metrics of the server with r. version and schema become labels.

@@ -29,7 +29,7 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// Options are settings for tests and the demo that are not in the configuration.
+// Options are settings that are not in the configuration: the version, and those that only tests, benchmarks and the demo set.
 type Options struct {
 	Logger  *slog.Logger         // Logger logs to standard error as configured if nil
 	Metrics *prometheus.Registry // Metrics is a new registry if nil

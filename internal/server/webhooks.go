@@ -20,7 +20,7 @@ func (s *Server) newWebhooks(p *parts) worker.Webhooks {
 	return worker.Webhooks{
 		DB: s.db, Keys: s.keys, Jobs: s.jobs, Registry: p.registry, Log: s.log, Every: s.sweep,
 		Send: func(ctx context.Context, w *partner.WebhookRow, secrets []string, messageID string, body []byte) (worker.Sent, error) {
-			recovered := w.Failures == 0 // another node may have found out, while the circuit breaker of this node is still open
+			recovered := w.Failures == 0 // another node may have found out: the message is then sent even if the circuit breaker of this node is still open
 			out, err := s.deliver(ctx, w, secrets, pms.Message{ID: messageID, Body: body}, recovered)
 			return worker.Sent{Failure: partner.Failure{Text: out.Failure, Problem: out.Problem}, Gone: out.Gone, NotSent: out.NotSent, RetryAfter: out.RetryAfter}, err
 		},
