@@ -16,7 +16,8 @@ const (
 	maxLocks = 256 // maximum number of locks of a bridge that the server accepts
 	maxSlots = 1000
 
-	// Defaults for what Zigbee2MQTT does not report for most locks: the number of slots and the length of PINs. A Tuning overrides them.
+	// Defaults for what Zigbee2MQTT does not report for most locks: the number of slots and the length of PINs. The lock's Tuning overrides
+	// them.
 	defaultSlots  = 20
 	defaultPINMin = 4
 	defaultPINMax = 8
@@ -98,7 +99,7 @@ type foundLock struct {
 
 // Tuning sets properties of a lock that Zigbee2MQTT does not know. Zero fields keep the defaults.
 type Tuning struct {
-	Slots          int // Slots means that users 1 to Slots can hold a code
+	Slots          int // Slots means that users 1 to Slots can hold a code; 0: the default
 	PINMin, PINMax int
 	NoRead         bool // NoRead means that the lock never answers when a slot is read
 }
@@ -195,7 +196,7 @@ func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) s
 		return c // a lock that can be opened remotely but cannot hold codes
 	}
 	c.Kinds = []slot.CredentialKind{slot.KindPIN}
-	c.Lockout = slot.LockoutSettable // provisional: SetLockout finds out whether the lock has the lockout attributes
+	c.Lockout = slot.LockoutSettable // not certain: SetLockout answers Unsupported if the lock lacks the lockout attributes
 	c.PINMin, c.PINMax, c.Slots = defaultPINMin, defaultPINMax, defaultSlots
 	if user := findFeature(code.Features, "user"); user != nil && user.Max != nil && *user.Max >= 1 {
 		c.Slots = int(math.Min(*user.Max, maxSlots))

@@ -34,15 +34,15 @@ type Config struct {
 	TLS      *tls.Config // TLS is for mqtts; nil: the machine's root certificates
 	// Insecure allows mqtt:// to another machine, where PINs cross the network unencrypted.
 	Insecure bool
-	Tunings  map[string]Tuning // Tunings by lock address
+	Tunings  map[string]Tuning // Tunings by lock address; a lock without one keeps the defaults
 	Log      *slog.Logger
 	Clock    clock.Clock // Clock is the machine's clock if nil
 }
 
 const (
 	defaultBase     = "zigbee2mqtt"
-	maxEvents       = 256              // lock events that wait for the bridge
-	inboxSize       = 64               // messages of the broker that wait for processMessages
+	maxEvents       = 256              // lock events that wait for the bridge; a further one drops the oldest
+	inboxSize       = 64               // messages of the broker that wait for processMessages; a further one blocks the connection
 	discoverTimeout = 30 * time.Second // longest wait of Locks for the device list
 )
 
@@ -56,7 +56,7 @@ type timings struct {
 	// seconds for retries by Zigbee2MQTT, and 7.68 s for which the parent of a sleeping lock holds it.
 	lifetime, send       time.Duration
 	firstRetry, maxRetry time.Duration // shortest and longest wait between two attempts to connect
-	offlineAfter         time.Duration // a lock that sends no message for this long counts as offline
+	offlineAfter         time.Duration // a lock that is silent for this long counts as offline, unless Zigbee2MQTT reports it as online
 }
 
 var defaultTimings = timings{
@@ -80,25 +80,25 @@ type Driver struct {
 	inbox chan message
 
 	events      chan driver.Event
-	changes     chan struct{} // signal that the list of locks differs from what Locks returned
+	changes     chan struct{} // signal that the list of locks differs from what Locks returned: only a new driver returns the new list
 	updates     chan struct{} // signal that a status or the connection may have changed
 	resubscribe chan struct{} // signal that the topics to subscribe to have changed
 
 	mu            sync.Mutex
 	conn          *conn                     // connection to the broker; nil: not connected
 	received      []string                  // topics of locks that the connection is subscribed to
-	connError     string                    // error of the last connection attempt
+	connError     string                    // why the connection ended or was not made; empty: connected
 	cause         string                    // why no lock can be reached; empty: connected
 	since         time.Time                 // when the cause began or ended
 	bridge        string                    // state that Zigbee2MQTT published about itself: online, offline, or empty
 	showsPINs     func(address string) bool // whether Zigbee2MQTT publishes the PINs of the lock at an address
-	devices       []byte                    // last device list, bridge/devices
+	devices       []byte                    // last device list, bridge/devices; nil: none received
 	found         map[string]foundLock      // the device list's locks by address, as of the first success of Locks; nil: none received
-	locksReturned bool                      // the method Locks has returned
+	locksReturned bool                      // the method Locks has succeeded: from then on the list of locks is fixed
 	ready         chan struct{}             // closed when the locks are known and their topics subscribed
 	isReady       bool                      // ready is closed
 	locks         map[string]*lock          // locks by address
-	dropped       int                       // events that were dropped
+	dropped       int                       // number of events that emit dropped
 	warnings      map[string]bool           // reasons for left-out locks that were already logged
 }
 

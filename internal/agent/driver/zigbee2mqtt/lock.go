@@ -23,13 +23,13 @@ type lock struct {
 	seen           time.Time   // when the lock last sent a message; zero: never
 	found          time.Time   // when the driver found the lock in the device list
 	available      string      // availability that Zigbee2MQTT published: online, offline, or empty
-	unreached      bool        // the last command failed before it reached the lock
+	unreached      bool        // the last command failed without a known reason: the lock counts as offline until its next message
 	bolt           string      // last bolt as in driver.Status; empty: none reported
 	door           string      // last door_state as Zigbee2MQTT writes it; empty: none reported
 	battery        *uint32     // percent; nil: none reported
 	batteryAt      time.Time   // when battery was reported
 	reportsChanges bool        // the lock has at some time reported that it stored or cleared a code
-	updates        chan update // updates for the running operation
+	updates        chan update // updates for the running operation; nil: none runs
 	command        string      // last command, as Zigbee2MQTT's log names it
 }
 
@@ -156,7 +156,7 @@ func (c *operation) send(ctx context.Context, verb, about string, value any, exp
 	l.command = "'" + verb + "' '" + about + "'"
 	receives := slices.Contains(d.received, d.topics.state(l.name))
 	d.mu.Unlock()
-	if !receives { // the connection is new, or the lock has a new name
+	if !receives { // not subscribed to the lock's topic yet: the connection is new, or the lock has a new name
 		return driver.Answer{Result: slot.LockOffline, Unsent: true}, false
 	}
 	switch err := d.publish(ctx, d.topics.command(l.address, verb), payload, expiry); {

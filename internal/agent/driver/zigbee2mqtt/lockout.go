@@ -13,7 +13,7 @@ import (
 // Door Lock cluster are the lockout. Both are bytes; not every lock has them.
 const (
 	doorLockCluster = "closuresDoorLock"
-	// lockoutProperty is the property under which Zigbee2MQTT publishes the lockout that was read.
+	// lockoutProperty is the property under which Zigbee2MQTT publishes the lockout that was read. attributeRead sets this name.
 	lockoutProperty = "latchkey_lockout"
 )
 
@@ -93,7 +93,7 @@ func (c *operation) readLockout(ctx context.Context, written *slot.Lockout) (got
 	return got, a
 }
 
-// lockoutReads is the maximum number of reads after a write.
+// lockoutReads is the maximum number of reads that confirm one write.
 const lockoutReads = 3
 
 // PauseKeypad is unsupported, because Zigbee has no pause that the lock ends by itself. A disabled keypad would stay disabled if the

@@ -15,7 +15,7 @@ const maxReport = 256 << 10 // maximum size of a state message in bytes
 // differs from the previous message.
 type report struct {
 	bolt     string // bolt as in driver.Status; "" if missing
-	door     string // door state as Zigbee2MQTT writes it
+	door     string // door state as Zigbee2MQTT writes it; "" if missing
 	battery  *uint32
 	low      *bool
 	tamper   *bool
@@ -23,8 +23,8 @@ type report struct {
 	source   string          // source of the action, such as keypad
 	user     *uint32         // user of the action; nil: not reported
 	users    map[uint32]user // slots that the lock shows, by number
-	saved    string          // time of the last successful storing of a PIN, as text
-	cleared  string          // time of the last successful clearing of a PIN, as text
+	saved    string          // time of the last successful storing of a PIN, as text; "" if missing
+	cleared  string          // time of the last successful clearing of a PIN, as text; "" if missing
 	lastSeen time.Time
 	lockout  *slot.Lockout // lockout as last read
 }
