@@ -25,7 +25,7 @@ import (
 type item struct {
 	sent  *partnerv1.Reservation
 	patch reservation.Patch
-	wrong []fault.Field // paths are relative to the reservation
+	wrong []fault.Field // paths are relative to the reservation, also in the answer
 	path  string        // path in the request, such as "reservations[2]"
 	out   *partnerv1.Reservation
 	err   error
