@@ -55,7 +55,7 @@ type Config struct {
 	Telemetry Telemetry `group:"serve-running" embed:"" prefix:"otlp-"`
 }
 
-// Listen holds the addresses of the listeners. Port 0 selects a free port.
+// Listen holds the addresses of the listeners, each HOST:PORT and required. Port 0 selects a free port.
 type Listen struct {
 	HTTP   string `default:"127.0.0.1:7080" help:"REST, Connect, gRPC-Web and the documentation."`
 	GRPC   string `default:"127.0.0.1:7070" help:"gRPC, and the enrolment of bridges."`
@@ -92,7 +92,7 @@ type Mail struct {
 	Allow []string `placeholder:"HOST[:PORT]" help:"Mail servers that properties may use although they have private addresses or unusual ports. Others must have a public address and port 25, 465, 587 or 2525. None by default."`
 }
 
-// OIDC names the identity provider with which staff can sign in.
+// OIDC names the identity provider with which staff can sign in. The zero OIDC means that there is none.
 type OIDC struct {
 	Issuer           string `placeholder:"URL" help:"Let staff sign in at this identity provider (OpenID Connect): its issuer, such as https://accounts.google.com, exactly as the provider writes it. Give the provider the redirect address PUBLIC-URL/app/login/oidc/callback. Default: none."`
 	ClientID         string `name:"client-id" placeholder:"ID" help:"The client's id at the identity provider."`
