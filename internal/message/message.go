@@ -50,7 +50,7 @@ type Entry struct{ Kind, Text string }
 type set struct {
 	lines map[string][]Entry           // entries of each language in the order of its files, also those that a later one replaces in texts
 	texts map[string]map[string]string // texts by language and kind
-	// plurals has the plural rules of each language whose text "language.plurals" is valid.
+	// plurals has the plural rules of each language whose text "language.plurals" is valid. Others use onlyOne.
 	plurals map[string]plurals
 	// matcher returns the sorted languages and a matcher for them. It is built at the first call.
 	matcher func() ([]string, language.Matcher)
