@@ -70,7 +70,7 @@ func (x *exchange) endSession() error {
 // session, it deletes neither and returns the error.
 func (s *site) logout(x *exchange) error {
 	if err := x.endSession(); err != nil {
-		return err // the session is still valid, so show the error
+		return err // show an error, because the operator is still signed in
 	}
 	x.DropCookie(sessionCookie)
 	x.W.Header().Set("Clear-Site-Data", `"cache"`)
