@@ -57,18 +57,18 @@ type Bridge struct {
 	timings    linkTimings
 	events     chan struct{} // signal that the journal has new entries
 	usedCodes  usedCodes
-	ready      atomic.Bool // true when locks, workers and doorkeeper are loaded
+	ready      atomic.Bool // true once locks, workers and doorkeeper are loaded; other goroutines must not read them before
 
 	clockSkew atomic.Pointer[time.Duration] // this clock minus the server's clock; nil: not measured since the start
-	minSkew   atomic.Int64                  // lower bound of clockSkew according to the last Hello and its answer
-	skewMu    sync.Mutex                    // mutex held while clockSkew, minSkew and steps change
+	minSkew   atomic.Int64                  // lower bound of clockSkew in nanoseconds, by the last Hello and its answer; 0 before the first
+	skewMu    sync.Mutex                    // held to change clockSkew and minSkew, which are read without it, and to use steps
 	steps     clockSteps
 
 	mu           sync.Mutex
 	id           identity
 	epoch        uint64 // epoch of the session with the server; 0 without a session
 	sessionSince time.Time
-	noSession    string // why there is no session with the server
+	noSession    string // why there is no session with the server; empty in a session and until the first attempt has ended
 	started      time.Time
 }
 

@@ -9,13 +9,14 @@ import (
 
 const (
 	freeTries       = 4                // failures in a row without a delay
-	backoffMin      = time.Minute      // first delay; each further failure doubles it
+	backoffMin      = time.Minute      // first delay; each further failure doubles it, up to the longest delay
 	backoffMaxWrite = 30 * time.Minute // longest delay of a write, short because a guest may be waiting at the door
 	backoffMaxRead  = 6 * time.Hour    // longest delay of a read, the interval at which working slots are read too
 )
 
 // backoff delays retries for locks that do not answer, to spare their batteries. slot.Step retries soon, which suits a radio that lost a
-// message. Without backoff, a lock that never confirms a code would be woken forever.
+// message. Without backoff, a lock that never confirms a code would be woken forever. The map counts the failures in a row of each
+// operation.
 type backoff map[operation]int
 
 // operation identifies the failures that count together: reads, settings or removals of one generation of a slot's code. The failures of

@@ -29,7 +29,7 @@ var errTooManyCommands = errors.New("too many unlock commands within ten minutes
 // command is an unlock command from the server or from a phone at the door.
 type command struct {
 	id        string
-	address   string    // address of the lock
+	address   string    // address of the lock on this bridge
 	operation string    // operationUnlock, operationSmartKeyUnlock or operationSmartKeyCheck
 	deadline  time.Time // time on this machine's clock after which the lock is no longer asked
 	// presentation is the SmartKey message of a phone; nil for other commands.

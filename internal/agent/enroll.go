@@ -35,7 +35,7 @@ type Enrolment struct {
 	Dir      string // Dir is the directory of the store, which Enroll creates if it is missing
 	Address  string // Address is the host:port of the server's public gRPC listener
 	JoinCode string // JoinCode is the secret that staff got from the server; it works once
-	Software string // Software is the name and version that the server shows
+	Software string // Software is the name and version that the server shows, at most 128 characters
 	// Trusted are the certificates to trust for Address; nil: those of the machine. The listener for bridges has a CA of its own.
 	Trusted *x509.CertPool
 	// Plaintext disables TLS. It is allowed for loopback addresses only.

@@ -14,7 +14,7 @@ type failureLog struct {
 	mu             sync.Mutex
 	result         slot.Result // last temporary failure; "" if an operation has succeeded since
 	tries          int         // number of temporary failures in a row
-	since          time.Time   // when the first temporary failure in this row happened
+	since          time.Time   // when the first failure of tries happened; without a meaning if tries is 0
 	statusFailures int         // number of status reads that failed in a row
 }
 

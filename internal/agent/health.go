@@ -49,13 +49,14 @@ type Health struct {
 
 // LockHealth is the state of one lock in Health.
 type LockHealth struct {
-	Address        string         `json:"address"`
-	Name           string         `json:"name,omitempty"`
-	Model          string         `json:"model"`
-	Online         bool           `json:"online"`
-	OfflineCause   string         `json:"offlineCause,omitempty"` // OfflineCause is brokerUnreachable or gatewayOffline; empty: the lock itself is offline
-	LastSeen       time.Time      `json:"lastSeen,omitzero"`      // LastSeen is zero if the lock was never seen
-	Bolt           string         `json:"bolt"`                   // Bolt is as in driver.Status
+	Address string `json:"address"`
+	Name    string `json:"name,omitempty"`
+	Model   string `json:"model"`
+	Online  bool   `json:"online"`
+	// OfflineCause is brokerUnreachable or gatewayOffline; empty: the lock is online, or it is itself offline.
+	OfflineCause   string         `json:"offlineCause,omitempty"`
+	LastSeen       time.Time      `json:"lastSeen,omitzero"` // LastSeen is zero if the lock was never seen
+	Bolt           string         `json:"bolt"`              // Bolt is as in driver.Status
 	BatteryPercent *uint32        `json:"batteryPercent,omitempty"`
 	ClockOffset    *time.Duration `json:"clockOffset,omitempty"` // ClockOffset is the lock's clock minus the bridge's, in ns; nil: unknown
 	// Codes, EmptySlots and Changing count the slots that the server uses: those that hold its code, by evidence; those known to be empty;

@@ -11,7 +11,7 @@ import (
 const (
 	maxJournalEntries = 50_000           // maximum number of journaled events while the server is unreachable; the oldest are dropped first
 	commandMemory     = 10 * time.Minute // how long the id of a command is stored; the command's deadline is only 10 s
-	maxCommandRecords = 1024             // with more stored commands that asked a lock, new ones are refused
+	maxCommandRecords = 1024             // at this number of stored commands that asked a lock, new ones are refused
 )
 
 // journalEntry is a lock event that waits until the server has stored it.
@@ -139,7 +139,7 @@ func renumberEntries(b *bbolt.Bucket, after uint64) error {
 type commandRecord struct {
 	ID      string    `json:"-"`
 	Outcome string    `json:"outcome,omitempty"` // Outcome is one of the outcome constants
-	Result  string    `json:"result,omitempty"`  // Result is a slot.Result; empty if only a SmartKey decided
+	Result  string    `json:"result,omitempty"`  // Result is a slot.Result; empty if only a SmartKey decided, or without an outcome
 	Reason  string    `json:"reason,omitempty"`  // Reason is the result of a SmartKey: ok, or why it was refused
 	Token   string    `json:"token,omitempty"`   // Token is the id of the SmartKey
 	List    uint64    `json:"list,omitempty"`    // List is the version of the status list that was used

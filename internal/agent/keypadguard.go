@@ -17,7 +17,7 @@ import (
 
 const (
 	lockoutCheckEvery  = 24 * time.Hour  // interval of lockout checks; a person can change the lockout at the lock
-	lockoutRetryMin    = time.Minute     // first wait after a failed call to set the lockout; each further failure doubles it
+	lockoutRetryMin    = time.Minute     // first wait after a failed lockout call; each further failure doubles it, up to lockoutRetryMax
 	lockoutCallTimeout = 5 * time.Second // timeout of a call, short because an unlock command must not wait long for the radio
 	lockoutRetryMax    = 6 * time.Hour   // longest wait after a failed call to set the lockout
 	pauseTries         = 3               // number of calls that try to pause a keypad
@@ -52,7 +52,7 @@ func newKeypadGuard(w *lockWorker) (*keypadGuard, error) {
 	if g.rec, err = w.bridge.store.loadGuard(w.lock.Address()); err != nil {
 		return nil, fmt.Errorf("lock %s: %w", w.lock.Address(), err)
 	}
-	if w.lock.Capabilities().Lockout != slot.LockoutSettable { // an earlier version of the driver may have set the lockout
+	if w.lock.Capabilities().Lockout != slot.LockoutSettable { // forget a lockout that an earlier driver version set and this one cannot check
 		g.rec.Lockout = slot.Lockout{}
 	}
 	w.bridge.outbox.setGuard(w.lock.Address(), g.rec)
@@ -129,7 +129,7 @@ func (g *keypadGuard) setLockout(ctx context.Context) (next time.Duration, err e
 		log.Warn("the lock did not accept the lockout after wrong PINs", "result", a.Result, "attempts", got.Attempts, "pause", got.Pause)
 	case a.Result == slot.Busy:
 		return max(a.RetryAfter, lockoutRetryMin) + rand.N(lockoutRetryMin), nil
-	default: // the value that was read back earlier stays valid
+	default: // the lockout that was read back earlier stays stored
 		g.retryDelay = min(max(2*g.retryDelay, lockoutRetryMin), lockoutRetryMax)
 		return g.retryDelay - rand.N(g.retryDelay/4), nil
 	}

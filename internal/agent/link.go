@@ -21,9 +21,9 @@ import (
 
 // linkTimings are the waits of the link to the server.
 type linkTimings struct {
-	firstRetry   time.Duration // upper bound of the first wait; each failure doubles it
+	firstRetry   time.Duration // upper bound of the first random wait; each further attempt doubles it, up to maxRetry
 	maxRetry     time.Duration // upper bound of all waits, except where the server or revokedRetry decides
-	revokedRetry time.Duration // wait after the bridge was revoked, because staff must act first
+	revokedRetry time.Duration // longest wait after the server revoked or refused the bridge: staff must act first
 	healthy      time.Duration // a session that lasted this long resets the backoff
 	silence      time.Duration // a session that receives no message for this long ends
 }

@@ -14,7 +14,7 @@ import (
 // command. Without a session it collects nothing, because the next Hello compares everything.
 type outbox struct {
 	mu       sync.Mutex
-	isOpen   bool                                // a session with the server collects reports
+	isOpen   bool                                // a session with the server collects reports; otherwise they are dropped
 	rows     map[string][]slot.DigestRow         // state of each lock for Hello, by address
 	observed map[string]map[uint32]slot.Observed // waiting reports about slots, by lock address and slot
 	status   map[string]driver.Status            // last status of each lock
@@ -30,7 +30,7 @@ type outbox struct {
 // generations are the current and the previous generation of a slot's code. The server numbers the codes of a slot by generation.
 type generations struct {
 	current, previous uint64
-	since             time.Time // when the current generation began
+	since             time.Time // when the current generation began; zero if no earlier one is known
 }
 
 // advance returns t with a new current generation that began at a time. While the current generation is unknown (0), it keeps the previous
@@ -253,7 +253,7 @@ type lockReport struct {
 	address  string
 	observed map[uint32]slot.Observed
 	status   *lockStatus     // nil: unchanged
-	foreign  map[uint32]bool // by slot: whether an unmanaged slot holds a code
+	foreign  map[uint32]bool // by slot: whether an unmanaged slot holds a code; only slots to report
 }
 
 // takeReports removes all waiting reports and returns them, sorted by lock address and by command id. Reports that cannot be sent then are

@@ -22,7 +22,7 @@ import (
 )
 
 const (
-	minHeartbeat  = time.Second // shortest interval between two heartbeats that the server can request
+	minHeartbeat  = time.Second // shortest interval between two heartbeats; a shorter one of the server is raised to it
 	receiveBuffer = 16          // received messages that wait for the session's loop
 	maxEventBatch = 256         // events in one message
 	maxSlotBatch  = 256         // observed slots in one message
@@ -144,7 +144,7 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 		s.renewInBackground(ctx)
 	}
 	driver.Signal(b.events)
-	for _, o := range b.workers { // locks may have been changed while there was no session
+	for _, o := range b.workers { // each worker reads its slots again: they may have been changed at the lock while there was no session
 		driver.Signal(o.sessionOpened)
 	}
 	b.log.Info("session with the server", "epoch", s.epoch)

@@ -38,7 +38,7 @@ const (
 	// Rate limit per address. A person at a door needs two calls.
 	localPerMinute = 30   // calls per minute in the long run
 	localBurst     = 10   // calls at once
-	localAddresses = 4096 // addresses that are counted at the same time
+	localAddresses = 4096 // addresses that are counted at the same time; while all of them call, new ones are refused
 )
 
 // serveLocal serves phones on the local network until ctx ends, and then returns nil. It fails only if the listener does. It closes the

@@ -105,7 +105,7 @@ func slotsToRead(was, now driver.Status, offlineFor time.Duration) (older time.D
 	return 0, true
 }
 
-// lowBattery is the percentage at which a battery counts as low.
+// lowBattery is the highest percentage at which a battery counts as low.
 const lowBattery = 20
 
 // isBatteryLow reports whether the battery is known to be at lowBattery percent or below.

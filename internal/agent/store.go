@@ -168,7 +168,7 @@ type identity struct {
 	CA             []byte `json:"ca"`             // CA is X.509 in DER
 	SealKey        []byte `json:"sealKey"`        // SealKey is the HPKE private key that decrypts PINs
 	ConnectAddress string `json:"connectAddress"` // ConnectAddress is the host:port of the server's listener for bridges
-	ServerName     string `json:"serverName"`     // ServerName is the name that the server's certificate must have
+	ServerName     string `json:"serverName"`     // ServerName is the name that the server's certificate must have; never empty
 	// Site, KeySet and List, the status list, are stored so that the bridge verifies SmartKeys before it reaches the server: see
 	// docs/smartkey.md.
 	Site   string `json:"site,omitempty"`

@@ -17,14 +17,14 @@ type transition struct {
 	start   *slot.Op                 // operation to start once the state is stored
 	reports map[uint32]slot.Observed // observations for the server, by slot
 	entries []journalEntry           // journal entries to store together with the state
-	wake    time.Duration            // wait until the state must be advanced again
+	wake    time.Duration            // wait until the state must be advanced even without an event; the constant never if it need not
 }
 
 // applyEvents advances the lock's state by the events; without events, time passes. It collects in t what follows: an operation, reports,
 // journal entries and the next wake-up. It changes nothing else.
 func (w *lockWorker) applyEvents(t *transition, events []slot.Event) {
 	now, clockError := w.bridge.clock.Now(), w.bridge.clockError()
-	if len(events) == 0 { // only slot.Step computes the next wake-up
+	if len(events) == 0 { // slot.Step must run, because only it computes the next wake-up
 		events = []slot.Event{{Kind: slot.TimePassed}}
 	}
 	for _, ev := range w.bridge.usedCodes.markUsed(events) {

@@ -21,14 +21,14 @@ type lockWorker struct {
 	bridge        *Bridge
 	lock          driver.Lock
 	radio         *radio
-	lifetime      time.Duration // longest time after which an operation can still take effect, according to the driver
+	lifetime      time.Duration // longest time from the start of a call until it can still take effect, according to the driver
 	state         slot.Lock
 	inbox         chan []slot.Event    // batches of events from other goroutines: see enqueue
 	uses          chan codeUse         // openings with a code
 	results       chan slot.Event      // results of calls to the lock
 	sessionOpened chan struct{}        // signal to read slots that were not read recently: a session has begun, or the driver is connected again
 	reconnected   chan struct{}        // signal to read all slots: the lock is reachable again and any slot may have changed
-	slotsAltered  chan struct{}        // signal that unknown slots were changed at the lock
+	slotsAltered  chan struct{}        // signal that slots were changed at the lock, and it is not known which
 	calls         int                  // calls to the lock that run: two if one has outlived its operation
 	timer         *time.Timer          // fires when the state must be advanced, without an event
 	read          map[uint32]time.Time // when each slot was last read in this run
@@ -38,7 +38,7 @@ type lockWorker struct {
 	offlineAt     time.Time  // when the lock last went offline; guarded by statusMu
 	clock         *lockClock
 	guard         *keypadGuard
-	savedOffset   time.Duration // stored offset of the lock's clock
+	savedOffset   time.Duration // stored offset of the lock's clock; if the applied one differs, save stores that
 }
 
 // newLockWorker creates the worker of a lock from its stored state, and puts the state into the outbox. For a lock that is new to the

@@ -19,9 +19,9 @@ type Driver interface {
 	Close() error
 }
 
-// Changing is a driver that can notice changes of its list of locks.
+// Changing is a driver that can notice changes of its list of locks. The bridge reads the list of any other driver only at its start.
 type Changing interface {
-	// Changes signals that the list of locks differs from what Locks returned.
+	// Changes signals that the list of locks differs from what Locks returned. The bridge then ends, and is opened again with a new driver.
 	Changes() <-chan struct{}
 }
 
@@ -113,7 +113,7 @@ type Status struct {
 	ClockObservedAt   time.Time
 	Firmware          string
 	Name              string // Name is the lock's display name, if the driver knows one; it may change
-	OfflineCause      string // OfflineCause is the driver's Connection.Cause if that makes the lock offline; empty: the lock itself is offline
+	OfflineCause      string // OfflineCause is the Connection.Cause that makes the lock offline; empty: online, or the lock itself is offline
 }
 
 // Kinds of lock events.
@@ -139,7 +139,7 @@ type Event struct {
 	Address string
 	Kind    string
 	Slot    uint32 // Slot is the slot of the PIN; 0: unknown
-	Reason  string // Reason is why access was denied
+	Reason  string // Reason is why access was denied, how the door was opened or the kind of tampering; empty if not given
 	At      time.Time
 }
 
