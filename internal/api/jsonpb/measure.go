@@ -69,7 +69,7 @@ const (
 // maxNesting is the depth to which Measure descends. All API messages are less deep.
 const maxNesting = 16
 
-// measurer measures one message without allocating memory.
+// measurer counts the list and map entries of one encoded message, for Measure.
 type measurer struct {
 	Size
 	path  [maxNesting]pathStep // path of the nested message that is being measured
@@ -86,7 +86,7 @@ type pathStep struct {
 // plan of the message's type.
 func (m *measurer) measureMessage(raw []byte, p *plan) {
 	var counts [maxLists]int
-	var seen, multiple [maxTrackedFields / 64]uint64 // bit sets of the message fields that occur, and of those that occur more than once
+	var seen, multiple [maxTrackedFields / 64]uint64 // bit sets by field.index: singular message fields that occur, and more than once
 	for rest := raw; len(rest) > 0; {
 		f, kind, value, n := readField(rest, p)
 		if n < 0 {
@@ -139,7 +139,8 @@ func (m *measurer) measureNested(raw []byte, p *plan, multiple *[maxTrackedField
 		}
 		m.descend(at, value)
 	}
-	// Decoding merges repeated occurrences of a singular message field as if their bytes were concatenated.
+	// Decoding merges repeated occurrences of a singular message field as if their bytes were concatenated, so the concatenation is
+	// measured.
 	for word, bits := range multiple {
 		for i := 0; bits != 0; i, bits = i+1, bits>>1 {
 			if f := p.ordered[word*64+i]; bits&1 != 0 && f.nestedPlan != nil {

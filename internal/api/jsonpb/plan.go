@@ -22,7 +22,7 @@ const (
 	formValue
 	formListValue
 	formWrapper
-	formOpaque // a message that JSON cannot represent, such as google.protobuf.Any
+	formOpaque // a message that JSON cannot represent, such as google.protobuf.Any: a call that sends it is refused
 )
 
 // plan is the description of a message type for the JSON reader and writer. It is computed once per type.
@@ -31,7 +31,7 @@ type plan struct {
 	fields  map[string]*field // fields by JSON name and by proto name
 	ordered []*field          // fields in the order of the descriptor
 	lists   []*field          // list and map fields, at most maxLists
-	nested  bool              // a field's message type contains lists or maps, at any depth
+	nested  bool              // at least one field has a message type that contains lists or maps, at any depth
 	numbers []*field          // fields by number, for numbers below maxNumber
 }
 
@@ -58,14 +58,14 @@ const maxNumber = 256
 type field struct {
 	fd         protoreflect.FieldDescriptor
 	form       form // JSON representation of a single value, a list entry or a map value
-	index      int  // position in the descriptor, used to detect duplicate names below maxTrackedFields
+	index      int  // position in the descriptor; from maxTrackedFields on, duplicate names are not detected
 	json       string
 	key        string // quoted JSON name followed by a colon
 	proto      string
 	oneof      protoreflect.OneofDescriptor // nil for a field outside of oneofs; an optional field counts as outside
 	value      protoreflect.FieldDescriptor // the field itself, or the value field of a map
 	list       int                          // position among the lists and maps of the message, counted from 1; 0 for other fields
-	limit      int                          // maximum number of entries of a list or map
+	limit      int                          // maximum number of entries of a list or map; 0 for other fields
 	nestedPlan func() *plan                 // plan of the field's messages if these contain lists or maps; otherwise nil
 }
 

@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// maxErrors bounds the number of errors in one report.
+// maxErrors bounds the errors about values in one report, and separately its unknown names. Further ones are left out.
 const maxErrors = 2000
 
 // Report records what the reader found in a call's JSON and query string. A nil report is valid: it belongs to a protobuf call and has no
@@ -34,7 +34,7 @@ type Report struct {
 	queryNames    map[string]string // maps a field path to the parameter name as written in the query
 	oversized     []fault.Field     // lists and maps that are too long; errors contains them too
 	mask          []string
-	items         map[string][]item // entries of each top-level list, by JSON name
+	items         map[string][]item // entries of each top-level list of messages, by JSON name
 	raw           []byte
 	hasExtras     bool // the body contains unknown names or invalid values, which the message does not contain
 }
@@ -47,7 +47,7 @@ type item struct {
 
 // unknownField is a name in the body that is not a field of its message.
 type unknownField struct {
-	at, name string // at is the path of the object
+	at, name string // at is the path of the object, name the unknown name in it
 	of       *plan
 }
 
