@@ -69,7 +69,7 @@ type Spec struct {
 	PropertyID    string
 	IntegrationID string
 	AppID         string
-	ParentID      string // of a session: the operator token that opened it
+	ParentID      string // of a session: the operator token that opened it, with which it ends; else empty
 	Role          string
 	TTL           time.Duration // zero or negative: the token never expires
 }

@@ -48,18 +48,18 @@ func (q *Queue) Count(view *db.Tx) (c Counts, err error) {
 	return c, nil
 }
 
-// Failed is a job whose last attempt failed.
+// Failed is a job whose latest attempt failed. It is retried unless GivenUp.
 type Failed struct {
 	ID               int64
 	Kind, PropertyID string
 	GivenUp          bool // GivenUp means that the job is not retried
 	Attempts         int
-	FailedAt         *time.Time // FailedAt is when the last attempt began
+	FailedAt         *time.Time // FailedAt is when the latest attempt began
 	RetryAt          time.Time  // RetryAt is when the job runs again; without a meaning if GivenUp
-	Error            string     // Error is the error of the last attempt, without e-mail addresses
+	Error            string     // Error is the error of the latest attempt, without e-mail addresses, at most mostError bytes
 }
 
-// address matches e-mail addresses, which an error may quote from the answer of a mail server.
+// address matches e-mail addresses, which ListFailed replaces: a stored error may quote them from the answer of a mail server.
 var address = regexp.MustCompile(`[^\s<>"'(:]+@[^\s<>"'),;]+`)
 
 // mostError limits the listed text of an error, in bytes.

@@ -144,7 +144,7 @@ const (
 	rescueAfter     = 5 * time.Minute  // age after which another process retries a job of a crashed process; on SQLite the next start does
 	softStopTimeout = 2 * time.Second  // time for running jobs to finish by themselves at shutdown
 	retention       = time.Hour        // how long completed jobs are kept for inspection
-	hardStopTimeout = 15 * time.Second // time for cancelled jobs to return at shutdown
+	hardStopTimeout = 15 * time.Second // time for cancelled jobs to return at shutdown; then Run returns an error
 )
 
 // Started returns a channel that closes when this process is first ready to run jobs, whether or not there are any.

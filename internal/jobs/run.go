@@ -17,7 +17,7 @@ import (
 
 // Limits of starting the queue.
 const (
-	startBackoff    = 100 * time.Millisecond // wait after the first failed attempt to start
+	startBackoff    = 100 * time.Millisecond // wait after the first failed attempt to start; each further one doubles it
 	startMaxBackoff = 5 * time.Second        // longest wait between attempts to start
 	startTimeout    = 15 * time.Second       // time limit of one attempt to start
 	pingTimeout     = 2 * time.Second        // time limit of a query that checks whether the database is reachable

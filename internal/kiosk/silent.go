@@ -61,7 +61,7 @@ func isDue(row *ent.Kiosk, after time.Duration, now time.Time, checkIn string, e
 	}
 	opens, err := time.Parse("15:04", checkIn)
 	if err != nil {
-		return true // the property has no valid check-in time
+		return true // without a valid check-in time, guests can check in at any time
 	}
 	return now.Hour()*60+now.Minute() >= opens.Hour()*60+opens.Minute()-early
 }

@@ -71,12 +71,12 @@ func end(code int) {
 
 // Process is a program that a test can start more than once.
 type Process struct {
-	// Env is added to the process's environment.
+	// Env has entries KEY=value for the process, in addition to the test's own environment.
 	Env []string
 
 	name  string
 	args  []string
-	ready string // URL that answers once the program is ready
+	ready string // URL that answers with a status below 500 once the program is ready; required
 
 	mu      sync.Mutex
 	running *exec.Cmd
