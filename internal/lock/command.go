@@ -21,7 +21,7 @@ import (
 // Unlock is the operation of a command that staff send. SmartKeys have [SmartKeyUnlock].
 const Unlock = "unlock"
 
-// MaxDeadline bounds the time between the request for a command and its execution.
+// MaxDeadline bounds the time between the request for a command and its execution. A later deadline is shortened to it.
 const MaxDeadline = 10 * time.Second
 
 // States of a command. Done, failed and expired are final. A late report may replace unknown.
@@ -75,7 +75,7 @@ type Outcome struct {
 	ActID  string
 	LockID string
 	State  string
-	Result string    // Result is the answer of the lock or its driver, a [slot.Result]
+	Result string    // Result is a [slot.Result], or RefusedKeyPrefix and a reason; empty without a report
 	At     time.Time // At is when the command ended; zero if it has not ended
 }
 

@@ -22,8 +22,8 @@ type DesiredSlot struct {
 	Number        uint32
 	Generation    int64
 	NeedsMarkSent bool   // NeedsMarkSent means that MarkSent must be called before the state is sent
-	mayHoldOwn    bool   // mayHoldOwn is MayHoldOwn of [slot.Desired]
-	reported      uint64 // reported is ReportedGeneration of [slot.Desired]
+	mayHoldOwn    bool   // mayHoldOwn means that the slot may hold a code that the bridge has no record of; see [slot.Desired]
+	reported      uint64 // reported is the latest generation that a bridge reported, or 0; see ReportedGeneration of [slot.Desired]
 	row           *ent.Slot
 }
 

@@ -46,7 +46,7 @@ var (
 // GuessCounter counts attempts in a sliding window: the attempts of the current period, and a share of the previous
 // period's.
 type GuessCounter struct {
-	BeganAt         time.Time // BeganAt is the start of the current period
+	BeganAt         time.Time // BeganAt is the start of the current period of the budget; zero before the first attempt
 	Count, Previous int
 	AlarmedAt       time.Time // AlarmedAt is when the alarm was raised; zero if no alarm is active
 }

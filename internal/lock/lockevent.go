@@ -25,8 +25,8 @@ type LockEvent struct {
 	OccurredAt   time.Time
 	ClockQuality string    // ClockQuality is the state of the bridge's clock: synchronized, drifting or untrusted
 	Until        time.Time // Until is the end of a keypad pause, by the bridge's clock
-	// Phone is the key id of a SmartKey that the bridge verified. Actor is the phone (see [PhoneActorPrefix]) and
-	// GrantID the grant of its guest. All are empty if they are not known.
+	// Phone is the key id of a SmartKey that the bridge verified. Actor is the phone (see [PhoneActorPrefix]) and GrantID the grant of its
+	// guest. Each is empty if it is not known.
 	Phone, Actor, GrantID string
 }
 
@@ -39,7 +39,7 @@ func (h LockEvent) TrustedTime(now time.Time) time.Time {
 	return h.OccurredAt
 }
 
-// maxClockLead is how far a bridge's clock may be ahead of the server's clock. Later times are not trusted.
+// maxClockLead is how far a bridge's clock may be ahead of the server's clock. A later time of an event counts as now.
 const maxClockLead = 5 * time.Minute
 
 // eventKinds are the reported kinds that are stored as events. Other kinds only advance the stored sequence.

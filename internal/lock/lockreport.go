@@ -21,7 +21,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// Limits of a bridge's reports.
+// Limits of a bridge's reports. What exceeds a limit of one lock is dropped.
 const (
 	MaxLocksPerBridge = 256  // the most locks that one bridge may report at once
 	maxStoredLocks    = 1024 // the most locks that are stored of one bridge, with those that it no longer reports
@@ -67,8 +67,8 @@ func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport)
 type applied struct {
 	named   []*ent.Lock // named are the locks in the reports, also the new ones
 	others  []*ent.Lock // others are the other locks of the bridge, which did not change
-	doors   []string    // doors are the doors whose locks have other capabilities now
-	leftOut int         // leftOut is the number of new locks that were not stored
+	doors   []string    // doors are the ids of the doors whose locks have other capabilities now
+	leftOut int         // leftOut is the number of new locks that were not stored because of maxStoredLocks
 }
 
 // applyReports stores the reports of a bridge. A report about an unknown address creates a lock. A lock that was replaced stays stored, so

@@ -26,7 +26,7 @@ type EvidenceChange struct {
 	Slot          CodeSlot
 	Before, After slot.Evidence // Before and After are the evidence that partners see; empty for the use of a former grant's code
 	UsedAt        time.Time     // UsedAt is when the slot's code was used; zero if no use was reported. A use may be reported again
-	AtThisLock    bool          // AtThisLock is false if a one-time code was perhaps used at another lock
+	AtThisLock    bool          // AtThisLock means that the code was used at this lock; false: not used, or perhaps at another lock
 }
 
 // CodeSlot names a slot, and the grant with the code that a report is about. A former grant may have had the slot then.

@@ -12,13 +12,13 @@ type Session struct {
 	PropertyID    string
 	BridgeID      string
 	Epoch         int64
-	HPKEKey       []byte // HPKEKey is the public key that PINs are encrypted to
+	HPKEKey       []byte // HPKEKey is the bridge's public key, to which PINs are encrypted
 	EventSequence int64  // EventSequence is the last stored sequence number of the bridge's events
 	RenewalDue    bool   // RenewalDue means that the bridge should renew its certificate now
 	Locks         []LockRef
 	PreviousNode  string   // PreviousNode is the node that still has the bridge's former session; empty if none has
 	OutOfSync     []string // OutOfSync are the ids of the locks whose slot digest differs between bridge and server
-	Doors         []string // Doors are the doors whose locks have other capabilities than before
+	Doors         []string // Doors are the ids of the doors whose locks have other capabilities than before
 	LeftOut       int      // LeftOut is the number of reported locks that were not stored, because the bridge has too many
 	enrolmentID   string
 }
