@@ -52,11 +52,11 @@ func (i Issuer) LogValue() slog.Value { return slog.StringValue(i.String()) }
 type Grant struct {
 	Subject     string
 	Audience    string // Audience is the id of a bridge, or of a property if the doors belong to several bridges
-	Doors       []Door // Doors are in any order
+	Doors       []Door // Doors are 1 to MaxDoors in any order, none twice
 	Operations  []Operation
 	Start, End  time.Time
 	Generation  uint64 // Generation is that of the issuer now; a door with a higher Floor refuses the token
-	StatusIndex uint32 // StatusIndex is the token's index in the status list, by which it can be revoked
+	StatusIndex uint32 // StatusIndex is an index in the status list; its revocation revokes all tokens with it
 	Phone       PublicKey
 }
 

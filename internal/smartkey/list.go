@@ -55,8 +55,8 @@ type ListSpec struct {
 	IssuedAt time.Time
 	Expires  time.Time // Expires is normally IssuedAt + DefaultMaxListAge
 	Size     int       // Size is the number of indexes, rounded up to a multiple of 8
-	Revoked  []uint32  // Revoked is in any order
-	Floors   []Floor   // Floors are in any order
+	Revoked  []uint32  // Revoked has the indexes of the revoked tokens, in any order
+	Floors   []Floor   // Floors are in any order, each door once; a door without one accepts every generation
 }
 
 // SignList signs a status list. signer must be the current key of the property's key set; SignList does not check which key it is. It fails

@@ -5,7 +5,7 @@ import "unicode/utf8"
 // Greeting is the first message of a bridge to a phone, directly or through a relay. It is not signed: the phone signs the id of the bridge
 // and the door that its user chose.
 type Greeting struct {
-	Bridge        string `cbor:"1,keyasint"` // Bridge is the bridge's id
+	Bridge        string `cbor:"1,keyasint"` // Bridge is the id of the bridge that sends the greeting
 	Nonce         []byte `cbor:"2,keyasint"` // Nonce must be in the phone's proof
 	KeySetVersion uint64 `cbor:"3,keyasint"` // KeySetVersion is what the bridge has, so that a phone can bring newer key sets
 	ListNumber    uint64 `cbor:"4,keyasint"` // ListNumber is what the bridge has, so that a phone can bring a newer list

@@ -62,7 +62,7 @@ const (
 	OK                   Reason = "ok"
 	Malformed            Reason = "malformed"
 	UnsupportedAlgorithm Reason = "unsupportedAlgorithm"
-	UnknownIssuer        Reason = "unknownIssuer" // the document's signer is no key of the pinned key set
+	UnknownIssuer        Reason = "unknownIssuer" // the document is of another property, or of no key in the pinned set that was valid then
 	BadSignature         Reason = "badSignature"
 	Cloned               Reason = "cloned"         // the proof's signer is not the key to which the token is bound
 	WrongToken           Reason = "wrongToken"     // the proof was made for another token

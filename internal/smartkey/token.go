@@ -8,7 +8,7 @@ import (
 
 // Token is a parsed SmartKey whose issuer was verified.
 type Token struct {
-	Property    string // Property is the claim iss
+	Property    string // Property is the claim iss: the id of the property that issued the token
 	Subject     string // Subject is the claim sub: random, one per reservation
 	Audience    string // Audience is the claim aud: the id of a bridge or a property
 	IssuedAt    time.Time
@@ -150,7 +150,8 @@ func (c tokenClaims) check() (Token, error) {
 	}, nil
 }
 
-// maxOperation leaves room for future operations. A verifier accepts tokens that contain them, and serves the operations it knows.
+// maxOperation is the highest number of an operation. It leaves room for future operations: a verifier accepts tokens that contain them,
+// and serves the operations it knows.
 const maxOperation = 255
 
 // ascending reports whether list has 1 to limit members in strictly ascending order.
