@@ -121,7 +121,7 @@ func (s *site) changePassword(x *exchange) error {
 
 // secondView is the page that sets up an authenticator app as the second factor. It shows one step of the set-up, or new recovery codes.
 type secondView struct {
-	On     bool // an app is already in use
+	On     bool // the person uses an authenticator app already
 	QR     kit.QR
 	Secret string   // secret of a new app, to type instead of scanning QR
 	Codes  []string // new recovery codes, shown only once

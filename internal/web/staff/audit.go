@@ -14,7 +14,7 @@ type auditRow struct {
 	*propertyv1.AuditEntry
 	Chip    chip
 	Call    string // service and method of the API call, such as LockService/UnlockLock
-	What    string // kind of the message that describes the call, see callText
+	What    string // kind of the message that describes the call; not every call has such a message, see callText
 	Touches []link // links to the objects of the entry
 }
 
@@ -56,8 +56,8 @@ type auditView struct {
 	Chosen bool                    // a filter is active
 	Next   string                  // URL of the next page, or ""
 	Report *propertyv1.AuditReport // result of the verification, or nil if the person has not requested one
-	From   int64                   // the first entry that was verified
-	Until  int64                   // the last entry that was verified; 0 unless Verify is set
+	From   int64                   // sequence number of the first entry that was verified
+	Until  int64                   // sequence number of the last entry that was verified; 0 unless Verify is set
 	Verify string                  // URL that verifies the following entries; "" if there are none, or after a problem
 	Chip   chip                    // state of the chain in Report
 }

@@ -156,7 +156,7 @@ func (changeRow) PartnerName(m *propertyv1.ChangedMapping) string {
 }
 
 type changesView struct {
-	PMS     string                    // id of the integration whose history the page shows, or ""
+	PMS     string                    // id of the integration whose history the page shows; "" if no PMS is connected
 	Others  []*propertyv1.Integration // all connected PMSs, if there are several to choose from
 	Rows    []changeRow
 	Next    string // URL of the next page, or ""
@@ -213,7 +213,7 @@ var undoDifferences = []string{"changedSince", "spaceTaken", "spaceDeleted"}
 func (p *page) refusedUndo(f *fault.Fault, rows []changeRow) kit.Wrong {
 	who, externalID := f.Meta["by"], f.Meta["externalId"]
 	room := externalID
-	for _, row := range slices.Backward(rows) { // the newest name counts
+	for _, row := range slices.Backward(rows) { // the newest row is the first of rows, so its name replaces those of older rows
 		if row.GetId() == f.Meta["changeId"] {
 			who = cmp.Or(row.GetAuthorName(), who)
 		}

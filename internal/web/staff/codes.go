@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/web/kit"
 )
 
-// codeRow is a code that does not belong to a stay, with its state.
+// codeRow is a code that does not belong to a stay (a staff, one-time or backup code), with its state.
 type codeRow struct {
 	*propertyv1.Code
 	Chip chip

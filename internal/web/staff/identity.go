@@ -27,8 +27,8 @@ const (
 // providerView is the identity provider as pages show it.
 type providerView struct {
 	Label string
-	URL   string // URL of the next step
-	On    bool   // the person's account is linked
+	URL   string // URL of the next step; "": a button of the page's form begins it
+	On    bool   // the person's account is linked to the provider
 }
 
 // provider returns the identity provider of the server, or nil without an error if the server has none.

@@ -130,7 +130,7 @@ func (s *site) testEndpoint(x *exchange) error {
 	found, err := s.api.Integrations.TestEndpoint(x.call(), &propertyv1.TestEndpointRequest{Id: integrationID, Action: action})
 	if err != nil {
 		if f := s.Fault(err); f.Kind == fault.Invalid || f.Reason == fault.EndpointNotFound {
-			return x.Redirect("/app/settings/integrations") // the PMS removed it
+			return x.Redirect("/app/settings/integrations") // the PMS removed the endpoint
 		}
 		return err
 	}

@@ -12,7 +12,7 @@ type kiosksView struct {
 	List    []*propertyv1.Kiosk
 	Inputs  []kit.Input
 	Code    string            // enrolment code of a tablet, shown only once
-	Of      *propertyv1.Kiosk // the tablet of the code
+	Of      *propertyv1.Kiosk // the tablet of the code; nil without a code
 	Address string            // URL at which the tablet enters the code
 	Doors   string            // prefix of the URLs in the QR codes of tablets
 }

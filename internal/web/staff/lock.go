@@ -17,7 +17,7 @@ import (
 type slotRow struct {
 	*propertyv1.LockSlot
 	Chip chip
-	At   *timestamppb.Timestamp // time of the state in Chip
+	At   *timestamppb.Timestamp // when the code was first used, if Chip says so, else when the bridge last reported the slot; or nil
 }
 
 // evidenceChip returns the chip for the evidence about a code on a lock, the API's word for how sure it is: planned, verified or failed,

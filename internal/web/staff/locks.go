@@ -192,7 +192,7 @@ type tab struct {
 	Here      bool
 }
 
-// finder is the search form above a list.
+// finder is the search form above a list. Label is a message kind, and Filter the value of "show" that the search keeps, or "".
 type finder struct{ URL, Label, Query, Filter string }
 
 type locksView struct {

@@ -177,7 +177,7 @@ func (x *exchange) wrongCode(title string) *page {
 // cache. If it cannot end the session, it deletes none of these and returns the error.
 func (s *site) logout(x *exchange) error {
 	if err := x.endSession(); err != nil {
-		return err // the session is still valid, so show the error
+		return err // show an error, because the person is still signed in
 	}
 	x.DropCookie(propertyCookie)
 	x.W.Header().Set("Clear-Site-Data", `"cache"`)

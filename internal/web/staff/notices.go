@@ -74,7 +74,7 @@ type noticesView struct {
 	Rows    []noticeRow
 	Unread  bool     // the page shows only unread notices
 	Open    int      // if the page shows no notice: how many problems are still open, including those whose notices are read or hidden
-	Many    bool     // more problems than Open are still open
+	Many    bool     // Open is only a lower limit: still more problems are open
 	Mark    []string // ids of the unread notices that the page shows; one button marks them all as read
 	More    bool     // there are unread notices that are not in Mark
 	Next    string   // URL of the next page, or ""
