@@ -16,7 +16,7 @@ import (
 type page struct {
 	kit.Page
 	Session *propertyv1.CurrentSession // nil if the person is not signed in
-	Role    *propertyv1.PersonProperty // the property of the page and the person's role there, or nil
+	Role    *propertyv1.PersonProperty // the property of the page and the person's role there; nil if the person has no property or is not signed in
 	Areas   []area                     // the entries of the menu
 	Here    string                     // the name of the menu entry that the page belongs to
 	Tabs    []area                     // the pages of the settings, on a page of the settings

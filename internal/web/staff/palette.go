@@ -11,7 +11,7 @@ import (
 // The palette is a search dialog on every page. It finds a stay, a room, a lock or a page by a few characters. The script loads the results
 // from the page of this file.
 
-// palettePage is a page that the palette can find. Its name is a message kind.
+// palettePage is a page that the palette can find. Name is a message kind, and right the right of a role or [Self].
 type palettePage struct{ Name, URL, right string }
 
 // furtherPages are pages that are neither in the menu nor pages of the settings.

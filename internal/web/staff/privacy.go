@@ -12,7 +12,7 @@ import (
 const latestErasures = 20
 
 // privacyForms are the inputs of the two forms with which staff do for a guest what the guest asked for: hand out a copy of the guest's
-// data, or erase them.
+// data, or erase them. Copy and Erase choose whose data, and Sure confirms the erasure.
 type privacyForms struct{ Copy, Erase, Sure kit.Input }
 
 // privacyForms returns the forms for the guests of a stay, with the posted choices. The first choice, "", is the main guest with the

@@ -82,7 +82,7 @@ func (x *exchange) postedQuestion(name string) *propertyv1.OwnField {
 // number, as in numberPlate2. A text without Latin letters becomes question. The name has at most longestName characters.
 func questionName(label string, list []*propertyv1.OwnField) string {
 	var b strings.Builder
-	word := false // the next letter begins a new word
+	word := false // true if the next letter begins a new word
 	for _, r := range norm.NFD.String(label) {
 		switch {
 		case r < unicode.MaxASCII && unicode.IsLetter(r), r < unicode.MaxASCII && unicode.IsDigit(r) && b.Len() > 0:

@@ -23,7 +23,7 @@ const registerRows = 25
 // maxRegister is the maximum number of forms in one document, to print or to download. For more, the person must read fewer days at once.
 const maxRegister = 1000
 
-// minRegisterReason and maxRegisterReason are the API's limits for the length of the reason.
+// minRegisterReason and maxRegisterReason are the shortest and the longest reason in characters that the API accepts.
 const minRegisterReason, maxRegisterReason = 3, 200
 
 // registerRow is one official registration form.

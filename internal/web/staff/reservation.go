@@ -35,7 +35,7 @@ type reservationView struct {
 	Manages  bool   // the person may use the buttons of the check-in
 	Guests   bool   // the person may read guests' data and messages
 	Messages bool   // the person may write messages
-	Topics   string // topics of the changes that the page follows
+	Topics   string // topics of the changes that the page follows, separated by commas
 }
 
 // Follows returns the ids of what the page shows, separated by space characters: the reservation and the locks of its doors.
@@ -77,7 +77,7 @@ func (x *exchange) reservation(id string) (*propertyv1.Reservation, error) {
 	return found.GetData().GetList()[0], nil
 }
 
-// money is an amount as the API sends it, with its currency.
+// money is an amount as the API sends it, a decimal number such as "84.00", with its currency in ISO 4217.
 type money struct{ Amount, Currency string }
 
 // Owed returns the amount that the guest owes, as the PMS last reported it, or nil if it never did. The amount in the check-in has
@@ -317,7 +317,7 @@ type guestsView struct {
 type guestRow struct {
 	*propertyv1.GuestData
 	Facts  []kit.Answer
-	Number int // on the page, from 1
+	Number int // number of the guest on the page, from 1
 }
 
 // Name returns the name that the guest entered, or "".

@@ -14,8 +14,8 @@ import (
 
 type roomView struct {
 	*propertyv1.Space
-	Chosen          *propertyv1.Integration  // the PMS whose mapping the page shows, or nil
-	LastChange      string                   // id of the latest change of the mapping that the page shows
+	Chosen          *propertyv1.Integration  // the PMS whose mapping the page shows; nil if none is connected
+	LastChange      string                   // id of the latest change of the mapping that the page shows; "none": there is no change yet
 	Mapped          *propertyv1.PartnerSpace // the space of the PMS to which the room is mapped, or nil
 	Choices         []kit.Option             // the spaces of the PMS to which the room can be mapped
 	Lock            *lockRow                 // nil without a lock, or if the person may not read locks

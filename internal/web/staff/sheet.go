@@ -13,7 +13,7 @@ import (
 // sheetColumns are the columns of a sheet, a CSV file of rooms. An imported file needs the first two. The import ignores pmsName.
 var sheetColumns = []string{"type", "name", "floor", "dorm", "pmsId", "pmsName"}
 
-// sheetRow is a line of a file of rooms. pms is the id of the room's space at the PMS, or "".
+// sheetRow is a line of a file of rooms. pms is the id of the room's space at the PMS; "" keeps the present mapping.
 type sheetRow struct {
 	line                         int
 	kind, name, floor, dorm, pms string

@@ -18,8 +18,8 @@ type sheetView struct {
 	Faults     []sheetFault
 	Plan       *sheetPlan                 // the plan to confirm; nil before a file was read, or if it has errors
 	Text       string                     // the content of the file, which the form that confirms the plan posts again
-	LastChange string                     // id of the latest change of the mapping that the page shows
-	Preview    *propertyv1.MappingPreview // effect of the new mapping of existing rooms
+	LastChange string                     // id of the latest change of the mapping that the page shows; "none": there is no change yet
+	Preview    *propertyv1.MappingPreview // effect of the new mapping of existing rooms; nil if it does not change
 }
 
 // sheetInputs returns the form fields of the import.

@@ -72,13 +72,13 @@ type spacesView struct {
 	AllConflicts int32                     // number of conflicts on all pages
 	OtherOnes    string                    // URL of the next page of conflicts, or ""
 	PMS          []*propertyv1.Integration // connected PMSs
-	Chosen       *propertyv1.Integration   // the PMS that the page shows, or nil
+	Chosen       *propertyv1.Integration   // the PMS that the page shows; nil if none is connected
 	Mapped, All  int                       // counts of mapped and of all spaces that the PMS lists
 	Exact        int                       // number of suggestions with an identical name
 	Missing      int                       // number of spaces of the PMS for which a room or bed can be created
 	Free         []freeSpace               // the first active unmapped spaces of the PMS, which the person can drag onto a row
 	AllFree      int                       // number of all active unmapped spaces, also of those not in Free; 0 if the person may not map
-	LastChange   string                    // id of the latest change of the mapping that the page shows
+	LastChange   string                    // id of the latest change of the mapping that the page shows; "none": there is no change yet
 	Before, Next string                    // URLs of the previous and the next page of rooms, or ""
 	Page         int
 	Manages      bool // the person may change rooms and their mapping
@@ -95,7 +95,7 @@ type spacesData struct {
 	pms        []*propertyv1.Integration
 	chosen     *propertyv1.Integration
 	listed     []*propertyv1.PartnerSpace
-	lastChange string // id of the latest change of the mapping that the page shows
+	lastChange string // id of the latest change of the mapping that the page shows; "none": there is no change yet
 }
 
 // wholePage is the page size for lists that are loaded completely. It is the maximum of the API.

@@ -84,7 +84,7 @@ const (
 // Route is one page or one action of the dashboard.
 type Route struct {
 	Pattern string
-	Right   string // right that the person's role must have, as the API names it
+	Right   string // right that the person's role must have, as the API names it; or Anyone or Self
 	handle  handler
 }
 
@@ -239,7 +239,7 @@ func (s *site) routes() []Route {
 	}
 }
 
-// area is an entry of the menu.
+// area is an entry of the menu. right is the right that a role needs to see it.
 type area struct{ Name, URL, right string }
 
 // areas are the entries of the menu, in this order. A person sees those that they may use. /app/ redirects to the first of these, except

@@ -44,7 +44,7 @@ type todayView struct {
 	Rows     []dayRow
 	All      int    // number of arrivals of the day
 	Need     int    // how many arrivals of the day need staff
-	Left     int    // how many arrivals of the day were not checked yet
+	Left     int    // how many arrivals of the day Need does not cover, because the API has not checked them yet
 	Needy    bool   // the page shows only the arrivals that need staff
 	NeedyURL string // URL of the list with only the arrivals that need staff
 	AllURL   string // URL of the whole list
@@ -52,8 +52,8 @@ type todayView struct {
 	URL      string // URL of this page
 	MayClear bool   // the person may clear stages of the check-in and waive amounts
 
-	RowKeys    string              // keys that lead from a row to another page, see keys.ts
-	Topics     string              // topics of the changes that the page follows
+	RowKeys    string              // keyboard keys that lead from a row to another page, see keys.ts
+	Topics     string              // topics of the changes that the page follows, separated by commas
 	Offline    []*propertyv1.Kiosk // tablets that are offline now, on the page of today
 	OfflineURL string              // page of the tablets, "" if the person may not see it or none is offline
 }

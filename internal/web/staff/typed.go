@@ -24,7 +24,7 @@ var typedNames = []string{"reason", "until", "door", "email", "role", "kind", "h
 
 // typedForm has the values of a form that the page shows again: see keepTyped and showPosted.
 type typedForm struct {
-	Path     string     `json:"path"`     // URL path that the form was posted to
+	Path     string     `json:"path"`     // URL path that the form was posted to; only a page at this path or above it shows the values
 	Person   string     `json:"person"`   // id of the person who typed: the page does not show the values to another person
 	Property string     `json:"property"` // id of the property of the form: a page of another property does not show the values
 	Values   url.Values `json:"values"`
