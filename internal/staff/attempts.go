@@ -66,7 +66,7 @@ func forgivePasswordAttempt(tx *db.Tx, keys *keyring.Ring, email, network string
 		return err
 	}
 	known.Began, known.Count = tx.Now(), 1
-	known.Last = known.Began.Add(known.Period - longestPeriod) // DeleteExpired adds longestPeriod to Last, and so keeps the counter for its period
+	known.Last = known.Began.Add(known.Period - longestPeriod) // in the future: DeleteExpired adds longestPeriod, and so keeps the counter for its period
 	return storeCounters(tx, []throttle.Counter{known})
 }
 
