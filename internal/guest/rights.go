@@ -76,7 +76,7 @@ func (m Member) answeredBy(f rule.Field) AnsweredBy {
 
 // age is what is known about the age of a guest.
 type age struct {
-	minor    bool // under 18 on the day of arrival; without a birth date, the same as child
+	minor    bool // under 18 on the day of arrival; without a birth date: the party counts the guest as a child
 	ownBirth bool // the guest gave the birth date on a link of their own
 	child    bool // the party counts the guest as a child
 	hasActed bool // the guest answered, or decided what to share, on a link of their own
