@@ -54,7 +54,7 @@ type Health struct {
 
 // States of health.
 const (
-	Unknown = "unknown" // no call since it was registered or changed; a failed test does not count
+	Unknown = "unknown" // no call of the endpoint since it was registered or changed; a failed test does not count
 	Failing = "failing"
 	OK      = "ok"
 )
