@@ -66,7 +66,7 @@ type Limits struct {
 
 	Concurrency  uint          // Concurrency is the number of concurrent calls per integration or webhook
 	Wait         time.Duration // Wait is how long a call waits for a free slot among the concurrent calls
-	Integrations int           // Integrations limits the integrations and webhooks whose state is in memory; see acquire
+	Integrations int           // Integrations is the most integrations and webhooks in memory; a new one replaces an idle one, or is busy
 
 	Attempts   int           // Attempts is the most attempts of a retryable call, with the first; 0 means 1
 	Backoff    time.Duration // Backoff is the wait before the first retry; it doubles, with jitter
