@@ -75,7 +75,7 @@ func EndMailDevices(tx *db.Tx, propertyID string, reservationIDs ...string) erro
 	return mobilekey.RevokePhonesOfSessions(tx, propertyID, active...)
 }
 
-// movedMAC is a hash that no address has.
+// movedMAC is a hash that no address has. In an invitation it means that the booker's address has changed: see [IsMarkedMoved].
 var movedMAC = []byte{0}
 
 // IsMarkedMoved reports whether the hash in an invitation is not that of an address, but means that the booker's address has changed and

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/money"
 )
 
-// defaultDecimals are the decimals of an amount without a currency: the most that a common currency has.
+// defaultDecimals are the decimals of an amount without a currency: the most that a common currency has. An amount with more is refused.
 const defaultDecimals = 3
 
 // money merges price, owing and their currency. Amounts are stored in minor units, so if only the currency changes, it converts the stored

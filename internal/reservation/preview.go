@@ -14,7 +14,7 @@ type AffectedList struct {
 	propertyID string
 	requests   []space.Request // requests are the distinct spaces that the reservations name
 	ids        []string
-	requestOf  []int // requestOf has the index in requests of each reservation
+	requestOf  []int // requestOf has, for each of ids, the index in requests of the space that the reservation names
 }
 
 // ListAffected loads the reservations that a change may affect. The list is empty if t is.
@@ -68,7 +68,7 @@ func (a AffectedList) Places(tx *db.Tx) (AffectedPlaces, error) {
 	return space.ResolveAll(tx, a.requests)
 }
 
-// Moved is a reservation that a change gives other doors.
+// Moved is a reservation to which a change of spaces or mappings gives other doors. A preview shows it.
 type Moved struct {
 	*ent.Reservation
 	Before, After space.Place

@@ -98,7 +98,7 @@ func List(tx *db.Tx, s Scope, q Query) (rows []*ent.Reservation, next string, er
 // token is malformed.
 func (q Query) startCursor() (cursor, error) {
 	since := cursor{at: q.Since.Add(time.Microsecond - 1).Truncate(time.Microsecond)}
-	if since.at.Year() > 9999 { // a year of five digits would sort before all others
+	if since.at.Year() > 9999 { // rounded up to a year of five digits, the time would sort before all others
 		since.at = q.Since
 	}
 	if q.Token == "" {

@@ -13,8 +13,8 @@ import (
 type Record struct {
 	PMSID        string
 	GroupID      *string
-	SpaceID      *string // SpaceID is the PMS's bed or room
-	ParentID     *string // ParentID is the PMS's room: the room of the bed SpaceID, or a private room if SpaceID is nil
+	SpaceID      *string // SpaceID is the PMS's id of a bed or room; nil if the PMS names none, or only a room in ParentID
+	ParentID     *string // ParentID is the PMS's id of the room of the bed SpaceID, or of a private room if SpaceID is nil; nil: none
 	CompanionIDs []string
 	PMSUpdatedAt *time.Time
 
@@ -25,10 +25,10 @@ type Record struct {
 	State    access.State
 	FromDate *string // FromDate is YYYY-MM-DD if the PMS gave a day, else nil
 	ToDate   *string
-	From, To time.Time // From and To are zero if the PMS gave neither a time nor a day
+	From, To time.Time // From and To follow from FromDate and ToDate if these are set; zero if the PMS gave neither a time nor a day
 
 	Adults, Children *int
-	Price, Owing     *int64 // Price and Owing are in minor units of Currency
+	Price, Owing     *int64 // Price and Owing are in minor units of Currency, without a currency in thousandths (see defaultDecimals); nil: none
 	Currency         *string
 
 	SourceName     *string
@@ -82,7 +82,7 @@ const (
 // Patch is one change from the PMS: the sent fields with their values; nil clears a field.
 type Patch map[Field]any
 
-// The values of a Patch are strings, except these.
+// The values of a Patch are strings, except these. A value of another type clears the field, like nil.
 //
 //	CompanionIDs    []string
 //	PMSUpdatedAt    time.Time

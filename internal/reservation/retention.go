@@ -22,7 +22,7 @@ const (
 	// recentEvents is how long an event must have been stored before its reservation may be removed, so that
 	// subscribers receive it.
 	recentEvents = 7 * 24 * time.Hour
-	// blockNotice is how long a removal is blocked before staff are notified.
+	// blockNotice is how long the removal of a reservation is blocked before staff are notified.
 	blockNotice = 7 * 24 * time.Hour
 	// TombstoneRetention is how long a tombstone is kept, which is longer than any PMS is known to repeat old
 	// changes. Afterwards only the end date shows that a change is late. A tombstone expires because its hash is

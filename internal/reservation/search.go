@@ -17,10 +17,10 @@ import (
 
 // Search selects a page of reservations for staff; empty fields match all.
 type Search struct {
-	Text    string   // Text is a number, an id, a group's code, words of a room's name, or beginnings of words of the booker's name
+	Text    string   // Text is a whole number, id or group's code, or words of a room's name, or beginnings of words of the booker's name
 	IDs     []string // IDs selects reservations by their ids; none selects all
 	State   string   // State is empty for any state
-	SpaceID string   // SpaceID selects reservations of this space, or of a bed in it
+	SpaceID string   // SpaceID selects reservations of this space, or of a bed in it; empty: of any
 	Day     string   // Day selects reservations that include this day, YYYY-MM-DD at the property, and began at most longestStay days earlier
 	Size    int
 	Token   string

@@ -95,7 +95,7 @@ func (s span) conditions(tab Tab) []predicate.Reservation {
 	case tab == Departures:
 		leftEarly := entreservation.And(isOver, leftBetween(s.begins, s.ends))
 		return []predicate.Reservation{
-			hasStayed, entreservation.ToAtGTE(s.begins), entreservation.ToAtLT(s.ends.AddDate(0, 0, longestStay)), // the bound of longestStay limits how much is read
+			hasStayed, entreservation.ToAtGTE(s.begins), entreservation.ToAtLT(s.ends.AddDate(0, 0, longestStay)), // the bound with longestStay only limits how much is read
 			entreservation.Or(entreservation.And(entreservation.ToAtLT(s.ends), entreservation.Not(leftBefore)), leftEarly),
 		}
 	}
@@ -156,7 +156,7 @@ func CountDay(view *db.Tx, property *ent.Property, text string) (c DayCounts, er
 	for _, n := range []struct {
 		into *int
 		tab  Tab
-		left access.State // only stays in this state; empty: all
+		left access.State // only stays in this state, in which the check-in or the check-out has not happened yet; empty: all
 	}{
 		{&c.Arrivals, Arrivals, ""}, {&c.ArrivalsLeft, Arrivals, access.Confirmed},
 		{&c.InHouse, InHouse, ""},
