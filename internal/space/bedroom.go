@@ -11,7 +11,7 @@ import (
 type bedroom struct {
 	bed      Listed
 	was, now string // was and now are the PMS's ids of the rooms; was is empty if the PMS sent none when the bed was mapped
-	from, to string // from and to are their names
+	from, to string // from and to are the names of the rooms was and now
 	same     bool   // same means that both ids are of one room of the property
 }
 

@@ -148,7 +148,7 @@ func notifyOpened(tx *db.Tx, rows []*ent.Conflict) error {
 	n := notice.Notice{
 		PropertyID: first.PropertyID, Kind: noticeKinds[Kind(first.Kind)], Subject: first.ID, Params: noticeParams(rows), OnceKey: *first.OpenKey,
 	}
-	if len(rows) > 1 { // the notice stays open as long as a conflict of the kind does, see resolveGroupNotices
+	if len(rows) > 1 { // a notice about several conflicts stays open until no conflict of the kind is open, see resolveGroupNotices
 		n.Subject, n.OnceKey = first.IntegrationID, first.ID+"/several"
 	}
 	return notice.Add(tx, n)
@@ -238,7 +238,7 @@ var noticeKinds = map[Kind]notice.Kind{
 	Unreadable: notice.MappingUnreadable,
 }
 
-// listedInNotice limits the conflicts that a notice describes.
+// listedInNotice limits the conflicts that a notice describes. It only counts the others.
 const listedInNotice = 3
 
 // noticeParams returns the parameters of a notice about conflicts of one kind: the text of a single conflict, or their number and the texts

@@ -31,8 +31,8 @@ const (
 type Cure struct {
 	Kind       CureKind
 	SpaceID    string // SpaceID is the suggested space of CureMap, or empty
-	SpaceName  string // SpaceName is the full name of the suggested space
-	ExternalID string // ExternalID is the PMS's new space of CureSameName
+	SpaceName  string // SpaceName is the full name of the suggested space, or empty
+	ExternalID string // ExternalID is the PMS's id of the new space of CureSameName, otherwise empty
 }
 
 // curesOf returns the cures (possible fixes) of a conflict, the best first. listed is the PMS's space; its ExternalID is empty if the PMS

@@ -77,8 +77,8 @@ type DiffResult struct {
 	Problem   message.Message   // Problem is Failed for staff, in every language
 	Failures  int               // Failures counts the failed readings in a row, including this one; 0 after an accepted reading
 	Upsert    []Listed          // Upsert are new, reappeared or changed spaces
-	Gone      []string          // Gone are spaces that are no longer listed
-	Rooms     map[string]string // Rooms are the rooms of mapped beds to store in their mappings, by the id of the bed: see roomsToStore
+	Gone      []string          // Gone are the PMS's ids of spaces that are no longer listed
+	Rooms     map[string]string // Rooms are the PMS's ids of rooms to store in the mappings of beds, by the PMS's id of the bed: see roomsToStore
 	Opened    []Finding
 	Closed    []Finding
 	StillOpen []Finding // StillOpen are conflicts that stay open, with their current parameters

@@ -10,8 +10,8 @@ import (
 // Confidence is how certain a [Suggestion] is.
 type Confidence string
 
-// A suggestion is exact if the names differ only in case, punctuation and leading zeros, and likely if words such as "room"
-// had to be ignored.
+// A suggestion is exact if the names differ only in case, punctuation and leading zeros, and likely if words such as "room" or the name of
+// the dorm had to be ignored. Also likely are the beds of a likely dorm, and the beds for which the PMS names no room.
 const (
 	Exact  Confidence = "exact"
 	Likely Confidence = "likely"

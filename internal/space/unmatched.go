@@ -12,7 +12,7 @@ import (
 // Unmatched is an active space of a PMS that is not mapped, and whose name suggests no space of the property.
 type Unmatched struct {
 	Listed
-	DormID string // DormID is the dorm of a bed; empty if the dorm is unmatched, too
+	DormID string // DormID is the dorm of a bed; empty if the dorm is unmatched too, and for other types
 }
 
 // FindUnmatched returns the unmatched spaces that can be created at the property, dorms before their beds. It omits a space whose name is
@@ -34,7 +34,7 @@ func FindUnmatched(listing, gone []Listed, ours []Own, mappings []Mapped, sugges
 		taken[place{dorm: o.ParentID, name: o.Name}] = true
 		dorms[o.ID] = o.Type == Dorm
 	}
-	replaced := map[place]bool{} // places of mapped spaces that the PMS no longer lists, with names in lower case
+	replaced := map[place]bool{} // places, with names in lower case, of mapped spaces that the PMS no longer lists: a listed space there has only a new id, and needs no new room
 	for _, g := range gone {
 		if i := slices.IndexFunc(ours, func(o Own) bool { return o.ID == paired[g.ExternalID] }); i >= 0 {
 			replaced[place{dorm: ours[i].ParentID, name: strings.ToLower(g.Name)}] = true
