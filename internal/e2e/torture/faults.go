@@ -11,7 +11,8 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// calmOdds are the probabilities of random lock faults during the whole run.
+// calmOdds are the probabilities, from 0 to 1, of random faults of each lock operation during the whole run. The faults that disturbLock
+// and killBridge inject are additional.
 var calmOdds = sim.Odds{Lost: 0.02, LostAck: 0.02, Late: 0.03, Busy: 0.02, Offline: 0.01}
 
 // recordFault adds a fault of the bridge or its network to the stories (logs) of all locks at the site.

@@ -21,7 +21,7 @@ type holder struct {
 	pins             []string  // all PINs that the service ever showed
 	latestEnd        time.Time // latest end of the stay that the service ever acknowledged; zero: none
 	openings         []opening // presses that opened a lock
-	used             bool      // the one-time code has opened a lock
+	used             bool      // the one-time code has opened a lock, so no lock needs to open with it again
 	story            story
 }
 

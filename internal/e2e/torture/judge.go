@@ -22,7 +22,7 @@ type statement struct {
 	Status   string
 	Reasons  []string
 	Claims   []claim
-	From, To time.Time         // From and To are the validity window; zero: none
+	From, To time.Time         // From and To are the validity window; both zero: there is none, so no lock must open
 	PINs     map[string]string // PINs by door id; "" is the PIN for all other doors
 	Missing  bool              // Missing means that the service does not know the holder yet
 	Unplaced []string          // Unplaced are doors whose lock has no free slot for the code yet
@@ -132,7 +132,7 @@ func (p press) matchingClaims() []claim {
 // mustOpen reports whether the lock must open, according to the service's statement and the time.
 func (p press) mustOpen() bool {
 	s := p.Statement
-	if p.PIN != s.pinFor(p.Doors[0]) { // the PIN belongs to another door, which the lock was assigned to before
+	if p.PIN != s.pinFor(p.Doors[0]) { // a PIN that is not that of the lock's present door, such as that of an earlier door, may open but need not
 		return false
 	}
 	if p.Former || p.NeedNotOpen || slices.Contains(hardwareReasons, p.Answer.Reason) || p.Doors[0] == "" {

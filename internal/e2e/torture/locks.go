@@ -23,7 +23,7 @@ type lockState struct {
 	ownSchedule bool   // the lock ends codes by its own clock
 
 	mu              sync.Mutex
-	doorIDs         []string             // doors over time, the current one last; "" means none
+	doorIDs         []string             // ids of the doors to which the lock was assigned, in order of time, the current one last; "": no door
 	displaced       map[string]time.Time // when each PIN was removed or overwritten by hand
 	knownCodes      map[uint32]slotWrite // by slot: the operation with which the bridge set the current code
 	changedByHandAt time.Time            // when a slot was last changed by hand

@@ -34,7 +34,7 @@ func (s *story) String() string {
 	return strings.Join(s.lines, "\n")
 }
 
-// maxDetailedReports is how many violations of the same rule are reported in detail.
+// maxDetailedReports is how many violations of the same rule are reported in detail. The others are only counted.
 const maxDetailedReports = 3
 
 // report collects the violations of rules.

@@ -112,7 +112,7 @@ func (w *world) storiesOf(name string) []*story {
 // checkAllLocks types every PIN at every lock after all changes are complete, and compares the locks' slots with what the service says.
 func (w *world) checkAllLocks(ctx context.Context) {
 	w.atRest = true
-	known := map[string]map[string]bool{} // by lock: PINs that may be on the lock
+	known := map[string]map[string]bool{} // by lock: PINs that, as the service says, may open the lock
 	for _, l := range w.locks {
 		known[l.address] = map[string]bool{}
 	}

@@ -10,7 +10,7 @@ import (
 type unlock struct {
 	Lock     string
 	Called   time.Time // Called is when the command was first sent
-	Repeated time.Time // Repeated is when the command was last sent, if the first call got no answer
+	Repeated time.Time // Repeated is when the command was last sent because the first call got no answer; zero: it was not repeated
 	Answered time.Time
 	Result   string // Result is opened, refused, expired, unknown, or the reason of an error; empty: no answer
 }

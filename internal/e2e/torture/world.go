@@ -66,10 +66,10 @@ func (s *site) killedBetween(from, to time.Time) bool {
 	return slices.ContainsFunc(s.kills, func(k time.Time) bool { return !k.Before(from) && k.Before(to) })
 }
 
-// killNoticeTime is how long virtual locks need to notice that the bridge was killed.
+// killNoticeTime is the longest time for which virtual locks still send reports to a bridge that was killed. Such reports are lost.
 const killNoticeTime = 200 * time.Millisecond
 
-// reportStoreTime is how long a bridge needs to store a lock's report.
+// reportStoreTime is the longest time that a bridge needs to store a lock's report. A kill within that time may lose the report.
 const reportStoreTime = 2 * time.Second
 
 // lockSpec describes a virtual lock: its address, profile and first door.
@@ -291,7 +291,7 @@ func (w *world) request(ctx context.Context, who e2etest.Caller, verb, path stri
 	return o, err
 }
 
-// retryable are the HTTP statuses after which a call is retried.
+// retryable are the HTTP statuses after which a change is retried, except a conflict that isFinalConflict reports.
 var retryable = []int{http.StatusConflict, http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusGatewayTimeout}
 
 // sendUntilAnswered retries a change with the same idempotency key until it is answered, also while the server is killed and restarted. It
