@@ -14,7 +14,7 @@ const waitSeconds = 2
 
 type stageView struct {
 	CheckIn *guestv1.CheckIn
-	Retry   bool      // the guest can retry the stopped check-in
+	Retry   bool      // the check-in is stopped, and the guest can retry it
 	Guests  []answers // at the stage confirmDetails: the answers to confirm
 	Sign    *signView // at the stage signature: what a guest signs on this page, or nil
 	Birth   string    // if a minor without an adult stops the check-in: the URL at which the date of birth is corrected, or ""

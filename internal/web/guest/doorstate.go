@@ -25,7 +25,8 @@ type doorState struct {
 	Mark string // symbol with the meaning of Tone, for readers who do not see colors
 }
 
-// doorTexts maps the reasons why a door does not open, or possibly does not open, to their message kinds.
+// doorTexts maps reasons why a door does not open, or possibly does not open, to their message kinds. For another reason, the page shows
+// the state of the code: see stateOf.
 var doorTexts = map[string]string{
 	"noLock": "web.door.noLock", "noBridge": "web.door.noBridge", "bridgeRevoked": "web.door.bridgeRevoked", "spaceInactive": "web.door.noLock",
 	"lockOffline": "web.door.lockOffline", "lockJammed": "web.door.lockJammed",

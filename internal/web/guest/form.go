@@ -260,7 +260,7 @@ func (x *exchange) posted(step *guestv1.FormStep) map[string]string {
 	words := x.words(x.flow.Stay.GetProperty())
 	for _, q := range step.GetFields() {
 		if q.GetLockedBy() != "" {
-			continue // the page has no input for it
+			continue // the page has no input for a question that this session must not answer
 		}
 		if q.GetKind() == "date" {
 			posted[q.GetName()] = words.DateFrom(x.Value(q.GetName()+".day"), x.Value(q.GetName()+".month"), x.Value(q.GetName()+".year"))

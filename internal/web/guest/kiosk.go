@@ -276,7 +276,7 @@ func (s *site) kioskHelp(x *exchange) error {
 	if visit != "" {
 		_, err = s.api.CheckIns.RequestHelp(x.callContextOf(visit), &guestv1.RequestHelpRequest{})
 	}
-	if visit == "" || err != nil && s.Fault(err).Kind == fault.Unauthenticated { // the guest is still there if the session has ended
+	if visit == "" || err != nil && s.Fault(err).Kind == fault.Unauthenticated { // also if the guest's session has ended, because the guest may still wait at the tablet
 		_, err = s.api.Kiosks.RequestHelp(x.callContext(), &kioskv1.RequestHelpRequest{})
 	}
 	if err != nil {

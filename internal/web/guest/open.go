@@ -17,7 +17,7 @@ type openView struct {
 	DoorName template.HTML  // element into which the script writes the name of a door
 }
 
-// openSentence is a text that the script shows about a door: the message web.open.KIND.
+// openSentence is a text that the script shows about a door: the message web.open.KIND. Tone is ok, warn or bad; empty: neutral.
 type openSentence struct{ Kind, Tone string }
 
 // openSentences are the results of opening a door in docs/smartkey.md, section 21, and the refusals that a guest can resolve.

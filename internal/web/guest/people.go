@@ -13,7 +13,7 @@ type peopleView struct {
 	Bad   string // id of the guest whose posted address is invalid
 	Email string // what was typed as the address of Bad
 	Kept  string // id of a companion who has answered on a link of their own: only the front desk can change their link or remove them
-	Minor string // id of a minor who gets no link until the main guest has entered a date of birth
+	Minor string // id of a minor who gets no link until the main guest has entered their own date of birth, as that of an adult
 	Party partyView
 	Wrong template.HTML // why the API refused the number of people, or ""
 }

@@ -354,7 +354,7 @@ func (s *site) help(x *exchange) error {
 		return err
 	}
 	p := x.stayPage("web.help.title")
-	p.LookURL = "" // a reload would lead to the stay
+	p.LookURL = "" // no choice of colors or language: a reload would lead to the stay
 	p.Called, p.Data = true, x.flow.Stay.GetCheckIn().GetStage() == "notToday"
 	return x.render(http.StatusOK, "help", p)
 }
