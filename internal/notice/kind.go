@@ -16,7 +16,7 @@ const (
 	LockTampered       Kind = "lockTampered"
 	LockJammed         Kind = "lockJammed"
 	Guessing           Kind = "guessing"           // wrong PINs were typed
-	PINPatternsRefused Kind = "pinPatternsRefused" // some patterns that a lock forbids in PINs cannot be used
+	PINPatternsRefused Kind = "pinPatternsRefused" // the service ignores patterns of PINs that a lock forbids, because they are too costly to check
 )
 
 // Staff, one-time and backup codes.

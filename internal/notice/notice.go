@@ -188,7 +188,7 @@ func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
 	return Filter{UnreadOnly: true, Without: without}.query(view, propertyID).Aggregate(ent.Count()).Int(view.Context())
 }
 
-// mostOpen bounds the number of open problems that [CountOpen] counts.
+// mostOpen is the largest number that [CountOpen] returns. If more problems are open, it also returns that there are more.
 const mostOpen = 200
 
 // incidents are kinds that report something that happened once. They do not count as open problems.
