@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/certfile"
 )
 
-// phones has the flags for the direct connection from phones on the property's own network.
+// phones has the flags for direct connections to the bridge from phones on the property's own network.
 type phones struct {
 	Listen string `help:"host:port on which phones with a SmartKey reach this bridge directly, over HTTPS. Empty: off." placeholder:"192.168.1.20:8443" env:"LISTEN"`
 	Cert   string `help:"PEM file of the certificate for the name that phones use, with its chain. It is read again when the file changes." env:"CERT" type:"path"`

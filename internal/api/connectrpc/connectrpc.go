@@ -33,7 +33,7 @@ type Handler struct {
 type endpoint struct {
 	http.Handler
 	streams       bool
-	clientStreams bool // the client sends any number of messages
+	clientStreams bool // true if the client sends any number of messages, false if exactly one
 }
 
 // New returns a handler whose calls run through the chain.

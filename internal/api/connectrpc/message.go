@@ -55,7 +55,7 @@ func newMessage(v any) (*message, error) {
 	return &message{msg: m}, nil
 }
 
-// codec is a connect.Codec that leaves messages encoded.
+// codec is a connect.Codec that leaves received messages encoded, for message.decode, and encodes answers.
 type codec struct {
 	name string
 	json bool

@@ -94,7 +94,7 @@ type requestBody struct {
 	io.ReadCloser
 	header    http.Header              // headers of the request
 	remaining int                      // number of bytes that can still be read before the limit
-	refuse    func(*fault.Fault) error // returns the error for a refused body of a unary call; if nil, the size is not limited
+	refuse    func(*fault.Fault) error // returns the error for a refused body of a unary call; nil for a stream, whose size requestBody does not limit
 }
 
 // Read returns TooSlow if the body arrives too slowly, TooLarge beyond the limit, and the fault of the body below, such as for memory that

@@ -13,7 +13,7 @@ type area struct {
 	Name    string // Name is "partner" for the page at /docs; other pages are at /docs/<name>
 	Package string
 
-	// caller and example show how to call the area.
+	// caller is HTML that says which credentials a call of the area sends; example is a curl command.
 	caller  template.HTML
 	example string
 

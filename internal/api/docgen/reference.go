@@ -40,7 +40,7 @@ type operation struct {
 		Content     media
 	}
 
-	// Callbacks maps the name of a callback and its URL to operations.
+	// Callbacks maps the name of a callback, then its URL, then an HTTP method in lower case, to an operation.
 	Callbacks map[string]map[string]map[string]*operation
 
 	Verb, Path, Sample string `yaml:"-"`
@@ -147,7 +147,7 @@ type namedSchema struct {
 	*schema
 }
 
-// headings maps a service to the heading of its section.
+// headings maps a service, without the suffix Service, to the heading of its section. For a missing service, the key is the heading.
 var headings = map[string]string{
 	"ApiKey": "API keys", "App": "Partner apps", "Bridge": "Bridges", "Code": "Codes", "Endpoint": "Your endpoints", "Gate": "Gates",
 	"Integration": "Integrations", "Lock": "Locks", "Mapping": "Mapping and conflicts", "Notice": "Notices", "Property": "Property",
@@ -163,7 +163,7 @@ func heading(tag string) string {
 	return short
 }
 
-// verbOrder is the order of HTTP methods of operations on the same path.
+// verbOrder is the order in which the reference page shows the operations on the same path, by HTTP method. Other methods come first.
 var verbOrder = []string{"GET", "POST", "PATCH", "PUT", "DELETE"}
 
 // otherPage is a link to the reference page of another area.

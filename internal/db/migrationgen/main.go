@@ -194,7 +194,7 @@ func joinRenamed(changes atlasschema.Changes) (joined atlasschema.Changes) {
 	return slices.DeleteFunc(joined, func(c atlasschema.Change) bool { return added[c] })
 }
 
-// statements collects a plan as text instead of writing files.
+// statements collects the SQL of a plan, instead of writing files as atlas does. It becomes the text of the migration.
 type statements struct{ bytes.Buffer }
 
 // Format implements atlas's Formatter. It appends the plan's statements to the buffer and returns no files.
