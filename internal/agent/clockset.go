@@ -8,7 +8,8 @@ import (
 )
 
 const (
-	// clockCheckEvery is the interval at which the bridge checks whether the machine's clock was set. Windows are late by at most this time.
+	// clockCheckEvery is the interval at which the bridge checks whether the machine's clock was set. After that, codes start and end late
+	// by at most this time.
 	clockCheckEvery = 10 * time.Second
 	// minClockStep is the smallest step that counts. Smaller ones count once they add up to it. The two clocks are not read at the same
 	// instant, so a small difference can also be a delay between the readings.

@@ -12,7 +12,7 @@ import (
 const (
 	statusEvery   = time.Minute      // interval of status reads, unless Config.StatusEvery sets another
 	statusTimeout = 5 * time.Second  // timeout of one status read
-	lastSeenStep  = 10 * time.Minute // a status that differs only in LastSeenAt is sent at this interval
+	lastSeenStep  = 10 * time.Minute // a status without other news is sent when LastSeenAt has advanced by more than this
 )
 
 // markJammed records and reports that the bolt of the lock at address is jammed, because an event or a failed unlock command says so. The
@@ -73,7 +73,7 @@ func (b *Bridge) onStatus(l driver.Lock, was, now driver.Status) {
 	if now.ClockOffset != nil && l.Capabilities().Schedule == slot.ScheduleWindow {
 		o.clock.observe(*now.ClockOffset)
 	}
-	if was == (driver.Status{}) { // the first status is sent in Hello
+	if was == (driver.Status{}) { // the first status has no earlier one to compare; Hello reports it
 		return
 	}
 	if was.Online && !now.Online {
