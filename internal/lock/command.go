@@ -30,7 +30,7 @@ const (
 	CommandClaimed = "claimed" // one session has claimed the command and may have sent it; no other session sends it
 	CommandDone    = "done"
 	CommandFailed  = "failed"
-	CommandExpired = "expired" // the deadline passed and the command was not executed
+	CommandExpired = "expired" // the command was not executed and never will be: too late, cancelled, or the bridge was busy
 	CommandUnknown = "unknown" // the command may have been sent, and no clear result arrived
 )
 

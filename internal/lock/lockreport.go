@@ -66,7 +66,7 @@ func ApplyReports(tx *db.Tx, bridgeID string, epoch int64, reports []LockReport)
 // applied is what came of the reports of a bridge.
 type applied struct {
 	named   []*ent.Lock // named are the locks in the reports, also the new ones
-	others  []*ent.Lock // others are the other locks of the bridge, which did not change
+	others  []*ent.Lock // others are the locks of the bridge that no report names
 	doors   []string    // doors are the ids of the doors whose locks have other capabilities now
 	leftOut int         // leftOut is the number of new locks that were not stored because of maxStoredLocks
 }

@@ -11,8 +11,8 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// maxGeneration is the highest generation that a bridge is believed to have received. A bridge that invents generations cannot exhaust
-// those of its locks.
+// maxGeneration is the highest generation that a bridge is believed to have received. Reports of higher ones are ignored, so that a bridge
+// that invents generations cannot exhaust those of its locks.
 const maxGeneration = 1 << 52
 
 // reissueMissing issues the desired state of each slot again of which a bridge reports a newer generation than the database has. The

@@ -56,7 +56,7 @@ type command struct {
 type doorOf struct {
 	lockID, propertyID string
 	doorID             *string
-	since              *time.Time // since is when the lock was put on the door; nil if it was never moved
+	since              *time.Time // since is when the lock was put on the door, or taken off its last; nil if it never had one
 }
 
 // doorOfLock returns a lock with the door that it is on now.
