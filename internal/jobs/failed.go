@@ -52,7 +52,7 @@ func (q *Queue) Count(view *db.Tx) (c Counts, err error) {
 type Failed struct {
 	ID               int64
 	Kind, PropertyID string
-	GivenUp          bool // GivenUp means that the job is not retried
+	GivenUp          bool // GivenUp means that the job is not retried; false: it is, at RetryAt
 	Attempts         int
 	FailedAt         *time.Time // FailedAt is when the latest attempt began
 	RetryAt          time.Time  // RetryAt is when the job runs again; without a meaning if GivenUp

@@ -37,7 +37,7 @@ type header struct {
 	Type      string `cbor:"16,keyasint"`
 }
 
-// envelope is a COSE_Sign1 (RFC 9052, section 4.2) without its tag.
+// envelope is a COSE_Sign1 (RFC 9052, section 4.2) without its tag, which precedes it in a document.
 type envelope struct {
 	_           struct{} `cbor:",toarray"`
 	Protected   []byte
