@@ -28,7 +28,7 @@ func namingOf(command *kong.Node) naming {
 	return n
 }
 
-// typedAs maps a request field to its flag or argument, where the names differ.
+// typedAs maps a request field to its flag or argument, where that is not the field's name in lower case with dashes: see kebab.
 var typedAs = map[string]string{
 	"checkInTime": "check-in", "checkOutTime": "check-out", "earlyInMinutes": "early-in", "lateOutMinutes": "late-out",
 	"kioskOfflineMinutes": "kiosk-offline", "mandatoryGroups": "mandatory", "oftenCountries": "often", "mandatoryGroups.list": "mandatory", "oftenCountries.list": "often",
