@@ -12,8 +12,8 @@ type Kind string
 
 const (
 	Operator    Kind = "operator"    // runs the installation
-	Staff       Kind = "staff"       // a person who works at a property, or a script of the property
-	Integration Kind = "integration" // a partner app at a property
+	Staff       Kind = "staff"       // a person who works at a property, or a script with a staff token
+	Integration Kind = "integration" // a partner app at a property, or a script of the property with its API key
 	Bridge      Kind = "bridge"      // an on-site bridge, known by its certificate
 	Guest       Kind = "guest"       // a guest's device, or a guest at a kiosk, with a session for one stay or for a kept profile
 	Kiosk       Kind = "kiosk"       // a check-in tablet
