@@ -20,7 +20,7 @@ type Mails struct {
 	Preview func(tx *db.Tx, propertyID, integrationID string) (mail.Counts, error)
 	// Switch switches the invitations of an integration on or off.
 	Switch func(tx *db.Tx, propertyID, integrationID string, on bool) error
-	// Test sends a mail now and returns why the mail server did not accept it, or nil.
+	// Test sends a mail now and returns why no mail server accepted it, also because none is set; nil: it was accepted.
 	Test func(ctx context.Context, propertyID, to string) (*mail.SendError, error)
 	// Listed reports whether the operator's list of permitted hosts has the mail server, so that it may have a private address or an
 	// unusual port.
