@@ -129,7 +129,7 @@ type counters struct {
 	refused         *prometheus.CounterVec // unlock commands that were refused, by reason; a command that passes two nodes counts once
 	slotsSent       prometheus.Counter     // desired slots that were sent
 	ignored         *prometheus.CounterVec // messages of bridges that were ignored, by reason
-	unreadableCodes prometheus.Counter     // codes that could not be decrypted
+	unreadableCodes prometheus.Counter     // codes that could not be decrypted, or not encrypted for their bridge
 	lostWakes       prometheus.Counter     // notifications that could not be published to other nodes
 }
 
