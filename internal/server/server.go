@@ -37,7 +37,8 @@ type Options struct {
 	Wall    clock.Clock          // Wall is this machine's clock; nil: the system clock
 	Version string
 	Traces  trace.TracerProvider // Traces are exported as configured if nil
-	// SweepsEvery is the interval of the periodic checks of arrivals, windows, links and codes; 0: every few seconds.
+	// SweepsEvery is the interval of most frequent periodic checks, such as of arrivals, codes and mails; 0: the default of each, a second
+	// to a minute.
 	SweepsEvery time.Duration
 	BusPing     time.Duration        // BusPing is the interval of pings to the NATS server; 0: every few seconds
 	ClockEvery  time.Duration        // ClockEvery is the interval of measurements of the machine's clock; 0: every few seconds
