@@ -13,7 +13,7 @@ import (
 const (
 	// Horizon is how long before its start an arrival is first checked.
 	Horizon = 24 * time.Hour
-	// Grace is how long after the start of the stay a late guest may still arrive.
+	// Grace is how long after its start an arrival is still checked, for a guest who arrives late.
 	Grace = 12 * time.Hour
 	// horizonMargin extends Horizon for a changed reservation, because the sweep may run on a server with another
 	// clock and may already have passed the arrival.

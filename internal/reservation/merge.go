@@ -17,7 +17,7 @@ type Hours struct {
 	CheckOut string // CheckOut is HH:MM and completes a day of departure
 }
 
-// maxClockAhead is how far the PMS's clock may be ahead of the server's clock.
+// maxClockAhead is how far the PMS's clock may be ahead of the server's clock. A later pmsMeta.updatedAt is refused.
 const maxClockAhead = 5 * time.Minute
 
 // Merge applies a patch to a stored record; held is nil for a new reservation. It returns all wrong fields; if there

@@ -139,7 +139,7 @@ func (svc Service) Remove(tx *db.Tx, propertyID string, ids []string) (removed i
 	var freeGrants []string
 	for _, row := range rows {
 		if !retentionOver(row.ToAt, tx.Now(), keep) {
-			continue // the PMS changed the reservation meanwhile
+			continue // the PMS changed the end of the stay meanwhile, or the property its period, so that the period is not over
 		}
 		block := has[row.ID].blockedBy()
 		if block == "" {
