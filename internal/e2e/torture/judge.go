@@ -47,8 +47,8 @@ type press struct {
 	Lock   string
 	Doors  []string // Doors are the lock's current door, empty if none, followed by its earlier doors
 	PIN    string
-	Former bool // Former means that the service no longer shows the PIN to the holder
-	// NeedNotOpen is set if the lock was changed by hand, or a one-time code was already used.
+	Former bool // Former means that the service shows the PIN no longer for this lock: it may open only if the statement says so
+	// NeedNotOpen is set if the PIN was removed from the lock by hand, except in the final check, or if a one-time code was already used.
 	NeedNotOpen bool
 	LatestEnd   time.Time // LatestEnd is the latest end of the stay that the service ever acknowledged; zero: none
 	OwnSchedule bool      // OwnSchedule means that the lock ends the code by its own clock, even while service and bridge are down
