@@ -55,7 +55,7 @@ const (
 	EndpointFailing       Kind = "endpointFailing"
 	WebhookFailing        Kind = "webhookFailing"
 	WebhookGivenUp        Kind = "webhookGivenUp"  // an event was not delivered, and is not retried any more
-	WebhookDisabled       Kind = "webhookDisabled" // the service disabled a webhook after all deliveries failed
+	WebhookDisabled       Kind = "webhookDisabled" // the service disabled a webhook, because no delivery succeeded for as long as an event is retried
 	WebhookGone           Kind = "webhookGone"     // a webhook answered 410, and was disabled
 	MappingMissing        Kind = "mappingMissing"
 	MappingInactive       Kind = "mappingInactive"

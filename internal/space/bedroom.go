@@ -31,7 +31,7 @@ func bedroomsOf(listing map[string]Listed, known Stored) (changed []bedroom) {
 		isMapped := m.OwnDormID != "" && mapped[room.ExternalID].SpaceID == m.OwnDormID // the mapping opens the door of the room where the bed is
 		changed = append(changed, bedroom{
 			bed: bed, was: m.ParentExternalID, now: room.ExternalID, from: name, to: room.Name,
-			same: isMapped || !isListed && !wasListed && sameText(name, room.Name), // the new id of a room with an unchanged name
+			same: isMapped || !isListed && !wasListed && sameText(name, room.Name), // or the room has a new id and an unchanged name
 		})
 	}
 	return changed

@@ -93,7 +93,7 @@ func (c fixedStatusWriter) WriteHeader(int) { c.ResponseWriter.WriteHeader(c.sta
 type requestBody struct {
 	io.ReadCloser
 	header    http.Header              // headers of the request
-	remaining int                      // number of bytes that can still be read before the limit
+	remaining int                      // number of bytes that can still be read before the limit; unused if refuse is nil
 	refuse    func(*fault.Fault) error // returns the error for a refused body of a unary call; nil for a stream, whose size requestBody does not limit
 }
 
