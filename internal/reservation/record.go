@@ -35,7 +35,7 @@ type Record struct {
 	ChannelManager *string
 	ChannelNumber  *string
 
-	OwnSpaceID *string // OwnSpaceID is a Latchkey space that is named instead of the PMS's space
+	OwnSpaceID *string // OwnSpaceID is a Latchkey space that is named instead of the PMS's space; nil: none
 }
 
 // SpaceKey returns the PMS's space that determines access: the bed or room, else the parent room, or "".

@@ -15,7 +15,7 @@ type Entry struct {
 	SpaceID    string     // SpaceID is empty if the space is not mapped
 	SpaceName  string     // SpaceName is the name of the space SpaceID, without that of its dorm
 	SeenAt     time.Time  // SeenAt is when the PMS last listed the space
-	GoneAt     *time.Time // GoneAt is when the PMS first did not list the space any more
+	GoneAt     *time.Time // GoneAt is when the PMS first did not list the space any more; nil while it is listed
 }
 
 // EntryFilter selects spaces of a PMS: those that it lists, and mapped ones that it no longer lists.

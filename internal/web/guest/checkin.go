@@ -190,7 +190,7 @@ type pinView struct {
 	Wait   bool   // the doors of the stay are not known yet
 	Moving bool   // a code is still being put on a door's lock
 	Follow bool   // the page reloads if the PINs that it shows change; false at a kiosk, which gets them once
-	Phone  qrCode // at a kiosk: the link for the guest's phone
+	Phone  qrCode // at a kiosk: the link for the guest's phone; zero if the stay cannot be handed over
 }
 
 // showKey handles the page with the PINs of the stay and the state of each door. Before the check-in and after the stay it redirects to the

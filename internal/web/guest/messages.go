@@ -18,7 +18,7 @@ const shownMessages = 100
 // messagesView is the guest's conversation with the property.
 type messagesView struct {
 	List   []*guestv1.Message // oldest first
-	Last   int32              // the number of the newest message of List
+	Last   int32              // the number of the newest message of List; 0 if List is empty
 	Older  string             // URL of the page with older messages, or ""
 	Newest string             // URL of the page with the newest messages, or "" on that page
 	Typed  string             // a text that the API refused

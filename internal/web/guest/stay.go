@@ -138,7 +138,7 @@ type stayView struct {
 	Doors  pinView // without PINs
 	openView
 	Stage string // kind of the title message of the check-in's stage
-	Retry bool   // the guest can retry the stopped check-in
+	Retry bool   // the check-in is stopped, and the guest can retry it
 	Rules bool   // the page links to the house rules, because no open task links to them
 	Apple bool   // on this device, an installed app has its own cookies, so it needs its own link
 }
