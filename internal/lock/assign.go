@@ -21,7 +21,7 @@ import (
 type DesiredCode struct {
 	GrantID      string
 	DoorID       string
-	StaySpaceID  string // StaySpaceID is the space of the stay
+	StaySpaceID  string // StaySpaceID is the space of the stay; empty if it has none, and for a code of staff
 	PIN          string
 	PINID        string        // PINID identifies the PIN; package access compares PINs by it
 	NotBefore    time.Time     // NotBefore is the start of the first window
