@@ -27,8 +27,8 @@ const (
 // restart of the bridge on a machine that kept running.
 type Anchor struct {
 	At    time.Time     `json:"at,omitzero"`
-	Error time.Duration `json:"error"`          // Error is how wrong At may be
-	Boot  string        `json:"boot,omitempty"` // Boot identifies the machine's boot at the time At; empty: there is no anchor
+	Error time.Duration `json:"error"`          // Error is how wrong At may be in either direction, at least CloseEnough
+	Boot  string        `json:"boot,omitempty"` // Boot identifies the machine's boot at the time At, for which alone the anchor is valid; empty: there is no anchor
 	Up    time.Duration `json:"up"`             // Up is the machine's uptime at the time At
 }
 

@@ -18,8 +18,8 @@ import (
 // invalid when the process ends.
 type Stored struct {
 	KeySet []byte                   `json:"keySet,omitempty"` // KeySet is the signed set of issuer keys
-	List   []byte                   `json:"list,omitempty"`   // List is the signed status list
-	Rules  map[string]time.Duration `json:"rules,omitempty"`  // Rules has the maximum age of the status list by lock address
+	List   []byte                   `json:"list,omitempty"`   // List is the signed status list; empty: none was received yet
+	Rules  map[string]time.Duration `json:"rules,omitempty"`  // Rules has the maximum age of the status list by lock address; the default if missing
 	Anchor Anchor                   `json:"anchor,omitzero"`
 }
 

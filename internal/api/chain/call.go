@@ -23,7 +23,7 @@ const (
 	HeaderRequestID      = "x-request-id"
 	HeaderIdempotencyKey = "idempotency-key"
 	HeaderProperty       = "latchkey-property"
-	HeaderAutomatic      = "latchkey-automatic" // the call is not an action of the person, such as the reload of an open page
+	HeaderAutomatic      = "latchkey-automatic" // no person acts, such as at an open page's reload, so it is no use of the credential
 	HeaderForwardedFor   = "x-forwarded-for"
 	HeaderRetryAfter     = "retry-after"
 	HeaderRateLimit      = "ratelimit"
@@ -59,9 +59,9 @@ type Credentials struct {
 	ClientToken string
 	AccessToken string
 	APIKey      string
-	Bearer      string // Bearer is the token of the Authorization header
+	Bearer      string // Bearer is the token of an Authorization header with the scheme Bearer
 	UnixSocket  bool   // UnixSocket means that the call arrived over the operators' Unix socket
-	Property    string // Property is the property that an operator on the Unix socket or a signed-in person works for
+	Property    string // Property is the value of Latchkey-Property, not verified, which operators on the Unix socket and people send
 	Automatic   bool   // Automatic means that no person acts, such as in a stream, so that the call does not count as a use of the credential
 }
 
@@ -91,7 +91,7 @@ type Call struct {
 	request  proto.Message // message of a unary call
 	recorded bool          // the audit log has an entry of the call
 
-	running  bool        // Unary or Stream has begun to run the call
+	running  bool        // Unary or Stream has begun to handle the call, also if it is refused
 	arriving bool        // the call is counted as unfinished: see beginArrival
 	memory   reservation // the memory that the call has reserved
 }
@@ -235,7 +235,7 @@ func (call *Call) credentials(ctx context.Context) Credentials {
 	return cr
 }
 
-// maxIdempotencyKey is the maximum length of an Idempotency-Key.
+// maxIdempotencyKey is the maximum length of an Idempotency-Key in characters, all ASCII.
 const maxIdempotencyKey = 255
 
 // readIdempotencyKey validates and stores the Idempotency-Key of a call. It ignores the header of a call that changes nothing.

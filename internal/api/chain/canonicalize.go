@@ -13,7 +13,7 @@ import (
 // enumFields lists the string fields of a message type that allow only fixed values (an "in" rule of protovalidate).
 type enumFields struct {
 	fields []enumField
-	nested []protoreflect.FieldDescriptor // message fields whose messages contain enum fields
+	nested []protoreflect.FieldDescriptor // message fields whose messages contain enum fields at any depth
 }
 
 // enumField is a string field and its allowed values.

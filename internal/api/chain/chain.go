@@ -25,7 +25,7 @@ import (
 // Limits of calls.
 const (
 	DefaultDeadline = 30 * time.Second // time limit of a unary call if Config.Deadline is not set
-	MaxRequestBytes = 1 << 20          // size limit of a request, also of a REST body
+	MaxRequestBytes = 1 << 20          // size limit of a request in bytes after decompression, also of a REST body
 	// MaxReceiveBytes is the largest message that gRPC and Connect receive. It is larger than MaxRequestBytes, so that the chain can refuse
 	// a slightly too large message with a helpful error. gRPC itself refuses larger messages with only a status code.
 	MaxReceiveBytes = MaxRequestBytes + MaxRequestBytes/4
@@ -44,7 +44,8 @@ type Config struct {
 	Registerer prometheus.Registerer
 	Clock      clock.Clock // Clock is the system clock if nil
 
-	// Authenticators maps a proto package (an API area), such as "latchkey.partner.v1", to its authenticator.
+	// Authenticators maps a proto package (an API area), such as "latchkey.partner.v1", to its authenticator. Without one, methods that need
+	// a credential cannot be registered.
 	Authenticators map[string]Authenticator
 	// Public lists services without credential and access rule, such as "grpc.health.v1.Health".
 	Public []string

@@ -16,9 +16,9 @@ import (
 // Limits are the rate limits of calls. A rate per minute of zero or less means no limit. A burst of zero or less means one call at once.
 type Limits struct {
 	// Limits per integration, per address for calls without a credential, and per address for refused calls.
-	PerMinute      int // PerMinute limits calls other than batches
+	PerMinute      int // PerMinute limits calls other than batches; 0: no limit
 	Burst          int // Burst is how many calls other than batches may come at once
-	BatchPerMinute int // BatchPerMinute limits batches, in a minute and at once
+	BatchPerMinute int // BatchPerMinute limits batches, in a minute and at once; 0: no limit
 	// Limits per token, for callers other than integrations: staff, scripts, operators, guests and kiosks.
 	TokenPerMinute int
 	TokenBurst     int // TokenBurst is how many calls with one token may come at once

@@ -112,7 +112,7 @@ func (c *Chain) recheckCaller(ctx context.Context, call *Call) error {
 		return f
 	case err != nil:
 		return nil
-	case a.Role != call.actor.Role: // what the stream sends can depend on the role
+	case a.Role != call.actor.Role: // ends the stream, because what it sends can depend on the role
 		return fault.New(fault.Unavailable, "", "your role changed: call again")
 	}
 	return MayCall(a, call.method.access, c.clock.Now())

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Docs serves the documentation: /docs, /docs.css, /guide, /openapi.yaml and the paths below them.
+// Docs serves the documentation: /docs, /docs.css, /guide, /openapi.yaml and the paths below them. It reads each file again at each request.
 type Docs struct{ served map[string]servedFile }
 
 // servedFile is one file of the documentation. read is called at each request, so that no copy stays in memory.

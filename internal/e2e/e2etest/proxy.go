@@ -36,7 +36,7 @@ type Proxy struct {
 	cuts        []Cut // cuts for the next connections
 	refuse      bool
 	dropping    [2]bool       // whether records are dropped, by direction
-	delay       time.Duration // delay of each record
+	delay       time.Duration // delay of each TLS record
 	dropped     int           // number of records dropped since Drop
 	cutCount    int           // number of connections that were cut
 }

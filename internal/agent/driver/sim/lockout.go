@@ -13,8 +13,8 @@ const keypadPaused = "keypadPaused"
 // keypad simulates a lock's protection against wrong PINs. Its site's mutex guards it.
 type keypad struct {
 	lockout     slot.Lockout
-	wrong       int       // number of wrong PINs in a row
-	closedUntil time.Time // end of the last pause
+	wrong       int       // number of wrong PINs since the last correct PIN or pause
+	closedUntil time.Time // end of the keypad's last pause; until then it refuses all PINs
 }
 
 // acceptsPINs reports whether the keypad is not paused.

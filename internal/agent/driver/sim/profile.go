@@ -11,7 +11,8 @@ type Profile struct {
 	Name         string
 	Model        string
 	Capabilities slot.Capabilities
-	// Silent locks do not report why they refused a code. Zigbee2MQTT behaves like this, because it publishes successes only.
+	// Silent locks answer NotConfirmed when they refuse a code, without a reason. Zigbee2MQTT behaves like this, because it publishes
+	// successes only.
 	Silent bool
 	// RefusesDuplicates means that the lock refuses a PIN that another slot holds.
 	RefusesDuplicates bool

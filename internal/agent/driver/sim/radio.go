@@ -174,7 +174,7 @@ func (h *Site) runLater(after time.Duration, effect func() driver.Answer) {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.late, t)
-		if !h.closed && time.Since(began) <= after+lateMargin { // if the timer fires after the operation's lifetime, the effect is dropped
+		if !h.closed && time.Since(began) <= after+lateMargin { // a timer that fires more than lateMargin late may be past the operation's lifetime
 			effect()
 		}
 	})

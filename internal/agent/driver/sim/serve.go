@@ -21,14 +21,14 @@ type (
 		Deadline time.Time
 		Number   uint32 // Number is a slot
 		Setting  driver.Setting
-		PIN      string // PIN belongs to Setting
+		PIN      string // PIN is Setting.PIN, which JSON cannot contain
 		Lockout  slot.Lockout
 		Pause    time.Duration
 	}
 	response struct {
 		Answer  driver.Answer
 		Content driver.Content
-		PIN     string // PIN belongs to Content
+		PIN     string // PIN is Content.PIN, which JSON cannot contain; empty: the lock showed none
 		Status  driver.Status
 		Lockout slot.Lockout
 		Error   string

@@ -50,9 +50,9 @@ type Config struct {
 
 // Odds are the probabilities of random faults per set or clear operation, between 0 and 1. The seed makes them repeatable.
 type Odds struct {
-	Lost    float64 // Lost operations never reach the lock and get no answer
-	LostAck float64 // LostAck operations take effect but get no answer
-	Late    float64 // Late operations get no answer and take effect later, within the lifetime
+	Lost    float64 // Lost is the probability that an operation never reaches the lock and gets no answer
+	LostAck float64 // LostAck is the probability that an operation takes effect but gets no answer
+	Late    float64 // Late is the probability that an operation gets no answer and takes effect later, within the lifetime
 	Busy    float64
 	Offline float64
 }
