@@ -41,7 +41,7 @@ type Delta struct {
 	Redrawn  bool     // Redrawn means that a PIN was replaced because a lock refused it as a duplicate
 	Released bool     // Released means that it is proven now, and was not before, that no lock holds a code
 	HadCode  bool     // HadCode means that a code was desired on a lock before the run
-	NewPINs  []PIN    // NewPINs are the generated PINs
+	NewPINs  []PIN    // NewPINs are the PINs that the run generated and stored
 	Added    []string // Added are the ids of the doors that get a code
 	Updated  []string // Updated are the ids of the doors whose code gets another PIN or window
 	Removed  []string // Removed are the ids of the doors that lose a code

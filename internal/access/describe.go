@@ -101,15 +101,15 @@ type Facts struct {
 	Unplaced  string // Unplaced is why the reservation has no space, or that the space is inactive; else empty
 	Doors     []Door
 	Codes     []SlotCode         // Codes are the codes of the grant: in [Apply] after the steps of [Reconcile], in [Show] as stored
-	Older     []SlotCode         // Older are the codes of earlier grants of the reservation
+	Older     []SlotCode         // Older are the codes of the other grants of the reservation, most of them earlier
 	GrantedAt time.Time          // GrantedAt is when the grant was created
 	OwnPIN    map[string]bool    // OwnPIN are the doors with a separate PIN
 	NoPIN     map[string]bool    // NoPIN are the doors whose lock accepts no PIN that the rules allow
 	HadGrant  bool               // HadGrant means that the reservation has or had a grant
 	Shared    bool               // Shared means that another reservation has the same private space at the same time
-	Names     map[string]Door    // Names has doors that the reservation does not have, by id
-	Tokens    map[string][]Token // Tokens has the SmartKey tokens of each lock
-	KeyDoors  map[string]string  // KeyDoors has the door of each lock in Tokens
+	Names     map[string]Door    // Names has, by id, the doors of codes and SmartKeys that the reservation no longer has
+	Tokens    map[string][]Token // Tokens has the SmartKey tokens of each lock, by lock id
+	KeyDoors  map[string]string  // KeyDoors has, by lock id, the id of the door that a lock in Tokens is on, if it is on one
 }
 
 // Describe returns the access plan. It includes every door that a code or SmartKey of the reservation may still open.
@@ -327,7 +327,7 @@ func (f Facts) describeFormer(id string) PlannedDoor {
 	switch {
 	case h.Present && f.Right.Open:
 		d.Reason = MovingOut
-		if len(f.Doors) == 0 { // a reservation without a space keeps its doors
+		if len(f.Doors) == 0 { // a reservation that lost its space keeps its former doors, with their SmartKeys
 			d.SmartKey = f.keyOpen(f.Names[id])
 		}
 	case d.stuck:

@@ -111,7 +111,8 @@ func (run *stayRun) reopenGrant() error {
 	u := run.Tx.Grant.UpdateOne(run.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(run.reservationID).
 		SetNotBefore(run.Right.Window.From).SetNotAfter(run.Right.Window.To).AddKeyGeneration(1)
 	run.setSpace(u)
-	return run.save(u.SetPlacedAt(run.Tx.Now())) // while the grant was ended, another reservation may have got the space
+	// The grant counts as placed now, so that it takes over the door from a reservation that got the space meanwhile and is leaving it again.
+	return run.save(u.SetPlacedAt(run.Tx.Now()))
 }
 
 // updateGrant stores a new window or space, and does nothing if both are unchanged. The PIN stays; earlier SmartKeys become invalid. A

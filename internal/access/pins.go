@@ -17,7 +17,7 @@ import (
 )
 
 // pinSet are the PINs of one holder (a grant or a code of staff): one that doors share, and separate PINs for doors whose lock does not
-// accept it.
+// accept the shared one, and for gates whose PIN was reset.
 type pinSet struct {
 	Reconciler
 	propertyID, holderID string
@@ -26,7 +26,7 @@ type pinSet struct {
 	generator  pin.Generator
 	shared     *ent.Pin
 	perDoor    map[string]*ent.Pin
-	digits     map[string]string // digits has the digits of each PIN, by id
+	digits     map[string]string // digits has, by PIN id, the digits of those PINs that the run generated or decrypted
 	impossible map[string]bool   // impossible are the doors whose lock accepts no possible PIN
 	hasRetired bool              // hasRetired means that replaced PINs are still reserved
 }

@@ -188,7 +188,8 @@ func (run *stayRun) endNotices(d Delta, p Plan) error {
 	return run.clearResolvedNotices(current)
 }
 
-// fromPMSOnly are the notices about the space that the PMS named, which a grant does not store.
+// fromPMSOnly are the notices about the space that the PMS named. A grant does not store that, so a run from a stored grant cannot tell
+// whether they still hold.
 var fromPMSOnly = []notice.Kind{notice.SpacesDisagree, notice.SpaceUnknown, notice.SpaceNotMapped, notice.RoomNotAssigned}
 
 // spaceNotices are fromPMSOnly, and the notices about the state of the space.

@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// Kind is the kind of a door.
+// Kind is the kind of a door: Room, Bed or Gate.
 type Kind string
 
 const (
@@ -17,7 +17,7 @@ const (
 	Gate Kind = "gate" // a door that several spaces share, such as the front door
 )
 
-// None is the evidence if no code is planned. It extends the values of slot.Evidence.
+// None is the evidence at a door for which no code, or no SmartKey, is planned. It extends the values of slot.Evidence.
 const None slot.Evidence = "none"
 
 // Door is a door that a stay or code opens: a room, a bed, a dorm or a gate. Its Lock is nil if there is none on it.
@@ -57,7 +57,7 @@ func (l *Lock) unreachable() string {
 // inactive one. An offline or revoked bridge does not matter: the desired code waits for the next bridge.
 func (d Door) takesCode() bool { return d.Lock != nil && !d.Inactive }
 
-// SlotCode is a code of the holder on a lock: desired, or being removed.
+// SlotCode is a code of the holder on a lock: desired, being removed, or removed.
 type SlotCode struct {
 	SlotID      string
 	LockID      string
@@ -77,7 +77,7 @@ type SlotCode struct {
 	// Rewritten means that the desired state changed since the grant got the slot.
 	Rewritten      bool
 	Confirmed      time.Time // Confirmed is when the lock reported that it holds the code; zero if it has not
-	MayBeInstalled bool      // MayBeInstalled means that a bridge received a code for the slot, without proof of what the lock holds
+	MayBeInstalled bool      // MayBeInstalled means that a bridge received a code for the slot, without proof that the lock holds it; false with that proof
 	Former         bool      // Former means that the lock may still hold the code from before the last change
 	// TakenOver means that another reservation now has this private door.
 	TakenOver bool
@@ -116,12 +116,12 @@ func (h SlotCode) holdsForeignCode() bool {
 	return h.Evidence == slot.Failed && h.Result == string(slot.Occupied)
 }
 
-// Action is what to do with a slot.
+// Action is what to do with a slot: Put, Change or Clear.
 type Action string
 
 const (
 	Put    Action = "put"    // set a code in a free slot of the door's lock
-	Change Action = "change" // change the window or PIN of a code, also of a code that is being removed
+	Change Action = "change" // change the window or PIN of a code, or restore a code that is being removed
 	Clear  Action = "clear"  // remove the code
 )
 
@@ -135,7 +135,7 @@ type Step struct {
 // Task is the input of [Reconcile].
 type Task struct {
 	Right  Right
-	Placed bool // Placed means that the reservation has a space at the property
+	Placed bool // Placed is false only for a reservation without a space, which keeps its doors
 	Doors  []Door
 	Codes  []SlotCode
 	// PINAt returns the id of the PIN for a door. It returns "" if none is possible; then the door's code is removed.

@@ -142,7 +142,7 @@ func (run *stayRun) mainDoor() string {
 	return ""
 }
 
-// Part is a part of the access that can be reset.
+// Part is a part of the access that can be reset by itself: PartPIN, PartKey or PartGates.
 type Part string
 
 // The parts, with their names in the API: the PIN of the room or bed, the SmartKeys, and the PINs of the gates.

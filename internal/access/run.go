@@ -12,11 +12,13 @@ import (
 // Holder is the owner of codes on locks: the grant of a reservation, or a staff, one-time or backup code.
 type Holder struct {
 	ID, PropertyID string
-	SpaceID        string    // SpaceID is the present space of a reservation; empty if it has none, and for a code
-	PlacedAt       time.Time // PlacedAt is when the reservation got its space; zero for a code, over which every reservation has priority
-	Unplaced       bool      // Unplaced means that the reservation has no space; it keeps its doors until it has one
-	OneTimeID      string    // OneTimeID is the id of a one-time code; else empty
-	Redraws        int       // Redraws counts the replaced PINs that a lock refused as duplicates
+	SpaceID        string // SpaceID is the present space of a reservation; empty if it has none, and for a code
+	// PlacedAt is when the reservation got its space, and so left the former one, see [takesOver]. It is zero for a code, over which every
+	// reservation has priority.
+	PlacedAt  time.Time
+	Unplaced  bool   // Unplaced means that the reservation has no space; it keeps its doors until it has one
+	OneTimeID string // OneTimeID is the id of a one-time code; else empty
+	Redraws   int    // Redraws counts the replaced PINs that a lock refused as duplicates, at most maxRedraws
 }
 
 // Run is one pass through the stages that every change of access takes. Each stage has a file of its own name:
@@ -40,7 +42,7 @@ type Run struct {
 	locks  map[string]lockOnDoor // locks has the locks of the doors and of the held codes, by id
 	codes  []heldSlot
 	pins   *pinSet
-	freed  map[string]int // freed counts the slots of each lock that the run freed and for which no evidence will arrive
+	freed  map[string]int // freed counts, by lock id, the slots that the run freed at once and gives to waiting stays
 }
 
 // stayRun is the run for a reservation.

@@ -47,7 +47,7 @@ type Rules struct {
 	EarlyIn    time.Duration // EarlyIn is how long before the booked arrival codes open after a check-in on an earlier day
 	LateOut    time.Duration // LateOut is how long after the booked departure codes open
 	PINLength  int           // PINLength is the number of digits; 0: the locks decide, see pinLength
-	GatesAlone bool          // GatesAlone means that gates open even if the room has no lock
+	GatesAlone bool          // GatesAlone means that gates open even if neither the room or bed nor its dorm takes a code
 }
 
 // Window is the time in which a code opens a door. A zero To means no end.
@@ -65,6 +65,6 @@ type Right struct {
 	Later slot.Windows
 	// HeldBack means that codes open only from Window.From, which is after now.
 	HeldBack bool
-	// Reason is why doors do not open, or open later; empty if they open now.
+	// Reason is why doors do not open, or open later; empty if they open now, and always for a code that belongs to no reservation.
 	Reason string
 }

@@ -43,11 +43,11 @@ type Entry struct {
 	Record
 	Seq            int64
 	At             time.Time
-	Damaged        bool // the stored entry cannot be decoded, so only its number is known
+	Damaged        bool // the stored entry cannot be decoded, so only its number and property are known
 	previous, hash []byte
 }
 
-// Limits of what an entry stores.
+// Limits of what an entry stores, in subjects and in characters of the reason. Append cuts off what exceeds them.
 const (
 	maxSubjects = 50
 	maxReason   = 500
@@ -102,8 +102,8 @@ func entryOf(row *ent.AuditEntry) Entry {
 // Filter selects entries of the log. An empty field matches all.
 type Filter struct {
 	Actor    string    // kind and id of the caller
-	Action   string    // a service and its method, such as LockService/UnlockLock, or a service alone
-	From, To time.Time // entries at From or later, and before To
+	Action   string    // a service and its method, such as LockService/UnlockLock, or a service alone for all its methods
+	From, To time.Time // entries at From or later, and before To; zero: no bound
 }
 
 // predicates returns the conditions of the filter, all of which an entry must meet; none for an empty filter.

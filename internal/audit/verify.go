@@ -23,9 +23,9 @@ const (
 type Report struct {
 	First, Last int64   // the chain's first and last entry; First is 0 if it has none
 	Verified    int     // the number of verified entries of this part
-	Next        int64   // the number of the entry at which the next part begins; 0: the chain was verified to its end
+	Next        int64   // the number of the entry at which the next part begins; 0: the chain was verified to its end, or has a problem
 	Problem     Problem // "" if none was found
-	At          int64   // the entry with the problem
+	At          int64   // the number of the entry with the problem; 0: none
 }
 
 // verifyBatch is how many entries one statement reads.

@@ -107,7 +107,7 @@ func callOf(err error) string {
 	return text.Truncate(f.Meta[MetaCall], maxCallID)
 }
 
-// maxCallID is the most bytes of a webhook-id that are stored.
+// maxCallID is the most bytes of a webhook-id that are stored; a longer one is cut.
 const maxCallID = 128
 
 // mergeAnswer completes a new answer with what only the earlier ones have: whether the room was ready, if the PMS fails now; when the PMS

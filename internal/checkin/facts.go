@@ -24,22 +24,23 @@ const (
 	Waiting        Stage = "waiting"        // the PMS accepted; its change to started has not arrived
 	AtDesk         Stage = "atDesk"         // the desk completes the check-in
 	CheckedIn      Stage = "checkedIn"      // the reservation is started
-	Ended          Stage = "ended"          // the stay is over or canceled
+	Ended          Stage = "ended"          // the stay is over or canceled; the PMS may still take that back
 )
 
 // StopReason is why a check-in does not continue. The values are those of the API.
 type StopReason string
 
-// Reasons of stops that are also error reasons of the API.
+// Reasons of stops that come from the PMS's answer to getCheckInStatus. If that endpoint is not registered, StopOwing comes from the data of
+// the reservation.
 const (
 	StopOwing        StopReason = "owing"
 	StopRoomNotReady StopReason = "roomNotReady"
 )
 
-// Stops whose reasons are not error reasons of the API. StopIdentityCheck and StopSignature wait until staff clear that stage, and
-// StopStageRefused means that staff refused one of the two.
+// Further reasons of stops. StopIdentityCheck and StopSignature wait until staff clear that stage, and StopStageRefused means that staff
+// refused one of the two.
 const (
-	StopPartnerError       StopReason = "partnerError"       // getCheckInStatus failed in any other way, such as with an error of the PMS
+	StopPartnerError       StopReason = "partnerError"       // getCheckInStatus failed, but not with PartnerUnavailable; such as with an error of the PMS
 	StopPartnerUnavailable StopReason = "partnerUnavailable" // the call of getCheckInStatus got the error PartnerUnavailable
 	StopIdentityCheck      StopReason = "identityCheck"
 	StopSignature          StopReason = "signature"
@@ -67,7 +68,7 @@ type Facts struct {
 	Reservation ReservationFacts
 	Party       PartyFacts
 	Rules       Rules
-	Answer      *Answer // Answer is the latest answer to getCheckInStatus, or nil
+	Answer      *Answer // Answer is the result of the latest getCheckInStatus call, also of a failed one; nil before the first
 	Attempt     Attempt
 	Cleared     []Clearance // Cleared has the decisions of staff that count for this arrival, the latest last
 
@@ -89,8 +90,8 @@ type ReservationFacts struct {
 
 // PartyFacts are what is known about the guests of the stay.
 type PartyFacts struct {
-	MissingGuestIDs []string // guests whom the rule requires and whose answers are not complete; "" is a guest without a row
-	MinorAlone      bool     // no guest is an adult
+	MissingGuestIDs []string // guests whom the rule requires and whose answers are not complete; one "" is for all guests without a row
+	MinorAlone      bool     // no guest is an adult, which stops the check-in; false while guests without a row exist
 	Signs           bool     // at least one guest signs the form of the law
 	Unsigned        []string // guests who have to sign on a screen and have not; only if the settings want signatures there
 }
@@ -103,7 +104,7 @@ type Rules struct {
 	Policy        Policy
 }
 
-// Answer is what the PMS answered to getCheckInStatus.
+// Answer is the result of a call of getCheckInStatus: what the PMS answered, or in Failure why there is no answer.
 type Answer struct {
 	At            time.Time     // At is when the call of getCheckInStatus was begun
 	About         time.Time     // About is ChangedAt of the reservation when the PMS was asked
@@ -147,7 +148,7 @@ const (
 // Policy is the property's rule about unpaid amounts at the check-in.
 type Policy struct {
 	Owing     OwingRule
-	Threshold int64 // in minor units of the currency that is owed
+	Threshold int64 // the largest amount that OwingThreshold lets pass, in minor units of the currency that is owed
 }
 
 // Blocks reports whether an unpaid amount stops the check-in.

@@ -21,7 +21,7 @@ type Key struct {
 // record is all that is stored about a check-in.
 type record struct {
 	*guest.Party
-	stay        *ent.Stay // stay has no id if no row is stored
+	stay        *ent.Stay // stay is never nil; it has no id if no row is stored
 	stored      ent.Stay  // stored is a copy of stay as it was loaded
 	reservation *ent.Reservation
 	zone        *time.Location
@@ -29,7 +29,7 @@ type record struct {
 
 	pms             PMS  // pms is the PMS that was just asked, or nil
 	claimed         bool // claimed means that this transaction began a call to checkIn, which its caller makes
-	roomBecameReady bool // roomBecameReady means that the room is ready, and was not when the PMS was last asked
+	roomBecameReady bool // roomBecameReady means that the PMS now answered that the room is ready, after an answer that denied it
 }
 
 // load reads a check-in and stores nothing. An unknown reservation is the error fault.ReservationNotFound.

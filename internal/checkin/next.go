@@ -11,12 +11,12 @@ import (
 // Intervals of a check-in.
 const (
 	askInterval = 2 * time.Minute  // while the room is not ready or the PMS does not answer
-	askOften    = 24 * time.Hour   // how long after the guest began the PMS is asked every askInterval
-	rareRetry   = 30 * time.Minute // the interval after askOften: of questions, and of calls under one key
-	callTimeout = 30 * time.Second // a call without a result after this time was interrupted by a crash
+	askOften    = 24 * time.Hour   // how long after the guest began the PMS is asked every askInterval; later every rareRetry
+	rareRetry   = 30 * time.Minute // the interval after askOften: of questions, and of checkIn calls under one Idempotency-Key
+	callTimeout = 30 * time.Second // a call without a result after this time was interrupted by a crash, and is repeated
 	lateAfter   = time.Minute      // after this time without the change that follows the PMS's acceptance, staff are notified
-	maxRetry    = 2 * time.Minute  // the longest wait between two calls under one key
-	firstRetry  = 5 * time.Second  // the wait between the first call under one key and the second
+	maxRetry    = 2 * time.Minute  // the longest wait between two calls under one Idempotency-Key during askOften
+	firstRetry  = 5 * time.Second  // the wait between the first two calls under one Idempotency-Key; each call doubles it, up to maxRetry
 )
 
 // Action is what the service has to do next.
@@ -42,7 +42,7 @@ type Step struct {
 	Stops []Stop // Stops are in order of importance
 	Do    Action
 	At    time.Time // At is when to evaluate again without the guest, or zero
-	Late  bool      // Late means that the PMS accepted and sent no change for a minute
+	Late  bool      // Late means that the PMS accepted and sent no change for a minute; staff are notified
 	// CanComplete means that all but the PMS is done, so that the guest may press "check in now" or "try again".
 	CanComplete bool
 }
@@ -157,7 +157,7 @@ func (f Facts) nextBeforeCall() Step {
 	case s.Stage == IdentityCheck:
 		s.Stops = []Stop{{Reason: StopIdentityCheck}}
 	case s.Stage == Signature && f.Rules.Signature != guest.Drawn:
-		s.Stops = []Stop{{Reason: StopSignature}} // a drawn signature needs only the guest
+		s.Stops = []Stop{{Reason: StopSignature}} // staff must clear it; a drawn one, which only the guest gives, is no stop
 	}
 	s.Do, s.At = f.nextAsk(stops)
 	return s

@@ -147,7 +147,7 @@ type BackupLock struct {
 	LockID string
 	OnDoor bool
 	Slots  int
-	Codes  int // Codes is the number of the lock's backup codes
+	Codes  int // Codes is the number of the lock's backup codes that have not ended
 }
 
 // MissingBackups returns, by lock, how many backup codes are missing. It omits locks that need none or have them all.

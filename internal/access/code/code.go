@@ -44,7 +44,7 @@ type Terms struct {
 // Status is the result of [Evaluate].
 type Status struct {
 	Right access.Right // Right has the windows; with weekly hours the first may be over
-	End   string       // End is why the code has ended
+	End   string       // End is why the code has ended; empty if it has not
 	Next  time.Time    // Next is when to evaluate the code again; zero: never. The begin of a code's only window needs no evaluation
 }
 

@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Hours are days of the week with the hours at which a code is valid on them.
+// Hours are days of the week, at least one, with the hours in the property's time zone at which a code is valid on them.
 type Hours = schema.WeeklyHours
 
 // daysPerWeek is the number of days of a week. A code whose hours cover so many days without a gap counts as valid at any time.

@@ -120,7 +120,7 @@ func checkDoorsExist(tx *db.Tx, propertyID string, doors []string) error {
 
 type Row = ent.Code
 
-// Filter selects the codes that [List] returns.
+// Filter selects the codes that [List] returns: without Ended only those that have not ended.
 type Filter struct {
 	Kind, LockID string // Kind and LockID are empty for any
 	Ended        bool   // Ended includes ended codes
