@@ -21,7 +21,7 @@ import (
 // changeLoad sends reservation changes to a server from many clients. Each client waits for an answer before it sends the next change.
 type changeLoad struct {
 	clients int
-	stored  int // number of stored reservations (old-1, old-2, …), which half of the calls change; 0: calls change new ones
+	stored  int // number of stored reservations (old-1, old-2, …), which half of the calls change; 0: these calls change what their client created
 	send    func(ctx context.Context, client int, c change) error
 	close   func() error
 

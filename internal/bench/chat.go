@@ -99,7 +99,7 @@ type frontDesk struct {
 	token    string
 
 	mu    sync.Mutex
-	read  map[string]int32   // by guest, the number of the last message that the front desk has read
+	read  map[string]int32   // by guest id, the number of the last message that the front desk has read: it lists only later ones
 	asked map[int]*numbering // the questions received, by bed
 }
 

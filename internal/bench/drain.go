@@ -26,7 +26,7 @@ import (
 // server on the same database.
 type Drain struct {
 	Bridges int
-	Unlocks int // Unlocks is the number of unlock commands per second
+	Unlocks int // Unlocks is the number of unlock commands per second, at least 1
 }
 
 const (

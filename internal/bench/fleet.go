@@ -39,7 +39,7 @@ type fleet struct {
 	simFleet           *simFleet
 	act                func(context.Context) error // sends an unlock command to a random bridge or lock
 	conn               *grpc.ClientConn
-	kilobytesPerStream float64   // resident memory of the server per stream
+	kilobytesPerStream float64   // resident memory of the server per stream, in units of 1000 bytes
 	took               []float64 // duration of each unlock command in milliseconds
 	p99                []float64 // p99 of each round, in milliseconds
 }

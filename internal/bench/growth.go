@@ -14,12 +14,12 @@ type Growth struct {
 	Acts      int // Acts is the number of unlock commands while all bridges are connected
 }
 
-// idleSpan is how long the CPU time of idle bridges is measured. It covers several heartbeats.
+// idleSpan is how long the CPU time of idle bridges is measured. Each bridge sends two heartbeats in it.
 const idleSpan = 2 * heartbeatInterval
 
 // bridgeCost is the cost of one bridge in a fleet.
 type bridgeCost struct {
-	kilobyte float64   // server memory per idle bridge
+	kilobyte float64   // server memory per idle bridge, in units of 1000 bytes
 	cpu      float64   // server CPU time per idle bridge, in microseconds per second
 	acts     []float64 // duration of each unlock command in milliseconds
 }

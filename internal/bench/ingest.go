@@ -12,7 +12,7 @@ import (
 // Ingest measures how fast the server stores reservation changes durably.
 type Ingest struct {
 	GRPC    bool
-	Rows    int           // Rows is the number of reservations stored in a second server before the measurement; 0: there is no second server
+	Rows    int           // Rows is the number of reservations stored beforehand in a second server, which is measured too; 0: there is none
 	Span    time.Duration // Span is the duration of each measurement
 	Rounds  int
 	Clients int
@@ -26,7 +26,7 @@ type site struct {
 	*changeLoad
 	rates []float64 // changes per second of each round
 	took  []float64 // duration of each call in milliseconds
-	costs []float64 // server CPU time per call in microseconds
+	costs []float64 // server CPU time per call of each round, in microseconds
 }
 
 // Run measures calls. Half of them store a new reservation, and half change an existing one. Each change is durable when it is answered.

@@ -11,7 +11,7 @@ import (
 	"latchkey.dev/internal/server"
 )
 
-// Addresses are the addresses of a server's listeners.
+// Addresses are the addresses of a server's listeners for gRPC and for bridges, and the path of the operators' socket.
 type Addresses struct{ GRPC, Bridge, Socket string }
 
 // serverPart runs the product's server without a property.

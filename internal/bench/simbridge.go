@@ -20,7 +20,7 @@ import (
 // ticket is the address and credentials of a simulated bridge. The exported fields are sent between the processes of a benchmark.
 type ticket struct {
 	Address    string
-	Boot       string // Boot is the id that the bridge sends in its Hello
+	Boot       string // Boot is the boot id that the bridge sends in each Hello; it does not change
 	ServerName string
 	Cert       []byte // Cert is X.509 in DER
 	Key        []byte // Key is PKCS #8

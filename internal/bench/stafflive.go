@@ -82,7 +82,7 @@ func (b StaffPages) follow(ctx context.Context, w *staffWorld) (r liveResult, er
 			if changing {
 				continue
 			}
-			r.missed = missedOn(shown, last) // nothing is announced any more
+			r.missed = missedOn(shown, last) // nothing was announced for 5 s, so the page shows nothing newer
 			return r, nil
 		}
 	}

@@ -25,7 +25,7 @@ type StaffPages struct {
 	Profile string
 }
 
-// The most milliseconds and kilobytes that a page should take.
+// Aims for each page: the most milliseconds and kilobytes. A missed aim is reported and is no error.
 const (
 	staffMilliseconds = 100
 	staffKilobytes    = 150

@@ -13,7 +13,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 )
 
-// staffForms is the number of guests in house who filled in the form of the guest register.
+// staffForms is the maximum number of guests in house who filled in the form of the guest register.
 const staffForms = 200
 
 // fillRegister sets the register's rule to that of Spain, and makes up to staffForms guests fill in their form, as after a search by the QR

@@ -24,7 +24,7 @@ const (
 	MaxPayload = 64 << 10
 
 	maxSubject     = 256
-	maxPending     = 64 << 10 // pending messages of one subscription
+	maxPending     = 64 << 10 // pending messages of one subscription; further ones are dropped
 	maxPendingSize = 16 << 20 // total size of the pending messages of one subscription, in bytes
 	maxResponding  = 512      // requests that one subscription answers concurrently
 	requestTimeout = 10 * time.Second
@@ -39,9 +39,9 @@ const (
 // Config selects a bus.
 type Config struct {
 	URL         string // nats://, tls:// or ws:// addresses, separated by commas; empty: the embedded server
-	Credentials string // file with user JWT and seed
-	CAFile      string // file with the certificates to trust instead of the system's
-	CertFile    string // files of the client certificate and its key
+	Credentials string // file with user JWT and seed; empty: none
+	CAFile      string // file with the certificates to trust instead of the system's; empty: the system's
+	CertFile    string // files of the client certificate and its key; empty: none
 	KeyFile     string
 	Name        string // of this node, shown in NATS tools
 	Logger      *slog.Logger

@@ -18,7 +18,7 @@ type AnswerKey struct{ Holder, PropertyID, Method, Key string }
 // Answer is a stored answer, encrypted, with the hash of its request.
 type Answer struct{ RequestHash, Sealed []byte }
 
-// ErrAnswerExists means that an answer with the same key is stored already.
+// ErrAnswerExists means that a concurrent call has stored an answer with the same key. The change must not be stored.
 var ErrAnswerExists = errors.New("an answer with this key is stored already")
 
 // where returns the query condition that selects the row with this key.

@@ -39,11 +39,11 @@ func Cached[K comparable, V any](tx *Tx, tables []string, key K, read func() (V,
 type changes struct {
 	mu            sync.Mutex
 	rows          map[string]uint64 // rows counts the changed rows of each table
-	undone        uint64            // undone counts how often rows may have changed without being counted
+	undone        uint64            // undone counts how often rows may have changed uncounted: rollbacks and writes by other connections
 	version       int64             // version is PRAGMA data_version, which differs after another connection wrote
 	known         map[any]cachedValue
 	changed       chan struct{} // changed notifies the checkpointer that rows have changed
-	wasRolledBack atomic.Bool   // wasRolledBack means that the last transaction was rolled back
+	wasRolledBack atomic.Bool   // wasRolledBack means that the last transaction was rolled back, also by SQLite itself
 }
 
 // cachedValue is a cached value, with the version that its tables had when it was read.

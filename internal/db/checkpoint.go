@@ -29,9 +29,9 @@ const (
 type checkpointer struct {
 	conn   *sql.DB // conn is used by the checkpointer only
 	writer *sql.DB
-	file   *os.File // file is the database file; see sync
+	file   *os.File // file is the database file, which sync flushes to disk
 	log    *slog.Logger
-	pages  atomic.Int64  // pages is logPages, except in tests
+	pages  atomic.Int64  // pages is the length of the log at which a checkpoint begins: logPages, except in tests
 	grown  chan struct{} // grown signals that rows have changed, so that the log may be longer
 	done   chan struct{}
 	stop   context.CancelFunc

@@ -53,7 +53,7 @@ type DB struct {
 	subscriptions *subscriptions
 	storageState  *storageState
 
-	fence func(tx *Tx) error // fence runs first in every transaction of a handle that [DB.Fenced] returned
+	fence func(tx *Tx) error // fence runs first in every transaction of a handle that [DB.Fenced] returned; nil in other handles
 }
 
 // engine is the part that differs between SQLite and PostgreSQL.
@@ -220,7 +220,7 @@ func (d *DB) Write(ctx context.Context, fn func(tx *Tx) error) error {
 // writeOnce is Write without the wrapper [Config].Around. It converts storage errors to faults and records them for [DB.Check]. It
 // notifies the subscribers after the commit, and also if it is unknown whether the change is stored.
 func (d *DB) writeOnce(ctx context.Context, fn func(tx *Tx) error) error {
-	var last *Tx // last is the committed transaction, if Write succeeds
+	var last *Tx // last is the transaction of the last run; nil if none began
 	err := Explain(d.engine.write(ctx, func(tx *Tx) error {
 		last = tx
 		if d.fence != nil {
@@ -263,7 +263,7 @@ func (d *DB) JobPools() (*sql.DB, *pgxpool.Pool) { return d.engine.jobPools() }
 type Pool struct {
 	Limit, InUse int
 	Waits        int64         // Waits counts the queries that found no free connection
-	Waited       time.Duration // Waited is the total time that queries waited
+	Waited       time.Duration // Waited is the total time that queries waited for a connection
 }
 
 // Pool reports how busy the connections are; on SQLite, only those of [DB.View].

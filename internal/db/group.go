@@ -187,7 +187,8 @@ func (g *group) commitBatch(first *ticket) {
 	}
 }
 
-// errBatchFailed means that a shared transaction was rolled back because one change failed after it had written.
+// errBatchFailed means that a shared transaction was rolled back because one change failed after it had written. All its
+// changes run again with savepoints.
 var errBatchFailed = errors.New("db: a change failed after it had written")
 
 // runTogether runs first and the queued tickets in one transaction and commits it. members are the tickets in it; after an error nothing is

@@ -22,9 +22,10 @@ import (
 )
 
 const (
-	// Limits of the retries of a change that conflicts with others. The pauses grow from retryFirst to retryMost.
+	// Limits for a change that conflicts with others: it has at most retryMax attempts. The limit of the pauses grows from retryFirst to
+	// retryMost.
 	retryMax   = 20
-	retryTurn  = 4 // from this attempt on, the colliding changes of a process run one after the other
+	retryTurn  = 4 // from this attempt on, counted from 0, the colliding changes of a process run one after the other
 	retryFirst = 2 * time.Millisecond
 	retryMost  = 250 * time.Millisecond
 )
@@ -44,7 +45,7 @@ type postgres struct {
 
 	config      *pgx.ConnConfig // config is for connections outside of the pool
 	hosts       []host
-	first       atomic.Pointer[host] // first is the host to try first: the last that answered
+	first       atomic.Pointer[host] // first is the host to try first: the last that answered, at the beginning the first of the URL
 	connections *connTracker         // connections are the connections of the pool
 	every       time.Duration        // every is the interval between two pings
 	unwatch     func()

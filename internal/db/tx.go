@@ -136,11 +136,11 @@ type txConn struct {
 	entsql.ExecQuerier
 	change  context.Context // change ends at the deadline of the transaction
 	sqlite  context.Context // sqlite is the context of all statements on SQLite, see within; nil on PostgreSQL
-	changes *changes        // changes is nil on PostgreSQL
+	changes *changes        // changes counts the changed rows of the writer's connection; nil on PostgreSQL
 	ended   atomic.Bool
 	retry   atomic.Bool
-	failed  atomic.Bool // failed means that a statement failed, unless its savepoint was rolled back
-	wrote   atomic.Bool // wrote means that a statement may have changed rows
+	failed  atomic.Bool // failed means that a statement returned an error, unless its savepoint was rolled back; see attempt
+	wrote   atomic.Bool // wrote means that a statement may have changed rows; on SQLite, a failed change then undoes its batch
 
 	computing *computing
 	marks     []string // marks are what a [ChangeWatcher] of a test returned for statements

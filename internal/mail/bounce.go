@@ -57,7 +57,7 @@ func ReadBounce(raw []byte) (b Bounce, ok bool) {
 		case "message/rfc822", "text/rfc822-headers", "message/global", "message/global-headers":
 			header, _ := textproto.NewReader(bufio.NewReader(decoded(part))).ReadMIMEHeader() // of a header that is cut off, the complete fields count
 			if messageID := header.Get("Message-Id"); messageID != "" {
-				b.MailID = mailIDIn(messageID) // a mail of others can refer to one of this service
+				b.MailID = mailIDIn(messageID) // replaces the id from above, also by "": a mail of others can refer to one of this service
 			}
 		}
 	}

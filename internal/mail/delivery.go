@@ -119,11 +119,11 @@ func FirstWorking(view *db.Tx, propertyID string, addresses []string, macOf func
 	return "", nil
 }
 
-// LinkOrder is an order of a mail with a new link.
+// LinkOrder is an order of a mail with a new link. It does not end former links.
 type LinkOrder struct {
 	PropertyID, ReservationID string
 	GuestID                   string // of a companion; empty: the booker
-	Renews                    bool   // the guest had a link before
+	Renews                    bool   // the guest had a link before: a companion then gets a Link, not a Companion
 	Address                   string // empty: the guest's address when the mail is sent
 	// Occasion identifies why the mail is ordered: a second order with the same occasion sends no mail. Empty: each order sends one.
 	Occasion string

@@ -10,12 +10,12 @@ type Stay struct {
 	InvitedAt time.Time // when the booker was invited for this stay or its group; zero: not yet
 	Reminded  bool
 	Finished  bool // every guest has filled in the form
-	Erased    bool // the data of the guests were erased on request
+	Erased    bool // the data of the guests were erased on request: no mail is due
 }
 
 // Schedule is how many days before the arrival a property's guests get their mails.
 type Schedule struct {
-	InviteDays, RemindDays int // with RemindDays 0 no reminder is sent
+	InviteDays, RemindDays int // with InviteDays 0 it is the day of arrival; with RemindDays 0 no reminder is sent
 	Zone                   *time.Location
 	Off                    bool // staff have not switched the invitations on
 }

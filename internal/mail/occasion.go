@@ -22,7 +22,7 @@ type Occasion struct {
 	// Plain means that the recipient is not known to be the guest: the mail has no name, no link and no data of the stay. Content leaves
 	// out only the facts of the stay: the caller leaves FirstName, Codes and the links empty.
 	Plain     bool
-	Stays     []OccasionStay // Stays is one stay, or the stays of a group
+	Stays     []OccasionStay // Stays is one stay, or the stays of a group; empty if the mail is about no stay
 	Elsewhere int            // how many rooms of the booker's group other mails list
 	Codes     []DoorCode     // Codes are the PINs of the first stay: the room's, and those of gates with another PIN
 	// AtDesk means that the room has no lock, so that the guest gets a key from the desk. Codes then has only those of gates (doors that many
@@ -43,7 +43,7 @@ type Occasion struct {
 	Join JoinFacts
 	// Notices is what a mail about notices says.
 	Notices NoticesFacts
-	// Stop is the message of a mail to staff.
+	// Stop is the message of a mail to staff, whatever it is about: see [StaffText].
 	Stop message.Message
 }
 

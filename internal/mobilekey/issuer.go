@@ -188,7 +188,7 @@ func (i *issuer) tokenIssuer() (smartkey.Issuer, error) {
 
 // Published is what bridges and phones need to know about a property's issuer.
 type Published struct {
-	KeySets    [][]byte          // KeySets are ordered by version
+	KeySets    [][]byte          // KeySets are ordered by version, the lowest first
 	Version    uint64            // Version is that of the newest key set
 	List       []byte            // List is empty if the recipient has the newest list
 	ListNumber uint64            // ListNumber is that of the newest list

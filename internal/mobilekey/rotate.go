@@ -146,7 +146,7 @@ func (i *issuer) bridgeKeys() ([]BridgeKeys, error) {
 	return out, nil
 }
 
-// step is the next step of a rotation. stepBegin generates and announces a new key.
+// step is the next step of a rotation; the zero value stepWait means that none is due. stepBegin generates and announces a new key.
 type step int
 
 const (

@@ -10,12 +10,13 @@ import "time"
 // Parameters of the decision when to pause a keypad.
 const (
 	Longest           = 5 * time.Minute // longest pause
-	threshold         = 10              // from this count on, wrong PINs pause the keypad
+	threshold         = 10              // count that causes the first pause
 	wrongPINsPerPause = 3               // wrong PINs from one pause to the next, if the count does not decrease
 	decayInterval     = 3 * time.Minute // time in which the count decreases by one
 )
 
 // pauses are the lengths of successive pauses: the first at the count threshold, each further one after wrongPINsPerPause more wrong PINs.
+// The last one repeats.
 var pauses = [...]time.Duration{15 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, Longest}
 
 // maxCount is the count that causes the longest pause. After wrongPINsPerPause further wrong PINs, the count returns to this value and the

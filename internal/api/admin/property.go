@@ -110,7 +110,7 @@ func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdateProper
 
 const (
 	deleteBatch = 500             // limits the rows that one transaction deletes directly; rows that cascade are not counted
-	deleteTime  = 5 * time.Second // limits the time of one call; the caller repeats the call until everything is deleted
+	deleteTime  = 5 * time.Second // after this time, a call begins no further transaction; the caller repeats the call until everything is deleted
 )
 
 // DeleteProperty deletes a property with everything that belongs to it. The request must repeat the name of the property. It fails while a

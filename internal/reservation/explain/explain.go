@@ -31,7 +31,7 @@ type Facts struct {
 	Created, Updated time.Time // Created and Updated are when the reservation was stored first and changed last
 	ByDays           bool      // ByDays means that the PMS gave days, so that the property's hours also determine the dates
 	Plan             access.Plan
-	Doors            map[string]Door      // Doors has, by door id, the facts about a door that the plan lacks
+	Doors            map[string]Door      // Doors has facts that are not in the plan, by door id, about planned and former doors
 	Events           []Event              // Events are in the order in which they were stored
 	Granted          map[string]time.Time // Granted has the creation time of each grant of the stay, by id
 	More             bool                 // More means that older events exist that were not loaded
@@ -77,7 +77,7 @@ type Event struct {
 	FormerLock, FormerCode bool
 	Reason                 string
 	Expected               []string      // in an event about a plan: the doors whose lock has a code of the stay, or will get one
-	Accessible             []string      // in an event about a plan: the doors that the stay may open and keeps
+	Accessible             []string      // in an event about a plan: the doors that the stay may open, except those it moves out of
 	Unreachable            []string      // in an event about a plan: the doors whose lock could not be reached
 	Pause                  time.Duration // Pause is the duration in an event of the kind KeypadPaused
 
@@ -95,7 +95,7 @@ type Explanation struct {
 	Forgotten     bool      // Forgotten means that older events were deleted
 	AsOf          time.Time // AsOf is when the explanation was made
 	CompleteAfter time.Time // CompleteAfter is the time after which no step of a truncated timeline is missing; zero if unknown
-	Reason        string    // Reason limits the access of the whole stay; Text and Advice are about it
+	Reason        string    // Reason limits the access of the whole stay, empty if none does; Text and Advice are about it
 	Text, Advice  message.Message
 }
 
@@ -194,7 +194,7 @@ type stepBuilder struct {
 	spans            periods
 	unreachableDoors map[string]bool // unreachableDoors are the doors whose lock was reported unreachable
 	pauses           []Event         // pauses are the keypad pauses that have no step yet
-	accessible       []string        // accessible are the doors that the stay may open and keeps, by its last plan
+	accessible       []string        // accessible are the doors that the stay may open by its last plan, except those it moves out of
 }
 
 // newStepBuilder returns a builder for the timeline of the stay, before its first event.

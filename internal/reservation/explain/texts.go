@@ -42,7 +42,7 @@ func adviceOn(reason string) message.Message {
 	return m
 }
 
-// stateSteps maps a new state of the reservation to the kind of step that shows it.
+// stateSteps maps a new state of the reservation to the kind of step that shows it. Any other state is shown as "stateChanged".
 var stateSteps = map[access.State]string{
 	access.Started: "checkedIn", access.Confirmed: "confirmed", access.Processed: "checkedOut", access.Canceled: "canceled",
 }
