@@ -142,7 +142,7 @@ func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 // that makes it uncertain.
 func installed(d access.PlannedDoor) (Outcome, string) {
 	switch d.Reason {
-	case access.ClockUntrusted, lock.SlotsFull: // the reason is about the lock that the door had before
+	case access.ClockUntrusted, lock.SlotsFull: // despite the proof, these make it uncertain that the code opens the door
 		return Uncertain, d.Reason
 	case access.MovingOut, access.OwnPIN:
 		return Opens, d.Reason
