@@ -35,7 +35,7 @@ type Report struct {
 // codes of earlier grants.
 type Delta struct {
 	Report
-	Opened   bool     // Opened means that access began, or began again
+	Opened   bool     // Opened means that access began, or began again after its end
 	Moved    bool     // Moved means that a reservation with access got another space, or lost its space
 	Redated  bool     // Redated means that a reservation with access got another time window
 	Redrawn  bool     // Redrawn means that a PIN was replaced because a lock refused it as a duplicate

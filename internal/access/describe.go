@@ -31,7 +31,7 @@ const (
 	ReservationCanceled = "reservationCanceled"
 	NotFirm             = "notFirm" // the reservation is only enquired, requested or optional
 	NoLock              = "noLock"
-	MovingOut           = "movingOut"      // the old door opens until the new one is proven to open
+	MovingOut           = "movingOut"      // a former door opens until the new one is proven to open, also while there is no space
 	SpaceShared         = "spaceShared"    // another reservation has the same private space at the same time
 	FormerCode          = "formerCode"     // a code from before the last change may open a door, and its lock cannot be changed now
 	OwnPIN              = "ownPin"         // the door opens with a separate PIN

@@ -111,7 +111,7 @@ func (run *stayRun) reopenGrant() error {
 	u := run.Tx.Grant.UpdateOne(run.grant).ClearEndedAt().SetEndReason("").ClearReleasedAt().SetOpenKey(run.reservationID).
 		SetNotBefore(run.Right.Window.From).SetNotAfter(run.Right.Window.To).AddKeyGeneration(1)
 	run.setSpace(u)
-	// The grant counts as placed now, so that it takes over the door from a reservation that got the space meanwhile and is leaving it again.
+	// The grant counts as placed now, so that it takes over the door from a reservation that got the space meanwhile and now leaves it.
 	return run.save(u.SetPlacedAt(run.Tx.Now()))
 }
 

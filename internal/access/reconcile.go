@@ -77,7 +77,7 @@ type SlotCode struct {
 	// Rewritten means that the desired state changed since the grant got the slot.
 	Rewritten      bool
 	Confirmed      time.Time // Confirmed is when the lock reported that it holds the code; zero if it has not
-	MayBeInstalled bool      // MayBeInstalled means that a bridge received a code for the slot, without proof that the lock holds it; false with that proof
+	MayBeInstalled bool      // MayBeInstalled means that a bridge received a code, without proof that the lock holds it; false with proof
 	Former         bool      // Former means that the lock may still hold the code from before the last change
 	// TakenOver means that another reservation now has this private door.
 	TakenOver bool
@@ -129,7 +129,7 @@ const (
 type Step struct {
 	Action Action
 	DoorID string
-	SlotID string // SlotID is set for Change and Clear
+	SlotID string // SlotID is empty for Put, which takes any free slot
 }
 
 // Task is the input of [Reconcile].

@@ -160,7 +160,7 @@ func grantsWithKeys(grants []*ent.Grant) (ids []string) {
 type tokenFacts struct {
 	run           *stayRun
 	issuer        *ent.Issuer
-	minGeneration map[string]int64 // minGeneration is the lowest valid generation of tokens at each lock, by lock id; without an entry all are valid
+	minGeneration map[string]int64 // minGeneration is the lowest valid generation of tokens, by lock id; no entry: all are valid
 }
 
 // loadTokenFacts loads what the state of the tokens is computed from, and, into the run, the locks that they name.

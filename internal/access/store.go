@@ -89,6 +89,6 @@ const listOpenings = `SELECT e.id, e.occurred_at, e.kind, e.body, COALESCE(l.nam
 	LEFT JOIN locks AS l ON l.id = e.subject AND l.property_id = e.property_id
 	WHERE g.property_id = $1 AND g.reservation_id = $2 AND e.kind IN ($3, $4) AND e.id < $5 ORDER BY e.id DESC LIMIT $6`
 
-// listPINs lists the PINs of a reservation's open grant.
+// listPINs lists the PINs of a reservation's open grant, without replaced ones.
 const listPINs = `SELECT p.id FROM grants AS g JOIN pins AS p ON p.grant_id = g.id AND p.property_id = g.property_id
 	WHERE g.property_id = $1 AND g.open_key = $2 AND NOT p.retired ORDER BY p.id`

@@ -30,7 +30,7 @@ const (
 // the reason contains.
 type Record struct {
 	PropertyID string
-	Actor      string // kind and id of the caller
+	Actor      string // kind and id of the caller, such as staff:prs_1
 	Action     string // full name of the RPC
 	Subjects   []string
 	From       string // the client's address, or ""
@@ -101,7 +101,7 @@ func entryOf(row *ent.AuditEntry) Entry {
 
 // Filter selects entries of the log. An empty field matches all.
 type Filter struct {
-	Actor    string    // kind and id of the caller
+	Actor    string    // kind and id of the caller, such as staff:prs_1
 	Action   string    // a service and its method, such as LockService/UnlockLock, or a service alone for all its methods
 	From, To time.Time // entries at From or later, and before To; zero: no bound
 }

@@ -30,8 +30,8 @@ const (
 // StopReason is why a check-in does not continue. The values are those of the API.
 type StopReason string
 
-// Reasons of stops that come from the PMS's answer to getCheckInStatus. If that endpoint is not registered, StopOwing comes from the data of
-// the reservation.
+// Reasons of stops that come from the PMS's answer to getCheckInStatus. If that endpoint is not registered, StopOwing comes from the data
+// of the reservation.
 const (
 	StopOwing        StopReason = "owing"
 	StopRoomNotReady StopReason = "roomNotReady"
@@ -40,13 +40,13 @@ const (
 // Further reasons of stops. StopIdentityCheck and StopSignature wait until staff clear that stage, and StopStageRefused means that staff
 // refused one of the two.
 const (
-	StopPartnerError       StopReason = "partnerError"       // getCheckInStatus failed, but not with PartnerUnavailable; such as with an error of the PMS
+	StopPartnerError       StopReason = "partnerError"       // getCheckInStatus failed, but not with PartnerUnavailable
 	StopPartnerUnavailable StopReason = "partnerUnavailable" // the call of getCheckInStatus got the error PartnerUnavailable
 	StopIdentityCheck      StopReason = "identityCheck"
 	StopSignature          StopReason = "signature"
 	StopStageRefused       StopReason = "stageRefused"
 	StopMinorAlone         StopReason = "minorAlone"     // no guest is an adult
-	StopCheckInRefused     StopReason = "checkInRefused" // the PMS refused the checkIn call
+	StopCheckInRefused     StopReason = "checkInRefused" // the PMS answered the checkIn call with a definite error
 	StopAtDesk             StopReason = "atDesk"         // checkIn is not registered, or the reservation is not confirmed
 	StopNoAnswer           StopReason = "noAnswer"       // it is not known whether the PMS checked the guest in
 )

@@ -23,7 +23,8 @@ const (
 	keptBudgets = 1000        // with so many budgets in memory, those without recent presses are forgotten
 )
 
-// turns lets one press of a stay at a time call the PMS, and limits how many presses there are. It is safe for concurrent use.
+// turns lets one press of a stay at a time call the PMS, and limits how many presses there are, both in this process only. It is safe for
+// concurrent use.
 type turns struct {
 	mu      sync.Mutex
 	stays   map[string]*turn

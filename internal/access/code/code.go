@@ -27,7 +27,7 @@ const (
 	EndRevoked = "revoked"
 	EndUsed    = "used"
 	EndPast    = "windowPast"
-	EndSwapped = "swapped"        // a new backup code replaced it
+	EndSwapped = "swapped"        // a new backup code replaced the code
 	EndOff     = "backupCodesOff" // the property switched backup codes off
 )
 
