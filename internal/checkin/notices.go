@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// stopNotices are the notices to staff about stops, by reason.
+// stopNotices has the kind of the notice to staff for each reason of a stop.
 var stopNotices = map[StopReason]notice.Kind{
 	StopOwing: notice.CheckInOwing, StopRoomNotReady: notice.CheckInRoomNotReady, StopPartnerError: notice.CheckInPartnerError, StopPartnerUnavailable: notice.CheckInPartnerUnavailable,
 	StopIdentityCheck: notice.CheckInIdentityCheck, StopSignature: notice.CheckInSignature, StopStageRefused: notice.CheckInStageRefused, StopMinorAlone: notice.CheckInMinorAlone,
@@ -34,12 +34,10 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (e
 	for _, kind := range open {
 		params, still := want[kind]
 		switch {
-		case kind == notice.CheckInRepeated && r.isInHouse(step, tx.Now()):
-			// the notice stays open until the departure; the next search that finds the stay renews it
+		case kind == notice.CheckInRepeated && r.isInHouse(step, tx.Now()): // the notice stays open until the departure; a further search renews it
 		case still:
 			err = notice.Renew(tx, r.notice(kind, params)) // the amount may have changed
-		case kind == stopNotices[StopNoAnswer] && step.Stage == Calling:
-			// the notice stays open until the repeated call is answered
+		case kind == stopNotices[StopNoAnswer] && step.Stage == Calling: // the notice stays open until the repeated call is answered
 		default:
 			err = notice.Resolve(tx, r.stay.PropertyID, r.noticeKey(kind))
 		}

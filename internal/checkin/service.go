@@ -26,7 +26,7 @@ type Service struct {
 	Starts *Starts // Starts, if not nil, makes "check in now" wait for the PMS to start the stay
 
 	turns     turns
-	interrupt func(point string) error // interrupt simulates a crash between two steps, in tests
+	interrupt func(point string) error // interrupt, if not nil, simulates a crash between two steps, in tests
 }
 
 // WithDB returns a copy of the service that uses another database handle, such as that of a lease. The copy counts presses of buttons on

@@ -19,15 +19,15 @@ import (
 
 // StopFacts are what staff see of a stop. Since is when the stop began, or when the guest began the check-in if that is not known.
 type StopFacts struct {
-	Text                          message.Message // Text says what to do
+	Text                          message.Message // Text says to staff what to do; before the guest begins it is what the guest reads
 	PartnerReason, PartnerMessage string          // from the PMS's error, or empty
 	Status                        int             // Status is the HTTP status of the PMS's answer, or 0
 	Since                         time.Time
 	Endpoint                      string    // Endpoint is the endpoint of the PMS that is the reason, or empty
-	Call                          string    // Call is the webhook-id of the call to Endpoint, or empty
+	Call                          string    // Call is the webhook-id of the call to Endpoint that failed; empty if it is not known
 	LastAnsweredAt                time.Time // LastAnsweredAt is when getCheckInStatus last answered without an error, or zero
-	OwingPolicy                   OwingRule // OwingPolicy is the property's rule behind [StopOwing], or empty
-	OwingLimit                    string    // OwingLimit is the largest amount that the rule lets pass, such as "20.00", or empty
+	OwingPolicy                   OwingRule // OwingPolicy is the property's rule behind [StopOwing]; empty for another stop
+	OwingLimit                    string    // OwingLimit is the largest amount that the rule lets pass, such as "20.00"; empty unless the stop is [StopOwing]
 }
 
 // FactsOf returns what staff see of a stop of a check-in. If the PMS's error cannot be decrypted, it returns the other facts and an error.

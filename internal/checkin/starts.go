@@ -12,10 +12,10 @@ import (
 // Starts wakes requests of this process that wait until the PMS starts a stay, after the guest pressed "check in now". It is safe for
 // concurrent use.
 type Starts struct {
-	Wait time.Duration // Wait is how long a request waits at most
+	Wait time.Duration // Wait is how long a request waits at most; then it returns the check-in of that moment
 
 	mu      sync.Mutex
-	waiting map[string][]chan struct{} // waiting has the channels by the id of the reservation
+	waiting map[string][]chan struct{} // waiting has, by the id of the reservation, the channels that Notify closes
 }
 
 // expect registers a wait for the start of a stay. started is closed when [Starts.Notify] names the stay. The caller must call forget at

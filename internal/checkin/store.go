@@ -102,7 +102,7 @@ const (
 	endedByCanceled = "canceled"
 )
 
-// clearedByPMS is who cleared the stages that were open when the PMS started the stay.
+// clearedByPMS is who cleared the stages that were open or refused when the PMS started the stay.
 const clearedByPMS = "pms"
 
 // storeDecision evaluates the check-in, and sets in r its end, the stages that the PMS cleared and the next evaluation. It stores events,
@@ -113,13 +113,13 @@ func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 	step := Next(f)
 	if r.stay.EndedBy == "" {
 		r.end(f, step, now)
-		if step.Stage == CheckedIn { // the phone that pressed keeps its session: see guest.Prolong
+		if step.Stage == CheckedIn { // also the phone that pressed keeps its session: guest.Prolong extends sessions and ends none
 			if err := guest.Prolong(tx, r.stay.PropertyID, r.reservation.ToAt, r.stay.ReservationID); err != nil {
 				return err
 			}
 		}
 	}
-	if r.stay.EndedBy != "" { // also if the result of a call arrives after the end
+	if r.stay.EndedBy != "" { // erases what calls sent and got, also if the result of a call comes after the end
 		r.stay.AttemptBody, r.stay.Answer.ErrorText, r.stay.Refusal.ErrorText = nil, nil, nil
 	}
 	if err := s.orderRoomReadyMail(tx, r); err != nil {

@@ -108,7 +108,7 @@ func (s *Stream) Changes() (changes []Change, resume string) {
 	s.feed.mu.Lock()
 	defer s.feed.mu.Unlock()
 	select {
-	case <-s.woken: // for a change that this call returns
+	case <-s.woken: // drops the wake-up for a change that this call returns anyway
 	default:
 	}
 	p := s.feed.properties[s.propertyID]

@@ -55,7 +55,7 @@ var shapes = map[Field]Shape{
 func ShapeOf(f Field) Shape {
 	s, ok := shapes[f]
 	if !ok {
-		s.MaxLength = 500 // a property's own question
+		s.MaxLength = 500 // characters, for the answer to a property's own question
 	}
 	if s.Kind == "" {
 		s.Kind = Text

@@ -8,7 +8,7 @@ import (
 // Rule is one version of the law of one country about what an accommodation asks its guests. Each version names its source and the day on
 // which the source was read. It is no legal advice: a property confirms the rule that it uses.
 type Rule struct {
-	Name   string // ISO 3166-1 alpha-2, or none
+	Name   string // ISO 3166-1 alpha-2, or the text "none" of the rule that asks nothing
 	Since  string // in force since, YYYY-MM-DD
 	Source string // the law
 	URL    string // where the law can be read
@@ -20,7 +20,7 @@ type Rule struct {
 	KeepMonths int
 	// keepFrom is how many days after the departure KeepMonths begin, where the law counts from the report of the departure.
 	keepFrom int
-	// IdentityCheck and Signature are what the settings should say where the rule applies.
+	// IdentityCheck and Signature are what the settings should say where the rule applies; empty: "none".
 	IdentityCheck, Signature string
 	// NoDrawnSignature means that a signature drawn on a screen does not count.
 	NoDrawnSignature bool
@@ -32,7 +32,7 @@ type Rule struct {
 	foreignOnly bool        // citizens of the country fill in no form
 	family      family      // companions whom the form of the main guest covers as members of the family
 	groupsOver  int         // the leader of a larger party fills in one form for all; 0: each guest has a form of their own
-	signs       []condition // a guest signs if one of them holds; empty: the law names no signer
+	signs       []condition // a guest signs if one of them holds; empty: the law names no signer, and all adults sign
 	wants       []requirement
 }
 
@@ -54,11 +54,11 @@ const (
 	citizen                            // a citizen of the country
 	alien                              // see isAlien
 	thirdCountry                       // see isThirdCountry
-	adult                              // 18 or older, as far as known
+	adult                              // 18 or older; of unknown age: not counted as a child
 	minor                              // under 18
-	from14                             // 14 or older, as far as known
-	from15                             // 15 or older, as far as known
-	from16                             // 16 or older, as far as known
+	from14                             // 14 or older; of unknown age: not counted as a child
+	from15                             // 15 or older; of unknown age: not counted as a child
+	from16                             // 16 or older; of unknown age: not counted as a child
 	head                               // the main guest
 	companion                          // not the main guest
 	notFamily                          // not covered by the form of the main guest as a member of the family
@@ -68,7 +68,7 @@ const (
 	bornHere                           // born in the country
 	livesHere                          // lives in the country
 	countedChild                       // the party counts the guest as a child
-	childOfAge                         // a child of the main guest whom the party does not count as a child
+	childOfAge                         // a child of the main guest, of any age, whom the party does not count as a child
 	hasIDCard                          // travels with an identity card
 	hasPermit                          // travels with a residence permit
 )

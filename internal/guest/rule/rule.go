@@ -89,10 +89,10 @@ type Ask struct {
 	Step     Step
 	Required bool
 	ByLaw    bool              // the rule asks; otherwise the property does
-	Later    bool              // not required at the check-in, but wanted by law at the departure at the latest
-	OnForm   bool              // the answer belongs on the official form; false if it only decides what the rule asks
+	Later    bool              // the law wants the answer by the departure; the check-in waits for it only if Required
+	OnForm   bool              // the answer belongs on the official form; false if only the property asks, or if it only decides what the rule asks
 	Label    string            // of a property's own field; other labels come from the catalogue
-	Labels   map[string]string // Labels has the label of a property's own field in other languages, by BCP 47 tag
+	Labels   map[string]string // Labels has the label of a property's own field in other languages, by BCP 47 tag; in any further one Label counts
 }
 
 // Reason is why a question is asked. The catalogue (package message) has its text, as "why." and the reason.

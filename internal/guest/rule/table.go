@@ -38,7 +38,7 @@ var Rules = []Rule{
 			deciding(companion|foreign|notGroup, Kinship), deciding(foreign|notGroup|childOfAge, BirthDate),
 			every(foreign|notFamily|notGroup, FirstName, LastName, BirthDate, Nationality, Street, City, Country, DocumentNumber),
 			optional(foreign|notFamily|notGroup, OtherNationality, Postcode),
-			every(foreign|group, Nationality), // the leader of a group writes their number and citizenships
+			every(foreign|group, Nationality), // the leader's form has the citizenships of the foreign guests whom it covers
 			optional(foreign|group, OtherNationality),
 		),
 	},
@@ -124,6 +124,7 @@ var Rules = []Rule{
 		// weekend.
 		keepFrom: 5,
 		// Each guest has a bulletin. The main guest may fill in and sign those of the spouse, the children and the group.
+		// So only foreign adults whom the main guest does not cover sign.
 		signs:          []condition{foreign | adult | notCovered},
 		LeftToProperty: "limits.PT", Signature: "drawn",
 		wants: slices.Concat(

@@ -96,7 +96,7 @@ type Capabilities struct {
 	Lockout           LockoutControl
 	KeypadPause       bool // KeypadPause means that the bridge can pause the keypad and that the lock ends the pause itself
 	Kinds             []CredentialKind
-	// OpLifetime is how long after its start an operation may still take effect on the lock.
+	// OpLifetime is how long after its start an operation may still take effect on the lock; 0: DefaultOpLifetime.
 	OpLifetime time.Duration
 }
 

@@ -23,7 +23,7 @@ type Content struct {
 	PIN       PIN // PIN is set if Kind is Own
 	NotBefore time.Time
 	NotAfter  time.Time
-	Evidence  Evidence // Evidence is Accepted or Verified if Kind is Own or Empty
+	Evidence  Evidence // Evidence is Accepted or Verified if Kind is Own, Empty or Foreign; else empty
 }
 
 // Slot is the bridge's durable record of one slot. The type is comparable, so that the bridge stores a record only if
@@ -35,8 +35,8 @@ type Slot struct {
 	Observed         Observed // Observed is the last report to the server
 	Refusal          Result   // Refusal is the lock's final refusal of Desired; the bridge retries only for the next generation
 	RefusedRule      string   // RefusedRule is the lock's rule that the PIN breaks, if Refusal is InvalidFormat
-	LastResult       Result   // LastResult is the last transient error for Desired
-	Attempts         uint8    // Attempts counts transient errors in a row, up to maxAttempts of the rules
+	LastResult       Result   // LastResult is the last transient error for Desired; empty if there was none
+	Attempts         uint8    // Attempts counts transient errors in a row; from maxAttempts of the rules it grows no more, and the retries go on
 	RetryAt          time.Time
 	RetryOf          OpKind    // RetryOf is the kind of the operation that failed and waits until RetryAt; empty if it is not known
 	NextReadAt       time.Time // NextReadAt is when to read the slot back; zero means never
@@ -62,7 +62,7 @@ const (
 // not forget it.
 type Op struct {
 	Kind       OpKind // Kind is empty when no operation is in flight
-	Seq        uint64 // Seq numbers the operations on a lock, from 1
+	Seq        uint64 // Seq is the number of the operation among all on the lock, from 1
 	Slot       uint32
 	Generation uint64
 	PIN        PIN
@@ -77,7 +77,7 @@ type Lock struct {
 	Caps  Capabilities
 	Slots []Slot
 	Op    Op
-	Seq   uint64    // Seq is the number of the last operation
+	Seq   uint64    // Seq is the number of the last operation on the lock; 0 before the first
 	Fence time.Time // Fence is the time before which no operation starts, because an earlier one may still take effect; zero if there is none
 }
 
@@ -170,7 +170,7 @@ type Event struct {
 // ActionKind is the kind of an [Action] that Step asks the bridge to do.
 type ActionKind uint8
 
-// The bridge stores the new state before it carries out an action.
+// The kinds of actions. The bridge stores the new state of the lock before it carries out one.
 const (
 	StartOp        ActionKind = iota + 1 // carry out Op, and send Answered before Op expires
 	ReportObserved                       // report Observed of the slot to the server

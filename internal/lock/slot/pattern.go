@@ -36,7 +36,7 @@ func (p Pattern) String() string { return p.re.String() }
 // maxCompiledPatterns bounds the memory of the cache: a pattern takes a few kilobytes.
 const maxCompiledPatterns = 512
 
-// compiledPatterns caches patterns by their source. A property has few lock models, so few patterns are in use.
+// compiledPatterns caches up to maxCompiledPatterns patterns by their source. A property has few lock models, so few patterns are in use.
 var compiledPatterns = struct {
 	sync.Mutex
 	by map[string]Pattern

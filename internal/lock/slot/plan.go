@@ -6,7 +6,7 @@ import "time"
 type target struct {
 	present   bool
 	waiting   bool // waiting means that the slot should be empty only because its window is too far ahead
-	window    int  // window is the index of the window
+	window    int  // window is the index of the window, 0 for the first
 	pin       PIN
 	notBefore time.Time // notBefore is zero unless the lock itself enforces the window
 	notAfter  time.Time
@@ -134,7 +134,7 @@ func (m *machine) observe(s *Slot) Observed {
 		o.Evidence = Sent
 	case met:
 		o.Present, o.Evidence = t.present, s.Content.Evidence
-		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // no Latchkey credential was ever written to the slot
+		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // isMet makes sure that the slot holds no Latchkey credential
 			o.Evidence = Verified
 		}
 	case s.Content.Kind == Uncertain:
@@ -203,7 +203,7 @@ func (m *machine) startNext() {
 // priority orders ready operations: first the slots that were overtaken too often, then removals and writes that end a window, then other
 // writes, then reads of slots that already hold their target. A read before a write ranks like the write. Ties go to the earliest due time.
 type priority struct {
-	overtaken uint8 // overtaken is 0 until the slot was overtaken too often
+	overtaken uint8 // overtaken is how often the slot was overtaken, if that was too often; else 0
 	class     uint8 // a lower class goes first
 	due       time.Time
 }

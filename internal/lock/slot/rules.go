@@ -18,7 +18,7 @@ const (
 	generationsGrow                         // a slot that was emptied keeps its generation
 	predecessorsDisclosed                   // tell a bridge that an earlier bridge may have left a credential
 	reportsDisclosed                        // tell a bridge that lost its store what it reported before
-	windowsEnd                              // a credential whose window has ended does not count as active
+	windowsEnd                              // after its last window a credential does not count as active, whatever the lock
 	evidencePerWindow                       // a report about one window proves nothing about the next window
 	olderUntilProven                        // assume that an older credential still opens the door until evidence proves that it does not
 	forgottenReissued                       // issue a slot again of which a bridge knows more than the server
@@ -34,7 +34,7 @@ const (
 	opExpires                // an operation without an answer expires
 	timeoutDoubt             // a slot is uncertain after a write without an answer
 	inFlightIsUnmet          // a slot does not hold its target while a write to it is in flight
-	readBeforeWrite          // read a slot before writing it, unless it is known to hold a Latchkey credential
+	readBeforeWrite          // read a slot before writing it, unless it may hold a Latchkey credential
 	ownStoreTrusted          // a bridge trusts its own record of a slot more than the server's
 	oldCopyDoubted           // a bridge does not trust a record that is older than what it reported
 	foreignNotWritten        // never write a slot with a foreign credential
@@ -63,7 +63,7 @@ type rules struct {
 	readEvery     time.Duration // readEvery is the time between readings of a confirmed credential; 0 means never
 	readRetry     time.Duration // readRetry is the wait after a failed reading
 	retryFirst    time.Duration // retryFirst is the backoff after the first transient error; each further error doubles the backoff
-	maxRetrySet   time.Duration // maxRetrySet is the longest backoff of a write
+	maxRetrySet   time.Duration // maxRetrySet is the longest backoff of a set or a read
 	maxRetryClear time.Duration // maxRetryClear is the longest backoff of a removal, which is more urgent
 	maxAttempts   uint8         // maxAttempts is where the count of attempts saturates
 	maxOvertaken  uint8         // maxOvertaken is how many operations may overtake a ready slot

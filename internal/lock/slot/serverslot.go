@@ -8,7 +8,8 @@ type ServerSlot struct {
 	Observed Observed // Observed is of the desired or an older generation, never of a newer one
 	Grant    string   // Grant is the id of the grant (the access of a stay, or a code of staff) that has the slot; empty if none has
 	// SentTo is the enrolment (an id that changes when a bridge enrols again) of the bridge that last got a credential
-	// for this slot. It is empty when the slot is known to hold none.
+	// for this slot. It is empty when the slot is known to hold none, and after [MarkSent] for another bridge has set
+	// SentToOther instead.
 	SentTo string
 	// SentToOther means that another bridge got a credential earlier, which may still be on the lock.
 	SentToOther bool

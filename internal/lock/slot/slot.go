@@ -52,13 +52,13 @@ const (
 	Planned     Evidence = "planned"     // the code is desired, but has no slot yet
 	Queued      Evidence = "queued"      // the bridge has not stored the code yet
 	Sent        Evidence = "sent"        // the bridge has stored the code, but the code is not on the lock yet
-	Accepted    Evidence = "accepted"    // the lock acknowledged the code
-	Verified    Evidence = "verified"    // the code was read back from the lock
+	Accepted    Evidence = "accepted"    // the lock acknowledged the code; in [Observed] without Present: its removal
+	Verified    Evidence = "verified"    // the code was read back from the lock; in [Observed] without Present: a reading showed that it is gone
 	Used        Evidence = "used"        // the code opened the door
 	Unconfirmed Evidence = "unconfirmed" // an operation may or may not have taken effect
 	Failed      Evidence = "failed"      // the lock finally refused the code
-	Removing    Evidence = "removing"    // the removal of the code is desired, but not proven
-	Removed     Evidence = "removed"     // the removal of the code is proven
+	Removing    Evidence = "removing"    // the code should not be on the lock now, but the lock has not confirmed that it is gone
+	Removed     Evidence = "removed"     // the lock confirmed, by its acknowledgement or a reading, that the code is gone
 )
 
 // ConfirmedByLock reports whether the lock acknowledged the credential or its removal, or a reading showed it: Accepted or Verified. It
@@ -71,7 +71,7 @@ type Desired struct {
 	Generation uint64
 	Intent     Intent
 	PIN        PIN // PIN is empty if Intent is Absent
-	// NotBefore and NotAfter bound the window [NotBefore, NotAfter). A zero NotAfter means no end.
+	// NotBefore and NotAfter bound the window [NotBefore, NotAfter). A zero NotBefore means no start, a zero NotAfter no end.
 	NotBefore time.Time
 	NotAfter  time.Time
 	// LaterWindows are the windows after the first, which then has an end. Between two windows the code is not on the

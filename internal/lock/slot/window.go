@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// Window is the time [From, To) in which a code opens the door. A zero To means no end.
+// Window is the time [From, To) in which a code opens the door. A zero From means no start, a zero To no end.
 type Window struct{ From, To time.Time }
 
 // String formats the window as [From, To), in UTC.

@@ -61,7 +61,7 @@ type Facts struct {
 	Now, From       time.Time // From is when the stay begins
 	State           access.State
 	Plan            access.Plan
-	Locks           map[string]Lock // Locks has the lock of each door
+	Locks           map[string]Lock // Locks has, by the id of the door, the lock of each door that has one
 	Conflict        bool            // Conflict means that the mapping of the reservation's space is in conflict
 	Failing         []string        // Failing are the actions of the PMS's endpoints that keep failing
 	ReservationID   string
@@ -70,7 +70,7 @@ type Facts struct {
 
 // Lock is what a verdict needs to know about the lock on a door.
 type Lock struct {
-	Online       bool // Online means that the lock can be reached
+	Online       bool // Online means that the lock's bridge is online and reaches the lock
 	BridgeOnline bool
 	ReadBack     bool          // ReadBack means that the bridge can read the codes on the lock
 	OwnSchedule  bool          // OwnSchedule means that the lock opens and closes windows by its own clock
@@ -148,7 +148,7 @@ func (v Verdict) withoutEndpoints() Verdict {
 // judgement collects the problems of one arrival.
 type judgement struct {
 	Facts
-	beginsSoon bool // beginsSoon means that the stay begins soon
+	beginsSoon bool // beginsSoon means that the stay begins within blockingAhead, or has begun
 	fixes      []Fix
 }
 
@@ -266,8 +266,7 @@ func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func
 	case there || j.Plan.Window == nil:
 	case d.PIN == slot.Failed:
 		add(cmp.Or(d.Reason, access.LockRefused), Blocks)
-	case d.PIN == slot.Sent && j.Plan.Window.From.After(j.Now):
-		// A bridge that sets and removes the codes of a lock on time installs the code when the window begins.
+	case d.PIN == slot.Sent && j.Plan.Window.From.After(j.Now): // no problem: the bridge may set the code only when the window begins
 	case l.Online && l.BridgeOnline && everHadSlot(d.PIN):
 		add(CodeNotVerified, Risks)
 	}

@@ -25,10 +25,10 @@ import (
 // Check is the result of one check of an arrival, before it is stored.
 type Check struct {
 	at       time.Time
-	before   *ent.Arrival // before is the row of the arrival before this check
+	before   *ent.Arrival // before is the row of the arrival that was due, as the check found it; never nil
 	property *ent.Property
 	row      *ent.Reservation // row is nil if the guest no longer arrives, or if the time of the checks is over
-	minutes  int              // minutes is the last checkpoint, in minutes before the start
+	minutes  int              // minutes is the last checkpoint that has passed, in minutes before the start; 0 if row is nil
 	verdict  Verdict
 }
 
@@ -141,7 +141,7 @@ func (l *Check) notify(tx *db.Tx) error {
 	})
 }
 
-// maxFixesInNotice bounds the fixes that a notice lists.
+// maxFixesInNotice bounds the fixes that a notice lists; if there are more, a text says so.
 const maxFixesInNotice = 4
 
 // listed returns the texts of the problems for a notice: at most maxFixesInNotice, without mere notes, and then a text that there are more.
