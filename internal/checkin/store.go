@@ -119,7 +119,7 @@ func (s *Service) storeDecision(tx *db.Tx, r *record) error {
 			}
 		}
 	}
-	if r.stay.EndedBy != "" { // erases what calls sent and got, also if the result of a call comes after the end
+	if r.stay.EndedBy != "" { // erases the body of the checkIn call and the PMS's error texts, also those that come after the end
 		r.stay.AttemptBody, r.stay.Answer.ErrorText, r.stay.Refusal.ErrorText = nil, nil, nil
 	}
 	if err := s.orderRoomReadyMail(tx, r); err != nil {

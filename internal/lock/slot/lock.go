@@ -40,11 +40,11 @@ type Slot struct {
 	RetryAt          time.Time
 	RetryOf          OpKind    // RetryOf is the kind of the operation that failed and waits until RetryAt; empty if it is not known
 	NextReadAt       time.Time // NextReadAt is when to read the slot back; zero means never
-	ClearedOnce      bool      // ClearedOnce means that the bridge cleared the slot, because a Duplicate or Occupied answer may have meant its own earlier attempt
+	ClearedOnce      bool      // ClearedOnce means that a Duplicate or Occupied answer to Desired may have meant an earlier attempt, so the bridge clears the slot first; the next such answer is final
 	ReadSinceChange  bool      // ReadSinceChange means that the slot was read since Desired changed or an attempt failed
 	UsedOneTimeID    string    // UsedOneTimeID is the OneTimeID of the one-time code that was used, here or on another lock
 	ChangedInFlight  bool      // ChangedInFlight means that the slot was changed at the lock while a write to it was in flight
-	ManualChanges    uint8     // ManualChanges counts changes made at the lock since Desired changed, up to maxAttempts of the rules
+	ManualChanges    uint8     // ManualChanges counts the changes at the lock that made Content uncertain since Desired changed, up to maxAttempts of the rules
 	TimesOvertaken   uint8     // TimesOvertaken counts operations on other slots that started while this slot was waiting
 	OldestGeneration uint64    // OldestGeneration is the oldest generation whose credential may be on the lock; 0 if there is none or it is not known
 }
