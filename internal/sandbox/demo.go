@@ -62,11 +62,11 @@ type demo struct {
 	kioskID             string   // kioskID is the kiosk of the tablet
 }
 
-// The guests of the demo and their spaces.
+// The reservations of the guests whom the desk checks in.
 const (
-	ada    = "B-1001"   // Ada's reservation of Room 101
-	grace  = "B-1002-1" // Grace's reservation of Bed A
-	edsger = "B-1002-2" // Edsger's reservation of Bed B
+	ada    = "B-1001"   // the PMS's id of Ada's reservation of Room 101
+	grace  = "B-1002-1" // the PMS's id of Grace's reservation of Bed A
+	edsger = "B-1002-2" // the PMS's id of Edsger's reservation of Bed B
 )
 
 // steps returns all steps of the demo in their order. The method of a step also checks the outcome, and returns lines that describe it.

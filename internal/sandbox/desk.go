@@ -38,7 +38,7 @@ type desk struct {
 	conducts map[string]Conduct        // conducts has the conduct of each reservation that is not Normal
 	keys     map[string]string         // keys has the reservation of each idempotency key with which a guest was checked in
 	keyOrder []string                  // keyOrder has the keys of keys, oldest first
-	shared   map[string]map[string]any // shared has the main guest in the last checkIn of a reservation
+	shared   map[string]map[string]any // shared has the main guest in each reservation's last checkIn with an effect
 	checkIns map[string]int            // checkIns counts the effects of checkIn per reservation
 }
 
@@ -86,7 +86,7 @@ func (p *PMS) SetConduct(id string, c Conduct) {
 // SetCheckInConduct is SetConduct for checkIn only, where it takes precedence: getCheckInStatus is still answered as SetConduct says.
 func (p *PMS) SetCheckInConduct(id string, c Conduct) { p.SetConduct(checkInOnly+id, c) }
 
-// checkInOnly is the prefix of those ids in desk.conducts whose conduct applies to checkIn only.
+// checkInOnly is the prefix of those ids in desk.conducts whose conduct applies to checkIn only, before that of the plain id.
 const checkInOnly = "checkIn/"
 
 // SetRoomReady changes whether getCheckInStatus reports the room as ready. The PMS sends no update, so the service must ask. Like

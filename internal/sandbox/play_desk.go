@@ -211,7 +211,7 @@ func (p *play) deskAction(r *http.Request, id string) note {
 			return note{"bad", "Choose a room or bed."}
 		}
 		if _, bed := fields["bedId"]; !bed {
-			fields["bedId"] = nil // null clears the bed
+			fields["bedId"] = nil // null clears the bed; without the field the bed would stay
 		}
 		return p.pushFromPage(ctx, id, fields, "The reservation is now for "+name+".")
 	case "conduct":

@@ -169,7 +169,7 @@ func answered(err error, text string) note {
 	return note{"ok", text}
 }
 
-// withheldTexts has the text for each reason why the PMS is not allowed to read a guest's data.
+// withheldTexts has texts by the reason why the PMS is not allowed to read a guest's data. Any other reason reads "nothing".
 var withheldTexts = map[string]string{"notShared": "nothing, because this guest shares nothing"}
 
 // disclosureNote returns the note of what the PMS read about the guests of a stay, from the service's answer or the error.

@@ -25,12 +25,12 @@ type PMS struct {
 	client  *http.Client
 
 	mu           sync.Mutex
-	clientToken  string // clientToken and accessToken are sent with calls to the service
+	clientToken  string // clientToken is the app's, accessToken the integration's: both are sent with calls to the service
 	accessToken  string
-	secrets      []string                  // secrets verify the signatures of the service's calls
+	secrets      []string                  // secrets has the signing secret that verifies the service's calls; empty before Register
 	spaces       []Space                   // spaces are the answer of getSpaces
 	reservations map[string]map[string]any // reservations has the fields of each reservation, by its id
-	calls        []Call                    // calls are the first calls of the service
+	calls        []Call                    // calls are the first maxCalls calls of the service
 	failStatus   int                       // failStatus is the status that FailCalls set; 0: none
 	desk         desk
 

@@ -117,7 +117,7 @@ func (w *World) Staff(ctx context.Context) context.Context {
 func (w *World) createSpaces(ctx context.Context, _ Config) error {
 	ctx = w.Staff(ctx)
 	spaces := propertyv1.NewSpaceServiceClient(w.public)
-	ids := map[string]string{} // by the PMS's id
+	ids := map[string]string{} // ids has the property's id of each space by the PMS's id
 	for _, s := range w.layout {
 		r := &propertyv1.NewSpace{Type: s.Type, Name: s.Name, ParentSpaceId: ids[s.ParentID]}
 		created, err := spaces.CreateSpace(ctx, &propertyv1.CreateSpaceRequest{Space: r})

@@ -31,7 +31,7 @@ type World struct {
 
 	ClientToken, AccessToken, APIKey, StaffToken string
 	PropertyID, IntegrationID                    string
-	Spaces                                       map[string]string // Spaces has space ids by name
+	Spaces                                       map[string]string // Spaces has the ids of the spaces and of the front door, by name
 	doors                                        map[string]string // doors has the lock's address of each door id
 	layout                                       []Space           // layout has the rooms and beds at the PMS, parents first
 	app                                          string            // app is the id of the PMS's partner app
@@ -47,11 +47,11 @@ type World struct {
 	mu        sync.Mutex
 	agent     *agent.Bridge
 	kioskID   string // kioskID is the id of the demo's kiosk; empty without Play
-	kioskDoor string // kioskDoor is the last part of the address in the QR code of the kiosk
+	kioskDoor string // kioskDoor is the last part of the address in the QR code of the kiosk; empty without Play
 	kioskCode string // kioskCode is the latest code that enrols the tablet of the kiosk
-	staffLink string // staffLink is the link with which a person becomes owner of the property
+	staffLink string // staffLink is the latest link with which one person becomes owner of the property; empty before the first
 
-	peopleBefore int // peopleBefore is how many people worked at the property when staffLink was made
+	peopleBefore int // peopleBefore is how many people worked at the property when staffLink was made; with more, the link counts as used
 	stops        []func()
 	running      sync.WaitGroup
 	failures     chan error
