@@ -11,7 +11,7 @@ import (
 // eventsSubject is the subject of the message bus on which nodes announce new events.
 const eventsSubject = "latchkey.events"
 
-// announceInterval is the minimum time between two announcements by one node.
+// announceInterval is the minimum time between two announcements by one node. Events of this time share the next announcement.
 const announceInterval = 2 * time.Millisecond
 
 // Announcer notifies the node that runs the dispatcher that this node stored new events. It combines many events into

@@ -21,7 +21,7 @@ type CheckIns struct {
 }
 
 const (
-	checkInBatch   = 500 // the most check-ins of one search; the next search continues
+	checkInBatch   = 500 // one search takes at most so many changed check-ins and so many due ones; the next search continues
 	checkInsAtOnce = 4   // the most calls to one PMS at once
 )
 

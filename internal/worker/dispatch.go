@@ -26,11 +26,11 @@ type Subscriber struct {
 
 // DispatcherOptions are the limits and intervals of a [Dispatcher].
 type DispatcherOptions struct {
-	Page       int           // Page is the number of events in one transaction; default 256
-	Sweep      time.Duration // Sweep is the longest delay of an event whose notification was lost; default 5 s
-	Gather     time.Duration // Gather is how long the dispatcher waits for further events; default 250 ms
-	MinBackoff time.Duration // MinBackoff is the wait before the first retry of a subject, doubled by each retry; default 100 ms
-	MaxBackoff time.Duration // MaxBackoff is the longest wait before a retry of a subject; default 5 min
+	Page       int           // Page is the most events in one transaction; 0 means 256
+	Sweep      time.Duration // Sweep is the longest delay of an event whose notification was lost; 0 means 5 s
+	Gather     time.Duration // Gather is how long the dispatcher waits for further events before it acts; 0 means 250 ms
+	MinBackoff time.Duration // MinBackoff is the wait before the first retry of a subject, doubled by each retry; 0 means 100 ms
+	MaxBackoff time.Duration // MaxBackoff is the longest wait before a retry of a subject; 0 means 5 min
 	// Count, if not nil, is called with events when they get a position.
 	Count func(events []event.PendingEvent)
 }

@@ -37,9 +37,9 @@ const (
 // progress is how far the sweeps of this process have come.
 type progress struct {
 	begun    bool
-	near     time.Time // arrivals up to this time have rows of invitations
+	near     time.Time // arrivals up to this time have rows of invitations; zero: none is known to have one
 	change   int64     // entries of the change log up to this id were read
-	switched string    // the newest time at which the invitations of an integration were switched on
+	switched string    // the newest time at which the invitations of an integration were switched on; a later one makes near zero again
 }
 
 // Sweep evaluates the invitations of reservations that changed or come near, and orders the mails that are due. Only one process of an

@@ -63,7 +63,7 @@ func (v Invitations) apply(tx *db.Tx, b booking, d mail.Decision) error {
 // endFormerAddresses ends the access of the former addresses of the reservations moved, and has the present ones invited again. It ends
 // nothing if no link was mailed to the former address, such as an agency's: a guest who gave another address may have a link from there.
 func endFormerAddresses(tx *db.Tx, rooms map[string]room, moved []string) error {
-	byAddress := map[string][]string{} // reservations by present address
+	byAddress := map[string][]string{} // the reservations by the keyed hash of the present address
 	for _, id := range moved {
 		r := rooms[id]
 		ends := reservation.IsMarkedMoved(r.row.AddressMAC)
@@ -112,7 +112,7 @@ func (b booking) storeEvaluation(tx *db.Tx, d mail.Decision) error {
 	for _, id := range d.Waiting {
 		waiting[id] = true
 	}
-	addresses := map[string][]string{} // the reservations whose address is new, by address
+	addresses := map[string][]string{} // the reservations whose address is new, by its keyed hash; "": they have no address now
 	for _, r := range b.rooms {
 		all = append(all, r.stay.ID)
 		if !r.row.SeenAt.Equal(r.stay.UpdatedAt) {

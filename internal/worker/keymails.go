@@ -263,7 +263,7 @@ func (v Invitations) mailKeyAgain(tx *db.Tx, r room) error {
 // stayKey is what a mail with the code of a stay says. The contentHash and room hashes are part of the mail's OnceKey.
 type stayKey struct {
 	hasPIN      bool
-	atDesk      bool   // the guest opens the room with a key from the desk, see isKeyAtDesk; false with a PIN
+	atDesk      bool   // the guest opens the room with a key from the desk, see isKeyAtDesk; with a PIN always false
 	contentHash string // keyed hash of the PINs and the room; two mails with the same hash have the same content
 	room        string // keyed hash of the room
 }

@@ -32,7 +32,7 @@ type Mails struct {
 	Reservations reservation.Service
 	// BaseURL returns the address with which links begin, without a slash at its end.
 	BaseURL func() string
-	// Dial connects to mail servers at allowed addresses.
+	// Dial connects to mail servers. It fails at an address that the settings of the installation do not allow.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	TLS  *tls.Config // TLS has the trusted certificates of mail servers; nil: those of the machine
 	Log  *slog.Logger
@@ -117,7 +117,7 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 		return 0, err
 	}
 	if settings.Host == "" && m.isPrivate(row) {
-		return 0, m.cancel(ctx, row) // the mailbox would show the link to staff
+		return 0, m.cancel(ctx, row) // staff would read the link in the property's mailbox
 	}
 	if settings.Host == "" {
 		return 0, m.putInMailbox(ctx, row, ready)

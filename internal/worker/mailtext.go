@@ -280,6 +280,7 @@ func (r *renderer) addressBooker(stay *ent.Reservation) error {
 		r.occasion.FirstName = *booker.FirstName
 	}
 	// A mail with a code, about a ready room or about an erasure goes to the present address even if an earlier attempt had another one.
+	// Any other keeps the earlier address, and then is canceled below if it has a link and does not list rooms.
 	if r.to == "" || strings.EqualFold(r.to, present) || kind.HasPIN() || kind == mail.RoomReady || kind == mail.Erasure {
 		r.to = present
 	}
@@ -350,7 +351,7 @@ func roomName(view *db.Tx, stay *ent.Reservation) (string, error) {
 const (
 	// keyPatience is how long a mail with a code waits for the locks to confirm the code. After that it says that they have not.
 	keyPatience = 90 * time.Second
-	keyInterval = 3 * time.Second // time between two checks
+	keyInterval = 3 * time.Second // time between two checks whether the locks have confirmed the code
 )
 
 // addCodes adds the PINs of a stay to the mail. Until the locks confirm the code, it sets r.out.wait, so that the mail waits. After

@@ -34,15 +34,15 @@ type Maintenance struct {
 	Keys       *keyring.Ring
 	Log        *slog.Logger
 	Every      time.Duration // Every is the interval of the sweeps that end access, check links and reconcile codes; 0 means 15 s
-	KeepAudit  time.Duration // KeepAudit is the retention of the audit log and of the names of former people
-	KeepEvents time.Duration // KeepEvents is the retention of events, notices, closed conflicts, and other records without a retention of their own
+	KeepAudit  time.Duration // KeepAudit is the retention of the audit log and of the names of former people; 0 keeps nothing
+	KeepEvents time.Duration // KeepEvents is the retention of events, notices, closed conflicts and records without their own; 0 keeps nothing
 }
 
 // Limits of one transaction.
 const (
-	sweepBatch        = 500 // rows that a sweep deletes in one transaction
-	codeBatch         = 50  // codes that one transaction reconciles or creates
-	linkBatch         = 200 // bridges or locks that one transaction checks
+	sweepBatch        = 500 // rows that a sweep deletes, or arrivals that it enqueues, in one transaction
+	codeBatch         = 50  // codes that one transaction creates, reconciles, ends or seals
+	linkBatch         = 200 // bridges, locks, kiosks or stays that a sweep checks at once
 	conversationBatch = 50  // conversations that one transaction deletes
 	expiryBatch       = 100 // reservations whose access one transaction ends
 )

@@ -27,7 +27,7 @@ type NodeClock struct {
 	DB    *db.DB
 	Node  string
 	Log   *slog.Logger
-	Limit time.Duration // Limit is the largest acceptable offset
+	Limit time.Duration // Limit is the largest acceptable offset of a machine's clock from the database's
 	Every time.Duration // Every is the interval of measurements; 0 means 5 s
 
 	mu      sync.Mutex

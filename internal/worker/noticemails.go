@@ -21,7 +21,7 @@ const (
 	// mail.
 	noticeMailAfter  = 2 * time.Minute
 	noticeMailsBatch = 200
-	// maxMailedNotices is how many notices one mail lists.
+	// maxMailedNotices is the most notices that one mail lists. The mail says if there are more, and no later mail lists those.
 	maxMailedNotices = 20
 )
 

@@ -68,8 +68,8 @@ type previewer struct {
 	Invitations
 	view     *db.Tx
 	schedule mail.Schedule
-	invited  map[string]bool // the reservations whose bookers were invited
-	groups   map[string]bool // the bookers of groups that were counted
+	invited  map[string]bool // the reservations whose bookers were invited, which do not count
+	groups   map[string]bool // the bookers of groups that were counted, by group and address
 	counts   mail.Counts
 }
 

@@ -115,7 +115,7 @@ func (x *drain) loadSettings(ctx context.Context) error {
 // deliverPage delivers the events of a page one by one. Each delivery and the move of the cursor are stored in one transaction, so a crash
 // repeats at most one message. It returns errStop, and the wait, if the webhook receives nothing now or the time of the drain is over.
 func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) {
-	var failed []string // failed are the subjects that were held back in this page
+	var failed []string // failed are the subjects that were held back in this page: their further events wait with them
 	for _, e := range p.due {
 		if slices.Contains(failed, e.Subject) {
 			continue
@@ -125,7 +125,7 @@ func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) 
 			return 0, err
 		}
 		if body == nil {
-			continue // the event does not concern the webhook
+			continue // the event does not concern the webhook, or its PIN no longer exists
 		}
 		if !x.hasTime() {
 			return 0, errStop // another job continues: a slow receiver must not outlast the time of this one
@@ -147,7 +147,7 @@ func (x *drain) deliverPage(ctx context.Context, p page) (time.Duration, error) 
 		if held {
 			failed = append(failed, e.Subject)
 			if p.cursor != p.main {
-				return 0, nil // the failing subject waits for its next retry
+				return 0, nil // the events of this cursor's subject wait for its next retry; other subjects go on
 			}
 		}
 		p.cursor.Position = *e.Position

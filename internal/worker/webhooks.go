@@ -41,7 +41,7 @@ type Webhooks struct {
 type Sent struct {
 	Failure    partner.Failure // Failure is why it failed; zero: it was delivered
 	Gone       bool            // Gone means that the webhook answered 410
-	NotSent    bool            // NotSent means that no call was made, because too many failed or run: try again after RetryAfter
+	NotSent    bool            // NotSent means that no call was made, because too many failed or run. It is no attempt: try again after RetryAfter
 	RetryAfter time.Duration   // RetryAfter is the shortest wait before the next attempt
 }
 
@@ -118,9 +118,9 @@ type deliverJob struct {
 const (
 	// drainTime is how long a job delivers before it lets other jobs run. One delivery may take 15 s more.
 	drainTime = 30 * time.Second
-	// busyWait is the wait of a job while another one delivers to the same webhook.
+	// busyWait is the wait of a job while another one delivers to the same webhook, and the shortest after a message that was not sent.
 	busyWait = time.Second
-	// turnWait is the wait of a failing webhook while too many others deliver.
+	// turnWait is the average wait of a failing webhook while too many other failing ones deliver.
 	turnWait = 10 * time.Second
 	// webhookPage is the number of events that are loaded at once.
 	webhookPage = 64
