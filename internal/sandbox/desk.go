@@ -26,7 +26,7 @@ const (
 
 const (
 	maxHang     = time.Minute // maxHang ends a call that hangs, later than the service gives up
-	maxKeys     = 1000        // maxKeys is how many idempotency keys the PMS remembers
+	maxKeys     = 1000        // maxKeys is how many idempotency keys the PMS remembers: it forgets the oldest
 	pushTimeout = 15 * time.Second
 )
 

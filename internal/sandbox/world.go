@@ -48,7 +48,7 @@ type World struct {
 	agent     *agent.Bridge
 	kioskID   string // kioskID is the id of the demo's kiosk; empty without Play
 	kioskDoor string // kioskDoor is the last part of the address in the QR code of the kiosk; empty without Play
-	kioskCode string // kioskCode is the latest code that enrols the tablet of the kiosk
+	kioskCode string // kioskCode is the latest code that enrols the tablet of the kiosk; empty without Play
 	staffLink string // staffLink is the latest link with which one person becomes owner of the property; empty before the first
 
 	peopleBefore int // peopleBefore is how many people worked at the property when staffLink was made; with more, the link counts as used

@@ -10,7 +10,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// fullSweepInterval is the number of sweeps after which one sweep covers all changes.
+// fullSweepInterval is the number of sweeps after which one sweep covers all changes; the others cover only the latest.
 const fullSweepInterval = 64
 
 // changesSweep deletes superseded entries of the reservations' change log. It runs every minute. Each sweep covers the last minute, every

@@ -27,7 +27,7 @@ type Erasures struct {
 const (
 	erasureBatch = 100
 	// acknowledgementPatience is the longest wait of an erasure for the mail that acknowledges it. The erasure waits because it also erases
-	// the address.
+	// the address. After this wait it erases the data anyway.
 	acknowledgementPatience = time.Hour
 )
 

@@ -37,7 +37,7 @@ type rendered struct {
 	property string                   // the property's name
 }
 
-// errOutdated means that the address of the guest changed after the mail was rendered.
+// errOutdated means that the address of the guest changed after the mail was rendered: the mail must be rendered again.
 var errOutdated = errors.New("the guest's address changed while a mail was rendered")
 
 // storeLinks stores what must be in force when a mail arrives: the hashes of its links, and which rooms it lists; other rooms that it was

@@ -53,7 +53,7 @@ type Watch struct {
 	peers   map[string]*peer
 }
 
-// peer is another node, as known from its announcements.
+// peer is another node, as known from its latest announcement: the number of that, and when it arrived.
 type peer struct {
 	number uint64
 	seenAt time.Time
