@@ -31,11 +31,11 @@ type play struct {
 	mu         sync.Mutex
 	notes      map[string]note   // notes has the outcome of the last action in each section
 	presses    map[string]note   // presses has the outcome of the last PIN typed at each door
-	faults     map[string]faults // faults has the faults that each lock simulates, by door
+	faults     map[string]faults // faults has the faults that each lock simulates, by the door's id
 	recipients map[string]string // recipients has the address of each mail that was loaded, by the mail's id
-	opened     string            // opened is the reservation whose controls at the desk stay open
+	opened     string            // opened is the PMS's id of the reservation whose controls at the desk stay open
 	openedLock string            // openedLock is the door whose lock's controls stay open
-	openedStay string            // openedStay is the reservation whose controls in the section of stays are open
+	openedStay string            // openedStay is the PMS's id of the reservation whose controls in the section of stays are open
 	stays      map[string]string // stays has the service's id of each reservation, by the PMS's id
 }
 
