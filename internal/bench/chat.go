@@ -30,7 +30,7 @@ type chat struct {
 	counts numbering
 }
 
-// numbering counts the gaps and the repetitions in a sequence of numbers that should be 1, 2, 3 and so on.
+// numbering counts the missing and the repeated numbers in a sequence that should be 1, 2, 3 and so on.
 type numbering struct {
 	last        int32
 	lost, twice int

@@ -25,7 +25,7 @@ const (
 
 	maxSubject     = 256
 	maxPending     = 64 << 10 // pending messages of one subscription; further ones are dropped
-	maxPendingSize = 16 << 20 // total size of the pending messages of one subscription, in bytes
+	maxPendingSize = 16 << 20 // total size of the pending messages of one subscription, in bytes; further ones are dropped
 	maxResponding  = 512      // requests that one subscription answers concurrently
 	requestTimeout = 10 * time.Second
 	reconnectWait  = 200 * time.Millisecond
@@ -99,7 +99,7 @@ func Open(ctx context.Context, cfg Config) (*Bus, error) {
 	if deadline, ok := ctx.Deadline(); ok {
 		opts = append(opts, nats.Timeout(time.Until(deadline)))
 	}
-	// The client does not report why the first attempt failed if it retries by itself.
+	// This attempt has no retry, because a client that retries by itself does not report why its first attempt failed.
 	if b.conn, err = nats.Connect(cfg.URL, opts...); err != nil && b.embedded == nil {
 		cause := err
 		if b.conn, err = nats.Connect(cfg.URL, append(opts, nats.RetryOnFailedConnect(true))...); err == nil {

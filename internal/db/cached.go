@@ -43,7 +43,7 @@ type changes struct {
 	version       int64             // version is PRAGMA data_version, which differs after another connection wrote
 	known         map[any]cachedValue
 	changed       chan struct{} // changed notifies the checkpointer that rows have changed
-	wasRolledBack atomic.Bool   // wasRolledBack means that the last transaction was rolled back, also by SQLite itself
+	wasRolledBack atomic.Bool   // wasRolledBack means that the transaction that began last was rolled back, also by SQLite itself
 }
 
 // cachedValue is a cached value, with the version that its tables had when it was read.

@@ -20,7 +20,7 @@ func (d *DB) Check(ctx context.Context) error {
 	return d.storageState.check(func() error { return d.probe(ctx) })
 }
 
-// storageState holds the last storage error with which a change failed.
+// storageState holds the last storage error with which a change failed; fault is nil if there is none, or after a successful probe.
 type storageState struct {
 	fault  atomic.Pointer[fault.Fault]
 	mu     sync.Mutex // mu is held during a probe

@@ -19,7 +19,7 @@ const (
 	// logRemainder is the number of pages down to which the checkpointer copies the log by itself. It leaves the rest to the last copy, for
 	// which the writer waits. More are left if a round made no progress, because of a busy writer or a long read.
 	logRemainder = 512
-	// logCheckInterval is the shortest time between two checks of the length.
+	// logCheckInterval is the shortest time between two checks of the length of the log.
 	logCheckInterval = 20 * time.Millisecond
 )
 

@@ -14,7 +14,7 @@ var errComputes = errors.New("db: a closure of Write computes for too long while
 // computingLimit is the CPU time in nanoseconds that a closure may use between two statements. 0 means no limit.
 var computingLimit atomic.Int64
 
-// computingReport is called with each violation of the limit.
+// computingReport is called with each violation of computingLimit. It must be set before the limit.
 var computingReport atomic.Pointer[func(error)]
 
 // LimitComputing is for tests. From now on, in the whole process, a Write fails and report is called if its closure uses more CPU time than

@@ -71,7 +71,7 @@ func Set(ctx context.Context, c *pgx.Conn, settings ...string) error {
 func seconds(d time.Duration) string      { return strconv.Itoa(int(d / time.Second)) }
 func milliseconds(d time.Duration) string { return strconv.Itoa(int(d / time.Millisecond)) }
 
-// host is one server of a URL that may name several. tls lists the TLS configurations to try, in order; nil: no TLS.
+// host is one server of a URL that may name several. tls lists the TLS configurations to try, in order; a nil element means without TLS.
 type host struct {
 	name string
 	port uint16

@@ -53,7 +53,7 @@ type DB struct {
 	subscriptions *subscriptions
 	storageState  *storageState
 
-	fence func(tx *Tx) error // fence runs first in every transaction of a handle that [DB.Fenced] returned; nil in other handles
+	fence func(tx *Tx) error // fence runs first in every Write of a handle that [DB.Fenced] returned; nil in other handles
 }
 
 // engine is the part that differs between SQLite and PostgreSQL.
@@ -263,7 +263,7 @@ func (d *DB) JobPools() (*sql.DB, *pgxpool.Pool) { return d.engine.jobPools() }
 type Pool struct {
 	Limit, InUse int
 	Waits        int64         // Waits counts the queries that found no free connection
-	Waited       time.Duration // Waited is the total time that queries waited for a connection
+	Waited       time.Duration // Waited is the total time that queries waited for a free connection
 }
 
 // Pool reports how busy the connections are; on SQLite, only those of [DB.View].

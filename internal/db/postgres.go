@@ -43,7 +43,7 @@ type postgres struct {
 	turn        chan struct{} // turn is held by the one change that makes an attempt from retryTurn on
 	slots       chan struct{} // slots limits running changes to fewer than connections, so that reads find a free one
 
-	config      *pgx.ConnConfig // config is for connections outside of the pool
+	config      *pgx.ConnConfig // config is for connections outside of the pool, such as that of watch
 	hosts       []host
 	first       atomic.Pointer[host] // first is the host to try first: the last that answered, at the beginning the first of the URL
 	connections *connTracker         // connections are the connections of the pool

@@ -7,8 +7,8 @@ import (
 
 // ChangeWatcher receives what a change did. It is for tests that check the notifications of changes.
 type ChangeWatcher struct {
-	// Changed is called after a statement that changed rows, on the goroutine that ran it. It returns a mark, any text to pass to
-	// Committed, or "".
+	// Changed is called after a statement that changed rows, or may have, on the goroutine that ran it. It returns a mark, any text to pass
+	// to Committed, or "".
 	Changed func(statement string) (mark string)
 	// Committed is called after the commit of a change that has marks. It gets them, and the keys of the notified topics.
 	Committed func(marks []string, notified map[Topic][]string)
