@@ -47,7 +47,7 @@ func (k Kind) String() string {
 
 // Field is one wrong field of a request.
 type Field struct {
-	Path    string // as in the request: camelCase with dots and [i], "reservations[2].pmsMeta.id"
+	Path    string // as in the request: camelCase with dots and [i], counted from 0, "reservations[2].pmsMeta.id"
 	Reason  Reason // camelCase word such as "required"; may be empty
 	Message string // what is wrong and what is expected; never the value itself
 }

@@ -19,7 +19,7 @@ const (
 	NoMail      Delivery = ""        // no mail was ordered, or it was canceled
 	OnItsWay    Delivery = "waiting" // the mail will be sent, or is sent now
 	Delivered   Delivery = "sent"    // the mail server took the mail, or the mail is in a mailbox that guests read
-	InMailbox   Delivery = "held"    // the mail stays in the property's mailbox, which no guest reads
+	InMailbox   Delivery = "held"    // the property has no mail server: the mail stays in its mailbox, which no guest reads
 	Undelivered Delivery = "failed"
 )
 
@@ -29,8 +29,8 @@ type Outlet int
 
 const (
 	ToServer      Outlet = iota // to the property's mail server
-	ToMailbox                   // to the mailbox, which only staff read
-	ToOpenMailbox               // to the mailbox, which guests can read, as in the demo
+	ToMailbox                   // to the mailbox of a property without a mail server, which only staff read
+	ToOpenMailbox               // to the mailbox of a property without a mail server, which guests can read, as in the demo
 )
 
 // Reaches reports whether guests can read the mails.

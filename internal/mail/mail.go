@@ -82,7 +82,7 @@ const (
 	FailedTLS            Failure = "tls"
 	FailedAuthentication Failure = "authentication"
 	FailedSender         Failure = "sender"    // the mail server refused the property's address
-	FailedRecipient      Failure = "recipient" // the mail server refused the recipient's address
+	FailedRecipient      Failure = "recipient" // the mail server refused the recipient's address; of a Waiting mail, perhaps only for now
 	FailedRefused        Failure = "refused"   // the mail server refused the mail for another reason
 	// FailedUnanswered means that the connection or the server ended while the text was transmitted.
 	FailedUnanswered Failure = "unanswered"
@@ -90,7 +90,7 @@ const (
 	FailedReturned Failure = "returned"
 	// FailedAddress means that no known address reaches the guest.
 	FailedAddress Failure = "noAddress"
-	// FailedBefore means that a former mail to the address bounced.
+	// FailedBefore means that this mail was not sent because a former mail to the address bounced.
 	FailedBefore Failure = "bouncedBefore"
 	// FailedInternal means that the mail could not be rendered or passed to a mail server for a day.
 	FailedInternal Failure = "internal"

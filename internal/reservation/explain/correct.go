@@ -106,7 +106,7 @@ func withoutRepeats(steps []Step) []Step {
 // period is the time in which a code of the stay was on a lock at a door.
 type period struct {
 	from, to time.Time
-	open     bool // open means that the period has not ended
+	open     bool // open means that the period has not ended; to is then the time of its last event so far
 }
 
 // includes reports whether a time lies in the period, whose ends count as part of it.

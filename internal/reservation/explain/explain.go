@@ -91,8 +91,8 @@ type Explanation struct {
 	State         access.State
 	Doors         []Verdict
 	Steps         []Step
-	Truncated     bool      // Truncated means that older steps are missing
-	Forgotten     bool      // Forgotten means that older events were deleted
+	Truncated     bool      // Truncated means that older steps are left out, because there are too many events
+	Forgotten     bool      // Forgotten means that older events were deleted, so that their steps are missing, also if Truncated is false
 	AsOf          time.Time // AsOf is when the explanation was made
 	CompleteAfter time.Time // CompleteAfter is the time after which no step of a truncated timeline is missing; zero if unknown
 	Reason        string    // Reason limits the access of the whole stay, empty if none does; Text and Advice are about it
@@ -192,7 +192,7 @@ type stepBuilder struct {
 	clocks           clocks
 	proven           provenCodes
 	spans            periods
-	unreachableDoors map[string]bool // unreachableDoors are the doors whose lock was reported unreachable
+	unreachableDoors map[string]bool // unreachableDoors has true for a door whose lock is unreachable by the latest event
 	pauses           []Event         // pauses are the keypad pauses that have no step yet
 	accessible       []string        // accessible are the doors that the stay may open by its last plan, except those it moves out of
 }
