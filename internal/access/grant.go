@@ -12,7 +12,7 @@ import (
 )
 
 // pinRetention is how long a PIN is kept after its grant ended because its window was over. A guest who extends the booking after check-out
-// time keeps the PIN.
+// time keeps the PIN. Any other ended grant loses its PIN as soon as no lock holds its codes.
 const pinRetention = 24 * time.Hour
 
 // applyRight opens, reopens, changes or ends the grant to match what the reservation may open. A new grant is not stored yet: see newGrant.
