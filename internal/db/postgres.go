@@ -222,8 +222,8 @@ func (p *postgres) attempt(ctx context.Context, fn func(*Tx) error) (retry bool,
 	return err != nil && (tx.conn.retry.Load() || isSerialization(err) || isAbortedTransaction(err) && !tx.conn.failed.Load()), err
 }
 
-// explainCommit is [Explain] for the error of a commit: the change may be stored if the server's answer is missing, also because the time was
-// over.
+// explainCommit is [Explain] for the error of a commit: the change may be stored if the server's answer is missing, also because the time
+// was over.
 func explainCommit(err error) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		return errUnknown.With(err)

@@ -78,8 +78,9 @@ func (x *exchange) showPosted(p *page) {
 	}
 }
 
-// TypedReason returns the reason that the person typed into an input before the second factor was asked for or an error was shown, or "". field
-// is the HTML id of the input: why-ACTION, why-DOOR for opening a door, f-ACTION for the check-in of a reservation, or that of [waiveField].
+// TypedReason returns the reason that the person typed into an input before the second factor was asked for or an error was shown, or "".
+// field is the HTML id of the input: why-ACTION, why-DOOR for opening a door, f-ACTION for the check-in of a reservation, or that of
+// [waiveField].
 func (p *page) TypedReason(field any) string {
 	if p.typed == nil {
 		return ""
