@@ -109,17 +109,21 @@ func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 	c := s.pending[r.Id]
 	delete(s.pending, r.Id)
 	var done lock.Outcome
-	why := s.write("actReport", func(tx *db.Tx) (err error) {
-		done, err = lock.FinishCommand(tx, s.open.BridgeID, r.Id, outcome, resultText(r), timeOf(r.OccurredAt))
-		if err != nil || r.SmartkeyReason == "" {
-			return err
+	why := s.write("actReport", func(tx *db.Tx) error {
+		done = lock.Outcome{} // an earlier try of the transaction may have set it
+		finished, err := lock.FinishCommand(tx, s.open.BridgeID, r.Id, outcome, resultText(r), timeOf(r.OccurredAt))
+		if err == nil && r.SmartkeyReason != "" {
+			err = mobilekey.RecordCommandResult(tx, s.open.PropertyID, r.Id, r.SmartkeyReason)
 		}
-		return mobilekey.RecordCommandResult(tx, s.open.PropertyID, r.Id, r.SmartkeyReason)
+		if err == nil {
+			done = finished
+		}
+		return err
 	})
 	if c == nil {
 		return why
 	}
-	if done.ActID == "" {
+	if why != "" || done.ActID == "" {
 		done = lock.Outcome{ActID: r.Id, State: lock.CommandUnknown}
 	}
 	c.reply(done, nil)
