@@ -18,7 +18,7 @@ const resyncSubject = "latchkey.bridge.resync"
 // resyncer holds the signals that start a resync, which compares the sessions with the database.
 type resyncer struct {
 	connected chan struct{}    // signal: the bus is connected again, so that this node and the others resync
-	requested chan struct{}    // signal: another node, which was disconnected from the bus, asks this one to resync
+	requested chan struct{}    // signal: another node, which was disconnected from the bus, asks this one to compare its sessions with the database
 	repeat    <-chan time.Time // signal: the second resync after a reconnect is due; nil: none is
 }
 

@@ -121,7 +121,8 @@ func (q Search) isPlaceholder(rows []*ent.Reservation, bookers []reservation.Boo
 	return len(names) > maxBookers
 }
 
-// isOnlyOfChannel reports whether the typed number is the number that the channel (the agency) gave the booking, and not the PMS's.
+// isOnlyOfChannel reports whether a row that was found by the typed number has it from the channel (the agency), and not from the PMS. It
+// only compares with the PMS's number.
 func (q Search) isOnlyOfChannel(row *ent.Reservation) bool {
 	return reservation.FoldNumber(row.PmsNumber) != reservation.FoldNumber(q.Number)
 }

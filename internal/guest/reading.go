@@ -18,7 +18,8 @@ import (
 // readsInterval is how long reads by a partner with the same result are counted on one line of the ledger (the list of disclosures).
 const readsInterval = time.Hour
 
-// Reading is what a partner (a PMS vendor) may read of one guest. Member also has the answers that the partner must not get.
+// Reading is what a partner (a PMS vendor) may read of one guest: Answers and Groups. It must not be passed on as a whole, because the field
+// Member also has the answers that the partner must not get.
 type Reading struct {
 	Member  Member
 	Answers rule.Answers

@@ -71,7 +71,7 @@ func (h Health) State() string {
 	}
 }
 
-// CalledAs reports whether both endpoints are called in the same way: with the same URL, method and token.
+// CalledAs reports whether both endpoints are called in the same way: with the same URL and method, and the same token in the same place.
 func (e Endpoint) CalledAs(other Endpoint) bool {
 	return e.URL == other.URL && e.Method == other.Method && e.Token == other.Token && e.TokenIn == other.TokenIn
 }

@@ -66,7 +66,8 @@ func (c *NodeClock) Last() (ahead time.Duration, v ClockVerdict) {
 	return c.ahead, c.verdict
 }
 
-// Run compares this machine's clock with the database's at intervals until ctx ends. It only logs failures, and always returns nil.
+// Run measures this machine's clock against the database's at intervals until ctx ends, and corrects and judges it each time (see compare).
+// It only logs failures, and always returns nil.
 func (c *NodeClock) Run(ctx context.Context) error {
 	for {
 		if err := c.compare(ctx); err != nil && ctx.Err() == nil {

@@ -19,7 +19,7 @@ const (
 const (
 	// drift bounds the error of a clock without time synchronization: one part in 5000 (200 ppm), five times that of a quartz clock.
 	drift = 5000
-	// anchorEvery is the interval at which the trusted time is stored.
+	// anchorEvery is the interval at which the trusted time is stored with the machine's uptime, from which the present time follows.
 	anchorEvery = 10 * time.Minute
 )
 

@@ -139,7 +139,7 @@ func (s *mails) SetInvitations(ctx context.Context, r *propertyv1.SetInvitations
 	})
 }
 
-// invitationsMessage converts the numbers of bookers who are invited now, later or not at all.
+// invitationsMessage converts the numbers of bookers who are invited now or later, and of reservations without an address.
 func invitationsMessage(c mail.Counts) *propertyv1.Invitations {
 	return &propertyv1.Invitations{Enabled: c.Enabled, DueNow: int32(c.Now), DueLater: int32(c.Later), WithoutAddress: int32(c.NoAddress)}
 }

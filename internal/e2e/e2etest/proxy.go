@@ -285,7 +285,7 @@ func (p *Proxy) countDueCut(l *connection, way Direction) bool {
 	return true
 }
 
-// countDrop reports whether the next record in a direction must be dropped, and counts it.
+// countDrop reports whether the next record in a direction must be dropped, and counts it then.
 func (p *Proxy) countDrop(way Direction) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
