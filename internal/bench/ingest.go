@@ -20,7 +20,8 @@ type Ingest struct {
 	Profile string
 }
 
-// site is a measured server with its clients and results. The baseline and the empty database share one server and its clients.
+// site is one measurement: a server with its clients, and the results. The measurements of the baseline and of the empty database share a
+// server and its clients, and have results of their own.
 type site struct {
 	*part
 	*changeLoad
