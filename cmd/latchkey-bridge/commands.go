@@ -17,7 +17,7 @@ func software() string { return "latchkey-bridge/" + version }
 type enroll struct {
 	Server    string `arg:"" help:"host:port of the server's gRPC listener."`
 	JoinCode  string `help:"The join code, from latchkey bridge create or latchkey bridge join-code. Better set it in the environment, where other users of this machine cannot see it." env:"LATCHKEY_JOIN_CODE"`
-	CA        string `name:"ca" type:"path" placeholder:"FILE" env:"LATCHKEY_CA" help:"Certificates to trust for the server (PEM), instead of the system's." xor:"tls"`
+	CA        string `name:"ca" type:"path" placeholder:"FILE" help:"Certificates to trust for the server (PEM), instead of the system's." xor:"tls"`
 	Plaintext bool   `help:"Connect without TLS. Only for a server on this machine." xor:"tls"`
 	Connect   string `help:"host:port of the bridges' listener, if it differs from what the server returns."`
 }

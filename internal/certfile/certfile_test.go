@@ -2,13 +2,8 @@ package certfile_test
 
 import (
 	"bytes"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
 	"crypto/x509"
-	"encoding/pem"
 	"log/slog"
-	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
@@ -16,6 +11,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/certfile"
+	"latchkey.dev/internal/test/certtest"
 )
 
 // write writes a file with a modification time.
@@ -29,25 +25,6 @@ func write(t *testing.T, path string, content []byte, modified time.Time) {
 	}
 }
 
-// pair returns a certificate with a serial number, and its key, in PEM.
-func pair(t *testing.T, serial int64) (cert, key []byte) {
-	t.Helper()
-	private, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
-	about := &x509.Certificate{SerialNumber: big.NewInt(serial), NotAfter: time.Now().Add(time.Hour)}
-	der, err := x509.CreateCertificate(rand.Reader, about, about, &private.PublicKey, private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	raw, err := x509.MarshalPKCS8PrivateKey(private)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})
-}
-
 func TestRenewal(t *testing.T) {
 	certPath, keyPath := filepath.Join(t.TempDir(), "cert.pem"), filepath.Join(t.TempDir(), "key.pem")
 	var log bytes.Buffer
@@ -56,14 +33,14 @@ func TestRenewal(t *testing.T) {
 		t.Error("missing files were opened")
 	}
 	start := time.Now().Truncate(time.Second)
-	cert, key := pair(t, 1)
+	cert, key := certtest.Pair(t, 1)
 	write(t, certPath, cert, start)
 	write(t, keyPath, key, start)
 	p, err := certfile.Open(certPath, keyPath, logger)
 	if err != nil {
 		t.Fatal(err)
 	}
-	renewed, renewedKey := pair(t, 2)
+	renewed, renewedKey := certtest.Pair(t, 2)
 	for i, step := range []struct {
 		change       func()
 		want         int64
@@ -97,7 +74,7 @@ func TestPool(t *testing.T) {
 	if _, err := certfile.Pool(path); err == nil || !strings.Contains(err.Error(), "no certificate in PEM") {
 		t.Errorf("error %v", err)
 	}
-	cert, _ := pair(t, 1)
+	cert, _ := certtest.Pair(t, 1)
 	write(t, path, cert, time.Now())
 	if pool, err := certfile.Pool(path); err != nil || pool.Equal(x509.NewCertPool()) {
 		t.Errorf("an empty pool: %v", err)
