@@ -26,7 +26,7 @@ const maxCount = threshold + wrongPINsPerPause*(len(pauses)-1)
 // Strikes counts the wrong PINs at one keypad. The zero value means none.
 type Strikes struct {
 	Count int       `json:"count"`
-	At    time.Time `json:"at"` // At is the start of the current decayInterval, at whose end Count decreases by one
+	At    time.Time `json:"at"` // At is the start of the current decayInterval, at whose end Count decreases by one; no meaning if Count is 0
 }
 
 // Add counts a wrong PIN at a time. It returns the new count, and how long to pause the keypad; 0 means not at all.

@@ -205,15 +205,15 @@ func (call *Call) body(ctx context.Context, w http.ResponseWriter, r *http.Reque
 }
 
 // body is a request body that reserves memory while it arrives. It reserves for the complete body at once: two bodies that each reserved
-// a part could wait for each other. A body of unknown length can be as large as is read of it.
+// a part could wait for each other. For a body of unknown length it reserves the most that the caller reads.
 type body struct {
 	io.ReadCloser
 	ctx     context.Context // ends the wait for memory
 	memory  *reservation
-	discard func() // discards the body that is refused
-	whole   int64  // the size to reserve
+	discard func() // reads and discards the body if memory is refused, so that the sender gets the answer
+	whole   int64  // bytes to reserve: the length of the body if known, at most what the caller reads
 	free    int64  // how many bytes are still read without a reservation
-	err     error  // the error of the reservation
+	err     error  // why the memory could not be reserved, which every later Read returns; nil if it was, or was not needed yet
 }
 
 // Read reserves memory before it reads beyond the bytes that need none.

@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/staff"
 )
 
-// auditTime is the time limit for storing an entry of the audit log after the call itself.
+// auditTime is the time limit for storing an entry of the audit log after the call. It applies in place of the call's own deadline.
 const auditTime = 5 * time.Second
 
 // isAudited reports whether calls of a method are recorded in the audit log: those with a right of a property's staff that change or reveal
@@ -155,7 +155,7 @@ func idField(m protoreflect.Message) protoreflect.FieldDescriptor {
 	return f
 }
 
-// maxSubjectDepth is how deep subjectsOf searches nested messages of a request.
+// maxSubjectDepth is the number of levels of nested messages in a request that subjectsOf searches for ids.
 const maxSubjectDepth = 3
 
 // appendIDs appends the ids in the fields of a message, whatever their names, and of the messages nested at most depth levels deep. It

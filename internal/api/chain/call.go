@@ -36,7 +36,7 @@ var Incoming = [...]string{
 	HeaderIdempotencyKey, HeaderProperty, HeaderAutomatic, HeaderRequestID, HeaderForwardedFor, "if-match", "accept-language",
 }
 
-// Outgoing lists the headers that the chain and handlers may send to a caller.
+// Outgoing lists the headers that the chain and handlers may send to a caller. REST and Connect drop all others.
 var Outgoing = [...]string{
 	HeaderRequestID, HeaderRetryAfter, HeaderRateLimit, HeaderRatePolicy,
 	"etag", "deprecation", "sunset", "link", "www-authenticate",
@@ -59,7 +59,7 @@ type Credentials struct {
 	ClientToken string
 	AccessToken string
 	APIKey      string
-	Bearer      string // Bearer is the token of an Authorization header with the scheme Bearer
+	Bearer      string // Bearer is the token of an Authorization header with the scheme Bearer; empty for another scheme
 	UnixSocket  bool   // UnixSocket means that the call arrived over the operators' Unix socket
 	Property    string // Property is the value of Latchkey-Property, not verified, which operators on the Unix socket and people send
 	Automatic   bool   // Automatic means that no person acts, such as in a stream, so that the call does not count as a use of the credential
@@ -91,7 +91,7 @@ type Call struct {
 	request  proto.Message // message of a unary call
 	recorded bool          // the audit log has an entry of the call
 
-	running  bool        // Unary or Stream has begun to handle the call, also if it is refused
+	running  bool        // Unary or Stream has begun to handle the call, also if it is refused; with its context, they begin a new call
 	arriving bool        // the call is counted as unfinished: see beginArrival
 	memory   reservation // the memory that the call has reserved
 }

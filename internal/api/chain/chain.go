@@ -86,10 +86,10 @@ type Chain struct {
 	inner          Interceptor
 	proxies        []netip.Prefix
 	deadline       time.Duration
-	receiveTimeout time.Duration // time limit for receiving the message of a unary gRPC call
-	calls          *limiter      // calls other than batches, per integration or address
-	batches        *limiter      // batches, per integration or address
-	tokens         *limiter      // all calls of other callers, per token
+	receiveTimeout time.Duration // time limit for receiving the message of a unary gRPC call; never 0
+	calls          *limiter      // calls other than batches, per integration, or per address without a credential
+	batches        *limiter      // batches, per integration, or per address without a credential
+	tokens         *limiter      // all calls, batches included, of callers that are not integrations, per token
 	arrivals       *arrivals
 	decodeMemory   *semaphore.Weighted // decodeMemoryBytes, of which requests reserve parts
 	metrics        *metrics

@@ -36,7 +36,7 @@ func (c codec) Unmarshal(data mem.BufferSlice, v any) error {
 	return nil
 }
 
-// encoded is a received message that is not decoded yet.
+// encoded is a received message that is not decoded yet. Its creator calls free, which releases the buffers.
 type encoded struct{ data mem.BufferSlice }
 
 // free releases the buffers of the message.

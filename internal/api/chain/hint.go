@@ -16,7 +16,7 @@ var tokenNames = map[keyring.Kind]string{
 	keyring.Receipt: "the receipt of an erasure (lkr_...)",
 }
 
-// areaCredentials describes, for each API area, which kind of token callers need and how they send it.
+// areaCredentials has, for the errors of each API area, which kind of token callers need and a text that says how they send it.
 var areaCredentials = map[string]struct {
 	bearer keyring.Kind
 	send   string

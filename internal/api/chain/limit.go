@@ -19,12 +19,14 @@ type Limits struct {
 	PerMinute      int // PerMinute limits calls other than batches; 0: no limit
 	Burst          int // Burst is how many calls other than batches may come at once
 	BatchPerMinute int // BatchPerMinute limits batches, in a minute and at once; 0: no limit
-	// Limits per token, for callers other than integrations: staff, scripts, operators, guests and kiosks.
+	// TokenPerMinute limits calls per token, batches included, for callers that are not integrations: staff, scripts, operators, guests and
+	// kiosks; 0: no limit.
 	TokenPerMinute int
-	TokenBurst     int // TokenBurst is how many calls with one token may come at once
+	TokenBurst     int // TokenBurst is how many calls with one token may come at once; 0 counts as 1
 }
 
-// maxSubjects is how many integrations, tokens or addresses a limiter tracks.
+// maxSubjects is how many integrations, tokens or addresses a limiter tracks. For a further one it forgets others, first those whose burst
+// is completely free again.
 const maxSubjects = 1 << 16
 
 // limiter limits the calls of each subject, such as an integration, a token or an address. A nil limiter allows every call.

@@ -27,7 +27,7 @@ type method struct {
 	handlerField string                            // JSON name of the field that the handler validates itself, or ""
 	static       func(proto.Message) []fault.Field // see Config.Static; nil: none
 	entries      []protoreflect.FieldDescriptor    // fields that are lists of messages, whose entries are validated one at a time
-	options      []protovalidate.ValidationOption  // what the validation of a whole request leaves out
+	options      []protovalidate.ValidationOption  // make the validation of a whole request leave out entries and handlerField
 }
 
 // unknownMethod represents any method that is not registered.

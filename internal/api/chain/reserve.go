@@ -16,7 +16,7 @@ const (
 	maxArrivingBytes = 4 << 20
 	// unreservedBytes is the size up to which a request needs no reservation, so that small requests never wait for large ones.
 	unreservedBytes = 16 << 10
-	// maxReserveWait is how long a large request waits for free memory.
+	// maxReserveWait is how long a large request waits for free memory before it is refused.
 	maxReserveWait = 5 * time.Second
 )
 
@@ -24,7 +24,7 @@ const (
 type reservation struct {
 	chain    *Chain
 	sender   string // see arrivals
-	bytes    int64  // 0: nothing is reserved
+	bytes    int64  // bytes of Chain.decodeMemory; 0: nothing is reserved
 	arriving int64  // the part of bytes that counts for the sender in Chain.arrivals
 }
 
