@@ -22,7 +22,7 @@ import (
 // Converge measures how long a change takes until the API reports that the bridge has read the new code back from the locks.
 type Converge struct {
 	Stays             int           // Stays is the number of measured stays, each with a check-in and a change of dates
-	OtherChangesEvery time.Duration // interval between changes of other stays at the same bridge
+	OtherChangesEvery time.Duration // interval between changes of other stays at the same bridge; must be positive
 	Profile           string        // Profile is the lock profile of package sim
 }
 

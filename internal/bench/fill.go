@@ -115,7 +115,7 @@ func columnsOf(d *sql.DB, table string) (string, error) {
 	return columns, rows.Err()
 }
 
-// connector opens database connections with its own driver instance, which this process uses for nothing else.
+// connector opens database connections with its own driver instance, whose ConnectHook adds an SQL function.
 type connector struct {
 	dsn    string
 	driver driver.Driver

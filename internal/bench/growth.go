@@ -10,7 +10,7 @@ import (
 
 // Growth compares the cost of one bridge in a large fleet with that in a small one.
 type Growth struct {
-	Few, Many int // Few and Many are the numbers of bridges
+	Few, Many int // Few and Many are the numbers of bridges in the two fleets; Many is larger
 	Acts      int // Acts is the number of unlock commands while all bridges are connected
 }
 

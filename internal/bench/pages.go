@@ -15,7 +15,7 @@ import (
 // Pages measures the pages of guests.
 type Pages struct {
 	Guests int           // Guests browse at the same time
-	Pause  time.Duration // Pause is the time that a guest reads a page
+	Pause  time.Duration // Pause is the time that a guest reads a page; must be positive
 	Span   time.Duration // Span is the duration of each round
 	Rounds int
 	// Profile is the file for a CPU profile of the last round's pages, with the load; empty: none.

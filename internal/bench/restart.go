@@ -83,7 +83,7 @@ type restartableServer struct {
 	dir    string
 	part   *part
 	at     Addresses
-	bridge atomic.Pointer[string]          // present address for bridges
+	bridge atomic.Pointer[string]          // address for bridges of the present server; nil before the first start
 	front  atomic.Pointer[grpc.ClientConn] // client of the present server's API
 }
 
@@ -230,7 +230,7 @@ func (b Restart) restart(ctx context.Context, s *restartableServer, o *owner, r 
 type returningBridges struct {
 	served     *restartableServer
 	kills      atomic.Int64   // number of times the server was killed
-	welcomedAt []atomic.Int64 // by bridge: twice the nanoseconds of its last Welcome, plus the lowest bit that kills had then
+	welcomedAt []atomic.Int64 // by bridge: twice the nanoseconds of its last Welcome, plus the lowest bit that kills had then; 0: none yet
 	all        sync.WaitGroup
 }
 

@@ -23,7 +23,7 @@ type ticket struct {
 	Boot       string // Boot is the boot id that the bridge sends in each Hello; it does not change
 	ServerName string
 	Cert       []byte // Cert is X.509 in DER
-	Key        []byte // Key is PKCS #8
+	Key        []byte // Key is PKCS #8 in DER
 	CA         []byte // CA is X.509 in DER
 	Locks      int    // Locks is the number of locks of the bridge
 

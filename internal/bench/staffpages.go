@@ -31,7 +31,7 @@ const (
 	staffKilobytes    = 150
 )
 
-// staffPage is a page of the dashboard, with its size and its measured times in milliseconds.
+// staffPage is a page of the dashboard, with its size in kilobytes of 1000 bytes and its measured times in milliseconds.
 type staffPage struct {
 	pattern, path string
 	form          url.Values // form is posted; nil: the page is opened

@@ -23,7 +23,7 @@ const (
 	after
 )
 
-// unlockLoad sends unlock commands at a fixed rate and counts their results.
+// unlockLoad sends unlock commands at a fixed rate, without waiting for earlier ones, and counts their results.
 type unlockLoad struct {
 	pair      *serverPair
 	owner     *owner

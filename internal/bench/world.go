@@ -29,7 +29,7 @@ type worldPart struct {
 	world *sandbox.World
 	dir   string
 	log   *os.File
-	idle  atomic.Bool // the server answers reservation changes without doing the work
+	idle  atomic.Bool // the server answers reservation changes without doing the work, as the baseline
 }
 
 // serverConfig returns the product's default configuration with free ports and without the limits that a benchmark would reach.
