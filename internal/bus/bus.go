@@ -26,7 +26,7 @@ const (
 	maxSubject     = 256
 	maxPending     = 64 << 10 // pending messages of one subscription; further ones are dropped
 	maxPendingSize = 16 << 20 // total size of the pending messages of one subscription, in bytes; further ones are dropped
-	maxResponding  = 512      // requests that one subscription answers concurrently
+	maxResponding  = 512      // requests that one subscription answers concurrently; further ones are refused
 	requestTimeout = 10 * time.Second
 	reconnectWait  = 200 * time.Millisecond
 	errorHeader    = "Latchkey-Error"

@@ -13,7 +13,7 @@ type metrics struct {
 	requests   *prometheus.HistogramVec // by outcome
 }
 
-// The outcomes of a request.
+// The outcomes of a request, as values of a metric's label.
 const (
 	answered     = "answered"
 	noResponder  = "noResponder"

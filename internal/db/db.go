@@ -53,7 +53,7 @@ type DB struct {
 	subscriptions *subscriptions
 	storageState  *storageState
 
-	fence func(tx *Tx) error // fence runs first in every Write of a handle that [DB.Fenced] returned; nil in other handles
+	fence func(tx *Tx) error // fence runs first in every Write of a handle of [DB.Fenced], and its error fails the Write; nil in other handles
 }
 
 // engine is the part that differs between SQLite and PostgreSQL.

@@ -38,7 +38,7 @@ type postgres struct {
 	log     *slog.Logger
 
 	maxAdmitted int64        // maxAdmitted bounds admitted
-	admitted    atomic.Int64 // admitted counts the changes that run or wait
+	admitted    atomic.Int64 // admitted counts the changes that run or wait, of which at most maxAdmitted are let in
 	reruns      atomic.Int64
 	turn        chan struct{} // turn is held by the one change that makes an attempt from retryTurn on
 	slots       chan struct{} // slots limits running changes to fewer than connections, so that reads find a free one

@@ -27,7 +27,7 @@ type Tx struct {
 	notices []notice
 	conn    txConn
 	changes *changes // changes counts changed rows for Cached; nil on PostgreSQL and for reads
-	follows bool     // follows means that now comes from a clock that follows the database's clock
+	follows bool     // follows means that now comes from a clock that follows the database's clock; DatabaseNow then asks the database
 }
 
 // insideChange is the context key that marks the closure of a Write, so that a nested Write is refused.
@@ -139,7 +139,7 @@ type txConn struct {
 	changes *changes        // changes counts the changed rows of the writer's connection; nil on PostgreSQL
 	ended   atomic.Bool
 	retry   atomic.Bool
-	failed  atomic.Bool // failed means that a statement returned an error, unless its savepoint was rolled back; see attempt
+	failed  atomic.Bool // failed means that a statement's error was seen, unless its savepoint was rolled back; otherwise an aborted transaction is retried
 	wrote   atomic.Bool // wrote means that a statement may have changed rows; on SQLite, a failed change then undoes its batch
 
 	computing *computing
