@@ -190,9 +190,9 @@ func (i *issuer) tokenIssuer() (smartkey.Issuer, error) {
 type Published struct {
 	KeySets    [][]byte          // KeySets are ordered by version, the lowest first
 	Version    uint64            // Version is that of the newest key set
-	List       []byte            // List is empty if the recipient has the newest list
-	ListNumber uint64            // ListNumber is that of the newest list
-	ListDigest [sha256.Size]byte // ListDigest is the SHA-256 of the newest list
+	List       []byte            // List is the newest status list, signed; empty if the recipient has it
+	ListNumber uint64            // ListNumber is the number of the newest status list, also if List is empty
+	ListDigest [sha256.Size]byte // ListDigest is the SHA-256 of the newest status list
 }
 
 // maxKeySets limits the key sets in one answer. The next answer contains the rest.

@@ -22,7 +22,7 @@ import (
 const (
 	linkMAC      = "smartkey link" // purpose of the MAC by which links are stored
 	linkLifetime = 24 * time.Hour  // life of a link without a LinkSpec.Lifetime
-	// maxOpenLinks limits the unused links of a reservation.
+	// maxOpenLinks limits the unused links of a reservation that have not expired. A further one is refused.
 	maxOpenLinks = 20
 )
 
@@ -113,7 +113,7 @@ func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, err
 // LinkInfo is what an open link shows to the phone before it enrols.
 type LinkInfo struct {
 	PropertyID, PropertyName string
-	Challenge                []byte    // Challenge must be signed by the phone to enrol
+	Challenge                []byte    // Challenge must be signed by the phone within challengeLife to enrol
 	Expires                  time.Time // Expires is the end of the link, not of the challenge
 }
 

@@ -58,7 +58,7 @@ const (
 	Deletion   End = "deletion"
 )
 
-// Table is the privacy annotation of a model (a table).
+// Table is the privacy annotation of a model (a table): whom its rows are about, and which events delete or clear them.
 type Table struct {
 	About Subject
 	Ends  []End

@@ -24,7 +24,7 @@ func (h Event) isOpening() bool { return h.Kind == event.DoorOpened || h.Kind ==
 
 // clocks corrects event times that come from wrong clocks on site. An event cannot happen after the server stored it. Evidence for one code
 // on one lock keeps the order in which it was stored. A door cannot open with a grant before the server created the grant: such an opening
-// gets the time of the first evidence for its code so far. Later evidence does not change it.
+// gets the time of that creation or, if it is later, of the first evidence for its code so far. Later evidence does not change it.
 type clocks struct {
 	granted     map[string]time.Time       // granted has the creation time of each grant, by id
 	first, last map[codeLocation]time.Time // first and last are the times of the first and last evidence for each code
@@ -103,7 +103,7 @@ func withoutRepeats(steps []Step) []Step {
 	return out
 }
 
-// period is the time in which a code of the stay was on a lock at a door.
+// period is the time in which a code of the stay was on a lock at a door. Its field open says whether it continues.
 type period struct {
 	from, to time.Time
 	open     bool // open means that the period has not ended; to is then the time of its last event so far

@@ -35,7 +35,7 @@ type Facts struct {
 	Events           []Event              // Events are in the order in which they were stored
 	Granted          map[string]time.Time // Granted has the creation time of each grant of the stay, by id
 	More             bool                 // More means that older events exist that were not loaded
-	MissingUntil     time.Time            // MissingUntil is the stored time of the last event that was not loaded; zero if none is missing
+	MissingUntil     time.Time            // MissingUntil is the stored time until which events may not have been loaded; zero if all were
 	Gaps             bool                 // Gaps means that events of some grants or locks were not loaded at all
 	Since            time.Time            // Since is the time before which events were deleted; zero if none were
 }
@@ -61,8 +61,8 @@ type Event struct {
 	Kind        event.Kind
 	DoorID      string // DoorID is the door that the lock was on at the event
 	LockID      string
-	OfStay      bool      // OfStay means that the event is about a code or phone of this stay
-	OfOtherStay bool      // OfOtherStay means that the event is about a code or phone of another stay
+	OfStay      bool      // OfStay means that the event is about a code or phone of this stay; false also if it is unknown whose it is
+	OfOtherStay bool      // OfOtherStay means that the event is about a code or phone that is known and not of this stay
 	Until       time.Time // Until is the new end in an event about an extension
 	Staff       bool      // Staff means that a staff member caused the event
 	SmartKey    bool      // SmartKey means that the event is about a SmartKey, not a code
@@ -146,7 +146,7 @@ func Explain(f Facts) Explanation {
 }
 
 // truncate drops the oldest steps beyond MaxSteps, with all steps at the time of the last one that it drops, and sets CompleteAfter.
-// missingUntil is the time of the last event that was not loaded. Steps before it stay although others are missing between them, because
+// missingUntil is Facts.MissingUntil. Steps before it stay although others are missing between them, because
 // many loaded events of one kind, such as wrong PINs, must not hide the few others.
 func (e *Explanation) truncate(missingUntil time.Time) {
 	e.CompleteAfter = missingUntil
@@ -313,7 +313,7 @@ func (f Facts) evidence(h Event) []Step {
 	}
 	s := f.at(h, w.actor, w.kind)
 	s.Text = evidenceText(w.kind, f.Doors[h.DoorID].fullName(), h.FormerLock, h.FormerCode)
-	if h.FormerLock || h.FormerCode { // the evidence is about a former lock or code and does not concern the door
+	if h.FormerLock || h.FormerCode { // the step is shown, but not as evidence for the door
 		s.Kind, s.Evidence = "former"+capitalize(w.kind), ""
 	}
 	return []Step{s}
