@@ -10,7 +10,7 @@ import (
 // Snapshot is the access of a holder at one moment of a run. Diff compares two snapshots.
 type Snapshot struct {
 	ID       string // ID is the grant's id; empty if there is none
-	Live     bool   // Live means that the grant has not ended
+	Live     bool   // Live means that the grant has not ended; its window may be over, or not have begun
 	SpaceID  string
 	Window   Window
 	Redraws  int  // Redraws counts the PINs that were replaced because a lock refused them
@@ -25,7 +25,7 @@ type PIN struct {
 	Length int // Length is 0 if the PIN was not decrypted
 }
 
-// Report is the report of a lock that caused a run.
+// Report is the report of a lock that caused a run; zero if none did.
 type Report struct {
 	Refused   bool // Refused means that the lock refused a code
 	Confirmed bool // Confirmed means that the lock confirmed a code, or that the codes of an earlier grant are removed

@@ -18,7 +18,7 @@ const (
 	StatusPartial  Status = "partial"  // some doors do not open
 	StatusUpdating Status = "updating" // a lock has not confirmed a change yet, or a former code may open a door
 	StatusRemoving Status = "removing" // the reservation may open no door, but a code or SmartKey may still open one
-	StatusRemoved  Status = "removed"  // all codes and SmartKeys are removed
+	StatusRemoved  Status = "removed"  // all codes and SmartKeys are proven to be removed
 	StatusFailed   Status = "failed"   // the reservation may open doors, but no door opens
 )
 
@@ -66,7 +66,7 @@ type PlannedDoor struct {
 	PIN      slot.Evidence
 	SmartKey slot.Evidence
 	Reason   string
-	Left     bool // Left means that this is no present door of the reservation, which has or had a code or SmartKey there
+	Left     bool // Left means that this is a former door, where the reservation has or had a code or SmartKey; kept for now if Reason is MovingOut
 	// MayBeInstalled means that the lock of a door that the guest may open may hold the code already, without proof. It is false if the
 	// bridge has received a first code and not written it yet.
 	MayBeInstalled bool
@@ -103,8 +103,8 @@ type Facts struct {
 	Codes     []SlotCode         // Codes are the codes of the grant: in [Apply] after the steps of [Reconcile], in [Show] as stored
 	Older     []SlotCode         // Older are the codes of the other grants of the reservation, most of them earlier
 	GrantedAt time.Time          // GrantedAt is when the grant was created
-	OwnPIN    map[string]bool    // OwnPIN are the doors with a separate PIN
-	NoPIN     map[string]bool    // NoPIN are the doors whose lock accepts no PIN that the rules allow
+	OwnPIN    map[string]bool    // OwnPIN are, by id, the doors with a separate PIN
+	NoPIN     map[string]bool    // NoPIN are, by id, the doors whose lock accepts no PIN that the rules allow
 	HadGrant  bool               // HadGrant means that the reservation has or had a grant
 	Shared    bool               // Shared means that another reservation has the same private space at the same time
 	Names     map[string]Door    // Names has, by id, the doors of codes and SmartKeys that the reservation no longer has
@@ -204,7 +204,7 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h SlotCode, has bool) {
 		out.PIN, out.Reason = slot.Failed, lock.SlotsFull
 	default:
 		out.PIN, out.Reason, out.ConfirmedAt = h.Evidence, f.doorReason(d, h), h.Confirmed
-		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // Sent: the bridge has not written the code yet
+		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // Sent: the bridge has not written the code yet, but the lock may hold the former one
 		out.former = h.Former
 		out.stuck = h.Former && (d.Lock.unreachable() != "" || h.Evidence == slot.Failed)
 		out.changing = f.hasUnconfirmedChange(h)

@@ -138,7 +138,7 @@ func (c *pinSet) inUse() (all []PIN) {
 func (c *pinSet) ensure(doors []Door) error {
 	locked := slices.DeleteFunc(slices.Clone(doors), func(d Door) bool { return !d.takesCode() })
 	if c.shared == nil && len(locked) > 0 {
-		p, err := c.generate("", locked) // as many doors as possible share the PIN, the first doors first
+		p, err := c.generate("", locked) // the shared PIN: as many doors as possible accept it, the first doors first
 		if err != nil && !errors.Is(err, errNoPIN) {
 			return err
 		}

@@ -189,7 +189,7 @@ func (run *stayRun) endNotices(d Delta, p Plan) error {
 }
 
 // fromPMSOnly are the notices about the space that the PMS named. A grant does not store that, so a run from a stored grant cannot tell
-// whether they still hold.
+// whether they still hold, and keeps them while the reservation has access.
 var fromPMSOnly = []notice.Kind{notice.SpacesDisagree, notice.SpaceUnknown, notice.SpaceNotMapped, notice.RoomNotAssigned}
 
 // spaceNotices are fromPMSOnly, and the notices about the state of the space.

@@ -68,7 +68,7 @@ type SlotCode struct {
 	Later       slot.Windows
 	PIN         string // PIN is the id of the code's PIN
 	Evidence    slot.Evidence
-	Result      string    // Result is the lock's last answer, a slot.Result
+	Result      string    // Result is why the lock has not confirmed the code, a slot.Result; empty if it has, or if no reason is known
 	ReadBack    bool      // ReadBack means that the slots of the lock can be read
 	LockMoved   bool      // LockMoved means that the lock is no longer on the door DoorID
 	LockDoorID  string    // LockDoorID is the door that the lock is on now, or DoorID if it is on none
@@ -79,7 +79,7 @@ type SlotCode struct {
 	Confirmed      time.Time // Confirmed is when the lock reported that it holds the code; zero if it has not
 	MayBeInstalled bool      // MayBeInstalled means that a bridge received a code, without proof that the lock holds it; false with proof
 	Former         bool      // Former means that the lock may still hold the code from before the last change
-	// TakenOver means that another reservation now has this private door.
+	// TakenOver means that another reservation now has this private door, so that the code is removed at once: see [takesOver].
 	TakenOver bool
 }
 

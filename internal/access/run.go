@@ -51,9 +51,9 @@ type stayRun struct {
 	reservationID string
 	place         space.Place
 	fromPMS       bool         // fromPMS means that place is from the reservation, not from the stored grant
-	unplaced      string       // unplaced is why there is no space, or that the space is inactive; "" if fromPMS is false
+	unplaced      string       // unplaced is why there is no space, or that the space is inactive; always "" if fromPMS is false, also without a space
 	grant         *ent.Grant   // grant is nil if the reservation never had access
-	olderGrants   []*ent.Grant // olderGrants are the other grants of the reservation that are open or whose codes may still be on a lock
+	olderGrants   []*ent.Grant // olderGrants are the other grants of the reservation whose codes may still be on a lock; the open one too, if grant is an earlier one
 	report        Report
 }
 

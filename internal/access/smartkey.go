@@ -16,7 +16,7 @@ type Token struct {
 	Valid       bool // Valid means that the phone has an unexpired token that this lock must accept
 	BridgeKnows bool // BridgeKnows means that the bridge confirmed the keys and the status list by which it accepts the token
 	Checked     bool // Checked means that the bridge accepted a token at this lock
-	Opened      bool // Opened means that a token opened the lock
+	Opened      bool // Opened means that a token opened the lock; false if none was used yet
 	Stale       bool // Stale means that access changed after the tokens were issued, so that the phone must renew them
 	Gone        bool // Gone means that all tokens have expired, or that the bridge confirmed the status list that revokes them
 }

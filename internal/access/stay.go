@@ -37,20 +37,20 @@ type Stay struct {
 	State         State
 	From, To      time.Time
 	ExtendedTo    time.Time     // ExtendedTo is until when staff extended the access; zero if they did not
-	Space         space.Request // Space is the space that the reservation names; PropertyID and IntegrationID are set
+	Space         space.Request // Space is the space that the reservation names, if any; PropertyID and IntegrationID are always set
 	Fresh         bool          // Fresh means that the reservation never had access, so that there is no grant to load
 }
 
 // Rules are the property's settings on which access depends.
 type Rules struct {
 	Zone       *time.Location
-	EarlyIn    time.Duration // EarlyIn is how long before the booked arrival codes open after a check-in on an earlier day
+	EarlyIn    time.Duration // EarlyIn is how long before the booked arrival codes open after a check-in on an earlier day; 0: at the arrival
 	LateOut    time.Duration // LateOut is how long after the booked departure codes open
 	PINLength  int           // PINLength is the number of digits; 0: the locks decide, see pinLength
 	GatesAlone bool          // GatesAlone means that gates open even if neither the room or bed nor its dorm takes a code
 }
 
-// Window is the time in which a code opens a door. A zero To means no end.
+// Window is the time in which a code opens a door. A zero From means no start, a zero To no end.
 type Window struct {
 	From, To time.Time
 }

@@ -56,11 +56,11 @@ type Actor struct {
 	ProfileID     string       // of a session that opens a kept profile and no stay: the id of the profile; else empty
 	Origin        string       // of a guest's session: OriginMail, OriginDoor, or the id of a kiosk
 	HandedBy      string       // of a device to which another session handed the stay: the id of that session
-	UsedAt        time.Time    // of a session: its last use, as stored
+	UsedAt        time.Time    // of a session: its last use, as stored, which may be some minutes behind
 	ProvedAt      time.Time    // of a signed-in person: the last proof of who they are in this session; zero: unknown, which counts as too long ago
 	SecondFactor  SecondFactor // of a signed-in person
 	NoAccessProof bool         // of a signed-in person: the property switched the step-up for doors and PINs off
-	For           string       // of a staff token made for one command of an operator: that operator's Subject
+	For           string       // of a staff token made for one command of an operator: that operator's Subject, which records name as the author
 }
 
 // SecondFactor is the state of a signed-in person's second factor: whether there is one, and its last confirmation in this session.

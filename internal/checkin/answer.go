@@ -69,7 +69,7 @@ func outcomeOf(err error) AttemptState {
 	}
 	f, ok := fault.Of(err)
 	if !ok || f.Reason != PartnerError || f.Meta[MetaUnreadable] != "" {
-		return AttemptCalling // the PMS was not reached, a setting is wrong, or the answer cannot be read
+		return AttemptCalling // to be repeated: the PMS was not reached, a setting is wrong, or the answer cannot be read
 	}
 	switch status := statusOf(err); {
 	case status == 408, status == 409, status == 425, status == 429, status >= 500:

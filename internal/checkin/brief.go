@@ -17,7 +17,7 @@ import (
 type Brief struct {
 	Stage        Stage
 	Stops        []StopReason
-	Owing        *money.Amount // Owing is the amount that stops the check-in, or will stop a guest who checks in alone and has not begun; or nil
+	Owing        *money.Amount // Owing is the amount that stops the check-in, or will stop a guest who checks in alone and has not begun; nil: none does
 	FormComplete bool          // FormComplete means that no required answer of the guests is missing
 	ArrivalTime  string        // ArrivalTime is HH:MM in the property's zone, as the guests said, or empty
 	BeganAt      time.Time     // BeganAt is when the guest began at the property, or zero

@@ -56,7 +56,7 @@ type AttemptState string
 
 const (
 	NoAttempt       AttemptState = ""
-	AttemptCalling  AttemptState = "calling" // the call is running, or its effect is not known
+	AttemptCalling  AttemptState = "calling" // the call is running, or its effect is not known: only a call under the same key may follow
 	AttemptAccepted AttemptState = "accepted"
 	AttemptRefused  AttemptState = "refused" // the next press begins another attempt with another key
 	AttemptAtDesk   AttemptState = "atDesk"  // checkIn is not registered
@@ -93,7 +93,7 @@ type PartyFacts struct {
 	MissingGuestIDs []string // guests whom the rule requires and whose answers are not complete; one "" is for all guests without a row
 	MinorAlone      bool     // no guest is an adult, which stops the check-in; false while guests without a row exist
 	Signs           bool     // at least one guest signs the form of the law
-	Unsigned        []string // guests who have to sign on a screen and have not; only if the settings want signatures there
+	Unsigned        []string // ids of the guests who have to sign on a screen and have not; empty unless the settings want signatures there
 }
 
 // Rules are the property's settings that decide which steps a check-in needs and whether money owed blocks it.
@@ -111,7 +111,7 @@ type Answer struct {
 	NotRegistered bool          // getCheckInStatus is not registered, so the last data of the reservation decide
 	Owing         *money.Amount // Owing is nil if the amount is not known
 	RoomReady     bool          // RoomReady is also false if it is not known
-	Failure       StopReason    // StopPartnerError, StopPartnerUnavailable, or empty
+	Failure       StopReason    // why the call failed: StopPartnerError or StopPartnerUnavailable; empty if it did not
 }
 
 // Attempt is the latest checkIn call to the PMS. Its Idempotency-Key is stored before the call.

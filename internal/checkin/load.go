@@ -112,7 +112,7 @@ func clearances(stored []schema.ClearedStage, arrivalOn string, zone *time.Locat
 		case cleared.Stage == OwingWaived:
 			cleared.Waived = &money.Amount{Minor: c.OwingMinor, Currency: c.OwingCurrency}
 		case early && !cleared.Refused && c.By != clearedByPMS:
-			out = slices.DeleteFunc(out, func(former Clearance) bool { return former.Stage == cleared.Stage }) // the clearance took back an earlier refusal
+			out = slices.DeleteFunc(out, func(former Clearance) bool { return former.Stage == cleared.Stage }) // the clearance does not count, but it took back an earlier refusal
 			continue
 		}
 		out = append(out, cleared)

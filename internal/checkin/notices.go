@@ -16,7 +16,7 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// stopNotices has the kind of the notice to staff for each reason of a stop.
+// stopNotices has the kind of the notice to staff for every reason of a stop. No reason may be missing.
 var stopNotices = map[StopReason]notice.Kind{
 	StopOwing: notice.CheckInOwing, StopRoomNotReady: notice.CheckInRoomNotReady, StopPartnerError: notice.CheckInPartnerError, StopPartnerUnavailable: notice.CheckInPartnerUnavailable,
 	StopIdentityCheck: notice.CheckInIdentityCheck, StopSignature: notice.CheckInSignature, StopStageRefused: notice.CheckInStageRefused, StopMinorAlone: notice.CheckInMinorAlone,

@@ -19,8 +19,8 @@ import (
 const (
 	pressBurst  = 10
 	pressEvery  = 6 * time.Second
-	turnWait    = time.Second // how long a press waits for another one of the same stay
-	keptBudgets = 1000        // with so many budgets in memory, those without recent presses are forgotten
+	turnWait    = time.Second // how long a press waits for another one of the same stay; then it ends without a call
+	keptBudgets = 1000        // with so many budgets in memory, a new one first removes those without recent presses; more may remain
 )
 
 // turns lets one press of a stay at a time call the PMS, and limits how many presses there are, both in this process only. It is safe for

@@ -99,7 +99,7 @@ type installation struct {
 	descs      []*prometheus.Desc
 
 	mu   sync.Mutex
-	read time.Time           // when last was read
+	read time.Time           // when the queries last ran, also in vain; zero: never
 	last []prometheus.Metric // the result of the last queries, incomplete if one failed
 }
 

@@ -6,7 +6,7 @@ import (
 	"google.golang.org/grpc/metadata"
 )
 
-// Transport collects the headers of one call or stream. It implements grpc.ServerTransportStream.
+// Transport collects the headers of one call or stream, and drops its trailers. It implements grpc.ServerTransportStream.
 type Transport struct {
 	method string
 	mu     sync.Mutex

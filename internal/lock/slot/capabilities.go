@@ -20,7 +20,7 @@ type Schedule string
 const (
 	ScheduleNone   Schedule = "none"   // the lock enforces no windows: the bridge sets and removes codes on time
 	ScheduleWindow Schedule = "window" // the lock enforces one window with a start and an end
-	ScheduleWeekly Schedule = "weekly" // the lock enforces hours by weekday only, which a reservation cannot use
+	ScheduleWeekly Schedule = "weekly" // the lock enforces hours by weekday only, which the bridge does not use: like ScheduleNone
 )
 
 // TimeBase is the time zone of the windows that a lock enforces.
@@ -47,7 +47,7 @@ type LockoutControl string
 
 const (
 	LockoutNone     LockoutControl = "none"     // the lock has no lockout
-	LockoutFixed    LockoutControl = "fixed"    // the lock has a lockout that can neither be set nor read
+	LockoutFixed    LockoutControl = "fixed"    // the lock has a lockout that can neither be set nor read, and that counts as strong enough
 	LockoutSettable LockoutControl = "settable" // the lock has a lockout that can be set and read back
 )
 

@@ -68,7 +68,7 @@ type Op struct {
 	PIN        PIN
 	NotBefore  time.Time // NotBefore is zero unless the lock itself enforces the window
 	NotAfter   time.Time
-	Replace    bool      // Replace means that the slot may hold an older Latchkey credential that this operation replaces
+	Replace    bool      // Replace means that the slot may hold an older Latchkey credential that this operation may overwrite; false: it overwrites none
 	ExpiresAt  time.Time // ExpiresAt is when the operation can no longer take effect
 }
 

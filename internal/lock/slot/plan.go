@@ -23,7 +23,7 @@ func (m *machine) targetOf(s *Slot) target {
 		return target{}
 	}
 	if s.Refusal != "" && m.rules.enforces(refusalRemovesOlder) {
-		return target{} // an older credential must be removed even if the lock refuses its replacement
+		return target{} // the lock refused the desired credential: the slot should be empty, so that an older one is removed
 	}
 	if s.isUsedUp(m.rules) {
 		return target{}
@@ -134,7 +134,7 @@ func (m *machine) observe(s *Slot) Observed {
 		o.Evidence = Sent
 	case met:
 		o.Present, o.Evidence = t.present, s.Content.Evidence
-		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // isMet makes sure that the slot holds no Latchkey credential
+		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // isMet makes sure that the slot holds no Latchkey credential: its absence is proven
 			o.Evidence = Verified
 		}
 	case s.Content.Kind == Uncertain:
@@ -203,7 +203,7 @@ func (m *machine) startNext() {
 // priority orders ready operations: first the slots that were overtaken too often, then removals and writes that end a window, then other
 // writes, then reads of slots that already hold their target. A read before a write ranks like the write. Ties go to the earliest due time.
 type priority struct {
-	overtaken uint8 // overtaken is how often the slot was overtaken, if that was too often; else 0
+	overtaken uint8 // overtaken is how many operations on other slots went first, if they were too many (maxOvertaken); else 0
 	class     uint8 // a lower class goes first
 	due       time.Time
 }

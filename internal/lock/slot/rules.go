@@ -10,7 +10,7 @@ const (
 	// Guards of the server.
 	epochCheck            guard = 1 << iota // ignore a report of an older session
 	generationCheck                         // ignore a report of another generation
-	confirmedOnly                           // count only evidence that comes from the lock
+	confirmedOnly                           // count only evidence from the lock: its acknowledgement or a reading
 	readBackProof                           // at a lock that can be read, accept only a reading as proof of a removal
 	changesOnly                             // a repeated report changes nothing
 	sameGrantOnly                           // only the grant that has a slot may change the slot
@@ -29,7 +29,7 @@ const (
 	oneAtATime               // start no operation while another is in flight
 	timeoutFence             // after a timeout wait until the operation can no longer take effect
 	restartFence             // after a restart wait until the last operation of the previous run can no longer take effect
-	newLockFence             // on a new lock wait until operations of another bridge can no longer take effect
+	newLockFence             // on a lock that is new to the bridge wait until operations of another bridge can no longer take effect
 	restartDoubt             // a slot is uncertain if a stop interrupted an operation on it
 	opExpires                // an operation without an answer expires
 	timeoutDoubt             // a slot is uncertain after a write without an answer
@@ -48,7 +48,7 @@ const (
 	removalsFirst            // removals go before other writes
 	fairness                 // no slot is overtaken without end
 	wakesByTime              // wake the bridge when time alone requires an action
-	changeDoubt              // a slot is uncertain after a change made at a lock that cannot be read
+	changeDoubt              // a slot is uncertain after a change that was made at the lock itself, if the lock cannot be read
 	changeInFlightDoubt      // a slot is uncertain also if a change at the lock happens while a write is in flight
 	maskedChangeDoubt        // a slot is uncertain after a change also at a lock that shows only whether a slot is used
 	oneTimeEnds              // a one-time code that was used is no longer desired

@@ -50,7 +50,7 @@ type Evidence string
 
 const (
 	Planned     Evidence = "planned"     // the code is desired, but has no slot yet
-	Queued      Evidence = "queued"      // the bridge has not stored the code yet
+	Queued      Evidence = "queued"      // no bridge has reported yet that it stored the code
 	Sent        Evidence = "sent"        // the bridge has stored the code, but the code is not on the lock yet
 	Accepted    Evidence = "accepted"    // the lock acknowledged the code; in [Observed] without Present: its removal
 	Verified    Evidence = "verified"    // the code was read back from the lock; in [Observed] without Present: a reading showed that it is gone

@@ -62,7 +62,7 @@ type Facts struct {
 	State           access.State
 	Plan            access.Plan
 	Locks           map[string]Lock // Locks has, by the id of the door, the lock of each door that has one
-	Conflict        bool            // Conflict means that the mapping of the reservation's space is in conflict
+	Conflict        bool            // Conflict means that the mapping of the reservation's space, or of its parent, has an open conflict
 	Failing         []string        // Failing are the actions of the PMS's endpoints that keep failing
 	ReservationID   string
 	ExternalSpaceID string // ExternalSpaceID is the PMS's id of the reservation's space; empty if none
@@ -74,9 +74,9 @@ type Lock struct {
 	BridgeOnline bool
 	ReadBack     bool          // ReadBack means that the bridge can read the codes on the lock
 	OwnSchedule  bool          // OwnSchedule means that the lock opens and closes windows by its own clock
-	Clock        time.Duration // Clock is how far the lock's clock is ahead, if known
+	Clock        time.Duration // Clock is how far the lock's clock is ahead; negative: behind, 0 also if it is not known
 	BridgeClock  time.Duration // BridgeClock is how far the clock of the lock's bridge is ahead
-	Battery      *int          // Battery is in percent
+	Battery      *int          // Battery is in percent; nil if it is not known
 	Free         int           // Free is the number of slots that a new code can use
 	Jammed       bool
 	Undriven     string // Undriven is lock.NoBridge or lock.BridgeRevoked, or empty if the lock has a valid bridge
@@ -104,7 +104,7 @@ type Verdict struct {
 	Fixes  []Fix // Fixes are sorted, worst first
 }
 
-// A problem that may resolve itself is treated as blocking from blockingAhead before the arrival.
+// A problem that may resolve itself is a risk, and blocks from blockingAhead before the arrival.
 const blockingAhead = 2 * time.Hour
 
 // Limits that a lock may reach before staff are warned.

@@ -12,7 +12,7 @@ var checkpoints = []time.Duration{reservation.Horizon, 2 * time.Hour, 15 * time.
 const (
 	recheckInterval = 15 * time.Minute // longest wait between checks of a ready arrival
 	recheckJitter   = 5 * time.Minute  // recheckInterval is shortened by up to this random time, which spreads the checks of arrivals that start together
-	firstRetry      = 10 * time.Second // wait before the first recheck of an arrival that is not ready; it doubles each time
+	firstRetry      = 10 * time.Second // wait before the first recheck of an arrival that is not ready; it doubles each time, up to maxRetry
 	maxRetry        = time.Minute      // longest wait between rechecks of an arrival that is not ready
 )
 

@@ -28,7 +28,7 @@ type Check struct {
 	before   *ent.Arrival // before is the row of the arrival that was due, as the check found it; never nil
 	property *ent.Property
 	row      *ent.Reservation // row is nil if the guest no longer arrives, or if the time of the checks is over
-	minutes  int              // minutes is the last checkpoint that has passed, in minutes before the start; 0 if row is nil
+	minutes  int              // minutes is the last checkpoint that has passed, in minutes before the start, also after the start; 0 only if row is nil
 	verdict  Verdict
 }
 
