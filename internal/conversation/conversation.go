@@ -18,7 +18,7 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// Side is one of the two sides of a conversation.
+// Side is one of the two sides of a conversation: Guest or Property, whose staff write for it.
 type Side string
 
 // The two sides of a conversation.
@@ -43,7 +43,7 @@ type Message struct {
 	Key
 	Number int // the position in the conversation, from 1, without gaps; after a deletion the numbers continue
 	Sender Side
-	Author string // the name of the member of staff who wrote it, or empty
+	Author string // who of the staff wrote it: an actor's Author, such as staff:prs_1, or the name of a token; empty for a guest
 	Text   string
 	SentAt time.Time
 	ReadAt *time.Time // when the other side read it, or nil
@@ -172,8 +172,8 @@ func NoticeKey(k Key) string { return notice.MessageUnread.Key(k.GuestID) }
 type UnreadMessages struct {
 	Key
 	Sender Side
-	First  string // the id of the first message
-	Number int    // the number of the last message
+	First  string // the id of the first of the unread messages
+	Number int    // the number of the last of the unread messages
 }
 
 // MarkMailed records that a mail announces the messages of u.Sender up to u.Number.

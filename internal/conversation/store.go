@@ -31,8 +31,8 @@ const insertMessage = `INSERT INTO messages (id, property_id, reservation_id, gu
 	FROM messages WHERE property_id = $7 AND guest_id = $8), $9, $10, $11, $12, FALSE)
 	ON CONFLICT (guest_id, number) DO NOTHING`
 
-// findUnread finds unread messages from before a time that no mail has announced, by conversation and sender. The ids of messages ascend
-// with time, so the oldest conversations come first.
+// findUnread finds unread messages that were sent up to a time and that no mail has announced, by conversation and sender. The ids of
+// messages ascend with time, so the oldest conversations come first.
 const findUnread = `SELECT property_id, reservation_id, guest_id, sender, MIN(id), MAX(number) FROM messages
 	WHERE read_at IS NULL AND NOT mailed AND created_at <= $1 GROUP BY property_id, reservation_id, guest_id, sender HAVING MIN(id) > $2 ORDER BY MIN(id) LIMIT $3`
 

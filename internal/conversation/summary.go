@@ -21,7 +21,7 @@ type Summary struct {
 // Limits of a search in the texts. The texts are sealed, so no index finds their words, and each message is decrypted. The next page
 // continues where a search stopped.
 const (
-	searched      = 5000 // the most messages that are decrypted for one page
+	searched      = 5000 // the most messages that one page searches; isOnPageBefore can decrypt more
 	searchedAtOne = 500  // the messages that one query loads
 )
 

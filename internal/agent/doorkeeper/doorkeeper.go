@@ -25,7 +25,7 @@ type Stored struct {
 
 // Config configures a Verifier: the bridge, its doors and its stored data.
 type Config struct {
-	Property, Site, Bridge string   // ids of the property and the bridge; Site is the property's name in SmartKeys
+	Property, Site, Bridge string   // ids of the property and the bridge; Site is the property's id as SmartKeys contain it (the claim aud)
 	Doors                  []string // Doors are the addresses of locks that can be opened remotely
 	Stored                 Stored
 	Save                   func(change func(*Stored)) error // Save stores a change durably; if it fails, the stored data are unchanged

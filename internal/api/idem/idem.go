@@ -27,7 +27,8 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// AnswerTTL is how long the answer (the response message) of a call with an Idempotency-Key is stored.
+// AnswerTTL is how long the answer (the response message) of a call with an Idempotency-Key is stored. After that, a call with the same key
+// takes effect again.
 const AnswerTTL = 7 * 24 * time.Hour
 
 // Renderer completes a stored answer for a repeated call: it adds current PINs and tokens, because secrets are not stored in answers, or
@@ -49,7 +50,7 @@ type Answers struct {
 	running map[db.AnswerKey]bool // keys of the calls that run in this process
 }
 
-// claim is the idempotency key of one call and a hash of its request.
+// claim is the idempotency key of one call and a hash of its request, by which a key that is used for another request is refused.
 type claim struct {
 	db.AnswerKey
 	hash   []byte // keyed hash of the request; a plain hash would reveal a request with few possible values, such as a date of birth

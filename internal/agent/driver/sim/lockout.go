@@ -13,7 +13,7 @@ const keypadPaused = "keypadPaused"
 // keypad simulates a lock's protection against wrong PINs. Its site's mutex guards it.
 type keypad struct {
 	lockout     slot.Lockout
-	wrong       int       // number of wrong PINs since the last correct PIN or pause
+	wrong       int       // number of wrong PINs since the last correct PIN or lockout; a pause by the bridge does not reset it
 	closedUntil time.Time // end of the keypad's last pause; until then it refuses all PINs
 }
 

@@ -18,7 +18,7 @@ type Profile struct {
 	RefusesDuplicates bool
 	// RefusesOccupied means that the lock refuses to overwrite an occupied slot without Setting.Replace.
 	RefusesOccupied bool
-	// Lockout is the factory setting of the lock's lockout.
+	// Lockout is the factory setting of the lock's lockout; zero: the lock has none.
 	Lockout slot.Lockout
 }
 

@@ -36,7 +36,7 @@ type (
 )
 
 const (
-	maxMessage = 1 << 16         // maximum size of a message in bytes
+	maxMessage = 1 << 16         // maximum size of a request to Serve in bytes; answers have no limit
 	longPoll   = 5 * time.Second // how long a poll for events waits
 )
 

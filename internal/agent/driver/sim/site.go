@@ -25,7 +25,7 @@ type Spec struct {
 	Address string
 	Profile string        // Profile is a name from Profiles
 	Radio   string        // Radio is the radio channel, which carries one call at a time; empty: a channel of its own
-	Latency time.Duration // Latency is how long each call over the radio takes
+	Latency time.Duration // Latency is how long each call over the radio takes, except Status; 0: no time
 	Battery uint32        // Battery is the charge in percent; 0: full
 	Drift   time.Duration // Drift is the lock's clock minus the real time
 	// Slots overrides the profile's number of slots if it is not 0.
@@ -69,7 +69,7 @@ type Site struct {
 	locks       map[string]*lock
 	storageFile string
 	events      chan driver.Event
-	late        map[*time.Timer]struct{} // delayed effects: see runLater
+	late        map[*time.Timer]struct{} // the timers of delayed effects, which Close stops: see runLater
 	closed      bool
 }
 

@@ -193,7 +193,7 @@ func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) s
 	c.EventLog = findFeature(exposes, "action") != nil
 	code := findFeature(exposes, "pin_code")
 	if code == nil {
-		return c // a lock that can be opened remotely but cannot hold codes
+		return c // the lock cannot hold codes; perhaps it can be opened remotely
 	}
 	c.Kinds = []slot.CredentialKind{slot.KindPIN}
 	c.Lockout = slot.LockoutSettable // not certain: SetLockout answers Unsupported if the lock lacks the lockout attributes
@@ -207,7 +207,8 @@ func (d device) capabilities(t Tuning, showsPINs bool, lifetime time.Duration) s
 	if t.PINMax > 0 {
 		c.PINMin, c.PINMax = t.PINMin, t.PINMax
 	}
-	// The pin_code feature itself reports whether it can be read. Older releases of Zigbee2MQTT do not report it.
+	// The pin_code feature itself reports whether it can be read. Older releases of Zigbee2MQTT do not report it: slots then count as
+	// unreadable.
 	if code.Access&accessGet != 0 && !t.NoRead {
 		c.ReadBack, c.Readable = true, slot.ReadableMasked
 		if showsPINs {

@@ -50,7 +50,7 @@ const (
 type timings struct {
 	answer      time.Duration // timeout for a lock's report that it stored or cleared a code
 	read        time.Duration // timeout for a lock to show a slot
-	firstReport time.Duration // timeout for the first message of a lock that has not sent any
+	firstReport time.Duration // longest wait, before an operation, for the first message of a lock; the operation then starts without it
 	expiry      time.Duration // how long a command waits at the broker before it expires
 	// lifetime is the time after which an operation can no longer take effect: send for sending it, expiry for its wait at the broker, ten
 	// seconds for retries by Zigbee2MQTT, and 7.68 s for which the parent of a sleeping lock holds it.
@@ -90,7 +90,7 @@ type Driver struct {
 	connError     string                    // why the connection ended or was not made; empty: connected
 	cause         string                    // why no lock can be reached; empty: connected
 	since         time.Time                 // when the cause began or ended
-	bridge        string                    // state that Zigbee2MQTT published about itself: online, offline, or empty
+	bridge        string                    // state that Zigbee2MQTT published about itself on this connection: online or offline; empty: none known
 	showsPINs     func(address string) bool // whether Zigbee2MQTT publishes the PINs of the lock at an address
 	devices       []byte                    // last device list, bridge/devices; nil: none received
 	found         map[string]foundLock      // the device list's locks by address, as of the first success of Locks; nil: none received

@@ -21,8 +21,8 @@ type lock struct {
 	last           report      // last state message
 	known          bool        // a state message was received
 	seen           time.Time   // when the lock last sent a message; zero: never
-	found          time.Time   // when the driver found the lock in the device list
-	available      string      // availability that Zigbee2MQTT published: online, offline, or empty
+	found          time.Time   // when the driver found the lock in the device list; until the lock sends a message, its silence counts from then
+	available      string      // availability that Zigbee2MQTT published on this connection to the broker: online or offline; empty: none known
 	unreached      bool        // the last command failed without a known reason: the lock counts as offline until its next message
 	bolt           string      // last bolt as in driver.Status; empty: none reported
 	door           string      // last door_state as Zigbee2MQTT writes it; empty: none reported
@@ -30,19 +30,19 @@ type lock struct {
 	batteryAt      time.Time   // when battery was reported
 	reportsChanges bool        // the lock has at some time reported that it stored or cleared a code
 	updates        chan update // updates for the running operation; nil: none runs
-	command        string      // last command, as Zigbee2MQTT's log names it
+	command        string      // last command of the running operation, as Zigbee2MQTT's log names it; empty: none was sent yet
 }
 
 // update is something that may end a running operation: a state message, a failure in Zigbee2MQTT's log, or the loss of the broker.
 type update struct {
-	now, before  report      // a state message and its predecessor
-	known        bool        // the field before is valid
+	now, before  report      // a state message and the lock's previous one
+	known        bool        // the field named before is valid: now is not the lock's first message
 	failed       slot.Result // result of a failure; empty: no failure
 	unsent       bool        // a failure before the lock received the command
 	disconnected bool
 }
 
-// updatesSize is how many updates can wait for a running operation.
+// updatesSize is how many updates can wait for a running operation. A further one drops the oldest.
 const updatesSize = 16
 
 func (l *lock) Address() string { return l.address }
@@ -156,7 +156,7 @@ func (c *operation) send(ctx context.Context, verb, about string, value any, exp
 	l.command = "'" + verb + "' '" + about + "'"
 	receives := slices.Contains(d.received, d.topics.state(l.name))
 	d.mu.Unlock()
-	if !receives { // not subscribed to the lock's topic yet: the connection is new, or the lock has a new name
+	if !receives { // no confirmation could arrive: the lock's topic is not subscribed yet after a new connection or a new name of the lock
 		return driver.Answer{Result: slot.LockOffline, Unsent: true}, false
 	}
 	switch err := d.publish(ctx, d.topics.command(l.address, verb), payload, expiry); {

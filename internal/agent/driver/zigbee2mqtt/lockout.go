@@ -93,7 +93,7 @@ func (c *operation) readLockout(ctx context.Context, written *slot.Lockout) (got
 	return got, a
 }
 
-// lockoutReads is the maximum number of reads that confirm one write.
+// lockoutReads is the maximum number of reads after one write, until a read shows what was written. Without success the last value counts.
 const lockoutReads = 3
 
 // PauseKeypad is unsupported, because Zigbee has no pause that the lock ends by itself. A disabled keypad would stay disabled if the

@@ -22,11 +22,11 @@ type report struct {
 	action   string
 	source   string          // source of the action, such as keypad
 	user     *uint32         // user of the action; nil: not reported
-	users    map[uint32]user // slots that the lock shows, by number
+	users    map[uint32]user // slots that the lock shows, by number; nil: none
 	saved    string          // time of the last successful storing of a PIN, as text; "" if missing
 	cleared  string          // time of the last successful clearing of a PIN, as text; "" if missing
 	lastSeen time.Time
-	lockout  *slot.Lockout // lockout as last read
+	lockout  *slot.Lockout // lockout as last read; nil: the message has none
 }
 
 // user is one code slot as a lock shows it.
