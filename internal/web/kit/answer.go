@@ -10,7 +10,7 @@ import (
 // Answer is one answer of a guest to a question of the check-in form.
 type Answer struct {
 	Field string // name of a standard question, whose label is the message field.NAME; "" for a question that the property added
-	Label string // the name of a question that the property added
+	Label string // the name of a question that the property added; "" for a standard question
 	Value string
 	Kind  string // how to show Value: date, country, choice or text
 }

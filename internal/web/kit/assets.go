@@ -144,7 +144,7 @@ var zippers = sync.Pool{New: func() any { z, _ := gzip.NewWriterLevel(nil, gzip.
 // text. So a request that comes from another origin, by its header Sec-Fetch-Site, gets no compressed page. [Exchange.Render] also leaves
 // pages with a secret uncompressed.
 func mayCompress(r *http.Request) bool {
-	from := r.Header.Get("Sec-Fetch-Site") // empty in old browsers and without TLS
+	from := r.Header.Get("Sec-Fetch-Site") // empty in old browsers and without TLS: the response is compressed nevertheless
 	return (from == "" || from == "same-origin" || from == "none") && acceptsGzip(r)
 }
 

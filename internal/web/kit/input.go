@@ -12,11 +12,11 @@ type Input struct {
 	Name         string
 	Label, Hint  string // message kinds, such as "staff.gate.name"
 	Of           string // the parameter {of} of the label, such as the name of a language
-	Type         string // a type of HTML, or lines (several lines), switch (on or off), boxes (any number of the options)
+	Type         string // a type of HTML ("" is text), or lines (several lines), switch (on or off), boxes (any number of the options)
 	Value        string // the value; of a switch "yes" or "", of boxes the checked values, separated by space characters
 	Autocomplete string
 	Mode         string   // the attribute inputmode of HTML
-	Script       string   // sets the attribute data-SCRIPT, by which the page's script finds the field
+	Script       string   // "zone": the field gets the attribute data-zone, by which the page's script finds it; any other value does nothing
 	Options      []Option // the choices of boxes; with another Type, the field becomes a list of these choices
 }
 

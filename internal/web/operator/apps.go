@@ -123,5 +123,5 @@ func (s *site) changeApp(x *exchange) error {
 	return x.Redirect("/operator/apps/" + id)
 }
 
-// rotateOverlap is how many minutes the old tokens stay valid after "replace all": a day.
+// rotateOverlap is how many minutes the old client tokens of an app stay valid after "replace all": a day.
 const rotateOverlap = 24 * 60

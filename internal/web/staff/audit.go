@@ -124,7 +124,7 @@ func (x *exchange) verifyAudit(v *auditView) error {
 	case v.Report.GetProblem() != "":
 	case next != 0:
 		v.Until, v.Verify = next-1, listURL("/app/audit", "verify", "yes", "from", strconv.FormatInt(next, 10))
-	case v.From > v.Report.GetFirstSeq(): // the former parts have reports of their own
+	case v.From > v.Report.GetFirstSeq(): // the report is only about the last part of the log: earlier presses of the button verified the others
 		v.Chip.Text = "staff.audit.rest"
 	}
 	return nil

@@ -72,7 +72,7 @@ func openCodeChip(places []*propertyv1.CodePlace) chip {
 type codesView struct {
 	Tabs    []tab
 	Rows    []codeRow
-	Lock    *propertyv1.Lock // shows only the backup codes of this lock; nil for all codes, or without the right to read locks
+	Lock    *propertyv1.Lock // the lock whose codes alone the page shows; nil for all codes, or if the person may not read locks
 	Kind    string           // shows only the codes of this kind; "" for all
 	Ended   bool             // the list includes codes that have ended
 	Other   string           // URL that shows or hides codes that have ended

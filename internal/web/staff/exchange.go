@@ -22,7 +22,7 @@ type exchange struct {
 	token    string                     // token of the session from the cookie, or ""
 	session  *propertyv1.CurrentSession // nil until load has read it
 	role     *propertyv1.PersonProperty // the property that the page shows and the person's role there; nil before load, or if the person has no property
-	property *propertyv1.Property       // settings of the property in role, or nil
+	property *propertyv1.Property       // settings of the property in role; nil if role is nil
 	proves   bool                       // the browser came back from the identity provider, where the person had to sign in again
 	typed    *typedForm                 // form values from before the person confirmed the second factor or signed in again, or nil
 }

@@ -55,7 +55,7 @@ func leadingNumber(s string) string {
 }
 
 // spaceChoice is what a person chose for one space of the property. was is the id of the PMS's space that was mapped to it before, and now
-// the id of the space that the person chose. "" means none.
+// the id of the PMS's space that the person chose. "" means none: an empty now ends the mapping.
 type spaceChoice struct{ spaceID, was, now string }
 
 // mappingChanges returns the mappings that the choices change. If two choices have the same space of the PMS, twice is the id of that

@@ -72,8 +72,8 @@ func callsFirst(a, b noticeRow) int {
 type noticesView struct {
 	Tabs    []tab
 	Rows    []noticeRow
-	Unread  bool     // the page shows only unread notices
-	Open    int      // if the page shows no notice: how many problems are still open, including those whose notices are read or hidden
+	Unread  bool     // the page shows only unread notices, of the groups that the person has chosen to see
+	Open    int      // if the page shows no notice: how many problems are still open, including those whose notices are read or hidden; otherwise 0
 	Many    bool     // Open is only a lower limit: still more problems are open
 	Mark    []string // ids of the unread notices that the page shows; one button marks them all as read
 	More    bool     // there are unread notices that are not in Mark

@@ -18,7 +18,7 @@ import (
 
 const (
 	mostQuestions    = 20 // maximum number of questions that the API accepts
-	longestName      = 32 // maximum length of a question's name
+	longestName      = 32 // maximum length of a question's name, which has only ASCII characters
 	questionsSetting = "settings.fields"
 	labelPrefix      = "question.labels." // prefix of the inputs with the text in one language
 )

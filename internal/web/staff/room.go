@@ -24,7 +24,7 @@ type roomView struct {
 	Inputs          []kit.Input
 	Manages, Places bool   // the person may change the room, and assign locks
 	ShowsLocks      bool   // the person may read locks: the page shows the lock and updates itself on changes
-	Query           string // the query that chooses the PMS, or "" if there is only one
+	Query           string // the query "?pms=ID" that chooses the PMS, or "" with fewer than two PMSs
 }
 
 // roomInputs returns the form fields of a room or bed.
@@ -183,7 +183,7 @@ func (s *site) placeLock(x *exchange) error {
 	if lock == "" {
 		return x.Redirect(listURL(at, "pms", pms))
 	}
-	from := "" // the form offers locks without a door
+	from := "" // the door that the lock had when the page was shown: none, because the form offers only locks without a door
 	if x.Value("do") == "take" {
 		door, from = "", door
 	}

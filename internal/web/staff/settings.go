@@ -45,7 +45,7 @@ type settingsView struct {
 	Sent   *propertyv1.TestMailResult // result of the test mail, or nil
 	Limits string                     // what the law requires, but this service does not do
 	Kept   []string                   // what is stored and for how long, as message kinds
-	Server []keptFor                  // how long the server stores other data
+	Server []keptFor                  // how long the server stores the data whose time the property cannot change
 	// Erasures are the latest erasures of guests' data.
 	Erasures []*propertyv1.ErasureItem
 }

@@ -129,7 +129,7 @@ type sheetPlan struct {
 	Create  []*propertyv1.NewSpace
 	Known   int           // number of rows whose room or bed exists already
 	mapped  []spaceChoice // the rows with a pmsId whose room exists already, also if its mapping stays
-	created []string      // for each room in Create, the id of its space at the PMS, or ""
+	created []string      // for each room in Create, the id of its space at the PMS; "": it is created without a mapping
 }
 
 // ChangedMappings returns the number of rooms whose mapping the import changes.

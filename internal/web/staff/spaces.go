@@ -30,7 +30,7 @@ type spaceRow struct {
 	Mapped  *propertyv1.PartnerSpace // the space of the PMS to which the room or bed is mapped, or nil
 	Suggest string                   // name of the space of the PMS that is suggested because its name is similar, or ""
 	Choices []kit.Option
-	Choice  string             // id of the selected space of the PMS
+	Choice  string             // id of the selected space of the PMS, or ""
 	Lock    *lockRow           // nil without a lock, or if the person may not read locks
 	Gates   []*propertyv1.Gate // gates that guests of the room may open
 	Arrive  int32              // number of stays that begin in the room or bed today; 0 if the person may not read reservations
@@ -84,7 +84,7 @@ type spacesView struct {
 	Manages      bool // the person may change rooms and their mapping
 	ShowsLocks   bool
 	Unread       *fault.Fault // why the spaces of the PMS could not be read, or nil
-	Query        string       // the query that chooses the PMS on the pages of rooms, or "" if there is only one
+	Query        string       // the query "?pms=ID" that chooses the PMS on the pages of rooms, or "" with fewer than two PMSs
 	Problem      string       // what Unread says, in the reader's language, or ""
 }
 

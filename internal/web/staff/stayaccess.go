@@ -17,11 +17,11 @@ import (
 
 // accessView has the actions about the access of a stay that the page offers to the person.
 type accessView struct {
-	Reveals  bool // show the PINs
-	Replaces bool // replace the PIN
-	Extends  bool // extend the access of a guest who has checked in
-	Creates  bool // create a one-time code for the doors of the stay
-	Codes    bool // read the backup codes of the stay's locks
+	Reveals  bool // the page offers to show the PINs
+	Replaces bool // the page offers to replace the PIN
+	Extends  bool // the page offers to extend the access of the guest, who has checked in
+	Creates  bool // the page links to the form of a one-time code for the doors of the stay
+	Codes    bool // the page links to the backup codes of the stay's locks
 	Until    kit.Input
 }
 

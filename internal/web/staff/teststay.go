@@ -109,7 +109,7 @@ func (s *site) changeTestStay(x *exchange) (err error) {
 	case "end":
 		_, err = s.api.TestStays.EndTestStay(x.call(), &propertyv1.EndTestStayRequest{})
 	}
-	if err != nil && s.Fault(err).Reason != fault.ReservationNotFound { // another person has ended it
+	if err != nil && s.Fault(err).Reason != fault.ReservationNotFound { // the test stay has ended already, which is no error
 		return err
 	}
 	return x.Redirect("/app/setup/arrival")

@@ -31,7 +31,7 @@ type dayRow struct {
 	Fixes   []*propertyv1.ArrivalFix // problems that may lock out the guest
 	CheckIn []string                 // kinds of messages about the stage of the check-in, or about what stops it
 	Tone    string                   // tone of CheckIn
-	Clears  string                   // the check-in stage that staff must clear (confirm) by law, or ""
+	Clears  string                   // the check-in stage that waits for staff to clear (confirm) it: identityCheck or signature, or ""
 	Owes    bool                     // an open amount will stop the check-in, which has not begun
 	Waives  bool                     // an open amount stops the check-in, which staff can waive
 	Over    bool                     // nothing is left to do for this stay
