@@ -57,7 +57,8 @@ func (s *session) loadZone() (*time.Location, error) {
 	return time.LoadLocation(answer.GetData().GetTimeZone())
 }
 
-// verdicts are the server's judgements of arrivals and their text, worst first.
+// verdicts are the server's judgements of arrivals and their text, worst first. The index of a verdict is the rank by which arrivals are
+// sorted.
 var verdicts = []struct{ verdict, words string }{{"notReady", "not ready"}, {"atRisk", "at risk"}, {"ready", "ready"}}
 
 // readinessText returns the text for verdict, the server's judgement whether the doors of an arrival will open, and its rank: 0 is the

@@ -45,7 +45,7 @@ func assignFile(ctx context.Context, r *remote, io *streams, file string) error 
 // that lock away. It omits locks that already have their door. A lock may move from another door.
 func planAssignments(records []record, known []*propertyv1.Lock, doors []candidate, wrong *faults) (plan []assignment) {
 	locks := lockCandidates(known)
-	lineOf := map[string]int{} // line number of each lock and door, by its id
+	lineOf := map[string]int{} // line that names each lock and door, by its id, to find repeated ones
 	for _, r := range records {
 		a := assignment{line: r.line}
 		for _, cell := range []struct {

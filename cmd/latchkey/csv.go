@@ -15,7 +15,7 @@ import (
 const (
 	mostFaults = 50      // maximum number of wrong lines in an error
 	mostRows   = 500     // maximum number of rows below the header, because one call accepts no more
-	mostCSV    = 4 << 20 // maximum size of a file in bytes
+	mostCSV    = 4 << 20 // maximum size of a file in bytes; a larger file is refused
 )
 
 // sheet is the format of a CSV file that a command reads.

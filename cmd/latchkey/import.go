@@ -59,7 +59,7 @@ var types = []string{"Room", "Dorm", "Bed"}
 // spacesOf converts the records of a file to spaces; lines has the line number of each. A dorm with beds also yields a space for each bed.
 // spacesOf adds wrong lines to wrong, also a repeated name. Their spaces may be in the result.
 func spacesOf(records []record, wrong *faults) (spaces []*propertyv1.NewSpace, lines []int) {
-	seen := map[string]int{} // line number by name and dorm
+	seen := map[string]int{} // line number of each space so far, by its dorm and name, to find repeated names
 	add := func(line int, n *propertyv1.NewSpace) {
 		key := fmt.Sprint(n.GetType() == "Bed", n.GetParentName(), "\n", n.GetName())
 		if before := seen[key]; before > 0 {
@@ -126,9 +126,9 @@ func checkSpace(n *propertyv1.NewSpace, private, beds string) (number int, probl
 // atLines is an error of the server about a request that was made from the lines of a file. The error text names these lines.
 type atLines struct {
 	error
-	list    string            // name of the list field in the request
+	list    string            // name of the list field in the request, such as spaces
 	columns map[string]string // column name by field name, where the names differ
-	lines   []int             // line number of each entry of the list
+	lines   []int             // line number in the file, from 1, of each entry of the list
 }
 
 func (e *atLines) Unwrap() error { return e.error }

@@ -108,5 +108,5 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 	return 0
 }
 
-// usageError is the error of a command whose command line is wrong in a way that only the command itself notices.
+// usageError is the error of a command whose command line is wrong in a way that only the command itself notices. The exit code is then 2.
 type usageError struct{ error }

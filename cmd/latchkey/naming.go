@@ -28,7 +28,8 @@ func namingOf(command *kong.Node) naming {
 	return n
 }
 
-// typedAs maps a request field to its flag or argument, where that is not the field's name in lower case with dashes: see kebab.
+// typedAs maps a request field, by its path or its last name, to its flag or argument for error messages, where that is not the field's
+// name in lower case with dashes: see kebab.
 var typedAs = map[string]string{
 	"checkInTime": "check-in", "checkOutTime": "check-out", "earlyInMinutes": "early-in", "lateOutMinutes": "late-out",
 	"kioskOfflineMinutes": "kiosk-offline", "mandatoryGroups": "mandatory", "oftenCountries": "often", "mandatoryGroups.list": "mandatory", "oftenCountries.list": "often",
@@ -40,7 +41,7 @@ var typedAs = map[string]string{
 	"date": "day", "firstDay": "from", "lastDay": "to", "query": "text", "ttlMinutes": "ttl", "overlapMinutes": "overlap", "pageSize": "limit", "isPrivate": "private", "isActive": "active",
 }
 
-// index matches the index of a list entry in the path of a request field.
+// index matches the index of a list entry, such as [3], which is dropped from the path of a request field.
 var index = regexp.MustCompile(`\[\d+\]`)
 
 // of returns what the user types for a request field: --time-zone for settings.timeZone. It returns the field's name if the command has no
@@ -63,7 +64,7 @@ func (n naming) of(field string) string {
 	return field
 }
 
-// camel matches words in camel case, such as the names of request fields in an error message.
+// camel matches words in camel case in an error message: names of request fields, to replace them by flags and arguments.
 var camel = regexp.MustCompile(`\b[a-z]+([A-Z][a-z]*)+\b`)
 
 // in returns a message of the server with the names of request fields, such as timeZone, replaced by the flags and arguments of the

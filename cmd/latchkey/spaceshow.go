@@ -33,7 +33,8 @@ With --json: data.space, data.guests, data.openings, data.codeUses, data.remoteU
 const (
 	// mostChecked limits how many stays of a day are explained, because each takes a call.
 	mostChecked = 20
-	// maxCodeUses is how many uses of codes, and how many remote unlocks, the server returns for a space.
+	// maxCodeUses is the server's limit for the uses of codes, and for the remote unlocks, that it returns for a space. A list of this
+	// length may be incomplete.
 	maxCodeUses = 50
 )
 

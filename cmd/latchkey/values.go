@@ -75,7 +75,7 @@ func (l *lifetime) Decode(c *kong.DecodeContext) error {
 	return err
 }
 
-// minutes is a flag for a duration that the API takes in whole minutes, up to mostMinutes.
+// minutes is a flag for a duration that the API takes in whole minutes, from 0 to mostMinutes. Other values are refused.
 type minutes int32
 
 const (
