@@ -16,7 +16,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// Deps are the dependencies of the services for guests' pages. All but the functions about mails are required.
+// Deps are the dependencies of the services for guests' pages. All but the functions about mails are required; without these, guests get no
+// mails.
 type Deps struct {
 	DB           *db.DB
 	Answers      *idem.Answers
@@ -38,7 +39,7 @@ type Deps struct {
 
 // mailAddress returns the address for mails about a stay, or "" if the caller gets none, such as a companion.
 func (d Deps) mailAddress(view *db.Tx, a actor.Actor, p *guest.Party) (string, error) {
-	if d.MailAddress == nil || a.GuestID != "" { // a companion gets none of these mails
+	if d.MailAddress == nil || a.GuestID != "" { // a companion gets no mails about the stay
 		return "", nil
 	}
 	return d.MailAddress(view, p)

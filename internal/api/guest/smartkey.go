@@ -30,7 +30,7 @@ type SmartKeys struct {
 	// Here is the server node that runs this service.
 	Here lock.Node
 	// Greeting asks a bridge for a greeting, the first message that a phone needs to use a SmartKey. node is the node with the bridge's
-	// session; it is empty while the bridge reconnects.
+	// session; it is empty while the bridge reconnects, and Greeting then waits for it.
 	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
 	// Act sends a stored unlock command to the bridge and waits for the result. A fault as error means that the command was not sent and
 	// never will be. After another error, it is not known whether the command was sent.
@@ -38,7 +38,7 @@ type SmartKeys struct {
 	// Unsent gets the error with which an unlock command was refused before it was stored. It counts the commands whose bridge cannot be
 	// reached.
 	Unsent func(error)
-	// OpenWithin limits the time between the call and the opening of the door; 0 means lock.MaxDeadline.
+	// OpenWithin limits the time between the call and the opening of the door; 0, or a longer time, means lock.MaxDeadline.
 	OpenWithin time.Duration
 }
 

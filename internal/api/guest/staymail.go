@@ -36,7 +36,7 @@ func (s *Stays) addMails(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 	if err := s.addLinkMails(view, a, outlet, out.GetGuests()); err != nil {
 		return err
 	}
-	if a.GuestID != "" || p.Reservation.State != string(access.Started) { // codes are mailed once the stay has started
+	if a.GuestID != "" || p.Reservation.State != string(access.Started) { // no mail with codes to describe: only the main guest of a started stay gets one
 		return nil
 	}
 	row, err := mail.Latest(view, a.PropertyID, a.ReservationID, "", mail.Key, mail.KeyChanged)

@@ -13,14 +13,14 @@ import (
 // Limits of what one call spends on finding the arrivals that need staff. A stored result of a check costs little; most arrivals have one.
 const (
 	attentionRows   = 1000 // how many arrivals of a day are read
-	attentionJudged = 50   // how many arrivals without a stored result are checked; each takes several statements
+	attentionJudged = 50   // how many arrivals without a stored result are checked in addition to those on the page; each takes several statements
 	attentionRead   = 30   // how many check-ins that have begun are read; each takes more statements than a check of the doors
 )
 
 // attention lists the arrivals of a day that need staff.
 type attention struct {
-	needy   []string // ids of the reservations
-	checked int      // number of arrivals that were checked
+	needy   []string // ids of the reservations that need staff
+	checked int      // number of arrivals of which it is known whether they need staff
 }
 
 // findNeedingStaff returns which of the first attentionRows arrivals of a day need staff. shown are arrivals for which this is known

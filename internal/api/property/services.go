@@ -27,7 +27,7 @@ import (
 // Replan recomputes the access of the reservations that a change of spaces or doors affects, in the transaction of the change.
 type Replan func(tx *db.Tx, propertyID string, t space.AffectedStays) error
 
-// Stays updates a property's reservations after its settings change.
+// Stays has the functions that update a property's reservations after a change of its settings, spaces or doors.
 type Stays struct {
 	Replan Replan
 	// CompleteDays enqueues a job that recomputes the times of reservations with dates only, from the property's check-in and check-out
@@ -51,7 +51,8 @@ type Deps struct {
 	TestEndpoint func(ctx context.Context, propertyID, integrationID, action string) (partner.Probed, error)
 	// KeepStays is how long the installation keeps reservations after their end. A property can set a shorter period.
 	KeepStays time.Duration
-	// KeepEvents is how long the installation keeps events, notices and similar records. KeepAudit is the same for the audit log.
+	// KeepEvents is how long, at least 30 days, the installation keeps events, notices and similar records. KeepAudit, at least 365 days,
+	// is the same for the audit log.
 	KeepEvents, KeepAudit time.Duration
 	// Here is the server node that runs this service.
 	Here lock.Node
@@ -60,7 +61,7 @@ type Deps struct {
 	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
 	// Unsent gets the error with which an unlock command was refused before it was stored. It counts those whose bridge cannot be reached.
 	Unsent func(error)
-	// OpenWithin limits the time between the call and the opening of the door; 0 means lock.MaxDeadline.
+	// OpenWithin limits the time between the call and the opening of the door; 0, or a longer time, means lock.MaxDeadline.
 	OpenWithin time.Duration
 }
 
@@ -160,7 +161,7 @@ func (d Deps) now(ctx context.Context) time.Time { return d.DB.View(ctx).Now() }
 // defaultPage is the page size if the request sets none.
 const defaultPage = 50
 
-// maxPageNumber bounds page numbers in page tokens.
+// maxPageNumber is the largest page number in a page token. A token with a larger one is refused.
 const maxPageNumber = 1_000_000
 
 // callerPage returns the caller's property and the page that a list request asks for. It refuses callers other than staff, and an invalid
