@@ -17,7 +17,7 @@ import (
 // errBusy refuses an unlock command because the session's queue is full.
 var errBusy = fault.New(fault.Exhausted, fault.UnavailableReason, "the bridge is busy; the command was not sent, try again").Retry(time.Second)
 
-// errLeaving refuses an unlock command because the bridge was asked to move to another node.
+// errLeaving refuses an unlock command because the bridge was asked to move to another node, to which SendCommand then sends the command.
 var errLeaving = errors.New("the bridge was asked to move to another node")
 
 // dispatchCommands claims the waiting unlock commands and queues them for sending, at most maxCommands in one call. It returns a cause if

@@ -23,7 +23,7 @@ const ProtocolVersion = 1
 
 // Limits of one session and of one node's queues.
 const (
-	maxOutbox   = 64      // messages to the bridge that are not being sent yet
+	maxOutbox   = 64      // messages to the bridge that are not being sent yet; at this number the session reads no message, refuses unlock commands and queues no slots
 	maxCommands = 32      // commands that wait to be claimed, and as many that wait for their result
 	maxBatch    = 256     // events in one message of a bridge: more end the session; the limits of slots in a report derive from it
 	maxRechecks = 256     // bridges that wait for a recheck, see Node.rechecks; further ones are not rechecked
@@ -37,13 +37,14 @@ type Config struct {
 	CA     *bridge.CA
 	Bus    *bus.Bus
 	Logger *slog.Logger
-	// OnEvidence is called with every slot whose evidence changed, in the transaction that stores the change. Its error rolls that back.
+	// OnEvidence, unless nil, is called with every slot whose evidence changed, in the transaction that stores the change. Its error rolls
+	// that back.
 	OnEvidence func(tx *db.Tx, learned []lock.EvidenceChange) error
-	// OnCapabilities is called with the doors whose locks have other capabilities than before, in the transaction that stores them. Its
-	// error rolls that back.
+	// OnCapabilities, unless nil, is called with the doors whose locks have other capabilities than before, in the transaction that stores
+	// them. Its error rolls that back.
 	OnCapabilities func(tx *db.Tx, propertyID string, doors []string) error
 	Metrics        prometheus.Registerer // Metrics registers the metrics of the node; nil: none are registered
-	// Name identifies the node; random if empty.
+	// Name identifies the node and must be unique among the nodes; empty: a random name.
 	Name  string
 	Clock clock.Clock // clock of the service; its time is sent to bridges
 

@@ -118,7 +118,7 @@ type greetingResult struct {
 // greetingQueue holds a session's open requests for greetings. It is bounded, and it is emptied when the session ends.
 type greetingQueue struct {
 	mu        sync.Mutex
-	supported bool                        // the bridge supports SmartKeys
+	supported bool                        // the bridge supports SmartKeys; without support, requests are refused
 	closed    bool                        // the session has ended
 	waiting   []*greetingRequest          // requests that must be sent
 	sent      map[string]*greetingRequest // sent requests without an answer, by id

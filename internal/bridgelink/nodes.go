@@ -46,7 +46,7 @@ const (
 	leaving = "leaving" // the bridge was asked to move to another node
 	busy    = "busy"
 	refused = "refused" // there was no result in time, or the session could not send the command
-	offline = "offline" // used only as a metrics label
+	offline = "offline" // used only as a metrics label: the bridge is offline
 
 	tooLate         = "late"            // used only as a metrics label: the command's deadline has passed
 	nodeUnreachable = "nodeUnreachable" // this node is not connected to NATS

@@ -48,7 +48,7 @@ type session struct {
 	outbox      outbox
 	pending     map[string]*command // claimed commands without a result, by command id
 	heartbeatAt time.Time           // when the next heartbeat is due
-	sweepAt     time.Time           // when the next sweep is due
+	sweepAt     time.Time           // when the desired and the reported slots are compared next
 	drainAt     time.Time           // when to disconnect the bridge; zero: the session is not draining
 	retryAt     time.Time           // when to retry after a database error; zero: no retry is due
 }

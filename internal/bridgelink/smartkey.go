@@ -30,7 +30,7 @@ var errNoSmartKeys = fault.New(fault.Precondition, fault.Unsupported, "the door'
 type keyState struct {
 	supported           bool                 // the bridge verifies SmartKeys
 	version, listNumber uint64               // versions of issuer keys and status list that the bridge has when it has received all that was sent
-	reported            bridge.InstalledKeys // versions in the bridge's last report, at first its Hello; zero: none, or those of another issuer
+	reported            bridge.InstalledKeys // versions in the bridge's last report, at first its Hello; zero: none, or those of another issuer; version and listNumber, not these, decide what is sent
 	published           bridge.InstalledKeys // published versions when sendKeys last read them
 	handledReport       bridge.InstalledKeys // last report of unpublished versions that replaceUnpublishedList has handled
 	reportedDigest      []byte               // digest of the status list in the bridge's Hello; nil after a later report
@@ -146,7 +146,7 @@ func (s *session) onSmartKeyState(r *lockv1.SmartKeyState) cause {
 	}
 	held := installedKeysOf(r.KeySetVersion, r.ListNumber)
 	if why == smartkey.UnknownIssuer || why == smartkey.BadSignature {
-		held = bridge.InstalledKeys{} // zero is stored, because versions of another issuer cannot be compared with those of the property
+		held = bridge.InstalledKeys{} // zero, for none, is stored: versions of another issuer cannot be compared with those of the property. Nothing is sent because of it
 	}
 	if held == s.keys.reported {
 		return ""

@@ -17,7 +17,7 @@ import (
 	"latchkey.dev/internal/text"
 )
 
-// maxLockName is the maximum length of a lock's name in bytes.
+// maxLockName is the maximum length of a lock's name in bytes. A longer name is cut.
 const maxLockName = 64
 
 // printable removes unprintable characters and invalid UTF-8 from a text that a bridge sent, and truncates it to limit bytes, between two
