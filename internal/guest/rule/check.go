@@ -117,7 +117,7 @@ func Clean(f Field, answer string, days Days) (string, Problem) {
 	case Date:
 		latest := dayOf(days.Today)
 		if arrival := dayOf(days.Arrival); f == EntryDate && arrival.After(latest) {
-			latest = arrival // guests fill in the form before they travel
+			latest = arrival // the entry may be in the future, up to the arrival: guests fill in the form before they travel
 		}
 		return cleanDate(answer, latest)
 	case CountryCode:

@@ -39,7 +39,8 @@ func isAlien(a Answers) bool {
 	return a[Nationality] != "" && !exempt(a[Nationality]) && !exempt(a[OtherNationality])
 }
 
-// freeMovement has the member states of the European Union and of the European Economic Area, and Switzerland.
+// freeMovement has the countries whose citizens are not of a third country (see isThirdCountry): the member states of the European Union
+// and of the European Economic Area, and Switzerland.
 var freeMovement = strings.Fields(`AT BE BG CH CY CZ DE DK EE ES FI FR GR HR HU IE IS IT LI LT LU LV MT NL NO PL PT RO SE SI SK`)
 
 // isThirdCountry reports whether a guest named a citizenship, and has none with free movement in the European Union.

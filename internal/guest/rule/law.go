@@ -54,16 +54,16 @@ const (
 	citizen                            // a citizen of the country
 	alien                              // see isAlien
 	thirdCountry                       // see isThirdCountry
-	adult                              // 18 or older; of unknown age: not counted as a child
-	minor                              // under 18
-	from14                             // 14 or older; of unknown age: not counted as a child
-	from15                             // 15 or older; of unknown age: not counted as a child
-	from16                             // 16 or older; of unknown age: not counted as a child
+	adult                              // 18 or older; if the age is unknown, it holds unless the party counts the guest as a child
+	minor                              // under 18; if the age is unknown, it holds if the party counts the guest as a child
+	from14                             // 14 or older; if the age is unknown, it holds unless the party counts the guest as a child
+	from15                             // 15 or older; if the age is unknown, it holds unless the party counts the guest as a child
+	from16                             // 16 or older; if the age is unknown, it holds unless the party counts the guest as a child
 	head                               // the main guest
 	companion                          // not the main guest
 	notFamily                          // not covered by the form of the main guest as a member of the family
-	group                              // covered by the form of the main guest, who leads a group, see groupsOver
-	notGroup                           // not covered by the form of a group's leader
+	group                              // a companion whom the form of the main guest, who leads a group, covers: see groupsOver
+	notGroup                           // a guest whom no form of a group's leader covers
 	notCovered                         // the main guest, or the main guest fills in no form
 	bornHere                           // born in the country
 	livesHere                          // lives in the country

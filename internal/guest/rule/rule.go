@@ -181,7 +181,7 @@ type Settings struct {
 // companions, and a minor may leave the group [Contact] empty. The answers so far decide: a citizenship adds or removes what only foreign
 // citizens are asked.
 func Fields(s Settings, g Guest, p Party) []Ask {
-	wanted := make([]Ask, len(steps)) // by position in the form; those without a field are not asked
+	wanted := make([]Ask, len(steps)) // by the position of the field in the form; an entry whose Field stays empty is not asked
 	at := func(f Field) *Ask { return &wanted[positions[f]] }
 	*at(FirstName) = Ask{Field: FirstName, Required: true}
 	*at(LastName) = Ask{Field: LastName, Required: true}

@@ -38,7 +38,7 @@ var Rules = []Rule{
 			deciding(companion|foreign|notGroup, Kinship), deciding(foreign|notGroup|childOfAge, BirthDate),
 			every(foreign|notFamily|notGroup, FirstName, LastName, BirthDate, Nationality, Street, City, Country, DocumentNumber),
 			optional(foreign|notFamily|notGroup, OtherNationality, Postcode),
-			every(foreign|group, Nationality), // the leader's form has the citizenships of the foreign guests whom it covers
+			every(foreign|group, Nationality), // a foreign guest whom the leader's form covers answers only the citizenship, which that form lists
 			optional(foreign|group, OtherNationality),
 		),
 	},
@@ -61,7 +61,8 @@ var Rules = []Rule{
 		Name: "FR", Since: "2015-10-01", Source: "CESEDA R. 814-1", ReadOn: "2026-11-22", KeepMonths: 6,
 		URL:         "http://www.niortmaraispoitevin.com/infos-prestataires/laccueil-des-touristes-etrangers-en-hebergement-touristique",
 		foreignOnly: true,
-		// Each guest of a group has a card. A child under 15 may be on the card of an adult, if the adult has one.
+		// Each guest of a group has a card. A child under 15 may be on the card of an adult, if the adult has one. So each foreign guest
+		// from 15 signs.
 		signs: []condition{foreign | from15}, Signature: "drawn", SignsOnArrival: true,
 		wants: slices.Concat(
 			deciding(0, Nationality, OtherNationality),
