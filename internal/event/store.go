@@ -32,7 +32,8 @@ const (
 	// assignPositions stores pairs of an id and a position, which replace the %s.
 	assignPositions    = `UPDATE events SET position = v.column2 FROM (VALUES %s) AS v WHERE id = v.column1 AND position IS NULL`
 	selectUnpositioned = `SELECT id, kind FROM events WHERE position IS NULL ORDER BY id LIMIT $1`
-	// deleteUnknown deletes the cursors of subscribers. The %s excludes the known ones.
+	// deleteUnknown deletes the cursors of subscribers, except webhooks, that have not received an event stored before $1. The %s excludes
+	// the known subscribers.
 	deleteUnknown = `DELETE FROM event_cursors WHERE subscriber IN (SELECT subscriber FROM event_cursors AS c WHERE subject = '' AND webhook_id IS NULL
 		AND EXISTS (SELECT 1 FROM events AS e WHERE e.position > 0 AND e.position > c.position AND e.created_at < $1)%s)`
 	deleteCursor = `DELETE FROM event_cursors WHERE id = $1 AND position = $2`

@@ -34,7 +34,7 @@ type Options struct {
 type Provider struct {
 	o      Options
 	client *http.Client
-	limit  time.Duration // callTime, except in tests
+	limit  time.Duration // time limit of one step of a sign-in: callTime, except in tests
 	known  chan metadata // holds the latest metadata; empty while a caller reads or refreshes it
 }
 
@@ -115,7 +115,7 @@ type Identity struct {
 // Answer is what the provider sent back through the browser, in the query of the redirect.
 type Answer struct {
 	State, Code string
-	Issuer      string // "" if the provider sent none
+	Issuer      string // parameter iss of the redirect (RFC 9207); "" if the provider sent none
 }
 
 // Redeem checks the state and the issuer of an answer, exchanges its code for an ID token, verifies the token, and returns the person. f is
@@ -201,7 +201,7 @@ func (p *Provider) verify(ctx context.Context, m metadata, f Flow, raw string) (
 	return who, nil
 }
 
-// clockSkew is how far ahead the clock of the provider may be.
+// clockSkew is how far in the future a time of sign-in, the claim auth_time, may be, because the clock of the provider may be ahead.
 const clockSkew = time.Minute
 
 // authenticatedAt returns when the person signed in at the provider, from the claim auth_time. It returns zero if the claim is missing, is

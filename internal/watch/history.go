@@ -10,6 +10,7 @@ const (
 	// MaxIDs is how many ids of a topic one [Change] lists. If more changed, the Change has Everything set.
 	MaxIDs = 50
 	// maxKept is how many ids of changed objects are kept per topic, for slow readers and for streams that resume after a lost connection.
+	// If more change, the older half is forgotten: see history.floor.
 	maxKept = 256
 )
 
@@ -23,7 +24,7 @@ type Change struct {
 // history keeps when each thing of one topic last changed. A position is a number that grows with each change of the property.
 type history struct {
 	last  map[string]uint64 // last has the position of the last change, by id
-	floor uint64            // floor is the position up to which changes can be missing from last
+	floor uint64            // floor is the position up to which changes can be missing from last; a reader at a lower position must read everything again
 }
 
 // add records a change. An empty id means that all things may have changed.

@@ -155,7 +155,8 @@ func addIndexedColumnsInPlace(next schema.Differ) schema.Differ {
 	})
 }
 
-// renamed converts the former name of a column or an index to its present name. Add a pair here to rename a column. A pair is replaced wherever it is part of a name, also in other tables.
+// renamed converts the former name of a column or an index to its present name. Add a pair here to rename a column. The former part of a
+// pair is replaced wherever a name in any table contains it.
 var renamed = strings.NewReplacer("_told_at", "_notified_at")
 
 // rename changes the plan of atlas: it renames a column or an index instead of dropping it and adding one with the new name, so that its
