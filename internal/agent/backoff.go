@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	freeTries       = 4                // operations in a row that a lock may leave unanswered without a delay
+	freeTries       = 4                // failures in a row of one operation that cause no delay
 	backoffMin      = time.Minute      // first delay; each further failure doubles it, up to the longest delay
 	backoffMaxWrite = 30 * time.Minute // longest delay of a write, short because a guest may be waiting at the door
 	backoffMaxRead  = 6 * time.Hour    // longest delay of a read, the interval at which working slots are read too

@@ -11,7 +11,7 @@ import (
 )
 
 const (
-	maxDeadline        = 10 * time.Second // longest time from the arrival of a command to its execution
+	maxDeadline        = 10 * time.Second // longest time from the arrival of a command to its execution; it shortens later deadlines
 	maxRunningCommands = 16               // further commands are refused while so many run
 	operationUnlock    = "unlock"
 )

@@ -21,14 +21,14 @@ type Finding struct {
 	What   string // What is the short name of the check, for display
 	OK     bool   // OK means that the check found nothing to mend
 	Detail string // Detail is what the check found
-	Advice string // Advice is what the user should do if the check failed
+	Advice string // Advice is what the user should do if the check failed; empty if OK
 }
 
 const (
 	checkTimeout   = 5 * time.Second     // longest wait for a connection to the server; all network checks together get three times that
 	renewalGrace   = 90 * 24 * time.Hour // how long an expired certificate can still be renewed
 	renewalOverdue = 5 * 24 * time.Hour  // a certificate with less time left should have been renewed already
-	maxClockOffset = 10 * time.Second    // largest acceptable clock error; with a larger one, codes start and end noticeably late
+	maxClockOffset = 10 * time.Second    // largest acceptable error of the bridge's clock; beyond it, codes start and end noticeably late
 )
 
 // Examine makes all checks of the doctor command, except those of the locks, for the bridge with the store directory dir. It changes

@@ -12,7 +12,7 @@ import (
 // a lock that is offline for a week does not fill the log.
 type failureLog struct {
 	mu             sync.Mutex
-	result         slot.Result // last temporary failure; "" if an operation has succeeded since
+	result         slot.Result // last temporary failure of an operation on the lock; "" if one has succeeded since
 	tries          int         // number of temporary failures in a row
 	since          time.Time   // when the first failure of tries happened; without a meaning if tries is 0
 	statusFailures int         // number of status reads that failed in a row

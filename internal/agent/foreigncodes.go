@@ -11,8 +11,8 @@ import (
 // Settings of the search for foreign codes: codes that the server did not set. The search is slow, because each read wakes the lock and
 // uses its battery.
 const (
-	searchInterval      = 10 * time.Minute   // time between two reads of the search at one lock
-	searchRoundInterval = 7 * 24 * time.Hour // wait after a complete search of one lock until its next one begins
+	searchInterval      = 10 * time.Minute   // time between two reads of one lock in this search, to save its battery
+	searchRoundInterval = 7 * 24 * time.Hour // wait after a complete search of one lock for foreign codes until the next one
 	searchTimeout       = 4 * time.Second    // timeout of a read, short because an unlock command must not wait long for the lock
 	maxSearchedSlots    = 250                // number of slots of a lock that are searched
 )

@@ -36,10 +36,11 @@ type Health struct {
 	Epoch            uint64        `json:"epoch"`
 	Since            time.Time     `json:"since,omitzero"`
 	Trouble          string        `json:"trouble,omitempty"`
-	ClockQuality     string        `json:"clockQuality"` // ClockQuality is synchronized, drifting or untrusted
+	ClockQuality     string        `json:"clockQuality"` // ClockQuality is that of the bridge's clock: synchronized, drifting or untrusted
 	ClockOffset      time.Duration `json:"clockOffset"`  // ClockOffset is this clock minus the server's in nanoseconds; 0 if unknown
 	CertificateUntil time.Time     `json:"certificateUntil"`
-	EventsWaiting    int           `json:"eventsWaiting"` // EventsWaiting counts the events that the server has not stored, at most maxWaiting
+	// EventsWaiting counts the events that the server has not stored; maxWaiting means that many or more.
+	EventsWaiting int `json:"eventsWaiting"`
 	// Connection is the driver's connection to another program; nil if it needs none. Ready is false, and Locks is empty, until the driver
 	// knows its locks.
 	Connection *ConnectionHealth `json:"connection,omitempty"`
@@ -59,8 +60,9 @@ type LockHealth struct {
 	Bolt           string         `json:"bolt"`              // Bolt is as in driver.Status
 	BatteryPercent *uint32        `json:"batteryPercent,omitempty"`
 	ClockOffset    *time.Duration `json:"clockOffset,omitempty"` // ClockOffset is the lock's clock minus the bridge's, in ns; nil: unknown
-	// Codes, EmptySlots and Changing count the slots that the server uses: those that hold its code, by evidence; those known to be empty;
-	// and those that do not match the desired state yet, by evidence. Results counts these slots by the last result that they have.
+	// Codes, EmptySlots and Changing count the slots that the server uses, each slot in one of them: those that hold its code, by evidence;
+	// those known to be empty; and those that do not match the desired state yet, by evidence. Results counts all these slots by their last
+	// result, without those that have none.
 	Codes      map[slot.Evidence]int `json:"codes,omitempty"`
 	EmptySlots int                   `json:"emptySlots"`
 	Changing   map[slot.Evidence]int `json:"changing,omitempty"`

@@ -142,7 +142,7 @@ type commandRecord struct {
 	Result  string    `json:"result,omitempty"`  // Result is a slot.Result; empty if only a SmartKey decided, or without an outcome
 	Reason  string    `json:"reason,omitempty"`  // Reason is the result of a SmartKey: ok, or why it was refused
 	Token   string    `json:"token,omitempty"`   // Token is the id of the SmartKey
-	List    uint64    `json:"list,omitempty"`    // List is the version of the status list that was used
+	List    uint64    `json:"list,omitempty"`    // List is the version of the status list that the SmartKey was checked with; 0: none
 	At      time.Time `json:"at"`                // At is when the command ended; before that, when it started
 }
 

@@ -17,7 +17,7 @@ const clockSlack = 5 * time.Second
 type lockClock struct {
 	mu      sync.Mutex
 	seen    time.Duration // measured offset: the lock's clock minus the bridge's clock
-	applied time.Duration // offset with which the lock's windows were set
+	applied time.Duration // the value of seen with which the lock's windows were set; see hasDrifted
 	moved   chan struct{} // signal to check the windows: the measured offset is too far from the applied one (see hasDrifted), or the machine's clock was set
 }
 

@@ -20,7 +20,7 @@ type outbox struct {
 	status   map[string]driver.Status            // last status of each lock
 	guards   map[string]guardRecord
 	stale    map[string]bool          // locks whose status or guard record must be reported
-	commands map[string]commandRecord // waiting results of commands, by id
+	commands map[string]commandRecord // results of commands that are still to be sent, by id
 	// foreign records whether unmanaged slots hold a code, by lock and slot. unsentForeign has the entries that are not reported yet.
 	foreign, unsentForeign map[string]map[uint32]bool
 	generations            map[string]map[uint32]generations // generations by lock and slot
@@ -121,7 +121,7 @@ func (o *outbox) setStatus(address string, s driver.Status, changed bool) {
 	}
 }
 
-// lockStatus is a lock's status and its guard record.
+// lockStatus is a lock's status and its guard record, which has the wrong PINs, the lockout and the pause of its keypad.
 type lockStatus struct {
 	driver.Status
 	guard guardRecord

@@ -26,7 +26,7 @@ const (
 	receiveBuffer = 16          // received messages that wait for the session's loop
 	maxEventBatch = 256         // events in one message
 	maxSlotBatch  = 256         // observed slots in one message
-	maxDrainWait  = time.Minute // longest wait before a reconnect that the server can request
+	maxDrainWait  = time.Minute // longest wait before a reconnect that the server can request; a longer one is shortened to it
 )
 
 // session is one stream to the server. Only its run loop sends messages and changes the fields. A receiver goroutine passes received
@@ -365,7 +365,7 @@ func (s *session) sendEvents() error {
 // onEventAck deletes the events that the server has stored, up to the sequence number upTo, but none beyond the batch that was sent. If the
 // whole batch is stored, it sends the next one. Without a batch it does nothing.
 func (s *session) onEventAck(upTo uint64) error {
-	if s.sent == 0 { // no batch is waiting for an acknowledgement
+	if s.sent == 0 { // no batch waits for an acknowledgement, so this one is ignored
 		return nil
 	}
 	if err := s.bridge.store.deleteAcknowledged(min(upTo, s.sent)); err != nil {

@@ -28,8 +28,8 @@ const (
 	localPresentation = "/smartkey/v1/presentation"
 	cborType          = "application/cbor"
 	localMaxCalls     = 16               // calls that are served at the same time
-	localConnections  = 64               // maximum number of open connections
-	localPerAddress   = 4                // maximum number of connections of one address
+	localConnections  = 64               // maximum number of open connections; see localConns for further ones
+	localPerAddress   = 4                // maximum number of open connections of one IPv4 address or IPv6 network (/64)
 	localHandshake    = 3 * time.Second  // longest TLS handshake
 	localTimeout      = 15 * time.Second // longest time to read a request; its answer may take twice that
 	localIdle         = 30 * time.Second // a connection without a request for this long is closed

@@ -159,7 +159,7 @@ func (s *store) openSealed(bucket, key, sealed []byte, v any) error {
 	return json.Unmarshal(plain, v)
 }
 
-// identity is the bridge's identity from its enrolment.
+// identity is the bridge's identity from its enrolment. A renewal of the certificate replaces Certificate and Key.
 type identity struct {
 	BridgeID       string `json:"bridgeId"`
 	PropertyID     string `json:"propertyId"`

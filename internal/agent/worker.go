@@ -24,7 +24,7 @@ type lockWorker struct {
 	lifetime      time.Duration // longest time from the start of a call until it can still take effect, according to the driver
 	state         slot.Lock
 	inbox         chan []slot.Event    // batches of events from other goroutines: see enqueue
-	uses          chan codeUse         // openings with a code
+	uses          chan codeUse         // openings with a code, which the worker journals
 	results       chan slot.Event      // results of calls to the lock
 	sessionOpened chan struct{}        // signal to read slots that were not read recently: a session has begun, or the driver is connected again
 	reconnected   chan struct{}        // signal to read all slots: the lock is reachable again and any slot may have changed

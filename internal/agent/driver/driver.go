@@ -90,7 +90,7 @@ type Setting struct {
 type Answer struct {
 	Result     slot.Result
 	Rule       string        // Rule is the rule that the PIN breaks, if the result is InvalidFormat
-	RetryAfter time.Duration // RetryAfter is the wait that a busy lock requested
+	RetryAfter time.Duration // RetryAfter is the wait that a busy lock requested; 0: none
 	Unsent     bool          // Unsent means that the lock has not received the call and never will
 }
 
@@ -138,7 +138,7 @@ const WrongPIN = "wrongPin"
 type Event struct {
 	Address string
 	Kind    string
-	Slot    uint32 // Slot is the slot of the PIN; 0: unknown
+	Slot    uint32 // Slot is the slot of the typed or changed code; 0: unknown or no code, and for SlotChanged any slot
 	Reason  string // Reason is why access was denied, how the door was opened or the kind of tampering; empty if not given
 	At      time.Time
 }
