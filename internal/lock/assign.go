@@ -24,8 +24,8 @@ type DesiredCode struct {
 	StaySpaceID  string // StaySpaceID is the space of the stay; empty if it has none, and for a code of staff
 	PIN          string
 	PINID        string        // PINID identifies the PIN; package access compares PINs by it
-	NotBefore    time.Time     // NotBefore is the start of the first window
-	NotAfter     time.Time     // NotAfter is the end of the first window; zero: no end
+	NotBefore    time.Time     // NotBefore is the start of the first window; zero: no start
+	NotAfter     time.Time     // NotAfter is the end of the first window; zero: no end, and no LaterWindows
 	LaterWindows []slot.Window // LaterWindows follow the first, each with a start and an end
 	OneTimeID    string        // OneTimeID is the id of a one-time code; empty for other codes
 }

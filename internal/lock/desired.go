@@ -23,7 +23,7 @@ type DesiredSlot struct {
 	Generation    int64
 	NeedsMarkSent bool   // NeedsMarkSent means that MarkSent must be called before the state is sent
 	mayHoldOwn    bool   // mayHoldOwn means that the slot may hold a code that the bridge has no record of; see [slot.Desired]
-	reported      uint64 // reported is the latest generation that a bridge reported, or 0; see ReportedGeneration of [slot.Desired]
+	reported      uint64 // reported is the slot's latest generation in a bridge's report, or 0: see ReportedGeneration of [slot.Desired]
 	row           *ent.Slot
 }
 

@@ -77,7 +77,8 @@ func setEventDoor(tx *db.Tx, e *event.Event, lk doorOf, typed *typedCode, h Lock
 		return err
 	}
 	ofCode := ""
-	if typed != nil && (typed.Until == h.Generation || typed.isFormer || !typed.slot.Present) { // otherwise the code may have moved to another door with its lock
+	// An older generation of a code that is still desired is left out: DoorID is that of the latest one, perhaps of a moved lock.
+	if typed != nil && (typed.Until == h.Generation || typed.isFormer || !typed.slot.Present) {
 		ofCode = typed.DoorID
 	}
 	delete(e.Body, "doorId")

@@ -89,7 +89,7 @@ func (g slotGrant) had(generation int64) bool {
 // typedCode is a code that was typed at a lock, with the grant that had the slot at the reported generation.
 type typedCode struct {
 	slotGrant
-	slot     *ent.Slot // slot is the row of the code's slot
+	slot     *ent.Slot // slot is the row of the code's slot, never nil
 	isFormer bool      // isFormer means that the slot has another grant now, so that the row does not describe the code
 }
 

@@ -20,7 +20,7 @@ type SampleKind string
 const (
 	BatterySample SampleKind = "battery" // percent
 	LinkSample    SampleKind = "link"    // 1: the lock can be reached; 0: not
-	ClockSample   SampleKind = "clock"   // milliseconds that the lock's clock is ahead
+	ClockSample   SampleKind = "clock"   // milliseconds that the lock's clock is ahead of the bridge's; negative: behind
 )
 
 // sampleKinds lists all kinds.
@@ -80,7 +80,7 @@ func recordSample(tx *db.Tx, lk *ent.Lock, kind SampleKind, reading int64) error
 	return nil
 }
 
-// Sample is a stored reading.
+// Sample is a stored reading of a lock. Its SampleKind says what Value measures, and in which unit.
 type Sample struct {
 	Value int64
 	At    time.Time

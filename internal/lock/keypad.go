@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/notice"
 )
 
-// Lockout is whether the lock itself refuses all PINs for a while after several wrong ones, and how sure that is.
+// Lockout is whether the lock itself refuses all PINs for a while after several wrong ones, and how sure that is. It is never empty.
 type Lockout string
 
 const (

@@ -23,12 +23,12 @@ import (
 
 // Limits of a bridge's reports. What exceeds a limit of one lock is dropped.
 const (
-	MaxLocksPerBridge = 256  // the most locks that one bridge may report at once
+	MaxLocksPerBridge = 256  // the most locks that one bridge may report at once; a Hello with more is refused
 	maxStoredLocks    = 1024 // the most locks that are stored of one bridge, with those that it no longer reports
 	maxSlots          = 1000 // the most slots of a lock that are used
-	maxPrefixes       = 32   // the most forbidden prefixes of a lock
-	maxKinds          = 32   // the most kinds of credentials of a lock
-	maxPrefixLength   = 128  // the longest forbidden prefix in bytes
+	maxPrefixes       = 32   // the most forbidden prefixes of a lock; further ones are dropped
+	maxKinds          = 32   // the most kinds of credentials of a lock; further ones are dropped
+	maxPrefixLength   = 128  // the longest forbidden prefix in bytes; a longer one is dropped
 )
 
 // statusEpsilon is the limit below which a status that differs only in times is not stored again.
