@@ -7,8 +7,8 @@ import "unicode/utf8"
 type Greeting struct {
 	Bridge        string `cbor:"1,keyasint"` // Bridge is the id of the bridge that sends the greeting
 	Nonce         []byte `cbor:"2,keyasint"` // Nonce must be in the phone's proof
-	KeySetVersion uint64 `cbor:"3,keyasint"` // KeySetVersion is what the bridge has, so that a phone can bring newer key sets
-	ListNumber    uint64 `cbor:"4,keyasint"` // ListNumber is what the bridge has, so that a phone can bring a newer list
+	KeySetVersion uint64 `cbor:"3,keyasint"` // KeySetVersion is the version of the bridge's key set, so that a phone can bring newer ones
+	ListNumber    uint64 `cbor:"4,keyasint"` // ListNumber is that of the bridge's status list, so that a phone can bring a newer one; 0: none
 }
 
 // maxGreetingSize, in bytes, has room for a name, a nonce and two numbers.

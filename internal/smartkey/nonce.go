@@ -19,8 +19,8 @@ const (
 	maxNonce = 32
 )
 
-// MaxSpent limits the stored spent nonces. Only the holder of a token that the issuer signed, also an expired one, and of its key can spend
-// a nonce, so a stranger cannot fill the memory.
+// MaxSpent limits the stored spent nonces: while so many are stored, Verify refuses every nonce (Busy). Only the holder of a token that the
+// issuer signed, also an expired one, and of its key can spend a nonce, so a stranger cannot fill the memory.
 const MaxSpent = 1024
 
 // Layout of a nonce, in bytes: the time of issue, random bytes, and a MAC over both.

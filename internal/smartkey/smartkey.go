@@ -62,7 +62,7 @@ const (
 	OK                   Reason = "ok"
 	Malformed            Reason = "malformed"
 	UnsupportedAlgorithm Reason = "unsupportedAlgorithm"
-	UnknownIssuer        Reason = "unknownIssuer" // the document is of another property, or of no key in the pinned set that was valid then
+	UnknownIssuer        Reason = "unknownIssuer" // token or list of another property, or no key in the pinned set was valid then
 	BadSignature         Reason = "badSignature"
 	Cloned               Reason = "cloned"         // the proof's signer is not the key to which the token is bound
 	WrongToken           Reason = "wrongToken"     // the proof was made for another token
@@ -84,7 +84,7 @@ const (
 
 	NotNewer       Reason = "notNewer"       // the verifier has a key set or list of this or a greater version
 	WrongChallenge Reason = "wrongChallenge" // the phone answered another challenge, or for another purpose
-	WrongProperty  Reason = "wrongProperty"  // the document is of another property
+	WrongProperty  Reason = "wrongProperty"  // key set or possession of another property; for a token or list it is UnknownIssuer
 )
 
 // Refusal is the error of every function that reads signed documents. Detail is for debugging and contains nothing of the

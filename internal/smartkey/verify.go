@@ -154,7 +154,8 @@ func (c Clock) checkWindow(token Token, trust Trust) error {
 		return refuse(ClockUntrusted, "the bridge does not know the time")
 	}
 	earliest, latest := c.Now.Add(-c.Error), c.Now.Add(c.Error)
-	// A token or status list that was issued later than the bridge's clock shows proves that this clock is slow.
+	// reach is the latest time that the issuer's clock may show now. A token or status list that was issued after it proves that the
+	// bridge's clock is slow.
 	reach := latest.Add(IssuerSkew)
 	if reach.Before(token.IssuedAt) || reach.Before(trust.listFor(token).issuedAt) {
 		return refuse(ClockUntrusted, "the bridge's clock is behind a signed time")
