@@ -66,7 +66,7 @@ const (
 	maxOversized = 16
 )
 
-// maxNesting is the depth to which Measure descends. All API messages are less deep.
+// maxNesting is the depth to which Measure descends. It does not count the entries of deeper messages. All API messages are less deep.
 const maxNesting = 16
 
 // measurer counts the list and map entries of one encoded message, for Measure.
@@ -202,7 +202,7 @@ func countEntries(f *field, kind protowire.Type, value []byte) int {
 		if packed {
 			return 1
 		}
-		return 0 // decoding treats a field with this wire type as unknown
+		return 0 // no entry: decoding treats a text or message that is not length-delimited as an unknown field
 	}
 	if !packed || f.fd.IsMap() {
 		return 1

@@ -32,7 +32,7 @@ type plan struct {
 	ordered []*field          // fields in the order of the descriptor
 	lists   []*field          // list and map fields, at most maxLists
 	nested  bool              // at least one field has a message type that contains lists or maps, at any depth
-	numbers []*field          // fields by number, for numbers below maxNumber
+	numbers []*field          // fields by number, nil for an unused one; byNumber searches ordered for numbers from maxNumber on
 }
 
 // byNumber returns the field with a protobuf field number, or nil.
@@ -51,7 +51,7 @@ func (p *plan) byNumber(n protowire.Number) *field {
 	return nil
 }
 
-// maxNumber bounds the field numbers in the lookup table of a plan. Fields with larger numbers are searched one by one.
+// maxNumber is the first field number that the lookup table of a plan does not contain. Fields from this number on are searched one by one.
 const maxNumber = 256
 
 // field is what the JSON reader and writer need to know about one field of a message type.

@@ -76,7 +76,7 @@ func splitName(name string) ([]string, bool) {
 		if !ok || len(steps) > maxDepth {
 			return nil, false
 		}
-		if step != "" { // the name of a list may end in brackets: extend[]=a
+		if step != "" { // empty brackets are ignored, because the name of a list may end in them: extend[]=a
 			steps = append(steps, step)
 		}
 		if after == "" {
