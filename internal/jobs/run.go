@@ -27,7 +27,8 @@ const (
 // run runs jobs until ctx ends. While the database is not reachable at the start, it retries. If starts keep failing for startFaultLimit
 // although the database is reachable, it returns an error. At the end it returns the error of stopClient, or nil if no start has succeeded.
 func run[T any](ctx context.Context, q *Queue, settings *river.Config, d riverdriver.Driver[T]) error {
-	var failingSince time.Time // failingSince is when starts began to fail although the database is reachable
+	// failingSince is when starts began to fail although the database is reachable; zero: it is not reachable, or no start has failed.
+	var failingSince time.Time
 	for wait := startBackoff; ; wait = min(2*wait, startMaxBackoff) {
 		client, err := river.NewClient(d, settings)
 		if err != nil {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// Lengths that a property may choose. Six digits suffice if the lock or its bridge slows guessing; other locks need
-// eight.
+// Shortest and Longest bound the number of digits that a property may choose for its PINs, both inclusive. Six digits suffice if the lock
+// or its bridge slows guessing; other locks need eight.
 const (
 	Shortest = 6
 	Longest  = 8
@@ -60,7 +60,7 @@ const (
 // generated inside a transaction. The zero value is ready to use.
 type Generator struct {
 	Source io.Reader // Source is crypto/rand if nil
-	effort int       // effort counts the steps so far
+	effort int       // effort is the steps for all PINs so far; at maxEffort the search ends
 }
 
 // Generate returns a random PIN of the desired length, or of the nearest length that the rules allow, that is not weak and for which taken
@@ -176,7 +176,7 @@ type combined struct {
 	alphabet string
 	prefixes []string
 	patterns []Pattern
-	size     int // size is the size of the patterns plus the number of prefixes
+	size     int // size is the sum of the Size of all patterns plus the number of prefixes: the steps to match one character
 }
 
 // anyPIN returns the rules that every PIN satisfies, before those of a lock are added: 1 to 32 digits.

@@ -71,7 +71,7 @@ func isYear(p string) bool {
 	return err == nil && n >= 1900 && n <= 2099
 }
 
-// layouts are the ways to write a birthday in digits, by the number of digits.
+// layouts are the ways to write a birthday in digits, as layouts of package time, by the number of digits. isDate refuses such PINs.
 var layouts = map[int][]string{
 	4: {"0201", "0102"},
 	6: {"020106", "010206", "060102"},
