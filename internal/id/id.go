@@ -63,11 +63,11 @@ const length = ulid.EncodedSize
 // entropy is shared by all callers so that identifiers from the same millisecond still sort in the order of creation.
 var entropy = &source{monotonic: ulid.Monotonic(rand.Reader, 0)}
 
-// source makes ULIDs that ascend.
+// source makes ULIDs. Each is greater than all that the source made before.
 type source struct {
 	mu        sync.Mutex
 	monotonic *ulid.MonotonicEntropy
-	last      uint64 // time of the latest ULID, in Unix milliseconds
+	last      uint64 // time of the latest ULID, in Unix milliseconds; no later ULID has an earlier time
 }
 
 // New generates an identifier with a prefix. Identifiers from one process sort in the order of creation, even if the wall

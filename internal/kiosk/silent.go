@@ -15,7 +15,7 @@ import (
 // offlineKey identifies the notice about an offline tablet.
 func offlineKey(kioskID string) string { return notice.KioskOffline.Key(kioskID) }
 
-// Key identifies a kiosk.
+// Key identifies a kiosk: its property, and its id, which is unique in the installation.
 type Key struct{ PropertyID, ID string }
 
 // NotifySilent adds a notice for staff if a tablet has not called for the time in the settings, in the hours in which guests check in: see

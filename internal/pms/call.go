@@ -263,7 +263,8 @@ func (c *Client) attempt(ctx, limited context.Context, state *integrationState, 
 		failure.callID = req.callID
 	}
 	switch {
-	case failure != nil && (failure.Cause == CauseCanceled || failure.Cause == CauseAddress): // the partner was not reached
+	case failure != nil && (failure.Cause == CauseCanceled || failure.Cause == CauseAddress):
+		// The failure says nothing about the partner. Only a half-open breaker needs an outcome: it opens again.
 		if req.breaker.IsHalfOpen() {
 			req.breaker.RecordFailure()
 		}

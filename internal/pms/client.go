@@ -33,7 +33,7 @@ const (
 	TokenInHeader = "header" // sends the header Authorization: Bearer T
 )
 
-// Target is one registered endpoint.
+// Target is an endpoint or a webhook that a partner registered.
 type Target struct {
 	IntegrationID  string
 	Action         string
@@ -43,7 +43,7 @@ type Target struct {
 	TokenIn        string   // TokenIn is TokenInQuery (also if empty) or TokenInHeader
 	SigningSecrets []string // SigningSecrets are one, or two during a rotation; each is "whsec_" and base64 of 24 to 64 bytes
 	WebhookID      string   // WebhookID is set for a webhook, which has limits and a circuit breaker of its own
-	Urgent         bool     // Urgent makes getSpaces ignore an open circuit breaker
+	Urgent         bool     // Urgent makes getSpaces ignore an open circuit breaker; other actions do not use it
 }
 
 // TargetOf returns the target for calls to an endpoint that a partner registered. signingSecrets are those of its
@@ -56,7 +56,7 @@ func TargetOf(e partner.Endpoint, signingSecrets []string) Target {
 
 // Limits bound every call. A zero field is not replaced by a default: begin with [DefaultLimits].
 type Limits struct {
-	Connect   time.Duration // Connect limits the DNS lookup and the TCP connection
+	Connect   time.Duration // Connect limits the DNS lookup and the TCP connection together
 	TLS       time.Duration // TLS limits the TLS handshake
 	FirstByte time.Duration // FirstByte limits the time from sending the request to receiving the headers
 	Total     time.Duration // Total limits the whole call, including waiting and retries
@@ -204,7 +204,7 @@ type Partner struct {
 	observe         Observer
 }
 
-// Observer runs a call to a target and records its duration and outcome.
+// Observer runs a call to a target, records its duration and outcome, and returns its error.
 type Observer func(ctx context.Context, t Target, call func(ctx context.Context) error) error
 
 var _ checkin.PMS = (*Partner)(nil)

@@ -54,7 +54,7 @@ func (c *Client) connectTLS(ctx context.Context, network, address string) (net.C
 type writeFirstConn struct {
 	net.Conn
 	once    sync.Once
-	written chan struct{} // closed by the first Write, or by Close
+	written chan struct{} // closed by the first Write, or by Close; Read waits for that
 }
 
 // newWriteFirstConn wraps a connection that was just opened.

@@ -27,11 +27,11 @@ const (
 
 // Limits of a PMS's answer.
 const (
-	maxSpaces     = 10_000 // the most spaces in a list
+	maxSpaces     = 10_000 // the most spaces in a list; a longer list is refused
 	maxIDLength   = 128    // the longest id, in characters
 	maxNameLength = 200    // the longest name, in characters
 	maxFloor      = 64     // the longest floor, in characters
-	maxViolations = 20     // the most violations that an error lists
+	maxViolations = 20     // the most violations that an error lists; further ones are dropped
 )
 
 // Messages of violations about the type of a value.

@@ -24,14 +24,14 @@ type Cause string
 const (
 	CauseSetting  Cause = "setting"  // the call could not be prepared: a bug or invalid stored settings
 	CauseAddress  Cause = "address"  // the rules refuse the URL or its address
-	CauseNetwork  Cause = "network"  // there was no connection, or it was interrupted
+	CauseNetwork  Cause = "network"  // there was no connection, or it was interrupted, perhaps after the PMS got the request
 	CauseTLS      Cause = "tls"      // the certificate is invalid, or the TLS handshake failed
-	CauseTimeout  Cause = "timeout"  // the call exceeded a time limit
+	CauseTimeout  Cause = "timeout"  // the call exceeded a time limit of Limits, or the deadline of its caller
 	CauseStatus   Cause = "status"   // the PMS answered with a status other than 2xx
 	CauseError    Cause = "error"    // the PMS answered 2xx with an error in the body
-	CauseTooLarge Cause = "tooLarge" // the headers or the body exceed the limits
+	CauseTooLarge Cause = "tooLarge" // the headers or the body of the answer exceed the limits
 	CauseContract Cause = "contract" // the body of the answer violates the contract
-	CauseBusy     Cause = "busy"     // there are too many concurrent calls to this integration or webhook, or to too many of them
+	CauseBusy     Cause = "busy"     // not called: too many concurrent calls run to this integration or webhook, or to too many of them
 	CauseOpen     Cause = "open"     // the circuit breaker is open
 	CauseCanceled Cause = "canceled" // the caller cancelled the call
 )
@@ -40,14 +40,14 @@ const (
 const metaCause = "cause"
 
 // CallError is the error of every call of [Client]. It unwraps to a *fault.Fault with the reason checkin.PartnerError if the partner
-// answered, and checkin.PartnerUnavailable if not, or if the answer broke off. A canceled call has the reason CanceledReason, and
-// CauseSetting InternalError. The texts of both never contain the token, the query or text from the partner.
+// answered, and checkin.PartnerUnavailable if not, or if the answer broke off. With CauseCanceled the reason is CanceledReason, and with
+// CauseSetting it is InternalError. The texts of CallError and fault never contain the token, the query or text from the partner.
 type CallError struct {
 	Action     string
 	Cause      Cause
 	Status     int           // Status is the HTTP status; 0 if there was no answer
-	Reason     string        // Reason is the reason in the PMS's error, sanitized, for staff
-	Message    string        // Message is the message in the PMS's error, sanitized, for staff
+	Reason     string        // Reason is the reason in the PMS's error, sanitized, for staff; empty if it has none
+	Message    string        // Message is the message in the PMS's error, sanitized, for staff; empty if it has none
 	Violations []fault.Field // Violations are set for CauseContract, and for CauseAddress if the URL itself is refused
 	RetryAfter time.Duration // RetryAfter is the wait that the PMS asks for, or our own for CauseBusy and CauseOpen; 0 if none
 	detail     string

@@ -31,7 +31,7 @@ func (c *Client) sendOnce(ctx, limited context.Context, state *integrationState,
 	defer res.Body.Close()
 	body, failure := c.readBody(ctx, limited, req, res)
 	if failure != nil && failure.Cause != CauseCanceled && (req.call.action == webhook || res.StatusCode/100 != 2) {
-		failure = nil // the HTTP status alone describes the outcome
+		failure = nil // without a readable body, the HTTP status alone describes the outcome
 	}
 	if failure == nil {
 		failure = errorInAnswer(req, res, body)

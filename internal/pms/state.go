@@ -19,8 +19,8 @@ type integrationState struct {
 	bulkhead    bulkhead.Bulkhead[*answer]
 	breaker     breaker
 	lastFailure atomic.Pointer[CallError]    // lastFailure is the last failure that the breaker counted; nil after a success
-	lastTarget  map[string][sha256.Size]byte // lastTarget has a hash of the last target of each action
-	users       int                          // users is the number of running calls
+	lastTarget  map[string][sha256.Size]byte // lastTarget has a hash of the last target of each action; a new target gets a new breaker
+	users       int                          // users is the number of running calls that use this state; 0: it can be dropped
 	lastUsed    uint64                       // lastUsed is the sequence number of the last use
 }
 
@@ -90,7 +90,7 @@ func (c *Client) breakerOpenError(state *integrationState, req *request) *CallEr
 // integrationStates holds the states of the recently called integrations and webhooks, by id.
 type integrationStates struct {
 	mu            sync.Mutex
-	max           int // max is the maximum number of states
+	max           int // max is the maximum number of states: then a new one replaces an unused one, or is refused
 	byIntegration map[string]*integrationState
 	newState      func() *integrationState
 	turn          uint64 // turn counts the calls of acquire; it gives each state its lastUsed

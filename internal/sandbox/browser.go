@@ -44,7 +44,7 @@ func newBrowser() (*browser, error) {
 	return &browser{client: &http.Client{Jar: jar, Timeout: 30 * time.Second}, key: key}, nil
 }
 
-// maxPage is the largest size of a page in bytes.
+// maxPage is how many bytes of a page are read. The rest is cut off, without an error.
 const maxPage = 1 << 20
 
 // open opens an address, which may be relative to the current page: see load.

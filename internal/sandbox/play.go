@@ -34,7 +34,7 @@ type play struct {
 	faults     map[string]faults // faults has the faults that each lock simulates, by the door's id
 	recipients map[string]string // recipients has the address of each mail that was loaded, by the mail's id
 	opened     string            // opened is the PMS's id of the reservation whose controls at the desk stay open
-	openedLock string            // openedLock is the door whose lock's controls stay open
+	openedLock string            // openedLock is the id of the door whose lock's controls the page shows unfolded; empty: none
 	openedStay string            // openedStay is the PMS's id of the reservation whose controls in the section of stays are open
 	stays      map[string]string // stays has the service's id of each reservation, by the PMS's id
 }

@@ -153,7 +153,7 @@ func (p *play) changeLock(rw http.ResponseWriter, r *http.Request) {
 		}
 		site.SetBattery(address, percent)
 	case "late":
-		// The next operation of the lock gets no answer, and takes effect only at the end of its lifetime.
+		// The next set or clear operation of the lock gets no answer, and takes effect only at the end of its lifetime.
 		if err := site.Inject(address, sim.Fault{Kind: sim.Late, After: operationLifetime}); err != nil {
 			p.presses[id] = note{"bad", err.Error()}
 			break

@@ -18,7 +18,7 @@ import (
 type stayView struct {
 	ID, Name, Number string
 	Page             string // Page is the address of the stay on the phone
-	Said             string // Said is the latest message of the stay's conversations, preceded by its sender
+	Said             string // Said is the latest message of the stay's conversations, preceded by its sender; empty: none
 	Chips            []note
 	Open             bool
 }

@@ -53,7 +53,7 @@ type Space struct {
 type Call struct {
 	Action   string    `json:"action"`
 	At       time.Time `json:"at"`
-	Verified bool      `json:"verified"` // Verified means that the call's signature was valid
+	Verified bool      `json:"verified"` // Verified means that the call had a valid signature; always false before Register
 }
 
 // Limits of what a PMS stores.

@@ -248,7 +248,7 @@ func pageLimit(c *event.Cursor, cursors []*event.Cursor, most int) int {
 type page struct {
 	cursor *event.Cursor
 	main   *event.Cursor // main is the cursor of all subjects without one of their own
-	due    []*ent.Event  // due are the events to deliver
+	due    []*ent.Event  // due are the events to deliver, in the order of their positions
 	end    int64         // end is the cursor's position after these events
 	last   bool          // last means that no more events are due for this cursor
 }

@@ -92,7 +92,7 @@ func (e Erasures) run(ctx context.Context, d *db.DB) (erased int, failed error) 
 // mail and the time has come (see [guest.Erase]). done means that the data are erased now. It does nothing if the request was withdrawn.
 func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err error) {
 	row, err := guest.PendingErasure(tx, listed.PropertyID, listed.ID)
-	if err != nil || row == nil { // the request was withdrawn
+	if err != nil || row == nil { // row is nil if the request was withdrawn
 		return false, err
 	}
 	if row.ConfirmedAt == nil {

@@ -192,7 +192,7 @@ func (v Invitations) evaluate(ctx context.Context, d *db.DB, row *ent.Invitation
 	return d.Write(ctx, func(tx *db.Tx) error {
 		due, err := tx.Invitation.Query().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID), invitation.NextAtLTE(tx.Now())).Exist(tx.Context())
 		if err != nil || !due {
-			return err // another reservation of the group caused the evaluation
+			return err // nil if the row is no longer due: another reservation of the group caused the evaluation
 		}
 		stay, err := reservation.Get(tx, reservation.Scope{PropertyID: row.PropertyID}, row.ReservationID)
 		if err != nil {

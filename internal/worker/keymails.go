@@ -24,7 +24,7 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// keyEvents are the kinds of events after which a stay may have another code or room.
+// keyEvents are the kinds of events after which a stay may have another code or room, so that a mail may be due: see orderKey.
 var keyEvents = []event.Kind{event.PINGenerated, event.AccessIssued, event.AccessUpdated, event.AccessFailed}
 
 // Subscriber orders a mail when a stay gets its code, no matter how the guest was checked in, and another when its code or room changes. It

@@ -46,7 +46,7 @@ func (a Alone) Hold(ctx context.Context, f func(ctx context.Context, held *db.DB
 // holder before it releases the lease.
 type PostgresLease struct {
 	DB     *db.DB
-	Name   string // Name is the same in every process
+	Name   string // Name identifies the lease: the processes that compete for it have the same
 	Log    *slog.Logger
 	Check  time.Duration // Check is the interval of pings by the holder, and of attempts by other processes; 0 means 2 s
 	Expire time.Duration // Expire is the maximum time without a ping; 0 means 15 s, which is longer than a transaction may take
@@ -129,7 +129,7 @@ func (l PostgresLease) runWhileHeld(ctx context.Context, conn *pgx.Conn, f func(
 	go func() {
 		defer close(watched)
 		for clock.Sleep(heldCtx, l.Check) {
-			// The ping is not cancelled with ctx, because a cancelled query also closes the connection.
+			// The ping is not cancelled with ctx: a cancelled query closes the connection, and so would end the lease while f runs.
 			bounded, cancel := context.WithTimeout(context.WithoutCancel(heldCtx), l.Expire/3)
 			err := conn.Ping(bounded)
 			cancel()

@@ -117,7 +117,7 @@ func (m Mails) attempt(ctx context.Context, propertyID, mailID string) (time.Dur
 		return 0, err
 	}
 	if settings.Host == "" && m.isPrivate(row) {
-		return 0, m.cancel(ctx, row) // staff would read the link in the property's mailbox
+		return 0, m.cancel(ctx, row) // without a mail server it would be in the property's mailbox, where staff would read the link
 	}
 	if settings.Host == "" {
 		return 0, m.putInMailbox(ctx, row, ready)

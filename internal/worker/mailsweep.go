@@ -17,7 +17,7 @@ const (
 	// mailPatience is the age from which the sweep checks an unfinished mail. A mail with a code is finished earlier, although it waits for
 	// its locks.
 	mailPatience = 10 * time.Minute
-	// mailGrace is how long after [mail.GiveUpAfter] the mail's own job may still finish it.
+	// mailGrace is how long after [mail.GiveUpAfter] the mail's own job may still finish it. Then the sweep marks it as failed.
 	mailGrace = 2 * time.Hour
 )
 

@@ -32,7 +32,7 @@ type rendered struct {
 	text     mail.Text     // without a recipient if no address reaches the guest
 	links    []guest.MailedLink
 	profile  *guest.MailedProfileLink // the link to a kept profile, or nil
-	stays    []*ent.Reservation       // the stays that the mail is about, as they were rendered; none in a mail to staff
+	stays    []*ent.Reservation       // the stays that the mail is about, as rendered, see checkRecipient; none in a mail to staff
 	listed   []string                 // the reservations that an invitation or a reminder lists
 	property string                   // the property's name
 }

@@ -10,7 +10,8 @@ const (
 	// properties share the job queue, so a server that keeps each connection open would otherwise delay the mails of every other property.
 	maxSends     = 16
 	maxSlowSends = 4
-	// slowSend is the duration from which the mail server of a property counts as slow, until an attempt takes less.
+	// slowSend is the duration of an attempt from which the mail server of a property counts as slow, until another takes less. Only
+	// maxSlowSends of its mails are sent at once meanwhile.
 	slowSend = 5 * time.Second
 	// sendWait is the average wait of a mail for which its property has no turn.
 	sendWait = 5 * time.Second

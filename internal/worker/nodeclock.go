@@ -17,7 +17,7 @@ import (
 
 const (
 	clockEvery    = 5 * time.Second  // interval of clock measurements
-	nodeTimeout   = 20 * time.Second // a node counts as stopped if it has not reported for this time
+	nodeTimeout   = 20 * time.Second // a node that has not reported for this time counts as stopped, and is ignored
 	nodeRetention = time.Hour        // a node's row is deleted this long after its last report
 )
 
@@ -27,7 +27,7 @@ type NodeClock struct {
 	DB    *db.DB
 	Node  string
 	Log   *slog.Logger
-	Limit time.Duration // Limit is the largest acceptable offset of a machine's clock from the database's
+	Limit time.Duration // Limit is the largest acceptable offset of a machine's clock from the database's, ahead or behind
 	Every time.Duration // Every is the interval of measurements; 0 means 5 s
 
 	mu      sync.Mutex

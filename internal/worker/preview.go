@@ -68,7 +68,7 @@ type previewer struct {
 	Invitations
 	view     *db.Tx
 	schedule mail.Schedule
-	invited  map[string]bool // the reservations whose bookers were invited, which do not count
+	invited  map[string]bool // the reservations whose bookers were invited before, which add to no count
 	groups   map[string]bool // the bookers of groups that were counted, by group and address
 	counts   mail.Counts
 }

@@ -137,7 +137,8 @@ func (w *spacesJob) wasReadSince(ctx context.Context, job *river.Job[jobs.ReadSp
 	return read.After(job.CreatedAt), nil
 }
 
-// An endpoint that answers 401 and has never succeeded is retried: perhaps the PMS has not stored the signing secret yet.
+// An endpoint that answers 401 and has never succeeded is retried at intervals, while it has at most maxUnauthorizedRetries failures:
+// perhaps the PMS has not stored the signing secret yet. After a success, a 401 is a failure like others.
 const (
 	unauthorizedRetryDelay = 30 * time.Second
 	maxUnauthorizedRetries = 10

@@ -19,7 +19,7 @@ var urgentKinds = []string{string(notice.CodeLate), string(notice.KioskHelp), st
 
 const (
 	urgentEvery = 15 * time.Second
-	// urgentFor is the age up to which a notice is still mailed, such as after the server was down.
+	// urgentFor is the age up to which a notice is still mailed to the staffEmail, such as after the server was down. Older ones are not.
 	urgentFor   = 15 * time.Minute
 	urgentBatch = 50
 )

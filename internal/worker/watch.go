@@ -22,7 +22,8 @@ const (
 	// announceBeat is the interval of announcements without a change. The number in such an announcement shows whether an earlier one was
 	// lost.
 	announceBeat = 2 * time.Second
-	// nodeSilence is the time without an announcement after which a node counts as gone. Perhaps it did not announce its last changes.
+	// nodeSilence is the time without an announcement after which a node counts as gone. Then watchers read everything again, because it
+	// perhaps did not announce its last changes.
 	nodeSilence = 5 * announceBeat
 	// disconnectedBeat is the interval at which watchers read everything again while the bus is not connected.
 	disconnectedBeat = 20 * time.Second

@@ -42,7 +42,7 @@ type Sent struct {
 	Failure    partner.Failure // Failure is why it failed; zero: it was delivered
 	Gone       bool            // Gone means that the webhook answered 410
 	NotSent    bool            // NotSent means that no call was made, because too many failed or run. It is no attempt: try again after RetryAfter
-	RetryAfter time.Duration   // RetryAfter is the shortest wait before the next attempt
+	RetryAfter time.Duration   // RetryAfter is the shortest wait before the next attempt; 0: none
 }
 
 // Subscriber enqueues a job for each webhook that receives one of the events, whatever the scopes of its integration are: the job checks
@@ -140,7 +140,7 @@ func (j *deliverJob) Work(ctx context.Context, job *river.Job[jobs.DeliverEvents
 	return err
 }
 
-// noMore is the wait that means that the job ends, because nothing can be delivered now.
+// noMore is the wait that means that the job ends, because nothing can be delivered now. A wait of 0 continues the job at once.
 const noMore time.Duration = -1
 
 // run delivers the events that are due to one webhook. right is the lock that lets only one job at a time do so. It returns the wait until

@@ -21,7 +21,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// item is one reservation change of a batch: what the caller sent, the errors found before storing it, and its result.
+// item is one reservation change of a batch: what the caller sent, the errors found before storing it, and its result. It is not stored if
+// there are such errors.
 type item struct {
 	sent  *partnerv1.Reservation
 	patch reservation.Patch

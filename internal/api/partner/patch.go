@@ -9,8 +9,8 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
-// fields maps each field mask path that a PMS can send to the field of reservation.Patch and the function that reads its value, which is
-// nil if the reservation does not set the field.
+// fields maps each field mask path that a PMS can send to the field of reservation.Patch and the function that reads its value. The value
+// is nil, which clears the stored field, if the reservation does not set the field.
 var fields = map[string]struct {
 	field reservation.Field
 	value func(r *partnerv1.Reservation) any
@@ -44,7 +44,7 @@ var fields = map[string]struct {
 	"bed_id":                   {reservation.BedID, func(r *partnerv1.Reservation) any { return valueOrNil(r.BedId) }},
 }
 
-// messageFields lists the nested messages whose fields a field mask can name separately.
+// messageFields lists the nested messages whose fields a field mask can name separately. A mask that names the message means all of them.
 var messageFields = map[string][]string{
 	"pms_meta": {"id", "group_id", "space_id", "parent_space_id", "companion_ids", "updated_at"},
 	"booker":   {"first_name", "last_name", "email", "mobile"},

@@ -32,7 +32,7 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 	patch, wrong := patchOf(sent, req.GetUpdateMask())
 	at, report := "", chain.ReportOf(ctx)
 	if report != nil && report.Field == "" {
-		at = "reservation" // Connect's JSON body is the whole request, so paths begin with the field's name
+		at = "reservation" // Connect's JSON body is the whole request, so paths begin with the field's name; REST's body is the reservation
 	}
 	more, err := chain.Violations(report, sent, at)
 	if err != nil {

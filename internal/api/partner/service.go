@@ -35,7 +35,7 @@ type Service struct {
 	Tester partner.Tester
 	// TestDelivery sends a message to a webhook once. An error means that the call was canceled.
 	TestDelivery func(ctx context.Context, w *partner.WebhookRow, secrets []string, body []byte) (partner.Probed, error)
-	// DeliverSoon enqueues the delivery of what waits for a webhook, also during a pause.
+	// DeliverSoon enqueues the delivery of the events that wait for a webhook. It starts at once, also during a pause after failures.
 	DeliverSoon func(tx *db.Tx, propertyID, webhookID string) error
 	// ReadSpaces enqueues a call of an integration's getSpaces endpoint; nil enqueues none.
 	ReadSpaces func(tx *db.Tx, propertyID, integrationID string) error

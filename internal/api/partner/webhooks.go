@@ -40,7 +40,8 @@ func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhoo
 		if err != nil {
 			return nil, err
 		}
-		if secret == "" && row.DisabledAt == nil { // deliver at once: the URL may be new, and a pause was for the former one
+		// A changed webhook, which gets no new secret, is delivered to at once: its URL may be new, and a pause was for the former one.
+		if secret == "" && row.DisabledAt == nil {
 			if err := s.DeliverSoon(tx, a.PropertyID, row.ID); err != nil {
 				return nil, err
 			}

@@ -59,7 +59,7 @@ type API struct {
 	Public *grpc.ClientConn
 	Socket *grpc.ClientConn
 	HTTP   *http.Client
-	local  *http.Client // client over the Unix socket
+	local  *http.Client // client over the Unix socket for operators
 }
 
 // maxAnswerSize is the size in bytes up to which a test reads an HTTP answer.

@@ -33,9 +33,9 @@ type Proxy struct {
 	mu          sync.Mutex
 	target      string
 	connections map[*connection]bool
-	cuts        []Cut // cuts for the next connections
+	cuts        []Cut // cuts for the next connections, in order, one for each
 	refuse      bool
-	dropping    [2]bool       // whether records are dropped, by direction
+	dropping    [2]bool       // whether TLS records are dropped, by direction
 	delay       time.Duration // delay of each TLS record
 	dropped     int           // number of records dropped since Drop
 	cutCount    int           // number of connections that were cut

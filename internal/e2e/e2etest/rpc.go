@@ -28,7 +28,7 @@ type RPC struct {
 	Routes []Route
 }
 
-// Route is an HTTP rule (google.api.http) of an RPC.
+// Route is an HTTP rule (google.api.http) of an RPC. Body names the field that is the body; "*": the whole request, "": no body.
 type Route struct{ Verb, Path, Body string }
 
 // Streams reports whether the client or the server streams messages.
@@ -47,7 +47,7 @@ func (r RPC) Reply() proto.Message { return newMessage(r.Desc.Output().FullName(
 func newMessage(name protoreflect.FullName) proto.Message {
 	t, err := protoregistry.GlobalTypes.FindMessageByName(name)
 	if err != nil {
-		panic(err) // the generated code is not part of this program
+		panic(err) // the program does not import the generated code of this message
 	}
 	return t.New().Interface()
 }

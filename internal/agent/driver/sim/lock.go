@@ -151,7 +151,7 @@ func (v siteDriver) Events() <-chan driver.Event { return v.site.events }
 // Close does nothing, because the locks outlive the bridge.
 func (v siteDriver) Close() error { return nil }
 
-// lockHandle is the driver's interface to a simulated lock. Its calls, except Status, have the lock's latency. Only Set and Clear have faults.
+// lockHandle is the driver's interface to a simulated lock. Status has no latency, and only Set and Clear have faults.
 type lockHandle struct{ lock *lock }
 
 func (s lockHandle) Address() string                 { return s.lock.spec.Address }
