@@ -14,7 +14,8 @@ import (
 	"time"
 )
 
-// Docs serves the documentation: /docs, /docs.css, /guide, /openapi.yaml and the paths below them. It reads each file again at each request.
+// Docs serves the documentation: /docs, /docs.css, /guide, /openapi.yaml, the paths below them, and /proto/latchkey.binpb. It reads the
+// files at each request to save memory. They must not change while the server runs: NewDocs computes their ETags once.
 type Docs struct{ served map[string]servedFile }
 
 // servedFile is one file of the documentation. read is called at each request, so that no copy stays in memory.

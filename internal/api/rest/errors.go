@@ -30,7 +30,8 @@ func (h *Handler) handleError(ctx context.Context, _ *runtime.ServeMux, _ runtim
 			return
 		}
 	}
-	// Errors of the chain have a reason. This error has none, so it comes from the gateway.
+	// Errors of the chain have a reason and are answered above. InvalidArgument without one is the gateway's error for a path parameter of
+	// a wrong type.
 	if status.Code(err) == codes.InvalidArgument {
 		h.writeFault(w, x, fault.Fields(fault.Field{Path: "path", Reason: fault.WrongType, Message: "contains a value of a wrong type"}))
 		return
