@@ -28,7 +28,7 @@ const (
 	ShuttingDown   OfflineReason = "shuttingDown" // the node with the bridge's session is shutting down
 	NodeLost       OfflineReason = "nodeLost"     // the node with the bridge's session sends no heartbeat
 	Revoked        OfflineReason = "revoked"
-	Reenrolled     OfflineReason = "enrolled" // the bridge was enrolled again, perhaps on another machine
+	Reenrolled     OfflineReason = "enrolled" // the bridge was enrolled again, perhaps on another machine: its former certificate ended
 )
 
 // Row is a row of the table of bridges.
@@ -183,7 +183,7 @@ func (l Link) IsMoving(now time.Time) bool {
 // Location is the node with a bridge's session.
 type Location struct {
 	Node   string // Node is empty if the bridge has no session
-	Moving bool   // Moving means that the bridge has no session but should have one again soon
+	Moving bool   // Moving means that the draining node asked the bridge at most MoveTimeout ago to connect to another node
 }
 
 // Locate returns which node has the session of a bridge at the time now, so that a command for the bridge can be sent there. For a bridge

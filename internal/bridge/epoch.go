@@ -16,7 +16,7 @@ import (
 
 // Hello is what a bridge reports at the start of a session, and the node that received it.
 type Hello struct {
-	Node     string    // Node is the name of the node
+	Node     string    // Node is the name of the server's node that holds the session
 	BootID   string    // BootID is the random id of the bridge's start; may be empty
 	Software string    // Software is the name and version of the bridge's software
 	Clock    time.Time // Clock is the bridge's clock; zero if the bridge did not report it
@@ -105,7 +105,7 @@ func CurrentEpoch(tx *db.Tx, bridgeID string) (epoch int64, revoked bool, err er
 // Detection of cloned bridges: a bridge generates a random boot id at each start, so an old boot id normally never comes back. If a disk
 // was copied, two machines share one identity and take turns in superseding each other's session, so that an old boot id comes back.
 
-// maxBootID is the maximum length of a stored boot id in bytes.
+// maxBootID is the length in bytes to which a longer boot id is cut when it is stored.
 const maxBootID = 31
 
 // updateBootHistory adds the boot id of a new session to record, which holds the last two boot ids, the newer first, separated by a blank.
