@@ -147,7 +147,8 @@ func (c Config) DatabaseURL() string {
 	return "sqlite:" + filepath.Join(c.DataDir, "latchkey.db")
 }
 
-// defaultGrace is longer than the interval of load balancers that check every second or two.
+// defaultGrace is how long a stopping server still answers calls if DrainGrace is not set and a listener is not on loopback. It is longer
+// than the interval of load balancers that check every second or two.
 const defaultGrace = 5 * time.Second
 
 // Grace returns how long a stopping server still answers calls while it reports that it is not ready, so that load balancers send no new
