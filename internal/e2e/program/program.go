@@ -39,7 +39,7 @@ var build = sync.OnceValues(func() (dir string, err error) {
 	return dir, nil
 })
 
-// built is the directory of the compiled programs, which Main removes.
+// built is the directory of the compiled programs, which Main removes; nil until build has made it.
 var built atomic.Pointer[string]
 
 // processes holds each *Process that New returned. Main kills them if the tests are interrupted.
