@@ -6,7 +6,8 @@ import (
 	"latchkey.dev/internal/guest/rule"
 )
 
-// Sharing is what decides which of one guest's answers the PMS may get.
+// Sharing is what decides which of one guest's answers the PMS may get: the state of the stay, the guest's choice and the settings of the
+// property.
 type Sharing struct {
 	CheckingIn bool     // the party checks in now: it is at the property and has pressed the button
 	Staying    bool     // the PMS has checked the party in, and the stay with its late check-out is not over

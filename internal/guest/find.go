@@ -37,8 +37,8 @@ type Search struct {
 	FamilyName string // of the booker or of a guest
 	Choice     string // the ID of the [Choice] that the guest picked, or empty
 	KioskID    string // empty: a search from a QR code
-	Address    string // the network of the client, such as 192.0.2.7/32 or an IPv6 /64, for a search from a QR code
-	Device     string // how the client describes its device, for a search from a QR code
+	Address    string // the network of the client, such as 192.0.2.7/32 or an IPv6 /64; empty for a search at a kiosk
+	Device     string // how the client describes its device; empty for a search at a kiosk
 	Place      string // name of the kiosk or of the QR code, for staff
 }
 
@@ -49,7 +49,8 @@ type Choice struct {
 	FromDate, ToDate, Number string
 }
 
-// Found is the result of a search: a session if one stay matches, or choices if several do.
+// Found is the result of a search: a session if one stay matches, or choices if several do. It is zero if [Find] refuses the search,
+// because none matches or the search has to wait.
 type Found struct {
 	Session   *Session
 	Choices   []Choice

@@ -27,7 +27,7 @@ type Form struct {
 
 	law    *rule.Rule
 	viewer actor.Actor
-	ward   bool // an adult decides for the guest, see [age.isWard]
+	ward   bool // the guest is a minor for whom the main guest decides and may read the answers, see [age.isWard]
 	names  bool // the session may read the first and family name of the guest, also if it did not give them
 }
 

@@ -47,7 +47,7 @@ type GroupRoom struct {
 // booking says to which booker's group a reservation belongs.
 type booking struct {
 	PropertyID, IntegrationID, GroupID string
-	Address                            []byte // the keyed hash of the booker's mail address; nil: there is none
+	Address                            []byte // keyed hash of the booker's mail address; nil: none, or not Shown, or in no group
 	Shown                              bool   // the reservation is neither canceled nor erased
 }
 

@@ -39,8 +39,8 @@ type Entry struct {
 	EraseAt                time.Time // EraseAt is zero if the law names no time
 }
 
-// RegisterRange selects a page of entries by the day of arrival, from First to Last (YYYY-MM-DD). AfterOn and AfterID are the day and the
-// id of the last entry of the page before, or empty. Limit is the size of the page.
+// RegisterRange selects a page of entries by the day of arrival, from First to Last (YYYY-MM-DD), both included. AfterOn and AfterID are
+// the day and the id of the last entry of the page before, or empty. Limit is the size of the page.
 type RegisterRange struct {
 	First, Last      string
 	AfterOn, AfterID string

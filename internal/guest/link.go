@@ -62,7 +62,7 @@ type Source string
 const (
 	FromMail      Source = "mail"
 	FromKiosk     Source = "kiosk"
-	FromDevice    Source = "device"    // made on another device of the same guest
+	FromDevice    Source = "device"    // the link was made on another device of the same guest
 	FromMainGuest Source = "mainGuest" // a link for a companion, shown to the main guest to pass on
 	FromProfile   Source = "profile"   // mailed to the owner of a kept profile: see [FindProfileLink]
 )
@@ -197,7 +197,7 @@ func RevokeLinks(tx *db.Tx, propertyID, reservationID, guestID string, unboundOn
 	return nil
 }
 
-// Renewal says to whom a new link is mailed, and which link it replaces. A link is replaced once.
+// Renewal says to whom a new link is mailed, and which link it replaces. A link is replaced once. GuestID is empty for the booker.
 type Renewal struct{ PropertyID, ReservationID, GuestID, Address, LinkID string }
 
 // RenewLink ends a link and returns to whom a new one is mailed. It returns nil and changes nothing if the link is not valid or was not

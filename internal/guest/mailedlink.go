@@ -15,7 +15,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// MailedLink is a link whose secret was created when the text of a mail was made.
+// MailedLink is a link in the text of a mail, or the link to a test stay. Its secret is made first; [MailedLink.Store] makes the link work.
 type MailedLink struct {
 	Stay    *ent.Reservation
 	GuestID string // GuestID is a companion; empty: the link is the booker's and acts for the whole party

@@ -20,7 +20,7 @@ import (
 )
 
 const (
-	// maxSameNumber bounds the stays that a search compares. It does not find further ones.
+	// maxSameNumber bounds the stays with the typed number that a search compares. It does not find further ones.
 	maxSameNumber = 100
 	// workUnit is what the work of a search is rounded up to, in persons who are decrypted and compared. So the time of an answer does not
 	// tell whether a number is known, nor how many guests its stay has.

@@ -24,7 +24,7 @@ type Party struct {
 	Settings    *Settings
 	Rules       rule.Settings
 	Members     []Member // the main guest first
-	Adults      int      // Adults and Children are the result of PartySize
+	Adults      int      // Adults and Children are as the main guest entered them, or else as the PMS sent them: see PartySize
 	Children    int
 	arrival     time.Time
 	keys        *keyring.Ring
@@ -37,7 +37,7 @@ type Member struct {
 	Answers rule.Answers
 	// Missing has the required fields without an answer. It is empty for a guest who does not have to fill in the form.
 	Missing []rule.Field
-	// Open has the fields without an answer that the law wants at the departure at the latest.
+	// Open has the fields without an answer that the law wants at the departure at the latest. The guest can check in without them.
 	Open []rule.Field
 	// SignedAt is when the guest signed the present answers on a screen, or zero.
 	SignedAt  time.Time

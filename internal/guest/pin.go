@@ -22,7 +22,7 @@ const (
 	NotCheckedIn Withheld = "notCheckedIn" // the PMS has not started the stay
 	StayOver     Withheld = "ended"        // the stay is over or canceled
 	NoCode       Withheld = "noCode"       // no door of the stay has a code now
-	OtherSession Withheld = "otherSession" // the session rests on two facts, and did not check the guest in itself
+	OtherSession Withheld = "otherSession" // a session of two facts (booking number and name) that did not check the guest in itself
 	ShownBefore  Withheld = "shownBefore"  // a session of a kiosk gets the code once
 )
 

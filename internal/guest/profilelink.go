@@ -31,15 +31,15 @@ const (
 // Limits of requests for a link to a profile. They also count requests for an address without a profile, so that a limit does not tell
 // whether there is one.
 var (
-	profileMails  = throttle.Within("profileMails", 24*time.Hour).After(3, 24*time.Hour) // to one address
-	profileClient = throttle.Within("profileClient", time.Hour).After(20, time.Hour)     // from one client network
-	profileSite   = throttle.Within("profileSite", time.Hour).After(60, time.Hour)       // from one IPv6 site
+	profileMails  = throttle.Within("profileMails", 24*time.Hour).After(3, 24*time.Hour) // requests for one address
+	profileClient = throttle.Within("profileClient", time.Hour).After(20, time.Hour)     // requests from one client network
+	profileSite   = throttle.Within("profileSite", time.Hour).After(60, time.Hour)       // requests from one IPv6 site (a /48)
 )
 
 // ProfileRequest asks for a link to a profile.
 type ProfileRequest struct {
 	PropertyID string
-	Address    string // under which the profile is kept
+	Address    string // the mail address under which the profile is kept
 	Client     string // the network of the caller, such as 192.0.2.7/32 or an IPv6 /64
 }
 

@@ -10,10 +10,10 @@ type caller string
 
 // The callers. Staff have no session: they read answers, and change none.
 const (
-	noCaller       caller = ""               // staff, another guest, or another stay
+	noCaller       caller = ""               // staff, another guest, or a guest of another stay: may change no answer
 	theGuest       caller = "theGuest"       // the guest: a companion by a link of their own, or the main guest by the link of the mail
 	theMainGuest   caller = "theMainGuest"   // the main guest of a companion, by the link of the mail
-	withTwoFactsOf caller = "withTwoFactsOf" // a caller who knows the booking number and a family name
+	withTwoFactsOf caller = "withTwoFactsOf" // a session that was opened with the booking number and a family name
 )
 
 // callerOf returns what a session is to a guest: the guest, the main guest of a companion, or a caller with two facts (booking number and
@@ -34,7 +34,7 @@ func callerOf(a actor.Actor, g *Row) caller {
 	return theMainGuest
 }
 
-// AnsweredBy is how an answer was given.
+// AnsweredBy is in which kind of session an answer was given, which decides who may change it.
 type AnsweredBy string
 
 const (

@@ -60,7 +60,8 @@ func CreateSession(tx *db.Tx, keys *keyring.Ring, s SessionSpec) (Session, error
 	return out, endOldest(tx, s)
 }
 
-// maxSessions limits the active sessions of a guest that began in the same way: see [sameOrigin].
+// maxSessions limits the active sessions of a guest that began in the same way: see [sameOrigin]. A further one ends the oldest: see
+// [endOldest].
 const maxSessions = 10
 
 // sameOrigin returns the condition for the sessions that began in the same way as those of s. There are three ways: a mailed link; a QR

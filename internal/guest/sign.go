@@ -33,7 +33,7 @@ const (
 	SignatureNotNeeded SignatureState = ""           // the property wants no signature of this guest on a screen
 	SignIncomplete     SignatureState = "incomplete" // required answers are missing
 	SignLater          SignatureState = "later"      // the law wants the signature on the day of arrival
-	SignAtDesk         SignatureState = "atDesk"     // the session must not see all that is signed
+	SignAtDesk         SignatureState = "atDesk"     // some answers are hidden from the session: sign where they were given, or at the desk
 	SignOpen           SignatureState = "open"       // the guest can sign now
 	Signed             SignatureState = "signed"
 )

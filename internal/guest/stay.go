@@ -237,11 +237,13 @@ func deleteGuests(tx *db.Tx, propertyID string, guests ...*ent.Guest) error {
 // person is what is stored encrypted about a guest: the answers, and how they were given.
 type person struct {
 	Answers rule.Answers `json:"answers"`
-	// By has the session that gave each answer, because a session of two facts does not see answers from other sessions.
+	// By has the session that gave each answer, because a session of two facts (booking number and name) does not see answers from other
+	// sessions.
 	By map[rule.Field]string `json:"by,omitempty"`
 	// Own has the answers that a companion gave on a link of their own. Only the companion changes them.
 	Own map[rule.Field]bool `json:"own,omitempty"`
-	// Mailed has the answers that were given in a session of a mailed link. Sessions of two facts do not change them.
+	// Mailed has the answers that were given in a session of a mailed link. Sessions of two facts (booking number and name) do not change
+	// them.
 	Mailed map[rule.Field]bool `json:"mailed,omitempty"`
 	// InvitedTo is the address to which a companion's link was mailed, or empty.
 	InvitedTo string `json:"invitedTo,omitempty"`
