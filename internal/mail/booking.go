@@ -28,10 +28,10 @@ type Listing struct {
 // to decide again, or zero.
 type Decision struct {
 	Mails     []Listing
-	Moved     []string // the links and sessions of the former address end
-	Ended     []string // canceled: all links and sessions end
-	NoAddress []string // an invitation is due, and no address reaches the guest
-	Waiting   []string // an invitation is due, and waits for the rest of the group
+	Moved     []string // reservations whose booker has another address: the links and sessions of the former address end
+	Ended     []string // canceled reservations: all their links and sessions end
+	NoAddress []string // reservations whose invitation is due, and whose booker has no address that reaches the guest
+	Waiting   []string // reservations whose invitation is due, and waits for the rest of the group
 	Next      time.Time
 }
 

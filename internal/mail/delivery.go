@@ -12,7 +12,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Delivery is what a page says to the guest about the delivery of a mail.
+// Delivery is the state of a mail as the API and the pages show it to the guest.
 type Delivery string
 
 const (

@@ -69,7 +69,7 @@ const (
 	Sent     State = "sent"
 	InBox    State = "mailbox"  // in the mailbox of a property without a mail server
 	Failed   State = "failed"   // given up
-	Bounced  State = "bounced"  // mails to the address do not arrive: see [StateAfter]
+	Bounced  State = "bounced"  // this mail failed, and later ones to its address would not arrive either: see [StateAfter]
 	Canceled State = "canceled" // the mail was no longer needed before it was sent
 )
 

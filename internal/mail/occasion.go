@@ -35,9 +35,9 @@ type Occasion struct {
 	Now     time.Time
 	// Erasure is what a mail about an erasure says.
 	Erasure ErasureFacts
-	// Profile is the link to a kept profile.
+	// Profile is the link to a kept profile, in a mail of the kind [Profile].
 	Profile string
-	// ProfilePage is the page where a guest asks for a link to a kept profile.
+	// ProfilePage is the URL of the page where a guest asks for a link to a kept profile; empty: no mail names it.
 	ProfilePage string
 	// Join is what a mail to join the property says.
 	Join JoinFacts

@@ -38,7 +38,7 @@ type Server struct {
 
 // Time limits of the exchange with a mail server. Their sum is below the time limit of a job.
 const (
-	greetTimeout    = 30 * time.Second // connection, encryption and authentication
+	greetTimeout    = 30 * time.Second // for connection, encryption and authentication together
 	transmitTimeout = 60 * time.Second // from MAIL FROM to the answer to the text of the mail
 )
 
@@ -68,7 +68,7 @@ func sendError(step Failure, err error) *SendError {
 var addresses = regexp.MustCompile(`=\?[^?\s]+\?[bBqQ]\?[^?\s]*\?=` +
 	`|(?:"(?:[^"\\]|\\.)*"|[^\s<>()\[\]:;,"']+)(?:(?:@|＠|﹫)(?:\[[^\]\s]*\]|[^\s<>()\[\]:;,"']+)|(?:=40|%40)[^\s<>()\[\]:;,"']+\.[A-Za-z][^\s<>()\[\]:;,"']*)`)
 
-// maxAnswer bounds the stored text of an answer, in characters.
+// maxAnswer is the length, in characters, to which the text of a mail server's answer is cut.
 const maxAnswer = 300
 
 // cleanAnswer shortens an answer to maxAnswer characters and removes mail addresses from it.
