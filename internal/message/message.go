@@ -264,7 +264,7 @@ var layouts = map[string]string{"clock": time.TimeOnly, "hour": "15:04"}
 // dates are the kinds of the texts with the formats of times that depend on the language.
 var dates = map[string]string{"time": "date.time", "moment": "date.moment", "day": "date.full"}
 
-// maxQuoted is the maximum number of characters of a quoted value.
+// maxQuoted is the number of characters after which a quoted value is cut.
 const maxQuoted = 64
 
 // format renders the value of a parameter. format is the name after the colon in a placeholder, or "".
