@@ -20,7 +20,8 @@ var retryWaits = []time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 14 * time.Hour, 20 * time.Hour, 24 * time.Hour,
 }
 
-// failingFor is how long all deliveries must fail before a webhook is disabled. It is the time for which one event is retried.
+// failingFor is the time since the last success, or since the registration without one, from which an event that is given up disables the
+// webhook. It is a little shorter than the time for which one event is retried (75 h 35 min).
 const failingFor = 75 * time.Hour
 
 // RetryWait returns the wait after a number of failed attempts to deliver an event. It returns false if the event is then given up, and for
@@ -121,7 +122,7 @@ type Delivery struct {
 	Failure Failure // Failure is why it failed; zero: it was delivered, or not sent
 	Sent    bool    // Sent is false if nothing was sent, because the event does not concern the webhook
 	GivenUp bool    // GivenUp means that the event is not retried any more
-	Gone    bool    // Gone means that the webhook answered 410
+	Gone    bool    // Gone means that the webhook answered 410, which disables it
 }
 
 // Record stores the outcome of a delivery, and renews the right to deliver. If nothing was sent, it only renews. A failure can notify

@@ -16,14 +16,14 @@ type Probed struct {
 	Failures []Failure       // Failures describe what is wrong, without text from the partner; nil for a webhook, also if it failed
 	Reason   string          // Reason is the reason in the partner's error answer, which may be the correct answer to a test
 	Message  string          // Message is the message in the partner's error answer; for a webhook, why the delivery failed
-	Problem  message.Message // Problem is, for a webhook, why the delivery failed, as a text in every language
+	Problem  message.Message // Problem is, for a webhook, why the delivery failed, in every language; else zero
 }
 
 // Tester tests the endpoints of partners.
 type Tester struct {
 	DB       *db.DB
 	Registry *Registry
-	// Call calls an endpoint once. An error means that the call was not made.
+	// Call calls an endpoint once. A failed call is a result. An error means that the call was not made.
 	Call func(ctx context.Context, e Endpoint, signingSecrets []string) (Probed, error)
 }
 
