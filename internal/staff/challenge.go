@@ -34,7 +34,7 @@ const (
 
 const (
 	stateNonce = 16             // random bytes of a state
-	stateBytes = stateNonce + 8 // bytes of a state: the random ones, and the Unix time of its end
+	stateBytes = stateNonce + 8 // bytes of a state: the random ones, and the Unix time of its end in seconds
 )
 
 // newState returns the state of a new ceremony: random bytes and the end of the ceremony, which is now plus life. Nothing is stored when a

@@ -44,9 +44,11 @@ type IdentityCeremony struct {
 
 // IdentityAnswer is what the browser sends after a sign-in at the identity provider.
 type IdentityAnswer struct {
-	State string // of the ceremony that the browser began
+	State string // the State of the [IdentityCeremony] that the browser began
 	openid.Answer
-	Fresh   bool // the ceremony required a new sign-in at the provider; a sign-in with another value than at its begin is refused
+	// Fresh means that the ceremony required a new sign-in at the provider. If it is not as it was when the sign-in began, the sign-in is
+	// refused.
+	Fresh   bool
 	Network string
 	Trace
 }

@@ -19,7 +19,7 @@ type Place struct {
 	Role             Role
 }
 
-// maxMembers bounds the people of a property.
+// maxMembers bounds the people of a property, also disabled ones. Beyond it no new person can join; invitations do not count.
 const maxMembers = 500
 
 // addMember gives a person the role of a link at a property, up to maxMembers people. An owner link, which has no address, also makes a

@@ -20,7 +20,7 @@ import (
 type NoticeChoice struct {
 	Hidden      []string // groups of notices that the person's pages do not show
 	ByMail      []string // groups of notices that are mailed; none: mails are off
-	From, Until string   // HH:MM in the property's time zone, between which mails are sent; both empty: at any time
+	From, Until string   // HH:MM in the property's time zone: mails are sent from From until before Until; both empty: always
 }
 
 var clockTime = regexp.MustCompile(`^([01][0-9]|2[0-3]):[0-5][0-9]$`)

@@ -108,7 +108,7 @@ func useLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PersonInvitatio
 // FirstOwner is what a person sends to become owner with an [OwnerLink].
 type FirstOwner struct {
 	PasswordSignIn
-	Secret, Name           string // Secret is in the link; Name is that of a new person
+	Secret, Name           string // Secret is in the link; Name is that of a new person, and ignored for a known one
 	PropertyName, TimeZone string // of the property to create; both must be empty if the link names a property
 }
 

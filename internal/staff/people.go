@@ -21,7 +21,7 @@ import (
 type Caller struct {
 	PersonID string
 	Role     Role
-	Author   string // the name of the caller in the audit log
+	Author   string // the caller in the audit log: an id such as staff:prs_..., not a readable name
 }
 
 // author returns the name of a person in the audit log: the id, never the readable name.
@@ -65,7 +65,7 @@ type Member struct {
 	Profile
 	Access
 	HasSecondFactor bool
-	UsedAt          *time.Time // the last call at the property, to the minute; nil: none yet
+	UsedAt          *time.Time // the person's last call at the property, stored once a minute at most; nil: none yet
 	JoinedAt        time.Time
 }
 

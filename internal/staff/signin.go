@@ -100,7 +100,7 @@ func confirmNoPassword(tx *db.Tx, personID string) error {
 // PasswordChange is the request of a signed-in person for another password, or for the first one.
 type PasswordChange struct {
 	Who                            actor.Actor
-	Network, Password, NewPassword string // Password is empty if the person has none
+	Network, Password, NewPassword string // Network is the client's; Password is the present one, empty if the person has none
 	Trace
 }
 

@@ -26,7 +26,7 @@ import (
 
 const (
 	totpPeriod    = 30 // seconds
-	totpSkew      = 1  // steps that a phone's clock may be off
+	totpSkew      = 1  // steps that a phone's clock may be ahead or behind
 	appDigits     = 6  // digits of a code of the app
 	recoveryCodes = 10 // recovery codes that a person gets
 )
