@@ -76,7 +76,7 @@ func writeEscaped(b *strings.Builder, r rune) {
 // Terminal returns a writer to w that escapes unprintable characters, except line feeds and tabs.
 func Terminal(w io.Writer) io.Writer { return &escapingWriter{to: w} }
 
-// escapingWriter is the writer of [Terminal].
+// escapingWriter is the writer of [Terminal]: it escapes unprintable characters, except line feeds and tabs.
 type escapingWriter struct {
 	mu   sync.Mutex
 	to   io.Writer
