@@ -14,7 +14,7 @@ type ErasureFacts struct {
 	RequestedAt time.Time
 	State       access.State
 	CheckingIn  bool      // a checkIn call was made, and may have checked the guests in: until its outcome is known, they count as in house
-	End         time.Time // the end of the access
+	End         time.Time // the end of the access, with the late check-out
 	Now         time.Time
 }
 

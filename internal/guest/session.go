@@ -169,7 +169,7 @@ func endSessions(tx *db.Tx, propertyID string, which ...predicate.GuestSession) 
 	return mobilekey.RevokePhonesOfSessions(tx, propertyID, ids...)
 }
 
-// ExpiredRetention is how long expired links and sessions of guests, and counts of failed searches, are kept.
+// ExpiredRetention is how long links and sessions of guests are kept after they expire, and counts of failed searches after they begin.
 const ExpiredRetention = 24 * time.Hour
 
 // DeleteExpired deletes links and sessions that expired before a time, and counts of failed searches that began before it, of all
