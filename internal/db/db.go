@@ -78,7 +78,7 @@ type engine interface {
 	close() error
 }
 
-// ErrClosed is returned by Write after Close.
+// ErrClosed is returned by Write after Close. Nothing was stored.
 var ErrClosed = fault.New(fault.Unavailable, fault.UnavailableReason, "the server is shutting down; try again on another").Retry(time.Second)
 
 // errBusy is returned by Write if QueueSize callers already wait, and on PostgreSQL also if too many changes run until WriteTimeout.

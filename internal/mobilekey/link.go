@@ -135,7 +135,7 @@ func DescribeLink(view *db.Tx, keys *keyring.Ring, secret string) (LinkInfo, err
 // created for. So the server stores nothing until the challenge is answered.
 const (
 	challengeTime = 8               // bytes of the time
-	challengeBody = 16              // bytes of the time and the random bytes
+	challengeBody = 16              // bytes of the time and the random bytes, which the MAC follows
 	challengeMAC  = 16              // bytes of the MAC
 	challengeLife = 5 * time.Minute // how long a challenge can be answered
 )

@@ -109,7 +109,8 @@ func (i *issuer) changeSigner(change func() error) error {
 	return nil
 }
 
-// BridgeKeys is a bridge that must confirm a new key before the rotation continues.
+// BridgeKeys is which key set a bridge of the property has confirmed. From those of all bridges, KeyConfirmed decides whether a new key may
+// sign.
 type BridgeKeys struct {
 	Seen    *time.Time // Seen is the last contact with the bridge; nil if there was none
 	Version *int64     // Version is the confirmed version of the key set; nil if it is not reported, -1 without SmartKeys

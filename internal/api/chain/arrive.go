@@ -25,7 +25,7 @@ type arrivals struct {
 	bySender map[string]arriving
 }
 
-// arriving is what the requests of one sender use.
+// arriving is what the requests of one sender use while they arrive: how many there are, and their memory.
 type arriving struct {
 	unfinished int
 	holders    int                 // the requests that have reserved memory or wait for it

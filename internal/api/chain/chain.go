@@ -49,8 +49,8 @@ type Config struct {
 	Authenticators map[string]Authenticator
 	// Public lists services without credential and access rule, such as "grpc.health.v1.Health".
 	Public []string
-	// HandlerFields maps a full method name to the request field that the handler validates itself with [Violations], because the
-	// validation needs stored data.
+	// HandlerFields maps a full method name to the proto name of the request field that the handler validates itself with [Violations],
+	// because the validation needs stored data.
 	HandlerFields map[string]string
 	// Static maps a full method name to additional validation that needs no stored data but that protovalidate rules cannot express. Its
 	// violations are answered together with those of the rules.

@@ -20,7 +20,7 @@ import (
 // method holds the access and validation rules of one RPC.
 type method struct {
 	service      string // service name, such as "latchkey.partner.v1.ReservationService"
-	area         string // proto package, such as "latchkey.partner.v1"
+	area         string // proto package, such as "latchkey.partner.v1", which selects the authenticator
 	public       bool
 	streams      bool                              // client or server streams messages
 	access       *rpcv1.Access                     // nil for a public or unknown method

@@ -33,8 +33,8 @@ const (
 	maxGrants       = 20
 	maxLocks        = 12 // the most locks whose own events are loaded
 	maxPhones       = 100
-	maxLossesOfLock = 100      // the most connection losses, and as many returns, of each lock while the stay had a code on it
-	maxVisitors     = MaxSteps // the most openings by others, and as many refusals, at each lock while the stay had a code on it
+	maxLossesOfLock = 100      // the most connection losses, and as many returns, of each lock while the stay had access
+	maxVisitors     = MaxSteps // the most openings by staff, and as many refusals of others, at each lock while the stay had access
 	mostPauses      = 50       // the most keypad pauses of each lock
 )
 

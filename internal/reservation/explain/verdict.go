@@ -25,7 +25,7 @@ const (
 
 // Reasons of a verdict that an access plan does not have.
 const (
-	OnItsWay    = "onItsWay"    // the code has not reached the lock yet
+	OnItsWay    = "onItsWay"    // the code has not reached the lock yet, as far as is known
 	Unconfirmed = "unconfirmed" // the code was sent to the lock, and the lock did not answer
 	NotReadBack = "notReadBack" // the lock accepted the code, and the bridge has not read the code back yet
 )
