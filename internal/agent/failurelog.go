@@ -13,7 +13,7 @@ import (
 type failureLog struct {
 	mu             sync.Mutex
 	result         slot.Result // last temporary failure of an operation on the lock; "" if one has succeeded since
-	tries          int         // number of temporary failures in a row
+	tries          int         // number of temporary failures in a row; 0 after a success
 	since          time.Time   // when the first failure of tries happened; without a meaning if tries is 0
 	statusFailures int         // number of status reads that failed in a row
 }

@@ -16,8 +16,8 @@ type outbox struct {
 	mu       sync.Mutex
 	isOpen   bool                                // a session with the server collects reports; otherwise they are dropped
 	rows     map[string][]slot.DigestRow         // state of each lock for Hello, by address
-	observed map[string]map[uint32]slot.Observed // waiting reports about slots, by lock address and slot
-	status   map[string]driver.Status            // last status of each lock
+	observed map[string]map[uint32]slot.Observed // the latest report about each slot that is still to be sent, by lock address and slot
+	status   map[string]driver.Status            // last status of each lock, by address
 	guards   map[string]guardRecord
 	stale    map[string]bool          // locks whose status or guard record must be reported
 	commands map[string]commandRecord // results of commands that are still to be sent, by id

@@ -25,7 +25,7 @@ const (
 	keyFile          = "bridge.key"
 	storeFile        = "bridge.db"
 	keyLen           = 32              // bytes
-	storeLockTimeout = 2 * time.Second // how long openStore waits for another process to close the store
+	storeLockTimeout = 2 * time.Second // how long openStore waits for another process to close the store before it fails
 )
 
 var (

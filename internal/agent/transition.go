@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/lock/slot"
 )
 
-// quickReadWait is how long storing a transition may be delayed to wait for the result of a read.
+// quickReadWait is how long storing a transition may be delayed, so that the results of reads are stored with it.
 const quickReadWait = 2 * time.Millisecond
 
 // transition is a lock's new state and everything that follows from it, before it is stored.

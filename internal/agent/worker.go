@@ -35,7 +35,7 @@ type lockWorker struct {
 	backoff       backoff
 	failures      failureLog
 	statusMu      sync.Mutex // mutex held while the lock's status is read and stored
-	offlineAt     time.Time  // when the lock last went offline; guarded by statusMu
+	offlineAt     time.Time  // when the lock last went offline; zero: not since the start. Guarded by statusMu
 	clock         *lockClock
 	guard         *keypadGuard
 	savedOffset   time.Duration // stored offset of the lock's clock; if the applied one differs, save stores that

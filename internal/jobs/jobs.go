@@ -139,10 +139,10 @@ const MaxDeliveries = 256
 
 // Limits of running jobs.
 const (
-	maxConcurrent   = 64               // concurrent jobs of one process, except those of webhooks
+	maxConcurrent   = 64               // concurrent jobs of one process, except those of webhooks, which have MaxDeliveries
 	defaultTimeout  = 2 * time.Minute  // time limit of a job whose worker sets none
 	rescueAfter     = 5 * time.Minute  // age after which another process retries a job of a crashed process; on SQLite the next start does
-	softStopTimeout = 2 * time.Second  // time for running jobs to finish by themselves at shutdown
+	softStopTimeout = 2 * time.Second  // time for running jobs to finish by themselves at shutdown; then they are cancelled
 	retention       = time.Hour        // how long completed jobs are kept for inspection
 	hardStopTimeout = 15 * time.Second // time for cancelled jobs to return at shutdown; then Run returns an error
 )

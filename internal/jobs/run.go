@@ -21,7 +21,7 @@ const (
 	startMaxBackoff = 5 * time.Second        // longest wait between attempts to start
 	startTimeout    = 15 * time.Second       // time limit of one attempt to start
 	pingTimeout     = 2 * time.Second        // time limit of a query that checks whether the database is reachable
-	startFault      = time.Minute            // how long starts may fail although the database is reachable: longer than a failover takes
+	startFault      = time.Minute            // how long starts may fail with a reachable database before Run fails: longer than a failover
 )
 
 // run runs jobs until ctx ends. While the database is not reachable at the start, it retries. If starts keep failing for startFaultLimit

@@ -207,7 +207,7 @@ func Table() []Row {
 }
 
 // kindsByCode maps the gRPC code of a call to the kind of its fault. An unimplemented method counts as unavailable, because a caller
-// cannot distinguish it from an outage.
+// cannot distinguish it from an outage. Other codes count as Internal.
 var kindsByCode = map[codes.Code]fault.Kind{
 	codes.InvalidArgument: fault.Invalid, codes.Unauthenticated: fault.Unauthenticated, codes.PermissionDenied: fault.Denied, codes.NotFound: fault.NotFound,
 	codes.AlreadyExists: fault.Exists, codes.Aborted: fault.Aborted, codes.FailedPrecondition: fault.Precondition, codes.OutOfRange: fault.Invalid,
