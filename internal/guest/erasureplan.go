@@ -14,7 +14,7 @@ type ErasureFacts struct {
 	RequestedAt time.Time
 	State       access.State
 	CheckingIn  bool      // a checkIn call was made, and may have checked the guests in: until its outcome is known, they count as in house
-	End         time.Time // the end of the access, with the late check-out
+	End         time.Time // the end of the access, with the late check-out or an extension
 	Now         time.Time
 }
 
