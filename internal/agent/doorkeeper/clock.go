@@ -19,7 +19,8 @@ const (
 const (
 	// drift bounds the error of a clock without time synchronization: one part in 5000 (200 ppm), five times that of a quartz clock.
 	drift = 5000
-	// anchorEvery is the interval at which the trusted time is stored with the machine's uptime, from which the present time follows.
+	// anchorEvery is the interval at which the trusted time is stored with the machine's uptime. The present time follows from both, until
+	// the machine restarts.
 	anchorEvery = 10 * time.Minute
 )
 
@@ -39,10 +40,10 @@ type timekeeper struct {
 
 	mu         sync.Mutex
 	anchor     Anchor
-	observedAt time.Time     // monotonic time at which the server's time was last received
+	observedAt time.Time     // monotonic time at which the server's time was last received; zero: never by this process
 	wall       time.Time     // wall-clock time at which the server's time was last received
 	skew       time.Duration // absolute difference to the server's clock at observedAt
-	anchoredAt time.Time     // monotonic time at which the anchor was last renewed
+	anchoredAt time.Time     // monotonic time at which the anchor was last renewed; zero: never by this process
 }
 
 // observe records skew, the difference to the server's clock in either direction, measured when the machine's clock showed wall. If note is

@@ -17,7 +17,7 @@ import (
 // Stored is what a bridge stores to verify SmartKeys: see section 15 of docs/smartkey.md. Nonces are not stored, because they become
 // invalid when the process ends.
 type Stored struct {
-	KeySet []byte                   `json:"keySet,omitempty"` // KeySet is the signed set of issuer keys
+	KeySet []byte                   `json:"keySet,omitempty"` // KeySet is the signed set of issuer keys; nil: none was received yet
 	List   []byte                   `json:"list,omitempty"`   // List is the signed status list; empty: none was received yet
 	Rules  map[string]time.Duration `json:"rules,omitempty"`  // Rules has the maximum age of the status list by lock address; the default if missing
 	Anchor Anchor                   `json:"anchor,omitzero"`
@@ -169,7 +169,7 @@ func (k *Verifier) UpdateList(raw []byte) State {
 	return k.state(err)
 }
 
-// State names the versions of issuer keys and status list in use.
+// State names the versions of issuer keys and status list in use. 0 means that there is none.
 type State struct {
 	KeySetVersion, ListNumber uint64
 	Refused                   smartkey.Reason // Refused is why the last update was refused; empty: it was accepted, or only storing it failed

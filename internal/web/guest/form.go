@@ -72,8 +72,8 @@ type field struct {
 	ID    string
 	Value string
 	Parts []string // day, month and year of a date
-	Why   string   // kind of the message about why the law asks the question; empty if the field before has the same reason
-	By    string   // if this session must not change the answer: the first name of the guest who may; "" if the name is hidden, too
+	Why   string   // kind of the message about why the law asks the question; empty: no reason, or that of the field before
+	By    string   // if LockedBy is set: the first name of the guest who may change the answer, or "" if this session must not see the name
 }
 
 type stepView struct {

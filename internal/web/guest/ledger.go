@@ -11,7 +11,7 @@ import (
 type ledgerView struct {
 	Lines   []ledgerLine
 	Several bool   // each line names its guest, because the lines are about several guests
-	Partial bool   // the guest found the booking with number and name at the property: such a device sees no line
+	Partial bool   // the guest found the booking with number and name at the property: such a device sees no line of the ledger
 	Older   string // URL of the page with older lines, or ""
 	Newest  string // URL of the first page, or "" on that page
 }

@@ -19,11 +19,11 @@ type page struct {
 	Refresh  int    // seconds until the script loads the page again; 0: never
 	Stored   bool   // a phone stores the page for use without a connection
 	Gone     bool   // the stay is over, or this device no longer has it: the script deletes what the device stored of it
-	Idle     string // at a kiosk, the mode of the page's script: guest, code, start, closed or cut (see ts/kiosk.ts)
+	Idle     string // mode of a kiosk's script: guest, code, start, closed or cut (see ts/kiosk.ts); other devices ignore it
 	Called   bool   // staff were just called: the page does not offer to call them again
 	OnPhone  bool   // the page itself has the QR code for the guest's phone, so its foot does not link to it
 
-	prefix string // prefix of input names at a kiosk, see Name
+	prefix string // prefix of input names at a kiosk, see Name; "" elsewhere
 }
 
 // wrong is one line of the error summary.

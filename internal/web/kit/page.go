@@ -40,7 +40,7 @@ func (p *Page) setMain(main template.HTML) { p.Main = main }
 
 // Wrong is one line of the error summary.
 type Wrong struct {
-	ID    string        // HTML id of the field that the line links to
+	ID    string        // HTML id of the field that the line links to, or ""
 	Label template.HTML // label of the field; "" if Text names it
 	Title template.HTML // title of the summary, if the problem is not about a field
 	Text  template.HTML

@@ -80,7 +80,7 @@ func (p *page) Seconds(milliseconds int64) int64 {
 	return time.Duration(milliseconds*int64(time.Millisecond)).Round(time.Second).Milliseconds() / 1000
 }
 
-// slotCounts counts the slots of a lock: those that Latchkey manages, and those with codes of other software.
+// slotCounts counts the used slots of a lock: those with codes of Latchkey, and those with codes of other software.
 type slotCounts struct{ Ours, Foreign int }
 
 // countSlots counts the used slots of a lock. A slot whose code was removed is not used.

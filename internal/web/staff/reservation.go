@@ -16,7 +16,7 @@ import (
 type doorRow struct {
 	*partnerv1.ExplainedDoor
 	Chip   chip
-	LockID string // id of the door's lock, or ""
+	LockID string // id of the door's lock; "" if it has none, or if the person may not read locks
 	Opens  bool   // the page has a button that opens the door
 }
 

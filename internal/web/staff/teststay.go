@@ -15,7 +15,7 @@ import (
 type testStayView struct {
 	Stay   *propertyv1.TestStay // nil: none is open
 	Doors  []testDoorRow
-	Rooms  []kit.Option // rooms and beds that guests can book
+	Rooms  []kit.Option // rooms and beds that guests can book; nil while a test stay is open
 	Link   string       // the guest's link, shown only once
 	QR     kit.QR
 	Refuse string // kind of the message about why the action was refused, or ""

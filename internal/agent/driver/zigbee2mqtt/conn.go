@@ -18,7 +18,7 @@ import (
 
 const (
 	dialTimeout   = 10 * time.Second
-	packetTimeout = 10 * time.Second // longest wait for the broker's answer to a packet
+	packetTimeout = 10 * time.Second // longest wait for the broker's answer to a packet; a command without an answer has the result errUnknown
 	keepAlive     = 30               // keep-alive interval of MQTT in seconds
 	maxPacket     = 16 << 20         // size limit in bytes; the device list bridge/devices of a large network has some megabytes
 	maxInFlight   = 32               // messages that the broker may send before it gets acknowledgements

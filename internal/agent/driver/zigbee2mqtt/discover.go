@@ -51,7 +51,7 @@ type feature struct {
 	Name     string    `json:"name"`
 	Property string    `json:"property"`
 	Access   int       `json:"access"`    // bits such as accessSet
-	Max      *float64  `json:"value_max"` // largest value of a number
+	Max      *float64  `json:"value_max"` // largest value of a number; nil: not reported
 	Features []feature `json:"features"`
 }
 

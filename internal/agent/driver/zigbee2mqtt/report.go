@@ -20,7 +20,7 @@ type report struct {
 	low      *bool
 	tamper   *bool
 	action   string
-	source   string          // source of the action, such as keypad
+	source   string          // source of the action, such as keypad; "" if missing
 	user     *uint32         // user of the action; nil: not reported
 	users    map[uint32]user // slots that the lock shows, by number; nil: none
 	saved    string          // time of the last successful storing of a PIN, as text; "" if missing
