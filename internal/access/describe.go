@@ -204,7 +204,7 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h SlotCode, has bool) {
 		out.PIN, out.Reason = slot.Failed, lock.SlotsFull
 	default:
 		out.PIN, out.Reason, out.ConfirmedAt = h.Evidence, f.doorReason(d, h), h.Confirmed
-		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // Sent: the bridge has not written the code yet, but the lock may hold the former one
+		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // Sent: the bridge reported that it has not written the code yet, but the lock may hold the former one
 		out.former = h.Former
 		out.stuck = h.Former && (d.Lock.unreachable() != "" || h.Evidence == slot.Failed)
 		out.changing = f.hasUnconfirmedChange(h)

@@ -97,7 +97,7 @@ func (s *Service) orderMail(tx *db.Tx, m mail.Mail) error {
 
 // Who ended a check-in. The first two are the values of by in the event checkIn.completed.
 const (
-	endedByGuest    = "guest" // the PMS started the stay after this service called checkIn
+	endedByGuest    = "guest" // the PMS started the stay after this service called checkIn, and had not refused that call
 	endedByPMS      = "pms"   // the desk started the stay, or the stay is over
 	endedByCanceled = "canceled"
 )

@@ -88,7 +88,7 @@ type Capabilities struct {
 	Schedule          Schedule
 	Granularity       time.Duration // Granularity is the time step of the windows that the lock enforces; 0 means exact
 	TimeBase          TimeBase
-	OneTime           bool // OneTime means that the lock supports one-time codes
+	OneTime           bool // OneTime means that the lock supports one-time codes; the bridge ends them by itself in any case
 	RemoteUnlock      bool
 	DoorSensor        bool
 	EventLog          bool

@@ -13,7 +13,7 @@ const (
 	Unknown ContentKind = iota // this bridge has neither read nor written the slot
 	Empty
 	Own       // the slot holds exactly Content.PIN with the window of Content
-	Uncertain // the slot holds a Latchkey credential or nothing, because an operation may have taken effect
+	Uncertain // the slot may hold a Latchkey credential: an operation may have taken effect, or the slot was changed at the lock
 	Foreign   // the slot holds a credential that Latchkey did not set, and that the bridge never changes
 )
 
@@ -45,7 +45,7 @@ type Slot struct {
 	UsedOneTimeID    string    // UsedOneTimeID is the OneTimeID of the one-time code that was used, here or on another lock
 	ChangedInFlight  bool      // ChangedInFlight means that the slot was changed at the lock while a write to it was in flight
 	ManualChanges    uint8     // ManualChanges counts the changes at the lock that made Content uncertain since Desired changed, up to maxAttempts of the rules
-	TimesOvertaken   uint8     // TimesOvertaken counts operations on other slots that started while this slot was waiting
+	TimesOvertaken   uint8     // TimesOvertaken counts operations on other slots that started while this slot was ready for one, up to maxOvertaken of the rules
 	OldestGeneration uint64    // OldestGeneration is the oldest generation whose credential may be on the lock; 0 if there is none or it is not known
 }
 
@@ -142,7 +142,7 @@ const (
 	TimePassed                             // the time requested by WakeAt has come
 	Restarted                              // the bridge started and loaded this record
 	ReadRequested                          // the slot may have changed: read it again if the lock can be read
-	CodeUsed                               // the code in the slot opened the door
+	CodeUsed                               // the lock reports that the code in the slot opened the door, perhaps long ago
 	CodeUsedElsewhere                      // the one-time code OneTimeID was used on another lock
 	ChangedAtLock                          // the lock reports that the slot was changed at the lock itself
 )

@@ -51,14 +51,14 @@ type Evidence string
 const (
 	Planned     Evidence = "planned"     // the code is desired, but has no slot yet
 	Queued      Evidence = "queued"      // no bridge has reported yet that it stored the code
-	Sent        Evidence = "sent"        // the bridge has stored the code, but the code is not on the lock yet
+	Sent        Evidence = "sent"        // the bridge has stored the code, and has not reported yet that it is on the lock
 	Accepted    Evidence = "accepted"    // the lock acknowledged the code; in [Observed] without Present: its removal
-	Verified    Evidence = "verified"    // the code was read back from the lock; in [Observed] without Present: a reading showed that it is gone
+	Verified    Evidence = "verified"    // the code was read back from the lock; in [Observed] without Present: a reading, or the bridge's record, proves that it is not there
 	Used        Evidence = "used"        // the code opened the door
-	Unconfirmed Evidence = "unconfirmed" // an operation may or may not have taken effect
+	Unconfirmed Evidence = "unconfirmed" // an operation may or may not have taken effect, or the slot was changed at the lock
 	Failed      Evidence = "failed"      // the lock finally refused the code
 	Removing    Evidence = "removing"    // the code should not be on the lock now, but the lock has not confirmed that it is gone
-	Removed     Evidence = "removed"     // the lock confirmed, by its acknowledgement or a reading, that the code is gone
+	Removed     Evidence = "removed"     // it is proven that the code is gone, by the lock's acknowledgement or a reading, or that no bridge ever got it
 )
 
 // ConfirmedByLock reports whether the lock acknowledged the credential or its removal, or a reading showed it: Accepted or Verified. It
@@ -111,7 +111,7 @@ func (d Desired) LogValue() slog.Value { return slog.StringValue(d.String()) }
 // names.
 type Observed struct {
 	Generation uint64
-	Present    bool // Present means that the credential of Generation is on the lock
+	Present    bool // Present means that the credential of Generation is on the lock, or another one that must be removed: see Window
 	// Window is the index of the present window, else of the next, else of the last. If Present is set before that window
 	// without evidence that [Evidence.ConfirmedByLock] accepts, a Latchkey credential is on the lock that must be removed.
 	Window int
