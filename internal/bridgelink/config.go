@@ -81,7 +81,7 @@ type timings struct {
 	retry         time.Duration // one duration with three uses: wait after a database error; longest wait until Goodbye is sent; longest reconnect delay in Drain
 	slotSweep     time.Duration // interval of the comparison of desired and reported slots
 	resultGrace   time.Duration // how long to wait for a command's result after its deadline
-	move          time.Duration // how long a command waits for a bridge that moves to another node
+	move          time.Duration // how long a command waits for a bridge that moves to another node; then the bridge counts as offline
 	moveCheck     time.Duration // interval of the queries for the new node of a moving bridge
 	revokedCheck  time.Duration // interval of the queries for revoked bridges
 	deadNodeSweep time.Duration // interval of the cleanup of sessions and commands of crashed nodes

@@ -30,7 +30,8 @@ func openingLimits(sqlite bool, connections int) limits {
 	return l
 }
 
-// limiter lets a bounded number of callers run at the same time. Further callers wait in a bounded queue, first in, first out.
+// limiter lets a bounded number of callers run at the same time. Further callers wait in a bounded queue, first in, first out. If that is
+// full, a caller gets errCrowded.
 type limiter struct {
 	limits  limits
 	slots   *semaphore.Weighted

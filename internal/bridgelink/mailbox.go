@@ -140,7 +140,7 @@ type outgoing struct {
 type outbox struct {
 	queue    []outgoing
 	sending  bool
-	lastMove atomic.Int64 // when the sender goroutine last finished a message, or its start before the first; Unix nanoseconds
+	lastMove atomic.Int64 // when the sender goroutine last finished a message, or its start before the first, in Unix nanoseconds: see stalledFor
 	sent     chan error   // channel for the result of the sender goroutine
 }
 

@@ -32,7 +32,7 @@ type Node struct {
 
 	mu       sync.Mutex
 	sessions map[string][]*session // by bridge id: the open session, and sessions that are opening or ending
-	draining bool                  // new sessions are refused: see Drain
+	draining bool                  // new sessions are refused, and bridges are asked to leave: see Drain
 }
 
 // New returns a node without sessions. Its periodic work begins with Run.

@@ -42,10 +42,10 @@ type nodeResponse struct {
 // Why a node did not carry out a command or get a greeting: values of nodeResponse.Why, and two that are only labels of a metric. See also
 // keysMissing.
 const (
-	notHere = "notHere" // the node has no open session of the bridge
-	leaving = "leaving" // the bridge was asked to move to another node
+	notHere = "notHere" // the node has no open session of the bridge; the caller looks for its node
+	leaving = "leaving" // the bridge was asked to move to another node; the caller waits for that node
 	busy    = "busy"
-	refused = "refused" // there was no result in time, or the session could not send the command
+	refused = "refused" // there was no result in time, or the session could not send the command; the caller does not try again
 	offline = "offline" // used only as a metrics label: the bridge is offline
 
 	tooLate         = "late"            // used only as a metrics label: the command's deadline has passed

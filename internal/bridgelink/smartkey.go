@@ -31,7 +31,7 @@ type keyState struct {
 	supported           bool                 // the bridge verifies SmartKeys
 	version, listNumber uint64               // versions of issuer keys and status list that the bridge has when it has received all that was sent
 	reported            bridge.InstalledKeys // versions in the bridge's last report, at first its Hello; zero: none, or those of another issuer; version and listNumber, not these, decide what is sent
-	published           bridge.InstalledKeys // published versions when sendKeys last read them
+	published           bridge.InstalledKeys // published versions when sendKeys last read them, to find out whether reported ones were never published
 	handledReport       bridge.InstalledKeys // last report of unpublished versions that replaceUnpublishedList has handled
 	reportedDigest      []byte               // digest of the status list in the bridge's Hello; nil after a later report
 	publishedDigest     [sha256.Size]byte    // digest of the newest published status list

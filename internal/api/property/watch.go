@@ -21,7 +21,7 @@ type Events struct {
 	Feed *watch.Feed
 }
 
-// watchPause is the minimum time between two messages of a stream.
+// watchPause is the minimum time between two messages of a stream. The later message has all changes in between.
 const watchPause = 250 * time.Millisecond
 
 // listMethods maps each topic to the call that lists its objects. A caller that is allowed to make this call is allowed to watch the topic.
