@@ -47,7 +47,7 @@ const (
 	LockClockUntrusted Kind = "lock.clockUntrusted" // the lock's clock is too wrong to enforce time windows
 	LockClockOK        Kind = "lock.clockOk"
 	LockMoved          Kind = "lock.moved"      // the lock was assigned to a door or removed from one
-	SlotReassigned     Kind = "slot.reassigned" // a slot of a lock was given to another grant
+	SlotReassigned     Kind = "slot.reassigned" // a slot of a lock was given to another grant, or its state was issued again with a new generation
 	BridgeOffline      Kind = "bridge.offline"
 	BridgeOnline       Kind = "bridge.online"
 
@@ -60,7 +60,7 @@ const (
 	CodeRead    Kind = "code.read"    // the PIN of a staff, one-time or backup code was shown to a person
 	CodeEnded   Kind = "code.ended"   // a person ended a staff, one-time or backup code
 
-	PINShown       Kind = "stay.pinShown"        // a guest read the PIN of their stay
+	PINShown       Kind = "stay.pinShown"        // a guest read the PIN of their stay; further reads of the session within ten minutes are not recorded
 	PINRead        Kind = "stay.pinRead"         // staff read the PIN of a stay
 	PINReplaced    Kind = "stay.pinReplaced"     // staff replaced the PIN of a stay
 	StageCleared   Kind = "checkIn.stageCleared" // staff cleared or refused a stage of the law
@@ -77,7 +77,7 @@ var internal = []Kind{
 	GuessesAtLock, GuessesAtSite, KeypadPaused, CodeCreated, CodeUsed, CodeRead, CodeEnded, PINShown, PINRead, PINReplaced, AccessExtended, StageCleared, OwingWaived, CallEnded, GuestsRead, RegisterRead,
 }
 
-// reads are the kinds of events that record that a person saw something.
+// reads are the kinds of events that record that a person saw something. The open streams of staff are not notified of them.
 var reads = []Kind{CodeRead, PINShown, PINRead, GuestsRead, RegisterRead}
 
 // Internal reports whether this kind of event is only stored and never delivered to webhooks.

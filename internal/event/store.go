@@ -67,7 +67,7 @@ func lastPosition(tx *db.Tx) (last int64, err error) {
 	return last, err
 }
 
-// PendingEvent is a committed event that has no position yet.
+// PendingEvent is a committed event that has no position yet, so that no subscriber receives it.
 type PendingEvent struct {
 	ID   int64
 	Kind Kind

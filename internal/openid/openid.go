@@ -43,7 +43,7 @@ type metadata struct {
 	provider    *oidc.Provider
 	keys        oidc.KeySet // keys of the provider; an unknown key id in a token makes it load them again
 	style       oauth2.AuthStyle
-	namesIssuer bool      // the provider sends its issuer with each answer (RFC 9207)
+	namesIssuer bool      // the provider sends its issuer with each answer (RFC 9207): an answer without it is refused
 	triedAt     time.Time // the last attempt to load the metadata
 	err         error     // error of the attempt at triedAt; nil while earlier metadata stays in use
 }

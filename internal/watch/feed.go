@@ -9,7 +9,7 @@ import (
 )
 
 // keepUnwatched is how long the changes of a property are kept after its last stream ended, so that a stream can continue after a lost
-// connection.
+// connection. A stream that resumes later reports that everything may have changed.
 const keepUnwatched = 2 * time.Minute
 
 // Feed distributes changes to the open streams of this process. It stores for each watched property, not for each stream, which things
@@ -48,7 +48,7 @@ type Stream struct {
 	caller     string
 	topics     []Topic
 	position   uint64
-	known      bool // known means that the reader has received the changes up to position
+	known      bool // known means that the reader has received the changes up to position; if false, Changes reports that everything may have changed
 	woken      chan struct{}
 }
 

@@ -27,7 +27,7 @@ func IsCountry(code string) bool {
 	return ok
 }
 
-// commonwealth has the member states of the Commonwealth of Nations besides the United Kingdom.
+// commonwealth has the member states of the Commonwealth of Nations except the United Kingdom: see isAlien.
 var commonwealth = strings.Fields(`
 AG AU BB BD BN BS BW BZ CA CM CY DM FJ GA GD GH GM GY IN JM KE KI KN LC LK LS MT MU MV MW MY MZ NA NG NR NZ PG PK
 RW SB SC SG SL SZ TG TO TT TV TZ UG VC VU WS ZA ZM`)

@@ -91,7 +91,7 @@ type Ask struct {
 	ByLaw    bool              // the rule asks; otherwise the property does
 	Later    bool              // the law wants the answer by the departure; the check-in waits for it only if Required
 	OnForm   bool              // the answer belongs on the official form; false if only the property asks, or if it only decides what the rule asks
-	Label    string            // of a property's own field; other labels come from the catalogue
+	Label    string            // of a property's own field, otherwise empty: other labels come from the catalogue
 	Labels   map[string]string // Labels has the label of a property's own field in other languages, by BCP 47 tag; in any further one Label counts
 }
 

@@ -32,7 +32,7 @@ func StepRange(s Settings, g Guest, p Party) (least, most int) {
 	law := s.Rule.On(p.Arrival)
 	least, most = stepRange(s, law, g, p)
 	if law.foreignOnly && !g.Main && p.Head[Nationality] == "" {
-		p.Head = withAnswer(p.Head, Nationality, law.Name) // the main guest has not answered either
+		p.Head = withAnswer(p.Head, Nationality, law.Name) // as the main guest has not answered either, the range also covers one who is a citizen
 		l, m := stepRange(s, law, g, p)
 		least, most = min(least, l), max(most, m)
 	}
