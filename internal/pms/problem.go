@@ -32,7 +32,7 @@ const (
 	problemRedirect           problem = "redirect"
 )
 
-// problemDetails are the English details of problems in the text of an error.
+// problemDetails has, for each problem, the English detail in the text of an error.
 var problemDetails = map[problem]string{
 	problemAddress:            errAddress.Error(),
 	problemCertificateExpired: "its certificate has expired or is not valid yet",

@@ -28,7 +28,7 @@ type browser struct {
 	client *http.Client
 	key    *ecdsa.PrivateKey
 	at     *url.URL // at is the address of the current page; nil before the first
-	page   string   // page is the HTML of the current page
+	page   string   // page is the HTML of the current page; "" before the first
 }
 
 // newBrowser returns a browser without cookies, with a new key.

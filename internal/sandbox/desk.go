@@ -35,7 +35,7 @@ var Conducts = []Conduct{Normal, Fails, Lies, Hangs, NoUpdate}
 
 // desk is the state of the PMS's front desk.
 type desk struct {
-	conducts map[string]Conduct        // conducts has the conduct of each reservation that is not Normal
+	conducts map[string]Conduct        // conducts has each conduct that is not Normal, by reservation id, or by checkInOnly + id
 	keys     map[string]string         // keys has the reservation of each idempotency key with which a guest was checked in
 	keyOrder []string                  // keyOrder has the keys of keys, oldest first
 	shared   map[string]map[string]any // shared has the main guest in each reservation's last checkIn with an effect

@@ -62,7 +62,7 @@ func furtherRooms(n int) (out []Space) {
 	return out
 }
 
-// firstFurtherRoom is the number of the first room that Config.Rooms adds.
+// firstFurtherRoom is the number of the first room that Config.Rooms adds, above those of RoomNames.
 const firstFurtherRoom = 1001
 
 // FurtherRoom returns the PMS's id of a room that Config.Rooms adds, by its number from 0 on.

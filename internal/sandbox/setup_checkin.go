@@ -49,7 +49,7 @@ func (w *World) setUpCheckIn(ctx context.Context, mandatory []string) error {
 	return w.createFirstBookings(ctx)
 }
 
-// firstNumber is the booking number of the first reservation that a person can play with.
+// firstNumber is the booking number of the first reservation that a person can play with. Those of the demo are lower.
 const firstNumber = 2001
 
 // createFirstBookings creates reservations to play with: two that begin today, and one that begins in three days.

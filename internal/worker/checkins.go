@@ -54,7 +54,7 @@ type checkInRun struct {
 	all     sync.WaitGroup
 
 	mu      sync.Mutex
-	calling map[checkin.Key]bool     // calling are the check-ins whose call runs or waits for its turn
+	calling map[checkin.Key]bool     // calling are the check-ins whose call runs or waits for its turn: they begin no other
 	limits  map[string]chan struct{} // limits bounds the running calls, by integration; only the goroutine of evaluateDue uses it
 }
 

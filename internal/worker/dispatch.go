@@ -24,7 +24,7 @@ type Subscriber struct {
 	Apply func(tx *db.Tx, events []*ent.Event) error
 }
 
-// DispatcherOptions are the limits and intervals of a [Dispatcher].
+// DispatcherOptions are the limits and intervals of a [Dispatcher]. Each has a default in place of zero.
 type DispatcherOptions struct {
 	Page       int           // Page is the most events in one transaction; 0 means 256
 	Sweep      time.Duration // Sweep is the longest delay of an event whose notification was lost; 0 means 5 s

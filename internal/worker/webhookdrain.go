@@ -22,7 +22,7 @@ type drain struct {
 	scopes  []string
 	secrets []string
 	until   time.Time // until is when the drain leaves the rest to another job
-	inTurn  bool      // inTurn means that the drain holds a turn, one of the few for failing webhooks
+	inTurn  bool      // inTurn means that the drain holds one of the few turns for failing webhooks, until endTurn
 }
 
 // errStop ends a drain that must not continue now. The webhook is disabled, the time is over, or the message must wait.

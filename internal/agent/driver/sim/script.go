@@ -20,7 +20,7 @@ const (
 	Fails    Deed = "fails"    // the next set or clear operation has the fault in Fault
 	GoesOff  Deed = "goesOff"  // the lock loses its radio connection
 	ComesOn  Deed = "comesOn"  // the lock's radio connection returns
-	Jams     Deed = "jams"     // the lock's bolt jams
+	Jams     Deed = "jams"     // the lock's bolt jams: the lock opens for no PIN and no call until Frees
 	Frees    Deed = "frees"    // the lock's bolt moves again
 	Drains   Deed = "drains"   // the battery drains to Percent
 	Drifts   Deed = "drifts"   // the lock's clock changes to After ahead of the real time
