@@ -23,7 +23,7 @@ type Hostel struct {
 	Arrivals int           // Arrivals is the number of guests who check in during the run; the others have checked in before
 	Span     time.Duration // Span is the duration of the run
 	Pause    time.Duration // Pause is the time that a guest reads a page
-	Write    time.Duration // Write is the time between two messages of a guest; the front desk answers each
+	Write    time.Duration // Write is the time between two messages of a guest, at least a minute; the front desk answers each
 	// Profile is the file for a CPU profile of the server, the PMS and the locks; empty: none.
 	Profile string
 }

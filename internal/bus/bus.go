@@ -41,7 +41,7 @@ type Config struct {
 	URL         string // nats://, tls:// or ws:// addresses, separated by commas; empty: the embedded server
 	Credentials string // file with user JWT and seed; empty: none
 	CAFile      string // file with the certificates to trust instead of the system's; empty: the system's
-	CertFile    string // files of the client certificate and its key; empty: none
+	CertFile    string // file of the client certificate, whose key is in KeyFile; empty: none
 	KeyFile     string
 	Name        string // of this node, shown in NATS tools
 	Logger      *slog.Logger

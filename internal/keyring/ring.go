@@ -59,7 +59,7 @@ type Ring struct {
 // Source says where the key-encryption key comes from: the first field that is set, in this order.
 type Source struct {
 	Keys    KEKs     // Keys are keys that the caller has, such as those of a KMS
-	Text    string   // Text is from the environment, in the format of ParseKEKs
+	Text    string   // Text is from a flag or the environment, in the format of ParseKEKs
 	Command []string // Command is a program and its arguments; it prints the keys in the format of ParseKEKs
 	File    string   // File is the path of the key file; if it is missing while no key is stored, it is created
 	DataDir string   // DataDir is the data directory, which must not contain File
