@@ -23,7 +23,7 @@ import (
 
 // Config configures a Bridge.
 type Config struct {
-	Dir      string        // Dir is the directory of the store; only one bridge can use it
+	Dir      string        // Dir is the directory of the store; only one bridge at a time can use it
 	Driver   driver.Driver // Driver is closed by Bridge.Close; after an error of New or Open the caller closes it
 	Log      *slog.Logger  // Log must not be nil
 	Clock    clock.Clock   // Clock is the machine's clock if nil

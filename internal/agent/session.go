@@ -144,7 +144,7 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 		s.renewInBackground(ctx)
 	}
 	driver.Signal(b.events)
-	for _, o := range b.workers { // each worker reads its slots again: they may have been changed at the lock while there was no session
+	for _, o := range b.workers { // slots may have been changed at a lock without a session; recently read slots are not read again
 		driver.Signal(o.sessionOpened)
 	}
 	b.log.Info("session with the server", "epoch", s.epoch)
