@@ -53,7 +53,7 @@ func deleteOldOf(tx *db.Tx, keys *keyring.Ring, propertyID string, before time.T
 	if _, err := tx.AuditEntry.Delete().Where(auditentry.PropertyID(propertyID), auditentry.SeqLTE(last.Seq)).Exec(tx.Context()); err != nil {
 		return 0, fmt.Errorf("delete old entries of the audit log: %w", err)
 	}
-	// A gap or a changed hash before the cut must not disappear with the entries.
+	// A gap or a changed hash among the deleted entries disappears with them, so it marks the head as damaged, which Verify reports.
 	if !isChain(keys, h, entries[:n]) {
 		h.damaged = true
 	}

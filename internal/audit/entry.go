@@ -31,7 +31,7 @@ const (
 type Record struct {
 	PropertyID string
 	Actor      string // kind and id of the caller, such as staff:prs_1
-	Action     string // full name of the RPC
+	Action     string // full name of the RPC, such as latchkey.property.v1.LockService/UnlockLock
 	Subjects   []string
 	From       string // the client's address, or ""
 	Reason     string // what the caller gave as reason, or ""

@@ -14,18 +14,20 @@ import (
 type Problem string
 
 const (
-	Changed  Problem = "changed"  // an entry was changed or moved, or cannot be decoded
-	Missing  Problem = "missing"  // an entry was deleted
-	HeadLost Problem = "headLost" // the record of the last entry was changed or deleted, or there are entries outside of the chain
+	Changed Problem = "changed" // an entry was changed or moved, or cannot be decoded
+	Missing Problem = "missing" // an entry was deleted
+	// HeadLost means that the head, which records where the chain ends, was changed or deleted, that entries deleted for their age did not
+	// verify, or that there are entries outside of the chain.
+	HeadLost Problem = "headLost"
 )
 
 // Report is the result of verifying a part of a chain.
 type Report struct {
-	First, Last int64   // the chain's first and last entry; First is 0 if it has none
+	First, Last int64   // the numbers of the chain's first and last entry; First is 0 if it has none and no problem was found
 	Verified    int     // the number of verified entries of this part
 	Next        int64   // the number of the entry at which the next part begins; 0: the chain was verified to its end, or has a problem
 	Problem     Problem // "" if none was found
-	At          int64   // the number of the entry with the problem; 0: none
+	At          int64   // the number of the entry with the problem; 0: no problem, or HeadLost of a log without entries
 }
 
 // verifyBatch is how many entries one statement reads.

@@ -14,7 +14,7 @@ import (
 //go:embed calls.yaml
 var callbacksYAML []byte
 
-// callbacksTag is the heading of the callbacks on the reference page.
+// callbacksTag is the heading of the callbacks on the reference page. Each callback in calls.yaml has it as its tag.
 const callbacksTag = "Calls to you"
 
 const callbacksDescription = "Your endpoints, which the service calls. Every call carries the signature headers of Standard Webhooks, and latchkey-signature."

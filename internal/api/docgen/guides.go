@@ -21,7 +21,7 @@ import (
 //go:embed guide.html
 var guidePage string
 
-// link is a hyperlink to a page.
+// link is a hyperlink to a page, or to a section of the page that has the link: then Path is #ID.
 type link struct{ Title, Path string }
 
 // guideOrder is the order of the guides. Guides that are not listed follow, sorted by name.

@@ -12,7 +12,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
 
-	// These imports register the descriptors of all areas.
+	// These imports register the proto descriptors of all areas, in which methodOf finds the methods and the rules of their fields.
 	_ "latchkey.dev/gen/latchkey/admin/v1"
 	_ "latchkey.dev/gen/latchkey/guest/v1"
 	_ "latchkey.dev/gen/latchkey/kiosk/v1"
@@ -230,7 +230,7 @@ func allowedValues(m protoreflect.MethodDescriptor, name string) *yaml.Node {
 	rules, _ := proto.GetExtension(fd.Options(), validate.E_Field).(*validate.FieldRules)
 	var list *yaml.Node
 	for _, w := range rules.GetString().GetIn() {
-		if w == "" { // the empty string means that the parameter was not sent
+		if w == "" { // the rule allows "" for a parameter that is not sent; the document lists only values to send
 			continue
 		}
 		if list == nil {
