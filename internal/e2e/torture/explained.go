@@ -24,14 +24,15 @@ type explanation struct {
 	Truncated bool
 }
 
-// opening is a press of a stay's PIN at a keypad that opened the lock.
+// opening is a press of a PIN at a keypad that opened the lock. judgeExplanation compares those of a stay with the steps of its
+// explanation.
 type opening struct {
 	At             time.Time
 	Lock           string
-	Door           string   // Door is the lock's door at that time; empty: none, and then the service may report the previous door
-	EarlierDoors   []string // EarlierDoors are the doors that the lock was assigned to before
+	Door           string   // Door is the id of the lock's door then; empty: none, and the service may report any of EarlierDoors
+	EarlierDoors   []string // EarlierDoors are the ids of the doors to which the lock was assigned before
 	MustBeReported bool     // MustBeReported means that explain must show the opening, because the service said that this PIN opens this door, or the bridge knew the code
-	MayBeLost      bool     // MayBeLost means that the bridge was killed right after, perhaps before it had stored the lock's report
+	MayBeLost      bool     // MayBeLost means that the bridge was killed at about that time and perhaps never stored the lock's report
 }
 
 // openingTimeTolerance is the largest accepted difference between the reported and the real time of an opening. The simulated network

@@ -20,8 +20,8 @@ type holder struct {
 	endsByItself     bool      // the service ends the code by itself: after one use, or when another code replaces it
 	pins             []string  // all PINs that the service ever showed
 	latestEnd        time.Time // latest end of the stay that the service ever acknowledged; zero: none
-	openings         []opening // presses that opened a lock
-	used             bool      // the one-time code has opened a lock, so no lock needs to open with it again
+	openings         []opening // presses that opened a lock, for checkExplanation, which reads only those of stays
+	used             bool      // a PIN of the holder has opened a lock; if oneTime is set, no lock needs to open with it again
 	story            story
 }
 

@@ -22,10 +22,10 @@ type statement struct {
 	Status   string
 	Reasons  []string
 	Claims   []claim
-	From, To time.Time         // From and To are the validity window; both zero: there is none, so no lock must open
+	From, To time.Time         // From and To are the validity window; both zero: there is none, so no lock needs to open
 	PINs     map[string]string // PINs by door id; "" is the PIN for all other doors
 	Missing  bool              // Missing means that the service does not know the holder yet
-	Unplaced []string          // Unplaced are doors whose lock has no free slot for the code yet
+	Unplaced []string          // Unplaced are the names of a code's doors that have a lock but no claim yet; empty for a stay
 }
 
 // pinFor returns the PIN that the service shows for a door: its separate one, else that for all other doors, or "" if there is none.

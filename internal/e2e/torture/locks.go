@@ -24,7 +24,7 @@ type lockState struct {
 
 	mu              sync.Mutex
 	doorIDs         []string             // ids of the doors to which the lock was assigned, in order of time, the current one last; "": no door
-	displaced       map[string]time.Time // when each PIN was removed or overwritten by hand
+	displaced       map[string]time.Time // by PIN: when it was last removed or overwritten by hand; entries stay
 	knownCodes      map[uint32]slotWrite // by slot: the operation with which the bridge set the current code
 	changedByHandAt time.Time            // when a slot was last changed by hand
 	opened          []time.Time          // times of remote unlocks

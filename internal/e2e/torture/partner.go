@@ -24,7 +24,7 @@ type stay struct {
 	version      int            // number of the last call about the stay, for idempotency keys
 	sentAt       time.Time      // updatedAt of the last PATCH
 	acknowledged map[string]any // fields that the service acknowledged
-	explained    explanation    // last explanation that was read
+	explained    explanation    // last explanation that was read; checkExplanation compares the next one with it
 }
 
 // newStay returns the n-th stay, which the service does not know yet.

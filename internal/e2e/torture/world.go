@@ -40,7 +40,7 @@ type site struct {
 	// manualChanges is locked from a change by hand until the bridge has stored the lock's report, because killing the bridge before may
 	// lose the report.
 	manualChanges sync.Mutex
-	lateOps       chan string // addresses of locks with a running operation that has timed out at the bridge
+	lateOps       chan string // for killBridge: addresses of locks whose operation timed out at the bridge and possibly still runs
 
 	mu    sync.Mutex
 	kills []time.Time
