@@ -18,7 +18,7 @@ const (
 // Groups are all groups, in the order in which staff see them.
 var Groups = []Group{OfCheckIns, OfAccess, OfLocks, OfCodes, OfMessages, OfPMS}
 
-// groups has the kinds of each group.
+// groups has the kinds of each group. Each kind is in exactly one.
 var groups = map[Group][]Kind{
 	OfLocks: {
 		BatteryLow, BridgeDoubled, BridgeUnreachable, BrokerUnreachable, GatewayOffline, LockUnreachable, LockTampered, LockJammed, Guessing,

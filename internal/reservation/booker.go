@@ -77,8 +77,8 @@ func (b Booker) words() []string {
 	return words
 }
 
-// maxWords bounds the different words of a booker's name that are indexed, and the words of a search that are looked up in the index. The
-// decrypted name must match all words of the search.
+// maxWords bounds the different prefixes of words of a booker's name that are indexed, and the words of a search that are looked up in the
+// index. The decrypted name must match all words of the search.
 const maxWords = 8
 
 // indexPrefixes returns the first maxWords different prefixes of words of the names, under which a booker is indexed: see [indexPrefix].

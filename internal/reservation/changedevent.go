@@ -28,7 +28,7 @@ func appendChangedEvent(tx *db.Tx, row *ent.Reservation, held *Record, merged Re
 	})
 }
 
-// Parts of a reservation that access depends on.
+// Parts of a reservation that access depends on, as the stored event [event.ReservationChanged] names those that changed.
 const (
 	ChangedState = "state"
 	ChangedDates = "dates"

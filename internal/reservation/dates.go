@@ -8,7 +8,7 @@ import (
 	"latchkey.dev/internal/fault"
 )
 
-// Dates outside these years are rejected as typing errors.
+// Dates before the first or after the last of these years are rejected as typing errors.
 const (
 	firstYear = 2000
 	lastYear  = 2199

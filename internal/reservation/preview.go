@@ -12,9 +12,9 @@ import (
 // AffectedList lists the reservations that have not ended and that a change of spaces or mappings can affect, ordered by arrival.
 type AffectedList struct {
 	propertyID string
-	requests   []space.Request // requests are the distinct spaces that the reservations name
+	requests   []space.Request // requests are the distinct requests of the reservations, also those without a space
 	ids        []string
-	requestOf  []int // requestOf has, for each of ids, the index in requests of the space that the reservation names
+	requestOf  []int // requestOf has, for each of ids, the index of the reservation's entry in requests
 }
 
 // ListAffected loads the reservations that a change may affect. The list is empty if t is.

@@ -9,11 +9,11 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Record is a reservation as the PMS last sent it.
+// Record is a reservation as all patches of the PMS so far left it: see Merge. An erasure empties Booker and CompanionIDs.
 type Record struct {
 	PMSID        string
 	GroupID      *string
-	SpaceID      *string // SpaceID is the PMS's id of a bed or room; nil if the PMS names none, or only a room in ParentID
+	SpaceID      *string // SpaceID is the PMS's id of a bed or room; nil if the PMS names none, or only a private room, which is in ParentID
 	ParentID     *string // ParentID is the PMS's id of the room of the bed SpaceID, or of a private room if SpaceID is nil; nil: none
 	CompanionIDs []string
 	PMSUpdatedAt *time.Time
@@ -25,7 +25,7 @@ type Record struct {
 	State    access.State
 	FromDate *string // FromDate is YYYY-MM-DD if the PMS gave a day, else nil
 	ToDate   *string
-	From, To time.Time // From and To follow from FromDate and ToDate if these are set; zero if the PMS gave neither a time nor a day
+	From, To time.Time // From and To follow from FromDate and ToDate if these are set; zero, which Merge refuses, if the PMS gave no time or day
 
 	Adults, Children *int
 	Price, Owing     *int64 // Price and Owing are in minor units of Currency, without a currency in thousandths (see defaultDecimals); nil: none

@@ -26,7 +26,8 @@ const (
 	planDoors = 300
 	// planRetry is the wait before the next attempt to plan a reservation whose plan failed.
 	planRetry = time.Minute
-	// maxTouched bounds the spaces in one query. SQLite allows 1,000 levels of an expression.
+	// maxTouched bounds the spaces that the query for a change names, because SQLite allows 1,000 levels of an expression. A change of more
+	// spaces affects all reservations.
 	maxTouched = 200
 )
 

@@ -6,7 +6,7 @@ import (
 	"latchkey.dev/internal/db"
 )
 
-// Block is the reason why a reservation whose retention period is over cannot be removed yet.
+// Block is the reason why a reservation whose retention period is over cannot be removed yet; "" means that it can.
 type Block string
 
 // Reasons why a reservation cannot be removed yet. If several apply, the first one is reported.

@@ -28,7 +28,7 @@ const (
 type textMatch struct {
 	ids    []string // reservations with this number or id, or of the group with this code
 	words  []string // words of the booker's name; empty if there are ids
-	spaces []string // ids of rooms and beds with this name
+	spaces []string // ids of rooms and beds whose names have all words of the text; the name of a bed includes that of its room
 }
 
 // findText looks up what a search text can mean: a number or an id, names of rooms, or, if no reservation has this number, words of the

@@ -19,8 +19,9 @@ import (
 
 // The statements are SQL, because each change of a reservation runs several of them and ent takes several times as long.
 
-// columns are the columns that a PMS may change, in the order of valuesOf. The last two are indexed. SQLite would rewrite their index
-// entries, each on another page, even if the values are unchanged, so update omits the two columns if both are unchanged.
+// columns are the columns that a PMS may change, in the order of valuesOf. The last two are in indexes of all reservations, the others at
+// most in partial indexes. SQLite would rewrite the two index entries, each on another page, even if the values are unchanged, so update
+// omits the two columns if both are unchanged.
 var columns = []string{
 	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at",
 	"booker", "state", "canceled_at", "arrived_at", "from_date", "to_date", "to_at",
@@ -28,7 +29,7 @@ var columns = []string{
 	"source_name", "channel_manager", "channel_number", "folded_number", "folded_channel_number", "own_space_id", "space_key", "updated_at", "pms_number", "from_at",
 }
 
-// indexedColumns is the number of indexed columns at the end of columns.
+// indexedColumns is the number of columns at the end of columns that are in indexes of all reservations.
 const indexedColumns = 2
 
 // canceledSince returns since when a reservation with the new state is canceled, which is now if the state was another before, or nil if it
@@ -109,7 +110,7 @@ func placeholders(n int) string {
 // Settings are the stored settings of a property on which the plan of a reservation depends.
 type Settings struct {
 	access.Settings
-	CheckIn, CheckOut string // CheckIn and CheckOut are HH:MM and complete a day of arrival or departure
+	CheckIn, CheckOut string // CheckIn and CheckOut are HH:MM in the property's time zone and complete a day of arrival or departure
 }
 
 // settingsOf returns the stored settings of a property on which the plan of a reservation depends.
@@ -335,7 +336,7 @@ func execOne(tx *db.Tx, statement string, values []any) error {
 const insertChange = `INSERT INTO reservation_changes (property_id, integration_id, reservation_id, changed_at)
 	VALUES ($1, $2, $3, $4) ON CONFLICT (property_id, changed_at, reservation_id, integration_id) DO NOTHING`
 
-// A new arrival has the verdict "ready" until its first check.
+// Statements that schedule the readiness checks of arrivals. A new arrival has the verdict "ready" until its first check.
 const (
 	insertArrivals = `INSERT INTO arrivals (id, property_id, from_at, minutes, verdict, judged_at, again_at) `
 	enqueueArrival = insertArrivals + `VALUES ($1, $2, $3, 0, 'ready', $4, $5) ON CONFLICT (id) DO UPDATE SET again_at = excluded.again_at`

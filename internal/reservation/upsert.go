@@ -65,7 +65,7 @@ func (svc Service) Upsert(tx *db.Tx, s Scope, p Patch, wrong []fault.Field) (Sto
 	}
 	merged, more := Merge(held, p, hours, tx.Now())
 	if row == nil {
-		var keep time.Duration // a stay that has not ended is within every retention period
+		var keep time.Duration // 0, which means forever, because a stay that has not ended is within every retention period
 		if end := merged.end(); !end.IsZero() && !end.After(tx.Now()) {
 			if keep, err = svc.keepOf(tx, s.PropertyID); err != nil {
 				return Stored{}, err
