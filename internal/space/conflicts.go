@@ -218,8 +218,8 @@ func (m Mappings) affectedReservations(tx *db.Tx, propertyID, integrationID stri
 // appendEvent stores an event about a conflict, for the PMS. It leaves out the parameters of the kind Unreadable.
 func appendEvent(tx *db.Tx, kind event.Kind, row *ent.Conflict) error {
 	body := map[string]any{"conflictId": row.ID, "kind": row.Kind, "spaceId": row.ExternalID, "reservationIds": row.ReservationIds}
+	// The parameters of Unreadable have the error text of the PMS, which is only for staff.
 	if row.Kind != string(Unreadable) {
-		// The error text of a PMS is only for staff.
 		body["parameters"] = row.Parameters
 	}
 	return event.Append(tx, event.Event{PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: kind, Body: body})

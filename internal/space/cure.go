@@ -42,7 +42,8 @@ func curesOf(kind Kind, listed Listed, suggested string, successors []string, re
 	switch kind {
 	case NewUnmapped:
 		cures := []Cure{{Kind: CureMap, SpaceID: suggested}}
-		// A bed needs a dorm, which a person chooses. For a space with a new id, the property has the room and its lock already.
+		// CureCreateSpace is not offered for a bed, because a person chooses its dorm, nor for a space that replaces one under a new id,
+		// because the property has the room and its lock already.
 		if listed.Type != Bed && !replaces {
 			cures = append(cures, Cure{Kind: CureCreateSpace})
 		}

@@ -61,7 +61,7 @@ type Stored struct {
 	Gone     []Listed  // Gone are spaces that were listed before, but not in the last successful reading
 	Mappings []Mapped  // Mappings are the mappings of the integration
 	Open     []Finding // Open are the conflicts that were open before this reading
-	Failures int       // Failures counts the failed readings in a row
+	Failures int       // Failures counts the failed readings in a row; 0 after an accepted one, and for Review
 }
 
 // Options are the options of [Diff].
@@ -74,7 +74,7 @@ const unreadableAfter = 3
 // DiffResult is what a reading (a getSpaces call to the PMS) changes. It never removes a mapping; only people do.
 type DiffResult struct {
 	Failed    string            // Failed is why the reading was rejected, which leaves the stored listing unchanged; empty: accepted
-	Problem   message.Message   // Problem is Failed for staff, in every language
+	Problem   message.Message   // Problem is why the reading was rejected, as a text for staff in each language; zero: accepted
 	Failures  int               // Failures counts the failed readings in a row, including this one; 0 after an accepted reading
 	Upsert    []Listed          // Upsert are new, reappeared or changed spaces
 	Gone      []string          // Gone are the PMS's ids of spaces that are no longer listed

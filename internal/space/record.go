@@ -18,13 +18,13 @@ import (
 	"latchkey.dev/internal/watch"
 )
 
-// chunkSize limits the parameters of one statement.
+// chunkSize is the most ids or rows of one statement, so that it does not have too many parameters.
 const chunkSize = 200
 
 // Recorded is the result of storing a reading of the PMS's spaces.
 type Recorded struct {
 	Failed   string          // Failed is why the reading was rejected; empty if it was accepted
-	Problem  message.Message // Problem is Failed for staff, in every language
+	Problem  message.Message // Problem is why the reading was rejected, as a text for staff in each language; zero: accepted
 	Failures int             // Failures counts the failed readings in a row, including this one; 0 after an accepted reading
 	Opened   []Finding
 	Closed   []Finding
@@ -90,7 +90,7 @@ type listingState struct {
 	mappings                  []*ent.Mapping
 	open                      []*ent.Conflict   // open are the open conflicts
 	dorms                     map[string]string // dorms has the id of each bed's dorm, by the id of the bed
-	failures                  int               // failures counts the failed readings in a row; only Record sets it
+	failures                  int               // failures counts the failed readings in a row before this one; 0 unless Record has set it
 }
 
 // loadListing loads the stored list of spaces of a PMS, also those that it no longer lists, its mappings and its open conflicts. It leaves
