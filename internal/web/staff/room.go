@@ -17,7 +17,7 @@ type roomView struct {
 	Chosen          *propertyv1.Integration  // the PMS whose mapping the page shows; nil if none is connected
 	LastChange      string                   // id of the latest change of the mapping that the page shows; "none": there is no change yet
 	Mapped          *propertyv1.PartnerSpace // the space of the PMS to which the room is mapped, or nil
-	Choices         []kit.Option             // the spaces of the PMS to which the person can map the room; nil if the person may not change it
+	Choices         []kit.Option             // the spaces of the PMS to which the person can map the room; nil without a PMS, or if the person may not change the room
 	Lock            *lockRow                 // nil without a lock, or if the person may not read locks
 	Locks           []kit.Option             // locks without a door; none if the person may not read locks
 	Gates           []*propertyv1.Gate       // gates that guests of the room may open
