@@ -144,7 +144,8 @@ func (s *session) onWelcome(ctx context.Context, first *lockv1.ConnectResponse, 
 		s.renewInBackground(ctx)
 	}
 	driver.Signal(b.events)
-	for _, o := range b.workers { // slots may have been changed at a lock without a session; recently read slots are not read again
+	// Each worker reads its slots that were not read recently: they may have been changed at the lock while there was no session.
+	for _, o := range b.workers {
 		driver.Signal(o.sessionOpened)
 	}
 	b.log.Info("session with the server", "epoch", s.epoch)
