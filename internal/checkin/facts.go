@@ -38,7 +38,7 @@ const (
 )
 
 // Further reasons of stops. StopIdentityCheck and StopSignature wait until staff clear that stage, and StopStageRefused means that staff
-// refused one of the two.
+// refused one of the two, which they can still clear.
 const (
 	StopPartnerError       StopReason = "partnerError"       // getCheckInStatus failed, but not with PartnerUnavailable
 	StopPartnerUnavailable StopReason = "partnerUnavailable" // the call of getCheckInStatus got the error PartnerUnavailable

@@ -99,7 +99,7 @@ type installation struct {
 	descs      []*prometheus.Desc
 
 	mu   sync.Mutex
-	read time.Time           // when the queries last ran, also in vain; zero: never
+	read time.Time           // when the queries last ran, also if one failed; zero: never
 	last []prometheus.Metric // the result of the last queries, incomplete if one failed
 }
 

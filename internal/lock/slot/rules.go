@@ -18,7 +18,7 @@ const (
 	generationsGrow                         // a slot that was emptied keeps its generation
 	predecessorsDisclosed                   // tell a bridge that an earlier bridge may have left a credential
 	reportsDisclosed                        // tell a bridge that lost its store what it reported before
-	windowsEnd                              // after its last window a credential does not count as active, whatever the lock
+	windowsEnd                              // after its last window a credential does not count as active, at any kind of lock
 	evidencePerWindow                       // a report about one window proves nothing about the next window
 	olderUntilProven                        // assume that an older credential still opens the door until evidence proves that it does not
 	forgottenReissued                       // issue a slot again of which a bridge knows more than the server

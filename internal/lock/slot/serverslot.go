@@ -16,7 +16,7 @@ type ServerSlot struct {
 	// OlderMayRemain means that the lock may still hold the credential of an older generation. It becomes false when
 	// the lock is known to hold the desired credential, or none.
 	OlderMayRemain bool
-	// Foreign means that the slot holds a credential that Latchkey did not set.
+	// Foreign means that the slot holds a credential that Latchkey did not set. No grant gets such a slot.
 	Foreign bool
 	// ReadBack means that the lock can be read, so that only a reading proves a removal.
 	ReadBack bool

@@ -56,7 +56,7 @@ const (
 	Verified    Evidence = "verified"    // the code was read back from the lock; in [Observed] without Present: a reading, or the bridge's record, proves that it is not there
 	Used        Evidence = "used"        // the code opened the door
 	Unconfirmed Evidence = "unconfirmed" // an operation may or may not have taken effect, or the slot was changed at the lock
-	Failed      Evidence = "failed"      // the lock finally refused the code
+	Failed      Evidence = "failed"      // the lock finally refused the code: no retry before the desired state changes
 	Removing    Evidence = "removing"    // the code should not be on the lock now, but the lock has not confirmed that it is gone
 	Removed     Evidence = "removed"     // it is proven that the code is gone, by the lock's acknowledgement or a reading, or that no bridge ever got it
 )

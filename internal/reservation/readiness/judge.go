@@ -1,9 +1,8 @@
 // Package readiness checks stays before they begin: whether their doors will open, and what to fix before the guest
 // arrives.
 //
-// [Judge] decides from values; [Load] gathers them with few, bounded queries; [CheckDue] checks each arrival 24
-// hours, 2 hours and 15 minutes before it, and in between when something may have changed; [Check.Store] notifies
-// staff of new problems.
+// [Judge] decides from values; [Load] gathers them with few, bounded queries; [CheckDue] checks each arrival from 24 hours before it until 12
+// hours after it, at least every 15 minutes and soon after a change; [Check.Store] notifies staff of new problems.
 package readiness
 
 import (
