@@ -75,7 +75,7 @@ var groups = kong.ExplicitGroups([]kong.Group{
 type streams struct {
 	in        io.Reader
 	out, errs io.Writer // out and errs escape control characters
-	raw       io.Writer // raw is out without escaping, for output that programs read
+	raw       io.Writer // raw is out without escaping, for bytes that are not text, and for start, which escapes itself; --json prints to out
 	width     int       // width of the terminal in characters; 0: out is not a terminal, so that no line is wrapped
 }
 
