@@ -21,7 +21,7 @@ const (
 
 // Staff, one-time and backup codes.
 const (
-	CodeRedrawn    Kind = "codeRedrawn"   // a PIN was replaced after staff had read it
+	CodeRedrawn    Kind = "codeRedrawn"   // the service replaced a code's PIN after staff had read it
 	CodeNotPlaced  Kind = "codeNotPlaced" // a code is missing on a lock, for example without a free slot
 	BackupCodeUsed Kind = "backupCodeUsed"
 )

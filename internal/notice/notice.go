@@ -156,7 +156,7 @@ func Forget(tx *db.Tx, before time.Time, most int) (int, error) {
 // Row is a notice as stored.
 type Row = ent.Notice
 
-// Filter selects notices of a property.
+// Filter selects notices of a property; the zero Filter selects all.
 type Filter struct {
 	UnreadOnly bool
 	Without    []string // kinds that are left out

@@ -13,8 +13,8 @@ import (
 // Hours are the property's hours that turn a day of arrival or departure into an instant.
 type Hours struct {
 	Zone     *time.Location
-	CheckIn  string // CheckIn is HH:MM and completes a day of arrival
-	CheckOut string // CheckOut is HH:MM and completes a day of departure
+	CheckIn  string // CheckIn is HH:MM in Zone and completes a day of arrival
+	CheckOut string // CheckOut is HH:MM in Zone and completes a day of departure
 }
 
 // maxClockAhead is how far the PMS's clock may be ahead of the server's clock. A later pmsMeta.updatedAt is refused.

@@ -378,7 +378,8 @@ func accessEventsAfter(tx *db.Tx, propertyID string, after int64) ([]accessEvent
 	return db.ReadList(tx, columns, accessEvents, propertyID, after, eventBatch)
 }
 
-// The access last changed at the last event of the reservation or of one of its grants.
+// Queries for the times of the last event of a reservation's grants and of the reservation itself. The later one is when access last
+// changed.
 const (
 	lastOfGrants = `SELECT e.created_at FROM grants AS g
 		JOIN events AS e ON e.id = (SELECT MAX(x.id) FROM events AS x WHERE x.grant_id = g.id)

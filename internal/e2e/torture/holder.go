@@ -18,7 +18,7 @@ type holder struct {
 	shouldHaveAccess bool      // the holder should have access according to the last acknowledged change
 	oneTime          bool      // the code can be used once
 	endsByItself     bool      // the service ends the code by itself: after one use, or when another code replaces it
-	pins             []string  // all PINs that the service ever showed
+	pins             []string  // all PINs that the service ever showed; the test presses former ones, too
 	latestEnd        time.Time // latest end of the stay that the service ever acknowledged; zero: none
 	openings         []opening // presses that opened a lock, for checkExplanation, which reads only those of stays
 	used             bool      // a PIN of the holder has opened a lock; if oneTime is set, no lock needs to open with it again

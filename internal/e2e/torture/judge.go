@@ -50,7 +50,7 @@ type press struct {
 	Former bool // Former means that the service shows the PIN no longer for this lock: it may open only if the statement says so
 	// NeedNotOpen is set if the PIN was removed from the lock by hand, except in the final check, or if a one-time code was already used.
 	NeedNotOpen bool
-	LatestEnd   time.Time // LatestEnd is the latest end of the stay that the service ever acknowledged; zero: none
+	LatestEnd   time.Time // LatestEnd is the latest acknowledged end of the stay, after which no lock with OwnSchedule may open; zero: none
 	OwnSchedule bool      // OwnSchedule means that the lock ends the code by its own clock, even while service and bridge are down
 	Statement   statement
 	Answer      sim.Press

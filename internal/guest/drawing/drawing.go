@@ -17,7 +17,7 @@ const (
 	minExtent     = 50       // a drawing is at least this wide or high: less is a slip
 )
 
-// Point is a point of a stroke: X to the right and Y down from the top left corner.
+// Point is a point of a stroke. X is the distance from the left, 0 to Width, and Y the distance from the top, 0 to Height.
 type Point struct{ X, Y int }
 
 // Drawing has the strokes of a signature in the order in which they were drawn.
