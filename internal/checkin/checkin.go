@@ -26,7 +26,8 @@ const (
 	MetaMessage = "partnerMessage"
 	// MetaNotCalled marks the error of a call that was not made, for example because the circuit breaker was open.
 	MetaNotCalled = "notCalled"
-	// MetaUnreadable marks the error of an answer that exceeds the limits. Its status does not tell whether the call had an effect.
+	// MetaUnreadable marks the error of an answer that exceeds the limits, with a status 2xx or none: it is not known whether the call had an
+	// effect. With any other status the answer counts as that status.
 	MetaUnreadable = "unreadable"
 	// MetaCall is the webhook-id of the call.
 	MetaCall = "partnerCall"

@@ -43,7 +43,7 @@ type Options struct {
 	BusPing     time.Duration        // BusPing is the interval of pings to the NATS server; 0: every few seconds
 	ClockEvery  time.Duration        // ClockEvery is the interval of measurements of the machine's clock; 0: every few seconds
 	Bridges     bridgelink.Intervals // Bridges are the intervals of work for bridges; zero: the defaults
-	// OpenWithin is the time after the call of an unlock command within which the door may open; 0: lock.MaxDeadline.
+	// OpenWithin is the time after the call of an unlock command within which the door may open, at most lock.MaxDeadline; 0: that.
 	OpenWithin time.Duration
 	// DatabaseCheck is the interval of pings to PostgreSQL, which detect a hanging host; 0: every two seconds.
 	DatabaseCheck time.Duration

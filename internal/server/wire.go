@@ -48,7 +48,7 @@ import (
 	"latchkey.dev/internal/worker"
 )
 
-// parts are the running parts of a server.
+// parts are the running parts of a server, which wire creates and connects.
 type parts struct {
 	node         *bridgelink.Node // node has the streams of connected bridges
 	ca           *bridge.CA

@@ -120,7 +120,7 @@ type Observed struct {
 	// [Evidence.ConfirmedByLock] accepts, which proves the same.
 	Cleared  bool
 	Evidence Evidence
-	Result   Result // Result is the reason why the lock has not confirmed the slot; else empty
+	Result   Result // Result is the reason why the lock has not confirmed the slot, if one is known; empty if it has
 	Rule     string // Rule is the lock's rule that the PIN breaks, if Result is InvalidFormat
 	At       time.Time
 }
