@@ -68,7 +68,7 @@ type PlannedDoor struct {
 	Reason   string
 	Left     bool // Left means that this is a former door, where the reservation has or had a code or SmartKey; kept for now if Reason is MovingOut
 	// MayBeInstalled means that the lock of a door that the guest may open may hold the code already, without proof. It is false if the
-	// bridge has received a first code and not written it yet.
+	// bridge's last report says that a first code is not written yet, even if the bridge is offline since then.
 	MayBeInstalled bool
 	ConfirmedAt    time.Time // ConfirmedAt is when the lock confirmed that it holds the PIN, or zero
 	former         bool      // former means that a code from before the last change may open the door
