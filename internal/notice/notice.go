@@ -191,7 +191,7 @@ func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
 // mostOpen is the largest number that [CountOpen] returns. If more problems are open, it also returns that there are more.
 const mostOpen = 200
 
-// incidents are kinds that report something that happened once. They do not count as open problems.
+// incidents are kinds that report something that happened once. Their notices do not count as open problems, resolved or not.
 var incidents = []Kind{LockTampered, LockJammed, Guessing, BackupCodeUsed, MailFailed, MailFailedOther}
 
 // calls are kinds with which a guest calls for help. Only a person can end such a problem, so a call is open until it is marked as read.

@@ -57,7 +57,7 @@ func DeleteTombstones(tx *db.Tx, before time.Time, limit int) (int, error) {
 	return tx.Tombstone.Delete().Where(enttombstone.IDIn(ids...)).Exec(tx.Context())
 }
 
-// DueStay is a reservation whose retention period is over.
+// DueStay is a reservation whose retention period is over, so that Remove deletes it unless something blocks that.
 type DueStay struct {
 	ID, PropertyID string
 	FromAt         time.Time
@@ -87,7 +87,7 @@ func (svc Service) DueStays(view *db.Tx, period Retention, after *DueStay, limit
 	return due, nil
 }
 
-// Retention is a retention period of reservations.
+// Retention is a retention period of reservations, after which Remove deletes them.
 type Retention struct {
 	PropertyID string        // PropertyID is empty for the period of the installation
 	Keep       time.Duration // Keep is how long a reservation is kept after its end; 0: forever

@@ -7,7 +7,7 @@ import (
 	"latchkey.dev/internal/message"
 )
 
-// bedroom compares the room in which the PMS lists a mapped bed with the room that the mapping stores.
+// bedroom is a mapped bed that the PMS lists in another room than its mapping stores. movedBeds decides whether that is a conflict.
 type bedroom struct {
 	bed      Listed
 	was, now string // was and now are the PMS's ids of the rooms; was is empty if the PMS sent none when the bed was mapped

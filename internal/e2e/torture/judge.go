@@ -24,7 +24,7 @@ type statement struct {
 	Claims   []claim
 	From, To time.Time         // From and To are the validity window; both zero: there is none, so no lock needs to open
 	PINs     map[string]string // PINs by door id; "" is the PIN for all other doors
-	Missing  bool              // Missing means that the service does not know the holder yet
+	Missing  bool              // Missing means that the service does not know the holder yet, so there is nothing to judge
 	Unplaced []string          // Unplaced are the names of a code's doors that have a lock but no claim yet; empty for a stay
 }
 

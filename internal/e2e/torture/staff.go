@@ -107,7 +107,7 @@ func (w *world) revokeCode(key string, rng *rand.Rand) {
 	c := all[rng.IntN(len(all))]
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.shouldHaveAccess { // the code was revoked or has ended before
+	if !c.shouldHaveAccess { // the code was revoked or has ended before: forget it
 		w.codes.mu.Lock()
 		defer w.codes.mu.Unlock()
 		for i, other := range w.codes.list {

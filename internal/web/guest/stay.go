@@ -26,7 +26,7 @@ func (s *site) deviceSession(h handler) handler {
 		x.token = x.Cookie(stayCookie + id)
 		switch {
 		case x.token == "" && x.Scripted():
-			return x.Redirect("/g/stays/" + id) // the session was ended in another tab
+			return x.Redirect("/g/stays/" + id) // ended in another tab: the script loads the page of a device without the stay
 		case x.token == "" && x.R.Method == http.MethodGet && x.keptStay("") == "":
 			return x.askForLinkPage(http.StatusNotFound, "") // such as for an app on the home screen of an iPhone, which has no cookie yet
 		case x.token == "":
@@ -280,7 +280,7 @@ func newLawView(form *guestv1.Form) (v lawView) {
 // with the check-in.
 func (s *site) showSharing(x *exchange) error {
 	if x.flow.Kiosk && x.flow.Shares() == "" {
-		return x.Redirect(x.flow.CheckIn()) // only another device is allowed to decide
+		return x.Redirect(x.flow.CheckIn()) // this session must not decide which data the PMS gets, or the property asks for none
 	}
 	v := shareView{Minors: minors(x.flow.Stay), Law: newLawView(nil)}
 	if own := x.flow.Self(); own != nil {
@@ -324,7 +324,7 @@ func (x *exchange) keepShared() {
 // stay. A minor shares the same groups as the guest, or none.
 func (s *site) saveSharing(x *exchange) error {
 	if x.flow.Kiosk && x.flow.Shares() == "" {
-		return x.Redirect(x.flow.CheckIn()) // another device has decided meanwhile
+		return x.Redirect(x.flow.CheckIn()) // another device has decided meanwhile which data the PMS gets
 	}
 	req := &guestv1.SetSharingRequest{KeepProfile: x.Value("keep") == "yes"}
 	for _, g := range x.flow.Stay.GetShared() {
