@@ -91,8 +91,8 @@ func (mappingSuggest) Help() string {
 If a name matches two spaces of the property, there is no suggestion: use latchkey mapping set.`
 }
 
-// Run prints the unmapped spaces of the partner, each with its suggestion if there is one. With --apply it makes the server map those with
-// a suggestion.
+// Run prints the unmapped spaces of the partner, each with its suggestion if there is one. With --apply the server maps the spaces with a
+// suggestion instead, and Run prints how many; with --exact only those whose names are equal.
 func (c *mappingSuggest) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
 		if c.Apply {

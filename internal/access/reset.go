@@ -35,7 +35,7 @@ type GatePIN struct {
 }
 
 // RevealPINs decrypts the PINs of a reservation, for a caller who may read them. They are empty unless the reservation has access, or
-// access that begins later. It does not record the read.
+// access that begins later, to a door that takes codes. It does not record the read.
 func RevealPINs(rec Reconciler, propertyID, reservationID string) (StayPINs, error) {
 	run, err := rec.loadLive(propertyID, reservationID)
 	if err != nil || run == nil {

@@ -58,7 +58,8 @@ func RemainingKeyEvidence(tokens []Token) slot.Evidence {
 	return slot.Removed
 }
 
-// tokensAt returns the SmartKey tokens of the reservation's phones at the lock of a door.
+// tokensAt returns the SmartKey tokens of the reservation's phones for the lock of a door, also those that are no longer valid or still
+// have to be removed from it; nil for a door without a lock.
 func (f Facts) tokensAt(d Door) []Token {
 	if d.Lock == nil {
 		return nil

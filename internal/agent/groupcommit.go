@@ -7,7 +7,7 @@ import (
 )
 
 // groupCommit combines concurrent changes of the store into one commit, because each commit waits for the disk. The first caller commits
-// for all waiting callers.
+// for all waiting callers. If a change fails, each is committed separately, so that the failure affects no other.
 type groupCommit struct {
 	db *bbolt.DB
 

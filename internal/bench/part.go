@@ -149,7 +149,8 @@ func (*process) Settle(None, *None) error {
 	return nil
 }
 
-// Profile begins to write a CPU profile to a new file at path. A call with "" ends the profile, and fails if there is none.
+// Profile begins to write a CPU profile to the file at path, which it creates or empties. A call with "" ends the profile, and fails if
+// there is none.
 func (p *process) Profile(path string, _ *None) (err error) {
 	if path == "" {
 		pprof.StopCPUProfile()

@@ -199,7 +199,8 @@ func languageOf(view *db.Tx, row *mail.Row, look *property.CheckInSettings) (str
 	return cmp.Or(language, look.Language), err
 }
 
-// addStay adds a stay to the mail: dates, room, and links or PINs. It cancels a mail that is no longer needed, such as after a removal.
+// addStay adds a stay to the mail: dates, room, and links or PINs. For a mail that is no longer needed, such as after a removal, it sets
+// r.out.canceled instead, without an error.
 func (r *renderer) addStay() error {
 	stay, err := reservation.Get(r.view, reservation.Scope{PropertyID: r.row.PropertyID}, r.row.ReservationID)
 	if fault.Has(err, fault.ReservationNotFound) {

@@ -73,7 +73,8 @@ func pickScalars(from *structpb.Struct, names ...string) *structpb.Struct {
 	return kept
 }
 
-// RenderPersonal is an idem.Renderer: it adds the present booker and companion ids to a repeated answer if the reservation is still stored.
+// RenderPersonal is an idem.Renderer: it adds the booker's present name, mail address and phone number and the companions' ids to a repeated
+// answer, if the reservation is still stored.
 func (s *Service) RenderPersonal(ctx context.Context, answer proto.Message) error {
 	a, err := caller(ctx)
 	if err != nil {
