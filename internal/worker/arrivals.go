@@ -94,7 +94,8 @@ var (
 
 // Subscriber makes the checks of arrivals that an event may affect due soon: see propertyEvents and reservationEvents.
 func (a Arrivals) Subscriber() Subscriber {
-	return Subscriber{Name: "arrivals", Apply: func(tx *db.Tx, events []*ent.Event) error {
+	wants := wantsKinds(slices.Concat(propertyEvents, reservationEvents)...)
+	return Subscriber{Name: "arrivals", Wants: wants, Apply: func(tx *db.Tx, events []*ent.Event) error {
 		properties, reservations := map[string]bool{}, map[string]bool{}
 		for _, e := range events {
 			switch kind := event.Kind(e.Kind); {

@@ -22,6 +22,9 @@ type Subscriber struct {
 	// Apply stores the effects of events in the transaction that moves the cursor. It must not keep the slice. If it
 	// fails, the dispatcher delivers the events subject by subject, and retries the failing subjects later.
 	Apply func(tx *db.Tx, events []*ent.Event) error
+	// Wants, if not nil, reports whether Apply would store anything for one of the events. If not, the dispatcher skips them without a
+	// transaction, and moves the cursor later: see skipped.
+	Wants func(view *db.Tx, events []*ent.Event) (bool, error)
 }
 
 // DispatcherOptions are the limits and intervals of a [Dispatcher]. Each has a default in place of zero.
@@ -94,7 +97,8 @@ func (x *Dispatcher) Run(ctx context.Context, d *db.DB) error {
 	var all sync.WaitGroup
 	for _, s := range x.subs {
 		all.Go(func() {
-			x.repeat(ctx, s.wake, 0, "subscriber "+s.Name, func() (time.Duration, error) { return x.deliver(ctx, d, s.Subscriber) })
+			skip := &skipped{}
+			x.repeat(ctx, s.wake, 0, "subscriber "+s.Name, func() (time.Duration, error) { return x.deliver(ctx, d, s.Subscriber, skip) })
 		})
 	}
 	x.repeat(ctx, x.wake, x.options.Gather, "positions", func() (time.Duration, error) {
@@ -189,7 +193,7 @@ func (x *Dispatcher) assignPositions(ctx context.Context, d *db.DB) error {
 
 // deliver delivers all events that are due to a subscriber. It returns the wait until the next delivery: until the next retry of a failing
 // subject, at most the interval Sweep. It returns errHeldBack if too many subjects fail and no retry is due.
-func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber) (time.Duration, error) {
+func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber, skip *skipped) (time.Duration, error) {
 	for {
 		view := d.View(ctx)
 		cursors, err := event.Cursors(view, s.Name)
@@ -204,14 +208,21 @@ func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber) (time.
 			return 0, errHeldBack
 		}
 		limit := pageLimit(c, cursors, x.options.Page)
-		events, err := event.After(view, c, cursors[0], limit)
+		events, err := event.After(view, skip.after(c), cursors[0], limit)
 		if err != nil {
 			return 0, err
 		}
 		if len(events) == 0 && c.Subject == "" {
-			return min(wait, x.options.Sweep), nil
+			return min(wait, x.options.Sweep), skip.store(ctx, d, c, x.options.Sweep/2)
 		}
-		if err := x.deliverPage(ctx, d, s, newPage(c, cursors, events, limit)); err != nil {
+		p := newPage(c, cursors, events, limit)
+		if unwanted, err := skip.skip(view, s, p, len(cursors)-1); err != nil || unwanted {
+			if err != nil {
+				return 0, err
+			}
+			continue
+		}
+		if err := x.deliverPage(ctx, d, s, p); err != nil {
 			return 0, err
 		}
 	}

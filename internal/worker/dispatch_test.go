@@ -185,14 +185,14 @@ func TestDispatcherBacksOffWhenAllSubjectsFail(t *testing.T) {
 	if err := x.assignPositions(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.deliver(t.Context(), d, no); !errors.Is(err, errHeldBack) {
+	if _, err := x.deliver(t.Context(), d, no, &skipped{}); !errors.Is(err, errHeldBack) {
 		t.Errorf("drain ended with %v", err)
 	}
 	emit(t, d, "rsv_new", 1)
 	if err := x.assignPositions(t.Context(), d); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := x.deliver(t.Context(), d, no); !errors.Is(err, errHeldBack) || undelivered(t, d, "no") != 11 {
+	if _, err := x.deliver(t.Context(), d, no, &skipped{}); !errors.Is(err, errHeldBack) || undelivered(t, d, "no") != 11 {
 		t.Errorf("with too many subjects held back: %v, %d events wait, want 11", err, undelivered(t, d, "no"))
 	}
 	if held := len(cursors(t, d, "no")) - 1; held != maxHeldBack {

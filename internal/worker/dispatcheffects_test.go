@@ -62,7 +62,7 @@ func TestEffectsMoveWithTheCursor(t *testing.T) {
 		}
 		x := NewDispatcher(quiet, DispatcherOptions{}, s)
 		for range 2 {
-			if _, err := x.deliver(t.Context(), d, s); err != nil {
+			if _, err := x.deliver(t.Context(), d, s, &skipped{}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -218,7 +218,7 @@ func TestDispatcherWithoutItsLeaseStoresNothing(t *testing.T) {
 		if err := x.assignPositions(t.Context(), d); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := x.deliver(t.Context(), lost, s); !errors.Is(err, errLeaseLost) {
+		if _, err := x.deliver(t.Context(), lost, s, &skipped{}); !errors.Is(err, errLeaseLost) {
 			t.Errorf("delivery: %v", err)
 		}
 		if n, _ := countEffects(t, d); n != 0 || undelivered(t, d, s.Name) != 2 {

@@ -30,7 +30,7 @@ var keyEvents = []event.Kind{event.PINGenerated, event.AccessIssued, event.Acces
 // Subscriber orders a mail when a stay gets its code, no matter how the guest was checked in, and another when its code or room changes. It
 // orders none to a guest who must not be mailed: see orderKey.
 func (m Mails) Subscriber() Subscriber {
-	return Subscriber{Name: "mails", Apply: func(tx *db.Tx, events []*ent.Event) error {
+	return Subscriber{Name: "mails", Wants: wantsKinds(keyEvents...), Apply: func(tx *db.Tx, events []*ent.Event) error {
 		stays := map[string]*ent.Event{} // the latest event of each stay
 		for _, e := range events {
 			if slices.Contains(keyEvents, event.Kind(e.Kind)) {

@@ -48,31 +48,45 @@ type Sent struct {
 // Subscriber enqueues a job for each webhook that receives one of the events, whatever the scopes of its integration are: the job checks
 // them. The job loads the events after the webhook's own cursor.
 func (h Webhooks) Subscriber() Subscriber {
-	return Subscriber{Name: "webhooks", Apply: func(tx *db.Tx, events []*ent.Event) error {
-		kinds := map[string]map[event.Kind]bool{} // by property
-		for _, e := range events {
-			if kinds[e.PropertyID] == nil {
-				kinds[e.PropertyID] = map[event.Kind]bool{}
+	return Subscriber{
+		Name: "webhooks",
+		Wants: func(view *db.Tx, events []*ent.Event) (bool, error) {
+			hooks, err := receivers(view, events)
+			return len(hooks) > 0, err
+		},
+		Apply: func(tx *db.Tx, events []*ent.Event) error {
+			hooks, err := receivers(tx, events)
+			if err != nil {
+				return err
 			}
-			kinds[e.PropertyID][event.Kind(e.Kind)] = true
-		}
-		hooks, err := partner.WebhooksAt(tx, slices.Sorted(maps.Keys(kinds)))
-		if err != nil {
-			return err
-		}
-		for _, w := range hooks {
-			for kind := range kinds[w.PropertyID] {
-				if !partner.Receives(w, partner.Scopes, kind) {
-					continue
-				}
+			for _, w := range hooks {
 				if err := h.Jobs.Insert(tx, jobs.DeliverEvents{PropertyID: w.PropertyID, WebhookID: w.ID}); err != nil {
 					return err
 				}
-				break
+			}
+			return nil
+		},
+	}
+}
+
+// receivers returns the enabled webhooks that receive one of the events, if their integrations have all scopes.
+func receivers(view *db.Tx, events []*ent.Event) ([]*partner.WebhookRow, error) {
+	kinds := map[string]map[event.Kind]bool{} // by property
+	for _, e := range events {
+		if kinds[e.PropertyID] == nil {
+			kinds[e.PropertyID] = map[event.Kind]bool{}
+		}
+		kinds[e.PropertyID][event.Kind(e.Kind)] = true
+	}
+	hooks, err := partner.WebhooksAt(view, slices.Sorted(maps.Keys(kinds)))
+	return slices.DeleteFunc(hooks, func(w *partner.WebhookRow) bool {
+		for kind := range kinds[w.PropertyID] {
+			if partner.Receives(w, partner.Scopes, kind) {
+				return false
 			}
 		}
-		return nil
-	}}
+		return true
+	}), err
 }
 
 // Soon enqueues a job for a webhook that may have recovered, in the transaction. A job that waits until the end of a pause starts at once.
