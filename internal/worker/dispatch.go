@@ -24,7 +24,7 @@ type Subscriber struct {
 	Apply func(tx *db.Tx, events []*ent.Event) error
 	// Wants, if not nil, reports whether Apply would store anything for one of the events. If not, the dispatcher skips them without a
 	// transaction, and moves the cursor later: see skipped.
-	Wants func(view *db.Tx, events []*ent.Event) (bool, error)
+	Wants func(view *db.Tx, events []event.Ref) (bool, error)
 }
 
 // DispatcherOptions are the limits and intervals of a [Dispatcher]. Each has a default in place of zero.
@@ -176,7 +176,8 @@ func (x *Dispatcher) subscribe(ctx context.Context, d *db.DB) error {
 	})
 }
 
-// assignPositions gives every committed event without a position one, page by page, and wakes the subscribers after each page.
+// assignPositions gives every committed event without a position one, page by page, and wakes the subscribers after each page. It ends after
+// a page that is not full: an event that was committed meanwhile wakes the dispatcher.
 func (x *Dispatcher) assignPositions(ctx context.Context, d *db.DB) error {
 	for {
 		events, last, err := event.Unpositioned(d.View(ctx), x.options.Page)
@@ -188,6 +189,9 @@ func (x *Dispatcher) assignPositions(ctx context.Context, d *db.DB) error {
 		}
 		x.options.Count(events)
 		x.wakeSubscribers()
+		if len(events) < x.options.Page {
+			return nil
+		}
 	}
 }
 
@@ -208,6 +212,14 @@ func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber, skip *
 			return 0, errHeldBack
 		}
 		limit := pageLimit(c, cursors, x.options.Page)
+		switch n, err := skip.skip(view, s, c, len(cursors)-1, limit); {
+		case err != nil:
+			return 0, err
+		case n == limit:
+			continue
+		case n > 0:
+			return x.options.Sweep, skip.store(ctx, d, c, x.options.Sweep/2)
+		}
 		events, err := event.After(view, skip.after(c), cursors[0], limit)
 		if err != nil {
 			return 0, err
@@ -215,14 +227,7 @@ func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber, skip *
 		if len(events) == 0 && c.Subject == "" {
 			return min(wait, x.options.Sweep), skip.store(ctx, d, c, x.options.Sweep/2)
 		}
-		p := newPage(c, cursors, events, limit)
-		if unwanted, err := skip.skip(view, s, p, len(cursors)-1); err != nil || unwanted {
-			if err != nil {
-				return 0, err
-			}
-			continue
-		}
-		if err := x.deliverPage(ctx, d, s, p); err != nil {
+		if err := x.deliverPage(ctx, d, s, newPage(c, cursors, events, limit)); err != nil {
 			return 0, err
 		}
 	}

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"time"
 
-	"latchkey.dev/ent"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 )
@@ -28,24 +27,29 @@ func (k skipped) after(c *event.Cursor) *event.Cursor {
 	return &from
 }
 
-// skip adds the events of a page to the skipped ones if the subscriber wants none of them, and reports whether it did. It does so only while
-// no subject is held back: the cursor of a subject ends at the stored main cursor, so that events between the two would be lost.
-func (k *skipped) skip(view *db.Tx, s Subscriber, p page, heldBack int) (bool, error) {
-	if s.Wants == nil || p.cursor != p.main || heldBack > 0 {
-		return false, nil
+// skip adds the next events after the cursor c, up to limit, to the skipped ones if the subscriber wants none of them, and returns their
+// number; 0 means that it skipped none. It skips only while no subject is held back: the cursor of a subject ends at the stored main cursor,
+// so that events between the two would be lost.
+func (k *skipped) skip(view *db.Tx, s Subscriber, c *event.Cursor, heldBack, limit int) (int, error) {
+	if s.Wants == nil || heldBack > 0 {
+		return 0, nil
 	}
-	wanted, err := s.Wants(view, p.due)
+	events, err := event.RefsAfter(view, k.after(c).Position, limit)
+	if err != nil || len(events) == 0 {
+		return 0, err
+	}
+	wanted, err := s.Wants(view, events)
 	if err != nil {
-		return false, fmt.Errorf("what %s wants: %w", s.Name, err)
+		return 0, fmt.Errorf("what %s wants: %w", s.Name, err)
 	}
 	if wanted {
-		return false, nil
+		return 0, nil
 	}
-	if k.position <= p.main.Position {
+	if k.position <= c.Position {
 		k.since = time.Now()
 	}
-	k.position = p.end
-	return true, nil
+	k.position = events[len(events)-1].Position
+	return len(events), nil
 }
 
 // store moves the stored main cursor past the skipped events, if the first of them was skipped at least the time wait ago.
@@ -56,9 +60,9 @@ func (k skipped) store(ctx context.Context, d *db.DB, main *event.Cursor, wait t
 	return d.Write(ctx, func(tx *db.Tx) error { return event.Move(tx, main, k.position) })
 }
 
-// wantsKinds returns a function for [Subscriber.Wants]: the subscriber wants events of these kinds.
-func wantsKinds(kinds ...event.Kind) func(*db.Tx, []*ent.Event) (bool, error) {
-	return func(_ *db.Tx, events []*ent.Event) (bool, error) {
-		return slices.ContainsFunc(events, func(e *ent.Event) bool { return slices.Contains(kinds, event.Kind(e.Kind)) }), nil
+// wantsKinds returns a function for the field Wants of a [Subscriber] that wants events of these kinds.
+func wantsKinds(kinds ...event.Kind) func(*db.Tx, []event.Ref) (bool, error) {
+	return func(_ *db.Tx, events []event.Ref) (bool, error) {
+		return slices.ContainsFunc(events, func(e event.Ref) bool { return slices.Contains(kinds, e.Kind) }), nil
 	}
 }

@@ -50,12 +50,20 @@ type Sent struct {
 func (h Webhooks) Subscriber() Subscriber {
 	return Subscriber{
 		Name: "webhooks",
-		Wants: func(view *db.Tx, events []*ent.Event) (bool, error) {
-			hooks, err := receivers(view, events)
+		Wants: func(view *db.Tx, events []event.Ref) (bool, error) {
+			kinds := kindsByProperty{}
+			for _, e := range events {
+				kinds.add(e.PropertyID, e.Kind)
+			}
+			hooks, err := kinds.receivers(view)
 			return len(hooks) > 0, err
 		},
 		Apply: func(tx *db.Tx, events []*ent.Event) error {
-			hooks, err := receivers(tx, events)
+			kinds := kindsByProperty{}
+			for _, e := range events {
+				kinds.add(e.PropertyID, event.Kind(e.Kind))
+			}
+			hooks, err := kinds.receivers(tx)
 			if err != nil {
 				return err
 			}
@@ -69,18 +77,22 @@ func (h Webhooks) Subscriber() Subscriber {
 	}
 }
 
-// receivers returns the enabled webhooks that receive one of the events, if their integrations have all scopes.
-func receivers(view *db.Tx, events []*ent.Event) ([]*partner.WebhookRow, error) {
-	kinds := map[string]map[event.Kind]bool{} // by property
-	for _, e := range events {
-		if kinds[e.PropertyID] == nil {
-			kinds[e.PropertyID] = map[event.Kind]bool{}
-		}
-		kinds[e.PropertyID][event.Kind(e.Kind)] = true
+// kindsByProperty are the kinds of some events, by the id of their property.
+type kindsByProperty map[string]map[event.Kind]bool
+
+// add adds the kind of an event.
+func (k kindsByProperty) add(propertyID string, kind event.Kind) {
+	if k[propertyID] == nil {
+		k[propertyID] = map[event.Kind]bool{}
 	}
-	hooks, err := partner.WebhooksAt(view, slices.Sorted(maps.Keys(kinds)))
+	k[propertyID][kind] = true
+}
+
+// receivers returns the enabled webhooks that receive one of the kinds at their property, if their integrations have all scopes.
+func (k kindsByProperty) receivers(view *db.Tx) ([]*partner.WebhookRow, error) {
+	hooks, err := partner.WebhooksAt(view, slices.Sorted(maps.Keys(k)))
 	return slices.DeleteFunc(hooks, func(w *partner.WebhookRow) bool {
-		for kind := range kinds[w.PropertyID] {
+		for kind := range k[w.PropertyID] {
 			if partner.Receives(w, partner.Scopes, kind) {
 				return false
 			}
