@@ -36,7 +36,8 @@ func (Act) Fields() []ent.Field {
 
 func (Act) Indexes() []ent.Index {
 	return []ent.Index{
-		index.Fields("property_id", "created_at"), index.Fields("lock_id", "created_at"), index.Fields("state", "deadline"),
+		index.Fields("property_id", "created_at"), index.Fields("lock_id", "created_at"),
+		index.Fields("deadline").Annotations(entsql.IndexWhere("finished_at IS NULL")), // those that still run
 		index.Fields("grant_id").Annotations(entsql.IndexWhere("grant_id <> ''")),
 		index.Fields("created_at").Annotations(entsql.IndexWhere("grant_id = ''")), // those of staff, which end with the events
 	}

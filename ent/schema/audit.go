@@ -35,7 +35,7 @@ func (AuditEntry) Fields() []ent.Field {
 }
 
 func (AuditEntry) Indexes() []ent.Index {
-	return []ent.Index{index.Fields("property_id", "seq").Unique(), index.Fields("at")}
+	return []ent.Index{index.Fields("property_id", "seq").Unique()}
 }
 
 // AuditHead is the end of a property's chain, and where it begins since old entries were deleted. Its id is the property's.

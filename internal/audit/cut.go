@@ -16,18 +16,14 @@ import (
 // are left to delete: a caller repeats it until then.
 func DeleteOld(tx *db.Tx, keys *keyring.Ring, before time.Time, most int) (int, error) {
 	for skipped := []string{}; ; {
-		oldest, err := tx.AuditEntry.Query().Where(auditentry.AtLT(before), auditentry.PropertyIDNotIn(skipped...)).
-			Order(auditentry.ByAt(), auditentry.BySeq()).Limit(1).Select(auditentry.FieldPropertyID).Strings(tx.Context())
-		if err != nil {
-			return 0, fmt.Errorf("find old entries of the audit log: %w", err)
+		propertyID, err := oldestChain(tx, before, skipped)
+		if err != nil || propertyID == "" {
+			return 0, err
 		}
-		if len(oldest) == 0 {
-			return 0, nil
-		}
-		if n, err := deleteOldOf(tx, keys, oldest[0], before, most); n > 0 || err != nil {
+		if n, err := deleteOldOf(tx, keys, propertyID, before, most); n > 0 || err != nil {
 			return n, err
 		}
-		skipped = append(skipped, oldest[0])
+		skipped = append(skipped, propertyID)
 	}
 }
 

@@ -13,7 +13,6 @@ import (
 	"latchkey.dev/ent/auditentry"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 )
 
@@ -66,14 +65,8 @@ func Append(tx *db.Tx, keys *keyring.Ring, r Record) error {
 	r.Reason = firstRunes(r.Reason, maxReason)
 	e := Entry{Record: r, Seq: h.seq + 1, At: tx.Now().UTC().Truncate(time.Microsecond), previous: h.hash}
 	e.hash = hashOf(keys, e)
-	subjects := r.Subjects
-	if subjects == nil {
-		subjects = []string{}
-	}
-	err = tx.AuditEntry.Create().SetID(id.New(id.AuditEntry)).SetPropertyID(r.PropertyID).SetSeq(e.Seq).SetAt(e.At).SetActor(r.Actor).SetAction(r.Action).
-		SetSubjects(subjects).SetFromAddress(r.From).SetReason(r.Reason).SetOutcome(string(r.Outcome)).SetPrevious(e.previous).SetHash(e.hash).Exec(tx.Context())
-	if err != nil {
-		return fmt.Errorf("store an entry of the audit log: %w", err)
+	if err := insertEntry(tx, e); err != nil {
+		return err
 	}
 	h.seq, h.hash = e.Seq, e.hash
 	return h.store(tx, keys)

@@ -2,14 +2,9 @@ package audit
 
 import (
 	"crypto/hmac"
-	"fmt"
 	"strconv"
 	"time"
 
-	entsql "entgo.io/ent/dialect/sql"
-
-	"latchkey.dev/ent"
-	"latchkey.dev/ent/audithead"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
@@ -38,15 +33,15 @@ func emptyHead(propertyID string) head {
 // loadHead returns the head of a property, marked as damaged if its keyed hash is wrong. If none is stored, it returns one that is damaged,
 // except for a property from before headsSince without entries: see replaceHead.
 func loadHead(tx *db.Tx, keys *keyring.Ring, propertyID string) (head, error) {
-	row, err := tx.AuditHead.Query().Where(audithead.PropertyID(propertyID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
+	row, found, err := selectHead(tx, propertyID)
+	if err != nil {
+		return head{}, err
+	}
+	if !found {
 		return replaceHead(tx, propertyID)
 	}
-	if err != nil {
-		return head{}, fmt.Errorf("load the head of the audit log: %w", err)
-	}
-	h := head{propertyID: propertyID, seq: row.Seq, hash: row.Hash, cut: row.Cut, cutHash: row.CutHash}
-	h.damaged = !hmac.Equal(row.MAC, h.mac(keys))
+	h := head{propertyID: propertyID, seq: row.seq, hash: row.hash, cut: row.cut, cutHash: row.cutHash}
+	h.damaged = !hmac.Equal(row.mac, h.mac(keys))
 	return h, nil
 }
 
@@ -83,12 +78,5 @@ func (h head) store(tx *db.Tx, keys *keyring.Ring) error {
 	if h.damaged {
 		mac = []byte{}
 	}
-	insert := entsql.Insert(audithead.Table).
-		Columns(audithead.FieldID, audithead.FieldPropertyID, audithead.FieldSeq, audithead.FieldHash, audithead.FieldCut, audithead.FieldCutHash, audithead.FieldMAC).
-		Values(h.propertyID, h.propertyID, h.seq, h.hash, h.cut, h.cutHash, mac).
-		OnConflict(entsql.ConflictColumns(audithead.FieldID), entsql.ResolveWithNewValues())
-	if _, err := tx.Insert(insert); err != nil {
-		return fmt.Errorf("store the head of the audit log: %w", err)
-	}
-	return nil
+	return storeHead(tx, h.propertyID, headRow{seq: h.seq, hash: h.hash, cut: h.cut, cutHash: h.cutHash, mac: mac})
 }

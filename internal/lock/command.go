@@ -231,7 +231,7 @@ func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
 func EndAbandonedCommands(tx *db.Tx) error {
 	ctx := tx.Context()
 	for state, end := range map[string]string{CommandStored: CommandExpired, CommandClaimed: CommandUnknown} {
-		err := tx.Act.Update().Where(entact.State(state), entact.DeadlineLT(tx.Now().Add(-MaxDeadline))).
+		err := tx.Act.Update().Where(entact.State(state), entact.FinishedAtIsNil(), entact.DeadlineLT(tx.Now().Add(-MaxDeadline))).
 			SetState(end).SetFinishedAt(tx.Now()).Exec(ctx)
 		if err != nil {
 			return err

@@ -40,9 +40,12 @@ var (
 				Columns: []*schema.Column{ActsColumns[2], ActsColumns[10]},
 			},
 			{
-				Name:    "act_state_deadline",
+				Name:    "act_deadline",
 				Unique:  false,
-				Columns: []*schema.Column{ActsColumns[6], ActsColumns[8]},
+				Columns: []*schema.Column{ActsColumns[8]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "finished_at IS NULL",
+				},
 			},
 			{
 				Name:    "act_grant_id",
@@ -164,11 +167,6 @@ var (
 				Name:    "auditentry_property_id_seq",
 				Unique:  true,
 				Columns: []*schema.Column{AuditEntriesColumns[1], AuditEntriesColumns[2]},
-			},
-			{
-				Name:    "auditentry_at",
-				Unique:  false,
-				Columns: []*schema.Column{AuditEntriesColumns[3]},
 			},
 		},
 	}
