@@ -4,212 +4,81 @@ package ent
 
 import "entgo.io/ent/dialect"
 
-// WithDriver returns a client with the options of c that sends its statements to driver. It is one allocation.
+// WithDriver returns a client with the options of c that sends its statements to driver. It is one allocation: the clients of all types are
+// the same value, because each of them is only a config.
 func (c *Client) WithDriver(driver dialect.Driver) *Client {
-	cfg := c.config
-	cfg.driver = driver
 	all := &struct {
 		Client
-		ofAct               ActClient
-		ofApp               AppClient
-		ofArrival           ArrivalClient
-		ofAttempts          AttemptsClient
-		ofAuditEntry        AuditEntryClient
-		ofAuditHead         AuditHeadClient
-		ofBridge            BridgeClient
-		ofCheckInSettings   CheckInSettingsClient
-		ofCode              CodeClient
-		ofConflict          ConflictClient
-		ofDisclosure        DisclosureClient
-		ofDoorRule          DoorRuleClient
-		ofEndpoint          EndpointClient
-		ofErasure           ErasureClient
-		ofEvent             EventClient
-		ofFormerPerson      FormerPersonClient
-		ofGate              GateClient
-		ofGrant             GrantClient
-		ofGuesses           GuessesClient
-		ofGuest             GuestClient
-		ofGuestLink         GuestLinkClient
-		ofGuestProfile      GuestProfileClient
-		ofGuestSession      GuestSessionClient
-		ofIdempotency       IdempotencyClient
-		ofIntegration       IntegrationClient
-		ofInvitation        InvitationClient
-		ofIssuer            IssuerClient
-		ofIssuerKey         IssuerKeyClient
-		ofKeySet            KeySetClient
-		ofKeyStatus         KeyStatusClient
-		ofKiosk             KioskClient
-		ofLock              LockClient
-		ofLockSample        LockSampleClient
-		ofMail              MailClient
-		ofMailSettings      MailSettingsClient
-		ofMapping           MappingClient
-		ofMappingChange     MappingChangeClient
-		ofMembership        MembershipClient
-		ofMessage           MessageClient
-		ofNode              NodeClient
-		ofNotice            NoticeClient
-		ofPartnerSpace      PartnerSpaceClient
-		ofPasskey           PasskeyClient
-		ofPerson            PersonClient
-		ofPersonInvitation  PersonInvitationClient
-		ofPersonSession     PersonSessionClient
-		ofPhone             PhoneClient
-		ofPhoneLink         PhoneLinkClient
-		ofPin               PinClient
-		ofProfileLink       ProfileLinkClient
-		ofProperty          PropertyClient
-		ofPropertyKey       PropertyKeyClient
-		ofRecoveryCode      RecoveryCodeClient
-		ofRegisterEntry     RegisterEntryClient
-		ofReservation       ReservationClient
-		ofReservationChange ReservationChangeClient
-		ofReservationName   ReservationNameClient
-		ofSecret            SecretClient
-		ofSignInAttempts    SignInAttemptsClient
-		ofSlot              SlotClient
-		ofSpace             SpaceClient
-		ofStay              StayClient
-		ofToken             TokenClient
-		ofTombstone         TombstoneClient
-		ofUsedChallenge     UsedChallengeClient
-		ofWebhook           WebhookClient
-	}{
-		Client:              Client{config: cfg},
-		ofAct:               ActClient{config: cfg},
-		ofApp:               AppClient{config: cfg},
-		ofArrival:           ArrivalClient{config: cfg},
-		ofAttempts:          AttemptsClient{config: cfg},
-		ofAuditEntry:        AuditEntryClient{config: cfg},
-		ofAuditHead:         AuditHeadClient{config: cfg},
-		ofBridge:            BridgeClient{config: cfg},
-		ofCheckInSettings:   CheckInSettingsClient{config: cfg},
-		ofCode:              CodeClient{config: cfg},
-		ofConflict:          ConflictClient{config: cfg},
-		ofDisclosure:        DisclosureClient{config: cfg},
-		ofDoorRule:          DoorRuleClient{config: cfg},
-		ofEndpoint:          EndpointClient{config: cfg},
-		ofErasure:           ErasureClient{config: cfg},
-		ofEvent:             EventClient{config: cfg},
-		ofFormerPerson:      FormerPersonClient{config: cfg},
-		ofGate:              GateClient{config: cfg},
-		ofGrant:             GrantClient{config: cfg},
-		ofGuesses:           GuessesClient{config: cfg},
-		ofGuest:             GuestClient{config: cfg},
-		ofGuestLink:         GuestLinkClient{config: cfg},
-		ofGuestProfile:      GuestProfileClient{config: cfg},
-		ofGuestSession:      GuestSessionClient{config: cfg},
-		ofIdempotency:       IdempotencyClient{config: cfg},
-		ofIntegration:       IntegrationClient{config: cfg},
-		ofInvitation:        InvitationClient{config: cfg},
-		ofIssuer:            IssuerClient{config: cfg},
-		ofIssuerKey:         IssuerKeyClient{config: cfg},
-		ofKeySet:            KeySetClient{config: cfg},
-		ofKeyStatus:         KeyStatusClient{config: cfg},
-		ofKiosk:             KioskClient{config: cfg},
-		ofLock:              LockClient{config: cfg},
-		ofLockSample:        LockSampleClient{config: cfg},
-		ofMail:              MailClient{config: cfg},
-		ofMailSettings:      MailSettingsClient{config: cfg},
-		ofMapping:           MappingClient{config: cfg},
-		ofMappingChange:     MappingChangeClient{config: cfg},
-		ofMembership:        MembershipClient{config: cfg},
-		ofMessage:           MessageClient{config: cfg},
-		ofNode:              NodeClient{config: cfg},
-		ofNotice:            NoticeClient{config: cfg},
-		ofPartnerSpace:      PartnerSpaceClient{config: cfg},
-		ofPasskey:           PasskeyClient{config: cfg},
-		ofPerson:            PersonClient{config: cfg},
-		ofPersonInvitation:  PersonInvitationClient{config: cfg},
-		ofPersonSession:     PersonSessionClient{config: cfg},
-		ofPhone:             PhoneClient{config: cfg},
-		ofPhoneLink:         PhoneLinkClient{config: cfg},
-		ofPin:               PinClient{config: cfg},
-		ofProfileLink:       ProfileLinkClient{config: cfg},
-		ofProperty:          PropertyClient{config: cfg},
-		ofPropertyKey:       PropertyKeyClient{config: cfg},
-		ofRecoveryCode:      RecoveryCodeClient{config: cfg},
-		ofRegisterEntry:     RegisterEntryClient{config: cfg},
-		ofReservation:       ReservationClient{config: cfg},
-		ofReservationChange: ReservationChangeClient{config: cfg},
-		ofReservationName:   ReservationNameClient{config: cfg},
-		ofSecret:            SecretClient{config: cfg},
-		ofSignInAttempts:    SignInAttemptsClient{config: cfg},
-		ofSlot:              SlotClient{config: cfg},
-		ofSpace:             SpaceClient{config: cfg},
-		ofStay:              StayClient{config: cfg},
-		ofToken:             TokenClient{config: cfg},
-		ofTombstone:         TombstoneClient{config: cfg},
-		ofUsedChallenge:     UsedChallengeClient{config: cfg},
-		ofWebhook:           WebhookClient{config: cfg},
-	}
-	all.Act = &all.ofAct
-	all.App = &all.ofApp
-	all.Arrival = &all.ofArrival
-	all.Attempts = &all.ofAttempts
-	all.AuditEntry = &all.ofAuditEntry
-	all.AuditHead = &all.ofAuditHead
-	all.Bridge = &all.ofBridge
-	all.CheckInSettings = &all.ofCheckInSettings
-	all.Code = &all.ofCode
-	all.Conflict = &all.ofConflict
-	all.Disclosure = &all.ofDisclosure
-	all.DoorRule = &all.ofDoorRule
-	all.Endpoint = &all.ofEndpoint
-	all.Erasure = &all.ofErasure
-	all.Event = &all.ofEvent
-	all.FormerPerson = &all.ofFormerPerson
-	all.Gate = &all.ofGate
-	all.Grant = &all.ofGrant
-	all.Guesses = &all.ofGuesses
-	all.Guest = &all.ofGuest
-	all.GuestLink = &all.ofGuestLink
-	all.GuestProfile = &all.ofGuestProfile
-	all.GuestSession = &all.ofGuestSession
-	all.Idempotency = &all.ofIdempotency
-	all.Integration = &all.ofIntegration
-	all.Invitation = &all.ofInvitation
-	all.Issuer = &all.ofIssuer
-	all.IssuerKey = &all.ofIssuerKey
-	all.KeySet = &all.ofKeySet
-	all.KeyStatus = &all.ofKeyStatus
-	all.Kiosk = &all.ofKiosk
-	all.Lock = &all.ofLock
-	all.LockSample = &all.ofLockSample
-	all.Mail = &all.ofMail
-	all.MailSettings = &all.ofMailSettings
-	all.Mapping = &all.ofMapping
-	all.MappingChange = &all.ofMappingChange
-	all.Membership = &all.ofMembership
-	all.Message = &all.ofMessage
-	all.Node = &all.ofNode
-	all.Notice = &all.ofNotice
-	all.PartnerSpace = &all.ofPartnerSpace
-	all.Passkey = &all.ofPasskey
-	all.Person = &all.ofPerson
-	all.PersonInvitation = &all.ofPersonInvitation
-	all.PersonSession = &all.ofPersonSession
-	all.Phone = &all.ofPhone
-	all.PhoneLink = &all.ofPhoneLink
-	all.Pin = &all.ofPin
-	all.ProfileLink = &all.ofProfileLink
-	all.Property = &all.ofProperty
-	all.PropertyKey = &all.ofPropertyKey
-	all.RecoveryCode = &all.ofRecoveryCode
-	all.RegisterEntry = &all.ofRegisterEntry
-	all.Reservation = &all.ofReservation
-	all.ReservationChange = &all.ofReservationChange
-	all.ReservationName = &all.ofReservationName
-	all.Secret = &all.ofSecret
-	all.SignInAttempts = &all.ofSignInAttempts
-	all.Slot = &all.ofSlot
-	all.Space = &all.ofSpace
-	all.Stay = &all.ofStay
-	all.Token = &all.ofToken
-	all.Tombstone = &all.ofTombstone
-	all.UsedChallenge = &all.ofUsedChallenge
-	all.Webhook = &all.ofWebhook
+		typed struct{ config }
+	}{}
+	all.Client.config = c.config
+	all.Client.driver = driver
+	all.typed.config = all.Client.config
+	all.Act = (*ActClient)(&all.typed)
+	all.App = (*AppClient)(&all.typed)
+	all.Arrival = (*ArrivalClient)(&all.typed)
+	all.Attempts = (*AttemptsClient)(&all.typed)
+	all.AuditEntry = (*AuditEntryClient)(&all.typed)
+	all.AuditHead = (*AuditHeadClient)(&all.typed)
+	all.Bridge = (*BridgeClient)(&all.typed)
+	all.CheckInSettings = (*CheckInSettingsClient)(&all.typed)
+	all.Code = (*CodeClient)(&all.typed)
+	all.Conflict = (*ConflictClient)(&all.typed)
+	all.Disclosure = (*DisclosureClient)(&all.typed)
+	all.DoorRule = (*DoorRuleClient)(&all.typed)
+	all.Endpoint = (*EndpointClient)(&all.typed)
+	all.Erasure = (*ErasureClient)(&all.typed)
+	all.Event = (*EventClient)(&all.typed)
+	all.FormerPerson = (*FormerPersonClient)(&all.typed)
+	all.Gate = (*GateClient)(&all.typed)
+	all.Grant = (*GrantClient)(&all.typed)
+	all.Guesses = (*GuessesClient)(&all.typed)
+	all.Guest = (*GuestClient)(&all.typed)
+	all.GuestLink = (*GuestLinkClient)(&all.typed)
+	all.GuestProfile = (*GuestProfileClient)(&all.typed)
+	all.GuestSession = (*GuestSessionClient)(&all.typed)
+	all.Idempotency = (*IdempotencyClient)(&all.typed)
+	all.Integration = (*IntegrationClient)(&all.typed)
+	all.Invitation = (*InvitationClient)(&all.typed)
+	all.Issuer = (*IssuerClient)(&all.typed)
+	all.IssuerKey = (*IssuerKeyClient)(&all.typed)
+	all.KeySet = (*KeySetClient)(&all.typed)
+	all.KeyStatus = (*KeyStatusClient)(&all.typed)
+	all.Kiosk = (*KioskClient)(&all.typed)
+	all.Lock = (*LockClient)(&all.typed)
+	all.LockSample = (*LockSampleClient)(&all.typed)
+	all.Mail = (*MailClient)(&all.typed)
+	all.MailSettings = (*MailSettingsClient)(&all.typed)
+	all.Mapping = (*MappingClient)(&all.typed)
+	all.MappingChange = (*MappingChangeClient)(&all.typed)
+	all.Membership = (*MembershipClient)(&all.typed)
+	all.Message = (*MessageClient)(&all.typed)
+	all.Node = (*NodeClient)(&all.typed)
+	all.Notice = (*NoticeClient)(&all.typed)
+	all.PartnerSpace = (*PartnerSpaceClient)(&all.typed)
+	all.Passkey = (*PasskeyClient)(&all.typed)
+	all.Person = (*PersonClient)(&all.typed)
+	all.PersonInvitation = (*PersonInvitationClient)(&all.typed)
+	all.PersonSession = (*PersonSessionClient)(&all.typed)
+	all.Phone = (*PhoneClient)(&all.typed)
+	all.PhoneLink = (*PhoneLinkClient)(&all.typed)
+	all.Pin = (*PinClient)(&all.typed)
+	all.ProfileLink = (*ProfileLinkClient)(&all.typed)
+	all.Property = (*PropertyClient)(&all.typed)
+	all.PropertyKey = (*PropertyKeyClient)(&all.typed)
+	all.RecoveryCode = (*RecoveryCodeClient)(&all.typed)
+	all.RegisterEntry = (*RegisterEntryClient)(&all.typed)
+	all.Reservation = (*ReservationClient)(&all.typed)
+	all.ReservationChange = (*ReservationChangeClient)(&all.typed)
+	all.ReservationName = (*ReservationNameClient)(&all.typed)
+	all.Secret = (*SecretClient)(&all.typed)
+	all.SignInAttempts = (*SignInAttemptsClient)(&all.typed)
+	all.Slot = (*SlotClient)(&all.typed)
+	all.Space = (*SpaceClient)(&all.typed)
+	all.Stay = (*StayClient)(&all.typed)
+	all.Token = (*TokenClient)(&all.typed)
+	all.Tombstone = (*TombstoneClient)(&all.typed)
+	all.UsedChallenge = (*UsedChallengeClient)(&all.typed)
+	all.Webhook = (*WebhookClient)(&all.typed)
 	return &all.Client
 }

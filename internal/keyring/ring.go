@@ -213,7 +213,11 @@ func (r *Ring) MAC(kind string, values ...string) []byte {
 
 // lengthPrefixed joins strings with their lengths, so that different lists never give the same bytes.
 func lengthPrefixed(parts ...string) []byte {
-	b := make([]byte, 0, 128)
+	size := 0
+	for _, p := range parts {
+		size += len(p) + 2 // most lengths need 1 or 2 bytes
+	}
+	b := make([]byte, 0, size)
 	for _, p := range parts {
 		b = binary.AppendUvarint(b, uint64(len(p)))
 		b = append(b, p...)
