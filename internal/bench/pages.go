@@ -15,8 +15,8 @@ import (
 // Pages measures the pages of guests.
 type Pages struct {
 	Guests int           // Guests browse at the same time
-	Pause  time.Duration // Pause is the time that a guest reads a page; must be positive
-	Span   time.Duration // Span is the duration of each round
+	Pause  time.Duration // Pause is the time that a guest reads a page; at least 1 ms
+	Span   time.Duration // Span is the duration of each round, at least 1 ms
 	Rounds int
 	// Profile is the file for a CPU profile of the last round's pages, with the load; empty: none.
 	Profile string
@@ -30,8 +30,8 @@ func browsed(v *sandbox.Visitor) []string {
 // Run measures the time of a page, from the request until its last byte. The baseline is a static page of the median size. Each guest opens
 // the two in turn, so that both meet the same load.
 func (b Pages) Run(ctx context.Context) (_ *Result, err error) {
-	if b.Guests < 1 || b.Rounds < 1 {
-		return nil, errors.New("pages: want at least one guest and one round")
+	if b.Guests < 1 || b.Rounds < 1 || b.Pause < time.Millisecond || b.Span < time.Millisecond {
+		return nil, errors.New("pages: want at least one guest and one round, and a pause and a span of at least 1ms")
 	}
 	dir, err := os.MkdirTemp("", "latchkey-bench-")
 	if err != nil {

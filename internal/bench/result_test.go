@@ -240,3 +240,19 @@ func TestRESTAndGRPCSendTheSameChange(t *testing.T) {
 		}
 	}
 }
+
+func TestPagesRefusesWhatItCannotMeasure(t *testing.T) {
+	good := Pages{Guests: 1, Rounds: 1, Pause: time.Second, Span: time.Second}
+	for name, change := range map[string]func(*Pages){
+		"no guest": func(b *Pages) { b.Guests = 0 },
+		"no round": func(b *Pages) { b.Rounds = 0 },
+		"no pause": func(b *Pages) { b.Pause = 0 },
+		"no span":  func(b *Pages) { b.Span = 0 },
+	} {
+		b := good
+		change(&b)
+		if _, err := b.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "at least") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
