@@ -9,7 +9,7 @@ import (
 	"latchkey.dev/internal/keyring"
 )
 
-// DeleteOld deletes the entries older than a time, at most most, from the start of one chain: that of the property with the oldest entry.
+// DeleteOld deletes the entries older than a time, at most most, from the start of one chain: the one whose first entry is the oldest.
 // It stops before the first entry that is not old, because a clock was ahead when it was written, or that cannot be decoded, and passes
 // over a chain that begins with such an entry to the next one. The head keeps the hash of the last deleted entry, so that the rest still
 // verifies; it becomes damaged if the deleted ones do not verify. DeleteOld returns the number of deleted entries. Only 0 means that none

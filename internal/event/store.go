@@ -31,7 +31,7 @@ const (
 	postponeCursor    = `UPDATE event_cursors SET attempts = attempts + 1, retry_at = $1, reason = $2 WHERE id = $3 AND attempts = $4`
 	// assignPositions stores pairs of an id and a position, which replace the %s.
 	assignPositions    = `UPDATE events SET position = v.column2 FROM (VALUES %s) AS v WHERE id = v.column1 AND position IS NULL`
-	selectRefs         = `SELECT position, property_id, subject, kind FROM events WHERE position > $1 AND position > 0 ORDER BY position LIMIT $2`
+	selectRefs         = `SELECT position, property_id, kind FROM events WHERE position > $1 AND position > 0 ORDER BY position LIMIT $2`
 	selectUnpositioned = `SELECT id, kind FROM events WHERE position IS NULL ORDER BY id LIMIT $1`
 	// deleteUnknown deletes the cursors of subscribers, except webhooks, that have not received an event stored before $1. The %s excludes
 	// the known subscribers.
@@ -185,14 +185,14 @@ func After(view *db.Tx, c, main *Cursor, limit int) ([]*ent.Event, error) {
 
 // Ref is an event with a position, without its body.
 type Ref struct {
-	Position            int64
-	PropertyID, Subject string
-	Kind                Kind
+	Position   int64
+	PropertyID string
+	Kind       Kind
 }
 
 // RefsAfter returns up to limit events of all properties after a position, in order. It is several times faster than [After].
 func RefsAfter(view *db.Tx, position int64, limit int) ([]Ref, error) {
-	refs, err := db.ReadList(view, func(r *Ref) []any { return []any{&r.Position, &r.PropertyID, &r.Subject, &r.Kind} }, selectRefs, max(position, 0), limit)
+	refs, err := db.ReadList(view, func(r *Ref) []any { return []any{&r.Position, &r.PropertyID, &r.Kind} }, selectRefs, max(position, 0), limit)
 	if err != nil {
 		return nil, fmt.Errorf("load events after a position: %w", err)
 	}

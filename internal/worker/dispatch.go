@@ -212,7 +212,7 @@ func (x *Dispatcher) deliver(ctx context.Context, d *db.DB, s Subscriber, skip *
 			return 0, errHeldBack
 		}
 		limit := pageLimit(c, cursors, x.options.Page)
-		switch n, err := skip.skip(view, s, c, len(cursors)-1, limit); {
+		switch n, err := skip.skip(view, s, cursors, limit); {
 		case err != nil:
 			return 0, err
 		case n == limit:

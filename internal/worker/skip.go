@@ -27,14 +27,15 @@ func (k skipped) after(c *event.Cursor) *event.Cursor {
 	return &from
 }
 
-// skip adds the next events after the cursor c, up to limit, to the skipped ones if the subscriber wants none of them, and returns their
-// number; 0 means that it skipped none. It skips only while no subject is held back: the cursor of a subject ends at the stored main cursor,
-// so that events between the two would be lost.
-func (k *skipped) skip(view *db.Tx, s Subscriber, c *event.Cursor, heldBack, limit int) (int, error) {
-	if s.Wants == nil || heldBack > 0 {
+// skip adds the next events, up to limit, to the skipped ones if the subscriber wants none of them, and returns their number; 0 means that it
+// skipped none. cursors are those of the subscriber, first the main cursor. It skips only while no subject is held back: the cursor of a
+// subject ends at the stored main cursor, so that events between the two would be lost.
+func (k *skipped) skip(view *db.Tx, s Subscriber, cursors []*event.Cursor, limit int) (int, error) {
+	if s.Wants == nil || len(cursors) > 1 {
 		return 0, nil
 	}
-	events, err := event.RefsAfter(view, k.after(c).Position, limit)
+	main := cursors[0]
+	events, err := event.RefsAfter(view, k.after(main).Position, limit)
 	if err != nil || len(events) == 0 {
 		return 0, err
 	}
@@ -45,7 +46,7 @@ func (k *skipped) skip(view *db.Tx, s Subscriber, c *event.Cursor, heldBack, lim
 	if wanted {
 		return 0, nil
 	}
-	if k.position <= c.Position {
+	if k.position <= main.Position {
 		k.since = time.Now()
 	}
 	k.position = events[len(events)-1].Position

@@ -16,17 +16,20 @@ func TestUnwantedEventsMoveTheCursorLater(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		s := effects(t, d)
 		s.Wants = func(_ *db.Tx, events []event.Ref) (bool, error) {
-			return slices.ContainsFunc(events, func(e event.Ref) bool { return e.Subject == "rsv_wanted" }), nil
+			return slices.ContainsFunc(events, func(e event.Ref) bool { return e.Kind == event.DoorOpened }), nil
 		}
 		x := NewDispatcher(quiet, DispatcherOptions{Page: 2}, s)
 		write(t, d, func(tx *db.Tx) error { return event.Subscribe(tx, s.Name) })
 		skip := &skipped{}
-		// deliver adds events, delivers, and compares what was applied and how many events the stored cursor has not passed.
-		deliver := func(what, subject string, events int, skip *skipped, applied, left int) {
+		// deliver adds events of a kind, delivers, and compares what was applied and how many events the stored cursor has not passed.
+		deliver := func(what string, kind event.Kind, events int, skip *skipped, applied, left int) {
 			t.Helper()
-			if events > 0 {
-				emit(t, d, subject, events)
-			}
+			write(t, d, func(tx *db.Tx) (err error) {
+				for i := 0; i < events && err == nil; i++ {
+					err = event.Append(tx, event.Event{PropertyID: "prp_one", Subject: "rsv_a", Kind: kind})
+				}
+				return err
+			})
 			if err := x.assignPositions(t.Context(), d); err != nil {
 				t.Fatal(err)
 			}
@@ -37,15 +40,15 @@ func TestUnwantedEventsMoveTheCursorLater(t *testing.T) {
 				t.Errorf("%s: %d effects of %d events, %d events left, want %d and %d", what, n, distinct, undelivered(t, d, s.Name), applied, left)
 			}
 		}
-		deliver("unwanted", "rsv_other", 5, skip, 0, 5)
-		deliver("more", "rsv_other", 1, skip, 0, 6)
+		deliver("unwanted", event.AccessIssued, 5, skip, 0, 5)
+		deliver("more", event.AccessIssued, 1, skip, 0, 6)
 		deliver("another dispatcher", "", 0, &skipped{}, 0, 6)
 		skip.since = skip.since.Add(-time.Hour)
 		deliver("later", "", 0, skip, 0, 0)
-		deliver("after that", "rsv_other", 1, skip, 0, 1)
-		deliver("wanted", "rsv_wanted", 1, skip, 1, 0)
-		deliver("unwanted again", "rsv_other", 3, skip, 1, 3)
-		deliver("wanted by another dispatcher", "rsv_wanted", 2, &skipped{}, 4, 0) // the third unwanted event shares its page
+		deliver("after that", event.AccessIssued, 1, skip, 0, 1)
+		deliver("wanted", event.DoorOpened, 1, skip, 1, 0)
+		deliver("unwanted again", event.AccessIssued, 3, skip, 1, 3)
+		deliver("wanted by another dispatcher", event.DoorOpened, 2, &skipped{}, 4, 0) // the third unwanted event shares its page
 	})
 }
 
