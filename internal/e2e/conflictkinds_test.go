@@ -143,6 +143,9 @@ func TestConflictKinds(t *testing.T) {
 		if a := s.do(http.MethodGet, "/app/spaces", nil); !strings.Contains(html.UnescapeString(a.text), found.GetDetail()) {
 			t.Errorf("%s: the page lacks %q", tt.kind, found.GetDetail())
 		}
+		if len(found.GetParameters().GetFields()) == 0 {
+			t.Errorf("%s: the conflict has no parameters", tt.kind)
+		}
 		c.read(tt.listed())
 		if again := c.only("after the same reading", tt.kind); again.GetId() != found.GetId() {
 			t.Errorf("%s: another reading opens another conflict", tt.kind)

@@ -240,6 +240,7 @@ func staffStop(reason checkin.StopReason, facts checkin.StopFacts, to message.Re
 		Reason: string(reason), Text: to.Text(facts.Text), PartnerReason: facts.PartnerReason, PartnerMessage: facts.PartnerMessage,
 		PartnerStatus: int32(facts.Status), Since: clock.Timestamp(facts.Since), Endpoint: facts.Endpoint, CallId: facts.Call,
 		LastAnsweredAt: clock.Timestamp(facts.LastAnsweredAt), OwingPolicy: string(facts.OwingPolicy), OwingLimit: facts.OwingLimit,
+		Parameters: convert.Struct(facts.Text.Params),
 	}
 }
 

@@ -318,5 +318,6 @@ func conflictMessage(c *space.ConflictRow, to message.Reader) *propertyv1.Confli
 	return &propertyv1.Conflict{
 		Id: c.ID, IntegrationId: c.IntegrationID, Kind: c.Kind, ExternalId: c.ExternalID, Detail: space.ConflictText(c, to),
 		ReservationIds: c.ReservationIds, OpenedAt: timestamppb.New(c.OpenedAt), ClosedAt: convert.OptionalTime(c.ClosedAt),
+		Parameters: convert.Struct(c.Parameters),
 	}
 }

@@ -70,6 +70,9 @@ func TestStaffReadWhyAnAmountStops(t *testing.T) {
 			if shown.GetOwing() != "84.00" || stop.GetOwingPolicy() != c.policy || stop.GetOwingLimit() != c.limit {
 				t.Errorf("owing %s, policy %s, limit %s", shown.GetOwing(), stop.GetOwingPolicy(), stop.GetOwingLimit())
 			}
+			if p := stop.GetParameters().AsMap(); p["number"] != "1001" || p["amount"] != "84.00 EUR" {
+				t.Errorf("parameters %v", p)
+			}
 			for _, part := range []string{"booking 1001", "84.00 EUR is owed", c.notice} {
 				if !strings.Contains(stop.GetText(), part) {
 					t.Errorf("staff do not read %q: %s", part, stop.GetText())

@@ -150,7 +150,7 @@ type CheckInStop struct {
 	// owing, roomNotReady, partnerError, partnerUnavailable, identityCheck, signature, stageRefused, minorAlone,
 	// checkInRefused, atDesk or noAnswer. New ones may be added.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
-	// What the guest reads, in English.
+	// What the guest reads, in their language.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// If the reason is owing: the amount, such as "84.00", or empty if it is not known.
 	Amount string `protobuf:"bytes,3,opt,name=amount,proto3" json:"amount,omitempty"`

@@ -309,7 +309,7 @@ type FormField struct {
 	Labels map[string]string `protobuf:"bytes,12,rep,name=labels,proto3" json:"labels,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"bytes,2,opt,name=value"`
 	// What the law wants the answer for, as the name of a text. Fields with the same name can share the text. Empty if the law does not ask.
 	Purpose string `protobuf:"bytes,13,opt,name=purpose,proto3" json:"purpose,omitempty"`
-	// The text of purpose, in English.
+	// The text of purpose, in the language of the guest.
 	Why string `protobuf:"bytes,14,opt,name=why,proto3" json:"why,omitempty"`
 	// The law wants the answer before the guest leaves. It is not required at the check-in.
 	ByDeparture bool `protobuf:"varint,15,opt,name=by_departure,json=byDeparture,proto3" json:"by_departure,omitempty"`

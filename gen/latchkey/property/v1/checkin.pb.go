@@ -11,6 +11,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	_ "latchkey.dev/gen/latchkey/rpc/v1"
 	reflect "reflect"
@@ -303,7 +304,7 @@ type StaffStop struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// A reason as in the guest area.
 	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
-	// What to do, in English.
+	// What to do, in the reader's language.
 	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
 	// What the PMS answered: its reason. It is empty in an answer that is repeated under an Idempotency-Key.
 	PartnerReason string `protobuf:"bytes,3,opt,name=partner_reason,json=partnerReason,proto3" json:"partner_reason,omitempty"`
@@ -322,7 +323,9 @@ type StaffStop struct {
 	// Of the reason owing: what the property's settings say about an amount owed, block or threshold. Otherwise empty.
 	OwingPolicy string `protobuf:"bytes,10,opt,name=owing_policy,json=owingPolicy,proto3" json:"owing_policy,omitempty"`
 	// Of the reason owing: the largest amount that does not stop the check-in, such as "20.00". The currency is that of the amount owed.
-	OwingLimit    string `protobuf:"bytes,11,opt,name=owing_limit,json=owingLimit,proto3" json:"owing_limit,omitempty"`
+	OwingLimit string `protobuf:"bytes,11,opt,name=owing_limit,json=owingLimit,proto3" json:"owing_limit,omitempty"`
+	// The parameters of text, by name: number, and amount and limit or status.
+	Parameters    *structpb.Struct `protobuf:"bytes,12,opt,name=parameters,proto3" json:"parameters,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -432,6 +435,13 @@ func (x *StaffStop) GetOwingLimit() string {
 		return x.OwingLimit
 	}
 	return ""
+}
+
+func (x *StaffStop) GetParameters() *structpb.Struct {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
 }
 
 // ClearedStage is a stage that was cleared or refused, or an amount that was waived.
@@ -1016,7 +1026,7 @@ var File_latchkey_property_v1_checkin_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/checkin.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a)latchkey/property/v1/checkin_guests.proto\x1a+latchkey/property/v1/checkin_settings.proto\x1a\x1clatchkey/rpc/v1/access.proto\"E\n" +
+	"\"latchkey/property/v1/checkin.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a)latchkey/property/v1/checkin_guests.proto\x1a+latchkey/property/v1/checkin_settings.proto\x1a\x1clatchkey/rpc/v1/access.proto\"E\n" +
 	"\x11GetCheckInRequest\x120\n" +
 	"\x0ereservation_id\x18\x01 \x01(\tB\t\xbaH\x06r\x04\x10\x01\x18(R\rreservationId\"L\n" +
 	"\x12GetCheckInResponse\x126\n" +
@@ -1042,7 +1052,7 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\x06guests\x18\x0e \x03(\v2 .latchkey.property.v1.StaffGuestR\x06guests\x12!\n" +
 	"\farrival_time\x18\x0f \x01(\tR\varrivalTime\x12Q\n" +
 	"\x17house_rules_accepted_at\x18\x10 \x01(\v2\x1a.google.protobuf.TimestampR\x14houseRulesAcceptedAtB\r\n" +
-	"\v_room_ready\"\x9f\x03\n" +
+	"\v_room_ready\"\xd8\x03\n" +
 	"\tStaffStop\x12\x16\n" +
 	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x12\n" +
 	"\x04text\x18\x02 \x01(\tR\x04text\x12%\n" +
@@ -1056,7 +1066,10 @@ const file_latchkey_property_v1_checkin_proto_rawDesc = "" +
 	"\fowing_policy\x18\n" +
 	" \x01(\tR\vowingPolicy\x12\x1f\n" +
 	"\vowing_limit\x18\v \x01(\tR\n" +
-	"owingLimit\"\xbc\x01\n" +
+	"owingLimit\x127\n" +
+	"\n" +
+	"parameters\x18\f \x01(\v2\x17.google.protobuf.StructR\n" +
+	"parameters\"\xbc\x01\n" +
 	"\fClearedStage\x12\x14\n" +
 	"\x05stage\x18\x01 \x01(\tR\x05stage\x12\x13\n" +
 	"\x02by\x18\x02 \x01(\tB\x03\x80\x01\x01R\x02by\x12*\n" +
@@ -1141,20 +1154,21 @@ var file_latchkey_property_v1_checkin_proto_goTypes = []any{
 	(*ResendInvitationResponse)(nil),      // 14: latchkey.property.v1.ResendInvitationResponse
 	(*timestamppb.Timestamp)(nil),         // 15: google.protobuf.Timestamp
 	(*StaffGuest)(nil),                    // 16: latchkey.property.v1.StaffGuest
-	(*GetCheckInSettingsRequest)(nil),     // 17: latchkey.property.v1.GetCheckInSettingsRequest
-	(*UpdateCheckInSettingsRequest)(nil),  // 18: latchkey.property.v1.UpdateCheckInSettingsRequest
-	(*ListCheckInRulesRequest)(nil),       // 19: latchkey.property.v1.ListCheckInRulesRequest
-	(*ListGuestsRequest)(nil),             // 20: latchkey.property.v1.ListGuestsRequest
-	(*ListDevicesRequest)(nil),            // 21: latchkey.property.v1.ListDevicesRequest
-	(*EndDeviceRequest)(nil),              // 22: latchkey.property.v1.EndDeviceRequest
-	(*GetSignatureRequest)(nil),           // 23: latchkey.property.v1.GetSignatureRequest
-	(*GetCheckInSettingsResponse)(nil),    // 24: latchkey.property.v1.GetCheckInSettingsResponse
-	(*UpdateCheckInSettingsResponse)(nil), // 25: latchkey.property.v1.UpdateCheckInSettingsResponse
-	(*ListCheckInRulesResponse)(nil),      // 26: latchkey.property.v1.ListCheckInRulesResponse
-	(*ListGuestsResponse)(nil),            // 27: latchkey.property.v1.ListGuestsResponse
-	(*ListDevicesResponse)(nil),           // 28: latchkey.property.v1.ListDevicesResponse
-	(*EndDeviceResponse)(nil),             // 29: latchkey.property.v1.EndDeviceResponse
-	(*GetSignatureResponse)(nil),          // 30: latchkey.property.v1.GetSignatureResponse
+	(*structpb.Struct)(nil),               // 17: google.protobuf.Struct
+	(*GetCheckInSettingsRequest)(nil),     // 18: latchkey.property.v1.GetCheckInSettingsRequest
+	(*UpdateCheckInSettingsRequest)(nil),  // 19: latchkey.property.v1.UpdateCheckInSettingsRequest
+	(*ListCheckInRulesRequest)(nil),       // 20: latchkey.property.v1.ListCheckInRulesRequest
+	(*ListGuestsRequest)(nil),             // 21: latchkey.property.v1.ListGuestsRequest
+	(*ListDevicesRequest)(nil),            // 22: latchkey.property.v1.ListDevicesRequest
+	(*EndDeviceRequest)(nil),              // 23: latchkey.property.v1.EndDeviceRequest
+	(*GetSignatureRequest)(nil),           // 24: latchkey.property.v1.GetSignatureRequest
+	(*GetCheckInSettingsResponse)(nil),    // 25: latchkey.property.v1.GetCheckInSettingsResponse
+	(*UpdateCheckInSettingsResponse)(nil), // 26: latchkey.property.v1.UpdateCheckInSettingsResponse
+	(*ListCheckInRulesResponse)(nil),      // 27: latchkey.property.v1.ListCheckInRulesResponse
+	(*ListGuestsResponse)(nil),            // 28: latchkey.property.v1.ListGuestsResponse
+	(*ListDevicesResponse)(nil),           // 29: latchkey.property.v1.ListDevicesResponse
+	(*EndDeviceResponse)(nil),             // 30: latchkey.property.v1.EndDeviceResponse
+	(*GetSignatureResponse)(nil),          // 31: latchkey.property.v1.GetSignatureResponse
 }
 var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	2,  // 0: latchkey.property.v1.GetCheckInResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
@@ -1168,42 +1182,43 @@ var file_latchkey_property_v1_checkin_proto_depIdxs = []int32{
 	15, // 8: latchkey.property.v1.StaffCheckIn.house_rules_accepted_at:type_name -> google.protobuf.Timestamp
 	15, // 9: latchkey.property.v1.StaffStop.since:type_name -> google.protobuf.Timestamp
 	15, // 10: latchkey.property.v1.StaffStop.last_answered_at:type_name -> google.protobuf.Timestamp
-	15, // 11: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
-	2,  // 12: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	2,  // 13: latchkey.property.v1.WaiveOwingResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	2,  // 14: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	2,  // 15: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
-	17, // 16: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
-	18, // 17: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
-	19, // 18: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
-	0,  // 19: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
-	5,  // 20: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
-	7,  // 21: latchkey.property.v1.CheckInService.WaiveOwing:input_type -> latchkey.property.v1.WaiveOwingRequest
-	9,  // 22: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
-	11, // 23: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
-	13, // 24: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
-	20, // 25: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
-	21, // 26: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
-	22, // 27: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
-	23, // 28: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
-	24, // 29: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
-	25, // 30: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
-	26, // 31: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
-	1,  // 32: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
-	6,  // 33: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
-	8,  // 34: latchkey.property.v1.CheckInService.WaiveOwing:output_type -> latchkey.property.v1.WaiveOwingResponse
-	10, // 35: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
-	12, // 36: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
-	14, // 37: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
-	27, // 38: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
-	28, // 39: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
-	29, // 40: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
-	30, // 41: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
-	29, // [29:42] is the sub-list for method output_type
-	16, // [16:29] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	17, // 11: latchkey.property.v1.StaffStop.parameters:type_name -> google.protobuf.Struct
+	15, // 12: latchkey.property.v1.ClearedStage.at:type_name -> google.protobuf.Timestamp
+	2,  // 13: latchkey.property.v1.ClearStageResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	2,  // 14: latchkey.property.v1.WaiveOwingResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	2,  // 15: latchkey.property.v1.AskAgainResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	2,  // 16: latchkey.property.v1.EndCallResponse.data:type_name -> latchkey.property.v1.StaffCheckIn
+	18, // 17: latchkey.property.v1.CheckInService.GetCheckInSettings:input_type -> latchkey.property.v1.GetCheckInSettingsRequest
+	19, // 18: latchkey.property.v1.CheckInService.UpdateCheckInSettings:input_type -> latchkey.property.v1.UpdateCheckInSettingsRequest
+	20, // 19: latchkey.property.v1.CheckInService.ListCheckInRules:input_type -> latchkey.property.v1.ListCheckInRulesRequest
+	0,  // 20: latchkey.property.v1.CheckInService.GetCheckIn:input_type -> latchkey.property.v1.GetCheckInRequest
+	5,  // 21: latchkey.property.v1.CheckInService.ClearStage:input_type -> latchkey.property.v1.ClearStageRequest
+	7,  // 22: latchkey.property.v1.CheckInService.WaiveOwing:input_type -> latchkey.property.v1.WaiveOwingRequest
+	9,  // 23: latchkey.property.v1.CheckInService.AskAgain:input_type -> latchkey.property.v1.AskAgainRequest
+	11, // 24: latchkey.property.v1.CheckInService.EndCall:input_type -> latchkey.property.v1.EndCallRequest
+	13, // 25: latchkey.property.v1.CheckInService.ResendInvitation:input_type -> latchkey.property.v1.ResendInvitationRequest
+	21, // 26: latchkey.property.v1.CheckInService.ListGuests:input_type -> latchkey.property.v1.ListGuestsRequest
+	22, // 27: latchkey.property.v1.CheckInService.ListDevices:input_type -> latchkey.property.v1.ListDevicesRequest
+	23, // 28: latchkey.property.v1.CheckInService.EndDevice:input_type -> latchkey.property.v1.EndDeviceRequest
+	24, // 29: latchkey.property.v1.CheckInService.GetSignature:input_type -> latchkey.property.v1.GetSignatureRequest
+	25, // 30: latchkey.property.v1.CheckInService.GetCheckInSettings:output_type -> latchkey.property.v1.GetCheckInSettingsResponse
+	26, // 31: latchkey.property.v1.CheckInService.UpdateCheckInSettings:output_type -> latchkey.property.v1.UpdateCheckInSettingsResponse
+	27, // 32: latchkey.property.v1.CheckInService.ListCheckInRules:output_type -> latchkey.property.v1.ListCheckInRulesResponse
+	1,  // 33: latchkey.property.v1.CheckInService.GetCheckIn:output_type -> latchkey.property.v1.GetCheckInResponse
+	6,  // 34: latchkey.property.v1.CheckInService.ClearStage:output_type -> latchkey.property.v1.ClearStageResponse
+	8,  // 35: latchkey.property.v1.CheckInService.WaiveOwing:output_type -> latchkey.property.v1.WaiveOwingResponse
+	10, // 36: latchkey.property.v1.CheckInService.AskAgain:output_type -> latchkey.property.v1.AskAgainResponse
+	12, // 37: latchkey.property.v1.CheckInService.EndCall:output_type -> latchkey.property.v1.EndCallResponse
+	14, // 38: latchkey.property.v1.CheckInService.ResendInvitation:output_type -> latchkey.property.v1.ResendInvitationResponse
+	28, // 39: latchkey.property.v1.CheckInService.ListGuests:output_type -> latchkey.property.v1.ListGuestsResponse
+	29, // 40: latchkey.property.v1.CheckInService.ListDevices:output_type -> latchkey.property.v1.ListDevicesResponse
+	30, // 41: latchkey.property.v1.CheckInService.EndDevice:output_type -> latchkey.property.v1.EndDeviceResponse
+	31, // 42: latchkey.property.v1.CheckInService.GetSignature:output_type -> latchkey.property.v1.GetSignatureResponse
+	30, // [30:43] is the sub-list for method output_type
+	17, // [17:30] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_checkin_proto_init() }

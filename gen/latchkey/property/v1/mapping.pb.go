@@ -11,6 +11,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	_ "latchkey.dev/gen/latchkey/rpc/v1"
 	reflect "reflect"
@@ -2305,7 +2306,7 @@ type Conflict struct {
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The partner's space it is about; empty for unreadable.
 	ExternalId string `protobuf:"bytes,4,opt,name=external_id,json=externalId,proto3" json:"external_id,omitempty"`
-	// A description for people.
+	// A description for people, in their language.
 	Detail string `protobuf:"bytes,5,opt,name=detail,proto3" json:"detail,omitempty"`
 	// The affected reservations.
 	ReservationIds []string `protobuf:"bytes,6,rep,name=reservation_ids,json=reservationIds,proto3" json:"reservation_ids,omitempty"`
@@ -2314,7 +2315,9 @@ type Conflict struct {
 	// When it was resolved. Absent: it is open.
 	ClosedAt *timestamppb.Timestamp `protobuf:"bytes,8,opt,name=closed_at,json=closedAt,proto3" json:"closed_at,omitempty"`
 	// What ends it, the best first. Empty if only the partner can end it, or if it is closed.
-	Cures         []*Cure `protobuf:"bytes,9,rep,name=cures,proto3" json:"cures,omitempty"`
+	Cures []*Cure `protobuf:"bytes,9,rep,name=cures,proto3" json:"cures,omitempty"`
+	// The parameters of detail, by name; its kind is kind. Absent in a conflict that was stored before the service stored parameters.
+	Parameters    *structpb.Struct `protobuf:"bytes,10,opt,name=parameters,proto3" json:"parameters,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2408,6 +2411,13 @@ func (x *Conflict) GetClosedAt() *timestamppb.Timestamp {
 func (x *Conflict) GetCures() []*Cure {
 	if x != nil {
 		return x.Cures
+	}
+	return nil
+}
+
+func (x *Conflict) GetParameters() *structpb.Struct {
+	if x != nil {
+		return x.Parameters
 	}
 	return nil
 }
@@ -2599,7 +2609,7 @@ var File_latchkey_property_v1_mapping_proto protoreflect.FileDescriptor
 
 const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/property/v1/mapping.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xeb\x06\n" +
+	"\"latchkey/property/v1/mapping.proto\x12\x14latchkey.property.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xeb\x06\n" +
 	"\fPartnerSpace\x12\x1f\n" +
 	"\vexternal_id\x18\x01 \x01(\tR\n" +
 	"externalId\x12\x12\n" +
@@ -2794,7 +2804,7 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x04name\x18\x04 \x01(\tR\x04name\x12\x14\n" +
 	"\x05floor\x18\x05 \x01(\tR\x05floor\x12\x1f\n" +
 	"\vparent_name\x18\x06 \x01(\tR\n" +
-	"parentName\"\xdb\x02\n" +
+	"parentName\"\x94\x03\n" +
 	"\bConflict\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12%\n" +
 	"\x0eintegration_id\x18\x02 \x01(\tR\rintegrationId\x12\x12\n" +
@@ -2805,7 +2815,11 @@ const file_latchkey_property_v1_mapping_proto_rawDesc = "" +
 	"\x0freservation_ids\x18\x06 \x03(\tR\x0ereservationIds\x127\n" +
 	"\topened_at\x18\a \x01(\v2\x1a.google.protobuf.TimestampR\bopenedAt\x127\n" +
 	"\tclosed_at\x18\b \x01(\v2\x1a.google.protobuf.TimestampR\bclosedAt\x120\n" +
-	"\x05cures\x18\t \x03(\v2\x1a.latchkey.property.v1.CureR\x05cures\"\xbf\x01\n" +
+	"\x05cures\x18\t \x03(\v2\x1a.latchkey.property.v1.CureR\x05cures\x127\n" +
+	"\n" +
+	"parameters\x18\n" +
+	" \x01(\v2\x17.google.protobuf.StructR\n" +
+	"parameters\"\xbf\x01\n" +
 	"\x14ListConflictsRequest\x12.\n" +
 	"\x0eintegration_id\x18\x01 \x01(\tB\a\xbaH\x04r\x02\x18@R\rintegrationId\x12%\n" +
 	"\x0einclude_closed\x18\x02 \x01(\bR\rincludeClosed\x12'\n" +
@@ -2882,6 +2896,7 @@ var file_latchkey_property_v1_mapping_proto_goTypes = []any{
 	(*ListConflictsResponse)(nil),       // 33: latchkey.property.v1.ListConflictsResponse
 	(*ConflictList)(nil),                // 34: latchkey.property.v1.ConflictList
 	(*timestamppb.Timestamp)(nil),       // 35: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),             // 36: google.protobuf.Struct
 }
 var file_latchkey_property_v1_mapping_proto_depIdxs = []int32{
 	35, // 0: latchkey.property.v1.PartnerSpace.seen_at:type_name -> google.protobuf.Timestamp
@@ -2914,33 +2929,34 @@ var file_latchkey_property_v1_mapping_proto_depIdxs = []int32{
 	35, // 27: latchkey.property.v1.Conflict.opened_at:type_name -> google.protobuf.Timestamp
 	35, // 28: latchkey.property.v1.Conflict.closed_at:type_name -> google.protobuf.Timestamp
 	15, // 29: latchkey.property.v1.Conflict.cures:type_name -> latchkey.property.v1.Cure
-	34, // 30: latchkey.property.v1.ListConflictsResponse.data:type_name -> latchkey.property.v1.ConflictList
-	31, // 31: latchkey.property.v1.ConflictList.list:type_name -> latchkey.property.v1.Conflict
-	2,  // 32: latchkey.property.v1.MappingService.ListPartnerSpaces:input_type -> latchkey.property.v1.ListPartnerSpacesRequest
-	18, // 33: latchkey.property.v1.MappingService.SetMapping:input_type -> latchkey.property.v1.SetMappingRequest
-	20, // 34: latchkey.property.v1.MappingService.UnsetMapping:input_type -> latchkey.property.v1.UnsetMappingRequest
-	22, // 35: latchkey.property.v1.MappingService.BatchSetMappings:input_type -> latchkey.property.v1.BatchSetMappingsRequest
-	25, // 36: latchkey.property.v1.MappingService.ApplySuggestions:input_type -> latchkey.property.v1.ApplySuggestionsRequest
-	27, // 37: latchkey.property.v1.MappingService.CreateMissingSpaces:input_type -> latchkey.property.v1.CreateMissingSpacesRequest
-	10, // 38: latchkey.property.v1.MappingService.ListMappingChanges:input_type -> latchkey.property.v1.ListMappingChangesRequest
-	13, // 39: latchkey.property.v1.MappingService.UndoMappingChange:input_type -> latchkey.property.v1.UndoMappingChangeRequest
-	16, // 40: latchkey.property.v1.MappingService.ApplyCure:input_type -> latchkey.property.v1.ApplyCureRequest
-	32, // 41: latchkey.property.v1.MappingService.ListConflicts:input_type -> latchkey.property.v1.ListConflictsRequest
-	3,  // 42: latchkey.property.v1.MappingService.ListPartnerSpaces:output_type -> latchkey.property.v1.ListPartnerSpacesResponse
-	19, // 43: latchkey.property.v1.MappingService.SetMapping:output_type -> latchkey.property.v1.SetMappingResponse
-	21, // 44: latchkey.property.v1.MappingService.UnsetMapping:output_type -> latchkey.property.v1.UnsetMappingResponse
-	23, // 45: latchkey.property.v1.MappingService.BatchSetMappings:output_type -> latchkey.property.v1.BatchSetMappingsResponse
-	26, // 46: latchkey.property.v1.MappingService.ApplySuggestions:output_type -> latchkey.property.v1.ApplySuggestionsResponse
-	28, // 47: latchkey.property.v1.MappingService.CreateMissingSpaces:output_type -> latchkey.property.v1.CreateMissingSpacesResponse
-	11, // 48: latchkey.property.v1.MappingService.ListMappingChanges:output_type -> latchkey.property.v1.ListMappingChangesResponse
-	14, // 49: latchkey.property.v1.MappingService.UndoMappingChange:output_type -> latchkey.property.v1.UndoMappingChangeResponse
-	17, // 50: latchkey.property.v1.MappingService.ApplyCure:output_type -> latchkey.property.v1.ApplyCureResponse
-	33, // 51: latchkey.property.v1.MappingService.ListConflicts:output_type -> latchkey.property.v1.ListConflictsResponse
-	42, // [42:52] is the sub-list for method output_type
-	32, // [32:42] is the sub-list for method input_type
-	32, // [32:32] is the sub-list for extension type_name
-	32, // [32:32] is the sub-list for extension extendee
-	0,  // [0:32] is the sub-list for field type_name
+	36, // 30: latchkey.property.v1.Conflict.parameters:type_name -> google.protobuf.Struct
+	34, // 31: latchkey.property.v1.ListConflictsResponse.data:type_name -> latchkey.property.v1.ConflictList
+	31, // 32: latchkey.property.v1.ConflictList.list:type_name -> latchkey.property.v1.Conflict
+	2,  // 33: latchkey.property.v1.MappingService.ListPartnerSpaces:input_type -> latchkey.property.v1.ListPartnerSpacesRequest
+	18, // 34: latchkey.property.v1.MappingService.SetMapping:input_type -> latchkey.property.v1.SetMappingRequest
+	20, // 35: latchkey.property.v1.MappingService.UnsetMapping:input_type -> latchkey.property.v1.UnsetMappingRequest
+	22, // 36: latchkey.property.v1.MappingService.BatchSetMappings:input_type -> latchkey.property.v1.BatchSetMappingsRequest
+	25, // 37: latchkey.property.v1.MappingService.ApplySuggestions:input_type -> latchkey.property.v1.ApplySuggestionsRequest
+	27, // 38: latchkey.property.v1.MappingService.CreateMissingSpaces:input_type -> latchkey.property.v1.CreateMissingSpacesRequest
+	10, // 39: latchkey.property.v1.MappingService.ListMappingChanges:input_type -> latchkey.property.v1.ListMappingChangesRequest
+	13, // 40: latchkey.property.v1.MappingService.UndoMappingChange:input_type -> latchkey.property.v1.UndoMappingChangeRequest
+	16, // 41: latchkey.property.v1.MappingService.ApplyCure:input_type -> latchkey.property.v1.ApplyCureRequest
+	32, // 42: latchkey.property.v1.MappingService.ListConflicts:input_type -> latchkey.property.v1.ListConflictsRequest
+	3,  // 43: latchkey.property.v1.MappingService.ListPartnerSpaces:output_type -> latchkey.property.v1.ListPartnerSpacesResponse
+	19, // 44: latchkey.property.v1.MappingService.SetMapping:output_type -> latchkey.property.v1.SetMappingResponse
+	21, // 45: latchkey.property.v1.MappingService.UnsetMapping:output_type -> latchkey.property.v1.UnsetMappingResponse
+	23, // 46: latchkey.property.v1.MappingService.BatchSetMappings:output_type -> latchkey.property.v1.BatchSetMappingsResponse
+	26, // 47: latchkey.property.v1.MappingService.ApplySuggestions:output_type -> latchkey.property.v1.ApplySuggestionsResponse
+	28, // 48: latchkey.property.v1.MappingService.CreateMissingSpaces:output_type -> latchkey.property.v1.CreateMissingSpacesResponse
+	11, // 49: latchkey.property.v1.MappingService.ListMappingChanges:output_type -> latchkey.property.v1.ListMappingChangesResponse
+	14, // 50: latchkey.property.v1.MappingService.UndoMappingChange:output_type -> latchkey.property.v1.UndoMappingChangeResponse
+	17, // 51: latchkey.property.v1.MappingService.ApplyCure:output_type -> latchkey.property.v1.ApplyCureResponse
+	33, // 52: latchkey.property.v1.MappingService.ListConflicts:output_type -> latchkey.property.v1.ListConflictsResponse
+	43, // [43:53] is the sub-list for method output_type
+	33, // [33:43] is the sub-list for method input_type
+	33, // [33:33] is the sub-list for extension type_name
+	33, // [33:33] is the sub-list for extension extendee
+	0,  // [0:33] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_property_v1_mapping_proto_init() }
