@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/alexedwards/argon2id"
+
 	"latchkey.dev/internal/fault"
 )
 
@@ -27,6 +29,14 @@ func TestPasswordRules(t *testing.T) {
 		if got != want {
 			t.Errorf("%q: %q, want %q", password, got, want)
 		}
+	}
+}
+
+// A comparison with the dummy hash takes as long as one with the hash of a password, because both have the same parameters.
+func TestDummyHashHasTheParametersOfAPassword(t *testing.T) {
+	params, _, _, err := argon2id.DecodeHash(dummyHash)
+	if err != nil || *params != *hashParams {
+		t.Errorf("%+v, %v, want %+v", params, err, hashParams)
 	}
 }
 
