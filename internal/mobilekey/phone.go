@@ -9,6 +9,7 @@ import (
 	entkeystatus "latchkey.dev/ent/keystatus"
 	entphone "latchkey.dev/ent/phone"
 	entphonelink "latchkey.dev/ent/phonelink"
+	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
@@ -220,17 +221,26 @@ func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Pho
 // RevokePhonesOfSessions revokes the phones that sessions of guests enrolled, and deletes the unused links of these sessions. The server
 // refuses their tokens at once, bridges after the next status list.
 func RevokePhonesOfSessions(tx *db.Tx, propertyID string, sessions ...string) error {
-	n, err := tx.Phone.Update().SetRevokedAt(tx.Now()).
-		Where(entphone.PropertyID(propertyID), entphone.SessionIn(sessions...), entphone.RevokedAtIsNil()).Save(tx.Context())
+	return revokePhones(tx, propertyID, entphone.SessionIn(sessions...), entphonelink.SessionIn(sessions...))
+}
+
+// RevokePhonesOfStay revokes all phones of a reservation, and deletes its unused links, like [RevokePhonesOfSessions].
+func RevokePhonesOfStay(tx *db.Tx, propertyID, reservationID string) error {
+	return revokePhones(tx, propertyID, entphone.ReservationID(reservationID), entphonelink.ReservationID(reservationID))
+}
+
+// revokePhones revokes the phones of a property that match a condition, and deletes the unused links that match the other.
+func revokePhones(tx *db.Tx, propertyID string, phones predicate.Phone, links predicate.PhoneLink) error {
+	n, err := tx.Phone.Update().SetRevokedAt(tx.Now()).Where(entphone.PropertyID(propertyID), phones, entphone.RevokedAtIsNil()).Save(tx.Context())
 	if err != nil {
-		return fmt.Errorf("revoke the phones of sessions: %w", err)
+		return fmt.Errorf("revoke phones: %w", err)
 	}
 	if n > 0 {
 		tx.Notify(access.Changed, propertyID)
 	}
-	_, err = tx.PhoneLink.Delete().Where(entphonelink.PropertyID(propertyID), entphonelink.SessionIn(sessions...), entphonelink.UsedAtIsNil()).Exec(tx.Context())
+	_, err = tx.PhoneLink.Delete().Where(entphonelink.PropertyID(propertyID), links, entphonelink.UsedAtIsNil()).Exec(tx.Context())
 	if err != nil {
-		return fmt.Errorf("delete the links of sessions: %w", err)
+		return fmt.Errorf("delete the links of phones: %w", err)
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/invitation"
 	"latchkey.dev/ent/predicate"
+	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
@@ -73,6 +74,16 @@ func EndMailDevices(tx *db.Tx, propertyID string, reservationIDs ...string) erro
 		return fmt.Errorf("end the devices of a booker's former address: %w", err)
 	}
 	return mobilekey.RevokePhonesOfSessions(tx, propertyID, active...)
+}
+
+// beginAgain prepares the row of an erased stay for a new stay with the same id. It revokes the phones of the former guest, which could
+// otherwise get SmartKeys for the doors of the new one. Links and sessions were deleted with the data of the former guest.
+func beginAgain(tx *db.Tx, row *ent.Reservation) error {
+	err := tx.Reservation.Update().Where(entreservation.PropertyID(row.PropertyID), entreservation.ID(row.ID)).ClearErasedAt().Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("store a new stay with the id of an erased one: %w", err)
+	}
+	return mobilekey.RevokePhonesOfStay(tx, row.PropertyID, row.ID)
 }
 
 // movedMAC is a hash that no address has. In an invitation it means that the booker's address has changed: see [IsMarkedMoved].

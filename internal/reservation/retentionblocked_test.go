@@ -7,6 +7,7 @@ import (
 	"time"
 
 	entkeystatus "latchkey.dev/ent/keystatus"
+	entphone "latchkey.dev/ent/phone"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/reservation"
@@ -199,6 +200,38 @@ func TestErasedIDIsUsedAgain(t *testing.T) {
 		}
 		if open() != 0 {
 			t.Error("the notice is not settled")
+		}
+	})
+}
+
+// The phones and the links of the former guest must not open the doors of the new one.
+func TestErasedIDThatIsUsedAgainEndsThePhones(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.keep = 30 * day
+		h.pastStay("pmsid-A")
+		h.checkIn("B", "r2")
+		dbtest.Insert(t, h.db, "phones", dbtest.Values{"id": "phn_B", "property_id": h.id, "reservation_id": h.read("B").ID})
+		h.put(state("B", "processed"))
+		h.verify("g1")
+		h.clock.Set(time.Date(2026, 12, 25, 0, 0, 0, 0, time.UTC))
+		h.retire()
+		left := func() (phones []string, links int) {
+			view := h.db.View(h.ctx())
+			phones, err := view.Phone.Query().Where(entphone.RevokedAtIsNil()).Order(entphone.ByID()).IDs(h.ctx())
+			h.must(err)
+			links, err = view.PhoneLink.Query().Count(h.ctx())
+			h.must(err)
+			return phones, links
+		}
+		h.put(with(booking("pmsid-A", "r1"), reservation.LastName, "Late", reservation.PMSUpdatedAt, h.clock.Now()))
+		if phones, links := left(); len(phones) != 2 || links != 1 {
+			t.Fatalf("after a late patch: phones %v, %d links", phones, links)
+		}
+		h.clock.Advance(time.Second)
+		h.put(with(booking("pmsid-A", "r1"), reservation.LastName, "Hopper", reservation.PMSUpdatedAt, h.clock.Now(),
+			reservation.From, "2027-02-01T15:00:00Z", reservation.To, "2027-02-03T11:00:00Z"))
+		if phones, links := left(); !slices.Equal(phones, []string{"phn_B"}) || links != 0 {
+			t.Errorf("phones %v and %d links of the former guest are left", phones, links)
 		}
 	})
 }

@@ -11,7 +11,6 @@ import (
 
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
-	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
@@ -239,7 +238,7 @@ func (svc Service) create(tx *db.Tx, s Scope, r Record) (*ent.Reservation, error
 // update stores a changed record, appends it to the list of changes, and makes the check of a near arrival due. It returns the new row.
 // held is the record before the change, r the record after it. It encrypts and indexes the booker only if the booker changed. Depending on
 // the change, it also ends an extension of access, ends links at the booker's former address, reopens official forms and resolves notices
-// that the removal is blocked. For a new stay with the id of an erased one, r without ErasedAt, it clears the stored ErasedAt.
+// that the removal is blocked. For a new stay with the id of an erased one, r without ErasedAt, it calls beginAgain.
 func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent.Reservation, error) {
 	before, sealed, rebooked := row, row.Booker, !r.Booker.equal(held.Booker)
 	if rebooked {
@@ -266,8 +265,8 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		}
 	}
 	if r.ErasedAt == nil && held.ErasedAt != nil {
-		if err := tx.Reservation.Update().Where(entreservation.PropertyID(row.PropertyID), entreservation.ID(row.ID)).ClearErasedAt().Exec(tx.Context()); err != nil {
-			return nil, fmt.Errorf("store a new stay with the id of an erased one: %w", err)
+		if err := beginAgain(tx, row); err != nil {
+			return nil, err
 		}
 	}
 	if held.To.Before(r.To) && retentionOver(held.To, tx.Now(), blockNotice) {
