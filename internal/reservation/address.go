@@ -77,11 +77,17 @@ func EndMailDevices(tx *db.Tx, propertyID string, reservationIDs ...string) erro
 }
 
 // beginAgain prepares the row of an erased stay for a new stay with the same id. It revokes the phones of the former guest, which could
-// otherwise get SmartKeys for the doors of the new one. Links and sessions were deleted with the data of the former guest.
+// otherwise get SmartKeys for the doors of the new one. Links and sessions were deleted with the data of the former guest. The new guest
+// counts as not invited.
 func beginAgain(tx *db.Tx, row *ent.Reservation) error {
 	err := tx.Reservation.Update().Where(entreservation.PropertyID(row.PropertyID), entreservation.ID(row.ID)).ClearErasedAt().Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store a new stay with the id of an erased one: %w", err)
+	}
+	err = tx.Invitation.Update().Where(invitation.PropertyID(row.PropertyID), invitation.ID(row.ID)).
+		ClearInvitedAt().SetMailID("").ClearRemindedAt().SetReminderID("").Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("forget the invitation of an erased stay: %w", err)
 	}
 	return mobilekey.RevokePhonesOfStay(tx, row.PropertyID, row.ID)
 }

@@ -182,6 +182,9 @@ func TestErasedIDIsUsedAgain(t *testing.T) {
 		h.retire()
 		h.clock.Advance(8 * day)
 		h.retire()
+		rsv, past := h.read("pmsid-A").ID, h.clock.Now()
+		dbtest.Insert(t, h.db, "invitations", dbtest.Values{"id": rsv, "property_id": h.id, "reservation_id": rsv, "mail_id": "mai_1", "reminder_id": "mai_2",
+			"seen_at": past, "invited_at": past, "reminded_at": past})
 		open := func() int {
 			return len(holding(map[string][]string{"notices": dump(h.ctx(), t, h.db)["notices"]}, h.read("pmsid-A").ID+"/retentionBlockedByLock"))
 		}
@@ -200,6 +203,11 @@ func TestErasedIDIsUsedAgain(t *testing.T) {
 		}
 		if open() != 0 {
 			t.Error("the notice is not settled")
+		}
+		i, err := h.db.View(h.ctx()).Invitation.Get(h.ctx(), rsv)
+		h.must(err)
+		if i.InvitedAt != nil || i.RemindedAt != nil || i.MailID != "" || i.ReminderID != "" {
+			t.Errorf("the new guest counts as invited: %v", i)
 		}
 	})
 }
