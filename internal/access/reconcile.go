@@ -79,6 +79,8 @@ type SlotCode struct {
 	Confirmed      time.Time // Confirmed is when the lock reported that it holds the code; zero if it has not
 	MayBeInstalled bool      // MayBeInstalled means that a bridge received a code, without proof that the lock holds it; false with proof
 	Former         bool      // Former means that the lock may still hold the code from before the last change
+	// BeyondLock means that the slot's number is higher than the number of slots that the lock has, as far as its bridge knows by now.
+	BeyondLock bool
 	// TakenOver means that another reservation now has this private door, so that the code is removed at once: see [takesOver].
 	TakenOver bool
 }
@@ -111,9 +113,13 @@ func (h SlotCode) isProven() bool {
 	return false
 }
 
-// holdsForeignCode reports whether the slot holds a code that Latchkey did not set. Such a slot is never used.
-func (h SlotCode) holdsForeignCode() bool {
-	return h.Evidence == slot.Failed && h.Result == string(slot.Occupied)
+// isUnusable reports whether the lock can never take a code in this slot: the slot holds a code that Latchkey did not set, or the lock
+// refused the code because it has no such slot. In the second case the slots below must be known to exist: see BeyondLock.
+func (h SlotCode) isUnusable() bool {
+	if h.Evidence != slot.Failed {
+		return false
+	}
+	return h.Result == string(slot.Occupied) || h.Result == string(slot.SlotsFull) && h.BeyondLock
 }
 
 // Action is what to do with a slot: Put, Change or Clear.
@@ -172,7 +178,7 @@ func Reconcile(t Task) []Step {
 		arrived = arrived && (d.Kind == Gate || h.isProven())
 	}
 	for _, h := range t.Codes {
-		stays := t.Right.Open && !arrived && !h.TakenOver && !h.LockMoved && !h.holdsForeignCode()
+		stays := t.Right.Open && !arrived && !h.TakenOver && !h.LockMoved && !h.isUnusable()
 		switch {
 		case !h.Present || kept[h.SlotID]:
 		case !stays:
@@ -190,7 +196,7 @@ func (t Task) codeAt(d Door) (SlotCode, bool) {
 	var back *SlotCode
 	for i, h := range t.Codes {
 		switch {
-		case h.LockID != d.Lock.ID || h.DoorID != d.ID || h.holdsForeignCode():
+		case h.LockID != d.Lock.ID || h.DoorID != d.ID || h.isUnusable():
 		case h.Present:
 			return h, true
 		case h.Evidence != slot.Removed:

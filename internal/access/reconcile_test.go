@@ -45,6 +45,7 @@ func TestReconcile(t *testing.T) {
 	blind := func(h *SlotCode) { h.ReadBack = false }
 	outdated := func(h *SlotCode) { h.Window = former }
 	leaving := func(h *SlotCode) { h.Present = false }
+	beyond := func(h *SlotCode) { h.BeyondLock, h.Result = true, string(slot.SlotsFull) }
 	for _, c := range []struct {
 		name     string
 		right    Right
@@ -100,6 +101,9 @@ func TestReconcile(t *testing.T) {
 			[]Step{{Put, "old", ""}, {Clear, "old", "s-old"}}},
 		{"a slot that holds another's code is left for a fresh one", allowed, false, []Door{room("a")},
 			[]SlotCode{but(code("a", slot.Failed), func(h *SlotCode) { h.Result = string(slot.Occupied) })}, []Step{{Put, "a", ""}, {Clear, "a", "s-a"}}},
+		{"a slot that the lock does not have is left for another", allowed, false, []Door{room("a")},
+			[]SlotCode{but(code("a", slot.Failed), beyond)}, []Step{{Put, "a", ""}, {Clear, "a", "s-a"}}},
+		{"but not if it took the code", allowed, false, []Door{room("a")}, []SlotCode{but(code("a", slot.Verified), beyond)}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := Reconcile(Task{Right: c.right, Placed: !c.unplaced, Doors: c.doors, Codes: c.held, PINAt: func(string) string { return "pin" }})

@@ -21,6 +21,7 @@ func newHeldSlot(s *ent.Slot, at lockOnDoor, now time.Time) heldSlot {
 	o := heldSlot{}
 	o.set(s)
 	o.setLock(at, now)
+	o.BeyondLock = at.lock != nil && s.Number > at.lock.Capabilities.Slots
 	return o
 }
 

@@ -113,6 +113,24 @@ func TestSlotsFull(t *testing.T) {
 	})
 }
 
+// A lock may have fewer slots than its bridge first assumed. Once the bridge knows, a code that the lock refused goes to another slot.
+func TestRefusedCodeMovesToASlotThatTheLockHas(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.checkIn("A", "r1", "r1", "g1")
+		h.put(state("A", "processed"))
+		h.verify("r1")
+		b := h.checkIn("B", "r1", "g1")
+		h.reportSlots("r1", slot.Failed, slot.SlotsFull)
+		same(t, "refused", []string{"r1 failed slotsFull", "g1 verified"}, doorsOf(h.plan("B")))
+		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
+		h.replan(space.AffectedStays{SpaceIDs: []string{h.at("r1")}})
+		same(t, "in another slot", []string{"r1 queued", "g1 verified"}, doorsOf(h.plan("B")))
+		h.verify("r1")
+		same(t, "status", access.StatusIssued, h.plan("B").Status)
+		same(t, "staff", []string(nil), h.openProblems(b.Row.ID))
+	})
+}
+
 // The gate of two rooms has a single place, and more than a few stays of the house that it does not serve, or that have no
 // lock of their own, came before the waiting stay.
 func TestFreedGateSlotGoesToAWaitingStay(t *testing.T) {
