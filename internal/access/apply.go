@@ -163,12 +163,12 @@ func (run *Run) IsRemoved() bool {
 	return !slices.ContainsFunc(run.codes, func(h heldSlot) bool { return h.Present || h.Evidence != slot.Removed })
 }
 
-// LacksUsableSlot reports whether the lock on a door of the holder has no usable code of the holder: none is desired there, the slot can
-// never take it (see isUnusable), or the lock does not support codes. A code that the lock refused for another reason counts as usable.
+// LacksUsableSlot reports whether the lock on a door of the holder has no usable code of the holder: none is desired there, or the lock
+// refused it.
 func (run *Run) LacksUsableSlot() bool {
 	return slices.ContainsFunc(run.doors, func(d Door) bool {
 		return d.takesCode() && !slices.ContainsFunc(run.codes, func(h heldSlot) bool {
-			return h.Present && h.LockID == d.Lock.ID && !h.isUnusable() && h.Result != string(slot.Unsupported)
+			return h.Present && h.LockID == d.Lock.ID && !slot.Result(h.Result).Final()
 		})
 	})
 }

@@ -9,6 +9,7 @@ import (
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/access/code"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 )
@@ -85,5 +86,41 @@ func TestEndedCodesAreDeleted(t *testing.T) {
 			t.Errorf("%v still name the code", found)
 		}
 		same(t, "the other code", "Ada", h.holder(kept.ID))
+	})
+}
+
+// A lock with fewer slots than its bridge assumed refuses a staff code. Staff are notified, and the code goes to another slot later.
+func TestRefusedStaffCodeMovesToASlotThatTheLockHas(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		h.checkIn("A", "r1", "r1", "g1")
+		h.put(state("A", "processed"))
+		h.verify("r1")
+		c := h.code(code.Spec{Kind: code.Staff, Holder: "Cleaning", DoorIDs: []string{h.at("r1")}})
+		same(t, "slot", 2, h.places(c)[0].Number)
+		h.reportSlots("r1", slot.Failed, slot.SlotsFull)
+		same(t, "staff", []string{"codeNotPlaced"}, h.openProblems(c.ID))
+		h.capable("r1", func(c *slot.Capabilities) { c.Slots = 1 })
+		h.later(2 * time.Minute)
+		all := h.places(c)
+		if len(all) != 1 || all[0].Number != 1 || all[0].Evidence != string(slot.Queued) {
+			t.Errorf("slots: %v", all)
+		}
+		same(t, "staff", []string(nil), h.openProblems(c.ID))
+	})
+}
+
+// The lock of a staff code may refuse its PIN for a rule that the bridge does not know. Staff are notified until the code has a PIN that fits.
+func TestNoticeOfAStaffCodeThatALockRefuses(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		c := h.code(code.Spec{Kind: code.Staff, Holder: "Cleaning", DoorIDs: []string{h.at("r1")}})
+		h.reportSlots("r1", slot.Failed, slot.InvalidFormat)
+		same(t, "staff", []string{"codeNotPlaced"}, h.openProblems(c.ID))
+		refused := h.places(c)[0]
+		h.capable("r1", func(c *slot.Capabilities) { c.PINMax = 4 })
+		h.later(2 * time.Minute)
+		if s := h.places(c)[0]; s.PinID == refused.PinID || s.Evidence != string(slot.Queued) {
+			t.Errorf("slot: %v", s)
+		}
+		same(t, "staff", []string(nil), h.openProblems(c.ID))
 	})
 }
