@@ -108,3 +108,23 @@ func TestALateAlarmOfAChargedBatteryIsIgnored(t *testing.T) {
 		}
 	})
 }
+
+// A lock that reports no charge cannot say that its battery was changed, so that the next low battery is news some time later.
+func TestALowBatteryOfALockWithoutAChargeIsReportedAgain(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.door()
+		for n, tt := range []struct {
+			after  time.Duration
+			events int
+		}{{0, 1}, {24 * time.Hour, 1}, {300 * 24 * time.Hour, 2}} {
+			s.clock.Set(start.Add(tt.after))
+			s.change(func(tx *db.Tx) error {
+				_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{Sequence: int64(n + 1), Address: "front", Kind: "batteryLow", OccurredAt: s.clock.Now()}})
+				return err
+			})
+			if events, texts := len(s.events("lock.batteryLow")), strings.Count(s.texts("batteryLow"), "\n"); events != tt.events || texts != tt.events {
+				t.Errorf("after %v: %d events and %d notices, want %d", tt.after, events, texts, tt.events)
+			}
+		}
+	})
+}

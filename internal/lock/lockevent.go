@@ -92,12 +92,17 @@ func (c EvidenceChange) repeats(earlier EvidenceChange) bool {
 	return same && c.Before == c.After
 }
 
-// isBatteryNewlyLow reports whether a low battery, reported at a time, is news for staff: they were not notified of it
-// yet, and no later reading shows the battery charged.
+// batteryAgain is how long after a low battery the next one of a lock without a known charge counts as that of another battery. Such a lock
+// does not report that its battery was changed.
+const batteryAgain = 7 * 24 * time.Hour
+
+// isBatteryNewlyLow reports whether a low battery, reported at a time, is news for staff: they were not notified of it yet, or batteryAgain
+// before, and no later reading shows the battery charged.
 func isBatteryNewlyLow(lk *ent.Lock, at time.Time) bool {
 	s := lk.Status
+	notified := lk.BatteryNotifiedAt != nil && (s.BatteryPercent != nil || at.Sub(*lk.BatteryNotifiedAt) < batteryAgain)
 	charged := s.BatteryPercent != nil && *s.BatteryPercent >= health.ChargedPercent && s.BatteryObservedAt != nil && s.BatteryObservedAt.After(at)
-	return lk.BatteryNotifiedAt == nil && !charged
+	return !notified && !charged
 }
 
 // locksByAddress loads the locks that a batch of events names, by their address on the bridge.

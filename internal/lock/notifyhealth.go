@@ -112,9 +112,14 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	return nil
 }
 
-// recordBatteryLow records the event e of a low battery at each call, and notifies staff once until the battery is charged again. It sets
+// recordBatteryLow records the event e of a low battery, and notifies staff. It ends the problem of a former low battery. It sets
 // BatteryNotifiedAt in the row and in lk. The low battery comes from the lock's status or from its alarm.
 func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
+	if lk.BatteryNotifiedAt != nil {
+		if err := notice.Resolve(tx, lk.PropertyID, notice.BatteryLow.Key(lk.ID)); err != nil {
+			return err
+		}
+	}
 	err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).SetBatteryNotifiedAt(tx.Now()).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("note the battery of a lock: %w", err)
