@@ -28,6 +28,7 @@ type lock struct {
 	door           string      // last door_state as Zigbee2MQTT writes it; empty: none reported
 	battery        *uint32     // percent; nil: none reported
 	batteryAt      time.Time   // when battery was reported
+	low            bool        // the last message about it that was not retained says that the battery is low
 	reportsChanges bool        // the lock has at some time reported that it stored or cleared a code
 	updates        chan update // updates for the running operation; nil: none runs
 	command        string      // last command of the running operation, as Zigbee2MQTT's log names it; empty: none was sent yet

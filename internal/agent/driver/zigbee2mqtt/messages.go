@@ -234,10 +234,14 @@ func (l *lock) updateState(r report, retained bool) {
 	}
 }
 
-// eventsOf returns the lock events in the message now: its action, and, if known is true, what changed since the message before.
+// eventsOf returns the lock events in the message now: its action, a low battery, and, if known is true, what changed since the message
+// before.
 func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	if e, ok := eventOf(now, l.caps.Slots); ok {
 		out = append(out, e)
+	}
+	if l.becameLow(before, now) {
+		out = append(out, driver.Event{Kind: driver.BatteryLow})
 	}
 	if !known {
 		return out
@@ -257,10 +261,18 @@ func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	if becameTrue(before.tamper, now.tamper) {
 		out = append(out, driver.Event{Kind: driver.Tampered, Reason: "tamper"})
 	}
-	if becameTrue(before.low, now.low) {
-		out = append(out, driver.Event{Kind: driver.BatteryLow})
-	}
 	return out
+}
+
+// becameLow reports whether the battery has become low. A lock that reports no charge has only this alarm, so that a low battery then also
+// counts if it is the first that the driver knows: the battery may have become low while the bridge was off.
+func (l *lock) becameLow(before, now report) bool {
+	if now.low == nil {
+		return false
+	}
+	first := *now.low && !l.low && l.battery == nil
+	l.low = *now.low
+	return first || becameTrue(before.low, now.low)
 }
 
 // becameTrue reports whether a value has changed from false to true. nil means that a message does not have it; the result is then false.

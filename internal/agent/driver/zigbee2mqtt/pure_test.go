@@ -217,3 +217,39 @@ func FuzzDevices(f *testing.F) {
 		}
 	})
 }
+
+// The battery may have become low while the bridge was off. A lock that reports its charge is judged by that.
+func TestALowBatteryInTheFirstMessage(t *testing.T) {
+	yes, no, charge := true, false, uint32(60)
+	for name, c := range map[string]struct {
+		battery  *uint32
+		retained bool // retained means that the broker stored the first message
+		low      []*bool
+		want     int
+	}{
+		"low":                    {nil, false, []*bool{&yes, &yes}, 1},
+		"low, after a retained":  {nil, true, []*bool{&yes, &yes, &yes}, 1},
+		"low, changed, low":      {nil, false, []*bool{&yes, &no, &yes}, 2},
+		"not always in messages": {nil, false, []*bool{&no, nil, &yes, nil, &yes}, 1},
+		"with a charge":          {&charge, false, []*bool{&yes, &no, &yes}, 1},
+		"not low":                {nil, false, []*bool{&no, nil}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, n := &lock{battery: c.battery}, 0
+			for i, low := range c.low {
+				now := report{low: low}
+				if i > 0 || !c.retained {
+					for _, e := range l.eventsOf(l.last, now, l.known) {
+						if e.Kind == driver.BatteryLow {
+							n++
+						}
+					}
+				}
+				l.last, l.known = now, true
+			}
+			if n != c.want {
+				t.Errorf("%d events, want %d", n, c.want)
+			}
+		})
+	}
+}
