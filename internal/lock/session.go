@@ -1,6 +1,8 @@
 package lock
 
 import (
+	"slices"
+
 	"latchkey.dev/ent"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
@@ -69,7 +71,8 @@ func lockRefs(locks []*ent.Lock) []LockRef {
 }
 
 // outOfSync returns the ids of the locks whose slots the bridge must be sent again: their digest in the bridge's report differs from that
-// of the server's rows. It leaves out locks without a report.
+// of the server's rows, or the bridge must report a removal again that its last report proves only now. It leaves out locks without a
+// report.
 func outOfSync(locks []*ent.Lock, rows map[string][]*ent.Slot, reports []LockReport) []string {
 	digests := make(map[string]slot.Digest, len(reports))
 	for _, h := range reports {
@@ -77,7 +80,9 @@ func outOfSync(locks []*ent.Lock, rows map[string][]*ent.Slot, reports []LockRep
 	}
 	var out []string
 	for _, lk := range locks {
-		if theirs, driven := digests[lk.Address]; driven && theirs != digestOf(rows[lk.ID]) {
+		theirs, driven := digests[lk.Address]
+		proven := func(s *ent.Slot) bool { return !s.Present && serverSlotOf(s, lk).IsUnreleased() }
+		if driven && (theirs != digestOf(rows[lk.ID]) || slices.ContainsFunc(rows[lk.ID], proven)) {
 			out = append(out, lk.ID)
 		}
 	}

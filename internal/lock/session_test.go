@@ -47,6 +47,39 @@ func TestDigestsShowLocksOutOfSync(t *testing.T) {
 	})
 }
 
+// Staff set read=no for a lock that answers no readings. Its acknowledgements count from then on, also those that came before.
+func TestAcknowledgedRemovalCountsOnceTheLockIsNotRead(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		row := s.mustPut(lk, "grt_a", "123456")
+		s.report(row, slot.Verified)
+		row = s.clear(lk, row)
+		s.report(row, slot.Accepted)
+		s.evidence(row.ID, slot.Removing)
+		theirs := slot.DigestRow{Slot: 1, Generation: uint64(row.Generation), Observed: slot.Observed{Generation: uint64(row.Generation), Evidence: slot.Accepted}}
+		hello := func() []string {
+			return s.mustGreet(lock.LockReport{Address: "front", Capabilities: &s.caps, Status: &lock.Status{Online: true}, Digest: slot.LockDigest([]slot.DigestRow{theirs})}).OutOfSync
+		}
+		if got := hello(); len(got) != 0 {
+			t.Fatalf("while the lock is read: stale %v", got)
+		}
+		s.caps.ReadBack = false
+		if got := hello(); !slices.Equal(got, []string{lk.ID}) {
+			t.Errorf("the bridge is not asked again: stale %v", got)
+		}
+		if changes := s.report(row, slot.Accepted); len(changes) != 1 {
+			t.Errorf("changes: %v", changes)
+		}
+		s.evidence(row.ID, slot.Removed)
+		if free, err := lock.CountFreeSlots(s.db.View(t.Context()), lk); err != nil || free != 3 {
+			t.Errorf("%d free slots, %v", free, err)
+		}
+		if got := hello(); len(got) != 0 {
+			t.Errorf("once it is free: stale %v", got)
+		}
+	})
+}
+
 func TestOlderEpochHasNoEffect(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()

@@ -108,7 +108,8 @@ func Reissue(s ServerSlot, bridge string, generation uint64) ServerSlot {
 }
 
 // ApplyReport applies a report about the desired generation from the bridge's current session, which has the given epoch. It ignores other
-// reports and repeated ones, and then returns false. A proven removal frees the slot. The result Occupied marks it as foreign.
+// reports and repeated ones (unless [ServerSlot.IsUnreleased]), and then returns false. A proven removal frees the slot. The result Occupied
+// marks it as foreign.
 func ApplyReport(s ServerSlot, epoch uint64, r Report) (ServerSlot, bool) {
 	return applyReportWith(s, epoch, r, production)
 }
@@ -125,7 +126,7 @@ func applyReportWith(s ServerSlot, epoch uint64, r Report, rule rules) (ServerSl
 		}
 		o.Generation = s.Desired.Generation
 	}
-	if o.sameObservation(s.Observed) && rule.enforces(changesOnly) {
+	if o.sameObservation(s.Observed) && !s.isUnreleasedWith(rule) && rule.enforces(changesOnly) {
 		return s, false
 	}
 	s.Observed = o
@@ -174,6 +175,15 @@ func isRemoved(s ServerSlot, rule rules) bool {
 		return true
 	}
 	return s.Observed.Evidence == Verified || (s.Observed.Evidence == Accepted && !(s.ReadBack && rule.enforces(readBackProof)))
+}
+
+// IsUnreleased reports whether the last report proves that the slot is empty, but did not free it: the lock's acknowledgement was no proof
+// then, because the lock could be read. The same report now frees the slot.
+func (s ServerSlot) IsUnreleased() bool { return s.isUnreleasedWith(production) }
+
+// isUnreleasedWith is [ServerSlot.IsUnreleased] under the given rules. Tests pass other rules than those of production.
+func (s ServerSlot) isUnreleasedWith(rule rules) bool {
+	return s.Desired.Intent == Absent && s.mayBeOnLock() && isRemoved(s, rule)
 }
 
 // IsFree reports whether a grant may get the slot: no grant has it, and it holds no other credential.
