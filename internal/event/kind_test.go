@@ -1,45 +1,19 @@
 package event_test
 
 import (
-	"go/ast"
-	"go/parser"
-	"go/token"
 	"slices"
-	"strconv"
 	"testing"
 
 	"latchkey.dev/internal/event"
+	"latchkey.dev/internal/test/sourcetest"
 )
 
-// declaredKinds reads the constants of type Kind from the package's source, because constants are not visible at run time.
-func declaredKinds(t *testing.T) []event.Kind {
+// declaredKinds returns the kinds that the package declares.
+func declaredKinds(t *testing.T) (kinds []event.Kind) {
 	t.Helper()
-	var kinds []event.Kind
-	parsed, err := parser.ParseFile(token.NewFileSet(), "kind.go", nil, 0)
-	if err != nil {
-		t.Fatal(err)
+	for _, kind := range sourcetest.Constants(t, "kind.go", "Kind") {
+		kinds = append(kinds, event.Kind(kind))
 	}
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		spec, ok := n.(*ast.ValueSpec)
-		if !ok {
-			return true
-		}
-		if typ, ok := spec.Type.(*ast.Ident); !ok || typ.Name != "Kind" {
-			return false
-		}
-		for _, v := range spec.Values {
-			literal, ok := v.(*ast.BasicLit)
-			if !ok {
-				t.Fatal("a kind is not a literal")
-			}
-			kind, err := strconv.Unquote(literal.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			kinds = append(kinds, event.Kind(kind))
-		}
-		return false
-	})
 	return kinds
 }
 

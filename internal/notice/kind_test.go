@@ -14,6 +14,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/test/sourcetest"
 )
 
 // The kinds with their parameters are those of the texts, in each language that has texts for staff.
@@ -38,7 +39,10 @@ func TestKindsHaveTexts(t *testing.T) {
 // The code names each kind by its constant, uses each kind, and gives a notice the parameters of its text. Parameters that are put
 // together elsewhere are checked by [Add].
 func TestKindsInTheCode(t *testing.T) {
-	constants := constantsOf(t, "kind.go")
+	constants := map[string]Kind{}
+	for name, kind := range sourcetest.Constants(t, "kind.go", "Kind") {
+		constants[name] = Kind(kind)
+	}
 	used, complete, checked := map[Kind]bool{}, map[ast.Expr]bool{}, 0 // complete are the notices that no other code changes
 	for _, file := range sources(t) {
 		ast.Inspect(file, func(n ast.Node) bool {
@@ -79,26 +83,6 @@ func TestKindsInTheCode(t *testing.T) {
 	if len(constants) != len(Kinds) || checked < 10 {
 		t.Errorf("%d constants for %d kinds, %d notices with literal parameters", len(constants), len(Kinds), checked)
 	}
-}
-
-// constantsOf returns the kinds of a file by the names of their constants.
-func constantsOf(t *testing.T, file string) map[string]Kind {
-	parsed, err := parser.ParseFile(token.NewFileSet(), file, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	all := map[string]Kind{}
-	ast.Inspect(parsed, func(n ast.Node) bool {
-		if spec, ok := n.(*ast.ValueSpec); ok && isIdent(spec.Type, "Kind") {
-			value, err := strconv.Unquote(spec.Values[0].(*ast.BasicLit).Value)
-			if err != nil {
-				t.Fatal(err)
-			}
-			all[spec.Names[0].Name] = Kind(value)
-		}
-		return true
-	})
-	return all
 }
 
 // sources returns the files of the packages that use this one, without tests.

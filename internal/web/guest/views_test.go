@@ -16,6 +16,7 @@ import (
 
 	guestv1 "latchkey.dev/gen/latchkey/guest/v1"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/test/sourcetest"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -162,19 +163,15 @@ func TestEveryMessageExists(t *testing.T) {
 	if count < 80 {
 		t.Errorf("only %d names were found", count)
 	}
-	for _, stage := range []string{"notToday", "start", "details", "confirmDetails", "identityCheck", "signature", "houseRules", "stopped", "ready", "calling", "waiting", "atDesk", "checkedIn", "ended"} {
-		if !message.Has("web.stage." + stage) {
-			t.Errorf("the stage %s has no title", stage)
-		}
-	}
-	for _, reason := range []string{"owing", "roomNotReady", "partnerError", "partnerUnavailable", "identityCheck", "signature", "stageRefused", "minorAlone", "checkInRefused", "atDesk", "noAnswer"} {
-		if !message.Has("checkIn.stop." + reason) {
-			t.Errorf("the stop %s has no text", reason)
-		}
-	}
-	for _, pin := range []string{"planned", "queued", "sent", "accepted", "verified", "used", "unconfirmed", "failed", "removing", "removed"} {
-		if !message.Has("web.pin." + pin) {
-			t.Errorf("the evidence %s has no text", pin)
+	for _, words := range []struct{ file, typ, prefix string }{
+		{"../../checkin/facts.go", "Stage", "web.stage."},
+		{"../../checkin/facts.go", "StopReason", "checkIn.stop."},
+		{"../../lock/slot/slot.go", "Evidence", "web.pin."},
+	} {
+		for name, word := range sourcetest.Constants(t, words.file, words.typ) {
+			if name != "OwingWaived" && !message.Has(words.prefix+word) { // that stage is one of clearances: no check-in is in it
+				t.Errorf("%s has no text %s%s", name, words.prefix, word)
+			}
 		}
 	}
 }
