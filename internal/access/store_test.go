@@ -11,7 +11,7 @@ import (
 
 func TestStatementsFitTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		dbtest.PrepareAll(t, d, locksOnDoorsQuery, listPINs)
+		dbtest.PrepareAll(t, d, locksOnDoorsQuery, listOpenings, listPINs)
 	})
 	for _, column := range entlock.Columns {
 		if column != entlock.FieldPropertyID && !strings.Contains(locksOnDoorsQuery, " l."+column+",") && !strings.Contains(locksOnDoorsQuery, "\tl."+column+",") {

@@ -9,6 +9,6 @@ import (
 
 func TestStatementsFitTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		dbtest.PrepareAll(t, d, insertMessage, findUnread)
+		dbtest.PrepareAll(t, d, insertMessage, findUnread, selectLatest(Search{}), selectLatest(Search{UnreadOnly: true}), selectAllEnded, selectOneEnded)
 	})
 }

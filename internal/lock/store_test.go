@@ -9,6 +9,7 @@ import (
 
 func TestStatementsFitTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		dbtest.PrepareAll(t, d, commandTargetSQL, commandOnBridgeSQL, insertCommandSQL, endCommandSQL, slotUsageSQL, nextGenerationSQL, updateSlotSQL)
+		dbtest.PrepareAll(t, d, commandTargetSQL, commandOnBridgeSQL, insertCommandSQL, endCommandSQL, slotUsageSQL, nextGenerationSQL, updateSlotSQL,
+			selectLastSample, deleteOldestSamples, selectReplacedSamples)
 	})
 }

@@ -9,6 +9,6 @@ import (
 
 func TestStatementsFitTheSchema(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		dbtest.PrepareAll(t, d, latestLinks, selectUnfinished)
+		dbtest.PrepareAll(t, d, deleteWithoutStay, latestLinks, selectUnfinished)
 	})
 }

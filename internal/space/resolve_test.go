@@ -13,7 +13,9 @@ import (
 )
 
 func TestStatementsFitTheSchema(t *testing.T) {
-	dbtest.Each(t, func(t *testing.T, d *db.DB) { dbtest.PrepareAll(t, d, placesMapped, placesOwn) })
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		dbtest.PrepareAll(t, d, placesMapped, placesOwn, withMore(placesMapped, 6), dormsOfBeds, countEntries+entriesFrom, entryColumns+entriesFrom)
+	})
 }
 
 // The rows of a place are complete: they are those that ent loads.
