@@ -92,8 +92,8 @@ func LinkSecret(keys *keyring.Ring, mailID, reservationID string, addressMAC []b
 
 // LinkSecrets returns the secrets that the link to a reservation in a stored mail may have: that of [LinkSecret], and that of mails of
 // former versions, which did not depend on the recipient.
-func LinkSecrets(keys *keyring.Ring, row *Row, reservationID string) []string {
-	return []string{LinkSecret(keys, row.ID, reservationID, row.AddressMAC), keys.DeriveToken(keyring.GuestLink, row.ID, reservationID)}
+func LinkSecrets(keys *keyring.Ring, mailID, reservationID string, addressMAC []byte) []string {
+	return []string{LinkSecret(keys, mailID, reservationID, addressMAC), keys.DeriveToken(keyring.GuestLink, mailID, reservationID)}
 }
 
 // latestLinks selects the latest mail of the kind Companion or Link to each companion of a stay. Canceled mails do not count.

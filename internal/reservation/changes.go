@@ -31,15 +31,22 @@ type cursor struct {
 	id string
 }
 
-// changesAfter lists up to limit changes after a cursor; only ChangedAt and ReservationID of each are set. It omits changes that a later
-// change of the same reservation supersedes. A state, if not empty, selects only reservations in that state.
-func changesAfter(tx *db.Tx, s Scope, state access.State, p cursor, limit int) ([]*ent.ReservationChange, error) {
+// change is one entry of the list of changes.
+type change struct {
+	ChangedAt     time.Time `json:"changed_at"`
+	ReservationID string    `json:"reservation_id"`
+}
+
+// changesAfter lists up to limit changes after a cursor. It omits changes that a later change of the same reservation supersedes. A state,
+// if not empty, selects only reservations in that state.
+func changesAfter(tx *db.Tx, s Scope, state access.State, p cursor, limit int) (changes []change, err error) {
 	q := tx.ReservationChange.Query().Where(reservationchange.PropertyID(s.PropertyID), afterCursor(p), isLatest(state))
 	if s.IntegrationID != "" {
 		q.Where(reservationchange.IntegrationID(s.IntegrationID))
 	}
-	return q.Order(reservationchange.ByChangedAt(), reservationchange.ByReservationID()).Limit(limit).
-		Select(reservationchange.FieldChangedAt, reservationchange.FieldReservationID).All(tx.Context())
+	err = q.Order(reservationchange.ByChangedAt(), reservationchange.ByReservationID()).Limit(limit).
+		Select(reservationchange.FieldChangedAt, reservationchange.FieldReservationID).Scan(tx.Context(), &changes)
+	return changes, err
 }
 
 // afterCursor selects the changes that follow a cursor in the list of changes.
@@ -89,7 +96,7 @@ func compareWithLatest(compare func(b *sql.Builder, changedAt string, updatedAt 
 
 // loadInOrder loads the changed reservations in the order of the changes. It omits a reservation that has changed
 // again since, because the list has it again further on.
-func loadInOrder(tx *db.Tx, s Scope, changes []*ent.ReservationChange) ([]*ent.Reservation, error) {
+func loadInOrder(tx *db.Tx, s Scope, changes []change) ([]*ent.Reservation, error) {
 	rows, err := tx.Reservation.Query().Where(s.inScope(), entreservation.IDIn(reservationIDs(changes)...)).All(tx.Context())
 	if err != nil {
 		return nil, err
@@ -107,7 +114,7 @@ func loadInOrder(tx *db.Tx, s Scope, changes []*ent.ReservationChange) ([]*ent.R
 	return rows, nil
 }
 
-func reservationIDs(changes []*ent.ReservationChange) []string {
+func reservationIDs(changes []change) []string {
 	ids := make([]string, len(changes))
 	for i, c := range changes {
 		ids[i] = c.ReservationID

@@ -129,15 +129,19 @@ func (m Mails) mayMail(tx *db.Tx, row *ent.Reservation) (bool, error) {
 // revokeFormerKeys revokes the links in earlier mails with a code of the stay, except those that a device has opened: only the newest link
 // works.
 func (m Mails) revokeFormerKeys(tx *db.Tx, row *mail.Row) error {
-	former, err := tx.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ReservationID),
+	var former []struct {
+		ID         string `json:"id"`
+		AddressMAC []byte `json:"address_mac"`
+	}
+	err := tx.Mail.Query().Where(entmail.PropertyID(row.PropertyID), entmail.ReservationID(row.ReservationID),
 		entmail.KindIn(string(mail.Key), string(mail.KeyChanged)), entmail.IDLT(row.ID)).
-		Select(entmail.FieldID, entmail.FieldAddressMAC).All(tx.Context())
+		Select(entmail.FieldID, entmail.FieldAddressMAC).Scan(tx.Context(), &former)
 	if err != nil || len(former) == 0 {
 		return err
 	}
 	var secrets []string
 	for _, sent := range former {
-		secrets = append(secrets, mail.LinkSecrets(m.Keys, sent, row.ReservationID)...)
+		secrets = append(secrets, mail.LinkSecrets(m.Keys, sent.ID, row.ReservationID, sent.AddressMAC)...)
 	}
 	return guest.RevokeMailedLinks(tx, m.Keys, row.PropertyID, secrets)
 }

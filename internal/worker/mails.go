@@ -247,7 +247,7 @@ func (m Mails) revokeLinks(tx *db.Tx, row *mail.Row) error {
 	}
 	var secrets []string
 	for _, reservationID := range stays {
-		secrets = append(secrets, mail.LinkSecrets(m.Keys, row, reservationID)...)
+		secrets = append(secrets, mail.LinkSecrets(m.Keys, row.ID, reservationID, row.AddressMAC)...)
 	}
 	return guest.RevokeMailedLinks(tx, m.Keys, row.PropertyID, secrets)
 }
