@@ -145,7 +145,8 @@ func (in *installation) Collect(to chan<- prometheus.Metric) {
 
 // queryMetric runs the query of f and appends to in.last a metric with desc for each of its rows, also for those before an error.
 func (in *installation) queryMetric(ctx context.Context, desc *prometheus.Desc, f figure) (err error) {
-	rows, err := in.s.db.View(ctx).QueryContext(ctx, f.statement(in.s.db.Dialect()))
+	view := in.s.db.View(ctx)
+	rows, err := view.QueryContext(view.Context(), f.statement(in.s.db.Dialect()))
 	if err != nil {
 		return err
 	}
