@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"testing"
@@ -9,6 +10,7 @@ import (
 
 	"go.etcd.io/bbolt"
 
+	"latchkey.dev/internal/agent/driver"
 	"latchkey.dev/internal/agent/driver/sim"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -88,6 +90,41 @@ func TestInvalidCommandsFail(t *testing.T) {
 		s.locks.SetJammed("front", true)
 		if rec := s.act("act_2", "front", time.Second); rec.Outcome != outcomeFailed || rec.Result != string(slot.Jammed) {
 			t.Errorf("jammed: %+v", rec)
+		}
+	})
+}
+
+// answering is a lock that gives an answer to every unlock command.
+type answering struct {
+	driver.Lock
+	answer *driver.Answer
+}
+
+func (l answering) Unlock(context.Context) driver.Answer { return *l.answer }
+
+// Only a result after which the door may still open leaves the outcome of a command unknown, unless the call was not sent. Any other result
+// is final: the command is not repeated, and a person may send another one.
+func TestOutcomeOfEachResult(t *testing.T) {
+	outcomes := map[slot.Result]string{
+		slot.OK: outcomeDone, slot.NotConfirmed: outcomeUnknown, slot.Timeout: outcomeUnknown, slot.LockOffline: outcomeUnknown,
+		slot.Duplicate: outcomeFailed, slot.Occupied: outcomeFailed, slot.SlotsFull: outcomeFailed, slot.InvalidFormat: outcomeFailed,
+		slot.Unsupported: outcomeFailed, slot.Busy: outcomeFailed, slot.ClockUntrusted: outcomeFailed, slot.LowPower: outcomeFailed, slot.Jammed: outcomeFailed,
+	}
+	synctest.Test(t, func(t *testing.T) {
+		s := newSite(t, sim.Spec{Address: "front", Profile: sim.ZWave})
+		answer := driver.Answer{}
+		s.restartWith(wrapped{s.locks.Driver(), func(l driver.Lock) driver.Lock { return answering{l, &answer} }})
+		for _, result := range slot.Results() {
+			for _, unsent := range []bool{false, true} {
+				want := outcomes[result]
+				if unsent && want == outcomeUnknown {
+					want = outcomeFailed
+				}
+				answer = driver.Answer{Result: result, Unsent: unsent}
+				if rec := s.act(fmt.Sprint("act_", result, unsent), "front", time.Second); rec.Outcome != want || rec.Result != string(result) {
+					t.Errorf("%s, unsent %v: the command is %q with the result %q, want %q", result, unsent, rec.Outcome, rec.Result, want)
+				}
+			}
 		}
 	})
 }

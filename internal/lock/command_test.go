@@ -101,6 +101,32 @@ func TestCommandEndsOnceAndUnknownIsReplaced(t *testing.T) {
 	})
 }
 
+// Done, failed and expired are final: no later report changes them. Any report replaces unknown.
+func TestFinalOutcomesStay(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk := s.door()
+		outcomes := []string{lock.CommandDone, lock.CommandFailed, lock.CommandExpired, lock.CommandUnknown}
+		for _, first := range outcomes {
+			for _, later := range outcomes {
+				o, err := s.store(lk)
+				s.must(err)
+				s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
+				_, err = s.end(s.bridge.ID, o.ActID, first)
+				s.must(err)
+				out, err := s.end(s.bridge.ID, o.ActID, later)
+				s.must(err)
+				want := first
+				if first == lock.CommandUnknown {
+					want = later
+				}
+				if out.State != want {
+					t.Errorf("%s and then %s: the command is %s, want %s", first, later, out.State, want)
+				}
+			}
+		}
+	})
+}
+
 func TestCommandIsRefusedAtOnceIfTheLockCannotOpen(t *testing.T) {
 	each(t, func(t *testing.T, s *site) {
 		lk := s.door()

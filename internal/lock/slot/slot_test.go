@@ -64,7 +64,14 @@ func TestCheckPIN(t *testing.T) {
 
 // A retry of an operation that may still take effect is not pointless.
 func TestFinalResultsTakeNoEffect(t *testing.T) {
+	final := map[Result]bool{
+		OK: false, NotConfirmed: false, LockOffline: false, Busy: false, Timeout: false, ClockUntrusted: false, LowPower: false, Jammed: false,
+		Duplicate: true, Occupied: true, SlotsFull: true, InvalidFormat: true, Unsupported: true,
+	}
 	for _, r := range Results() {
+		if want, ok := final[r]; !ok || r.Final() != want {
+			t.Errorf("%s is final: %v, want %v", r, r.Final(), want)
+		}
 		if r.MayTakeEffect() && r.Final() {
 			t.Errorf("%s may take effect and is final", r)
 		}

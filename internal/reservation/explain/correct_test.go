@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/event"
@@ -229,12 +230,35 @@ func TestHistoryIsNotRewritten(t *testing.T) {
 		for minute := 1; minute < 60; minute++ {
 			stored = append(stored, with(one(minute), func(h *Event) { h.Stored = at(minute) }))
 			after := Explain(stay(stored...)).Steps
-			for _, s := range before {
-				if !slices.ContainsFunc(after, func(a Step) bool { return reflect.DeepEqual(a, s) }) {
-					t.Fatalf("%+v is gone after %+v", s, stored[len(stored)-1])
-				}
+			if s := firstLost(before, after); s != nil {
+				t.Fatalf("%+v is gone or has another place because of %+v", *s, stored[len(stored)-1])
 			}
 			before = after
 		}
 	}
+}
+
+// firstLost returns the first of some steps that is not among later ones, each as often and in the same order, or nil.
+func firstLost(before, after []Step) *Step {
+	for _, s := range before {
+		i := slices.IndexFunc(after, func(a Step) bool { return reflect.DeepEqual(a, s) })
+		if i < 0 {
+			return &s
+		}
+		after = after[i+1:]
+	}
+	return nil
+}
+
+// When later events make a timeline too long, only its oldest steps go: those up to the time after which it is complete.
+func TestLaterEventsRemoveOnlyTheOldestSteps(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		f := randomStay(r, 2*MaxSteps)
+		later := Explain(f)
+		f.Events = f.Events[:rapid.IntRange(0, len(f.Events)).Draw(r, "events before")]
+		before := slices.DeleteFunc(Explain(f).Steps, func(s Step) bool { return !s.At.After(later.CompleteAfter) })
+		if s := firstLost(before, later.Steps); s != nil {
+			r.Fatalf("%+v is gone or has another place; the timeline is complete after %v", *s, later.CompleteAfter)
+		}
+	})
 }
