@@ -189,9 +189,9 @@ $(TOOLS)/web: internal/tools/web/main.go internal/tools/web/go.mod internal/tool
 	cd internal/tools/web && go build $(EAGER) -o ../../../$(TOOLS)/ .
 	@touch $@
 
-$(TOOLS)/vet: internal/tools/vet/main.go internal/tools/vet/go.mod internal/tools/vet/go.sum
+$(TOOLS)/vet: internal/tools/vet/main.go internal/tools/vet/main_test.go internal/tools/vet/go.mod internal/tools/vet/go.sum
 	@mkdir -p $(TOOLS)
-	cd internal/tools/vet && go build $(EAGER) -o ../../../$(TOOLS)/ .
+	cd internal/tools/vet && go test $(LEAN) . && go build $(EAGER) -o ../../../$(TOOLS)/ .
 	@touch $@
 
 .PHONY: proto-imports
