@@ -305,9 +305,13 @@ func resolveBlockNotices(tx *db.Tx, propertyID, reservationID string, present Bl
 }
 
 // EraseBooker clears the personal data of a reservation: the booker, the name index, the companions and the names of phones. It records a
-// change of the reservation, but does nothing if the data are erased already. Later changes by the PMS do not restore them,
-// unless they describe a new stay under the same id. row keeps the former values.
+// change of the reservation. If the data are erased already, it clears only the names of phones that joined since. Later changes by the PMS
+// do not restore the data, unless they describe a new stay under the same id. row keeps the former values.
 func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
+	err := tx.Phone.Update().Where(entphone.PropertyID(row.PropertyID), entphone.ReservationID(row.ID), entphone.LabelNotNil()).ClearLabel().Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("erase the names of phones of %s: %w", row.ID, err)
+	}
 	if row.ErasedAt != nil {
 		return nil
 	}
@@ -318,10 +322,6 @@ func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
 	_, err = tx.ReservationName.Delete().Where(entname.PropertyID(row.PropertyID), entname.ReservationID(row.ID)).Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("remove names of %s from the index: %w", row.ID, err)
-	}
-	err = tx.Phone.Update().Where(entphone.PropertyID(row.PropertyID), entphone.ReservationID(row.ID)).ClearLabel().Exec(tx.Context())
-	if err != nil {
-		return fmt.Errorf("erase the names of phones of %s: %w", row.ID, err)
 	}
 	erased := *row
 	erased.UpdatedAt = tx.Now()
