@@ -10,7 +10,10 @@ import (
 	"latchkey.dev/ent"
 	entguest "latchkey.dev/ent/guest"
 	"latchkey.dev/internal/checkin"
+	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
 )
@@ -147,6 +150,32 @@ func TestEraseCanceledWaitsForTheRegister(t *testing.T) {
 		change(func(u *ent.GuestUpdate) { u.SetEraseAt(x.clock.Now().AddDate(7, 0, 0)) })
 		if n := erase(); n != 1 {
 			x.Errorf("erased %d stays whose forms are in the register, want 1", n)
+		}
+	})
+}
+
+// The notice of unread messages ends with the messages: no person can read them any more.
+func TestEraseCanceledEndsTheNoticeOfUnreadMessages(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		guestID := x.d.View(x.Context()).Guest.Query().FirstIDX(x.Context())
+		unread := conversation.NoticeKey(conversation.Key{GuestID: guestID})
+		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+			return notice.Add(tx, notice.Notice{PropertyID: x.key.PropertyID, Kind: notice.MessageUnread, Subject: x.key.ReservationID, OnceKey: unread, Params: message.Params{"number": "8790"}})
+		}))
+		x.push(reservation.Patch{reservation.State: "canceled"})
+		x.sweep()
+		x.clock.Advance(checkin.CanceledRetention)
+		for _, erase := range []bool{false, true} {
+			if erase {
+				x.must(x.d.Write(x.Context(), func(tx *db.Tx) error {
+					_, err := checkin.EraseCanceled(tx, tx.Now().Add(-checkin.CanceledRetention), 10)
+					return err
+				}))
+			}
+			if open, err := notice.IsOpen(x.d.View(x.Context()), unread); err != nil || open == erase {
+				x.Errorf("erased: %t, and the notice is open: %t, %v", erase, open, err)
+			}
 		}
 	})
 }

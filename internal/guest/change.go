@@ -10,11 +10,13 @@ import (
 	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/watch"
 )
 
@@ -108,10 +110,10 @@ func SetParty(tx *db.Tx, keys *keyring.Ring, a actor.Actor, adults, children int
 	return recordCompletion(tx, keys, a)
 }
 
-// RemoveCompanion deletes a companion with all answers, ends the companion's links and sessions, and erases the addresses and texts of the
-// mails to the companion. The size of the party becomes smaller by one, unless the companion was one too many. It needs the main guest's
-// session of a mailed link. After the stay it returns errStayEnded. After the check-in it returns errAnswered for a companion who has acted
-// on a link of their own (see hasActed): that guest could be in the room.
+// RemoveCompanion deletes a companion with all answers and messages, ends the companion's links and sessions, resolves the notice of unread
+// messages, and erases the addresses and texts of the mails to the companion. The size of the party becomes smaller by one, unless the
+// companion was one too many. It needs the main guest's session of a mailed link. After the stay it returns errStayEnded. After the check-in
+// it returns errAnswered for a companion who has acted on a link of their own (see hasActed): that guest could be in the room.
 func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string) error {
 	p, m, err := loadCompanion(tx, keys, a, guestID)
 	if err != nil {
@@ -124,6 +126,9 @@ func RemoveCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID strin
 		return err
 	}
 	if err := mail.EraseGuest(tx, a.PropertyID, a.ReservationID, guestID); err != nil {
+		return err
+	}
+	if err := notice.Resolve(tx, a.PropertyID, conversation.NoticeKey(conversation.Key{GuestID: guestID})); err != nil {
 		return err
 	}
 	adults, children := 0, 0 // who remain

@@ -4,10 +4,13 @@ import (
 	"testing"
 
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
+	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -82,4 +85,20 @@ func TestAnswersAfterTheStay(t *testing.T) {
 			h.requestErasure(own)
 		})
 	}
+}
+
+// The notice of a companion's unread messages ends when the companion is removed with the messages.
+func TestRemovedCompanionEndsTheNoticeOfUnreadMessages(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id := h.book(hotel, "A", "Silva", reservation.Adults, 2)
+		a, companion := h.guestOf(id, ""), h.party(id).Members[1].Row.ID
+		unread := conversation.NoticeKey(conversation.Key{GuestID: companion})
+		h.write(func(tx *db.Tx) error {
+			return notice.Add(tx, notice.Notice{PropertyID: hotel, Kind: notice.MessageUnread, Subject: id, OnceKey: unread, Params: message.Params{"number": "A"}})
+		})
+		h.write(func(tx *db.Tx) error { return guest.RemoveCompanion(tx, h.keys, a, companion) })
+		if open, err := notice.IsOpen(h.db.View(t.Context()), unread); err != nil || open {
+			t.Errorf("the notice is open: %t, %v", open, err)
+		}
+	})
 }
