@@ -10,6 +10,7 @@ import (
 	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/watch"
 )
@@ -18,8 +19,9 @@ import (
 const CanceledRetention = 30 * 24 * time.Hour
 
 // EraseCanceled deletes the data of guests of stays that were canceled before a time: the guests with their answers and messages, what the
-// check-in stored, and the mails from before that time. It resolves the notices of the guests' unread messages. It keeps a stay whose official forms are not in the guest register yet, and a mail that is
-// about another room too. It covers at most limit stays and limit mails, and returns the larger number.
+// check-in stored, the names of phones, and the mails from before that time. It resolves the notices of the guests' unread messages. It
+// keeps a stay whose official forms are not in the guest register yet, and a mail that is about another room too. It covers at most limit
+// stays and limit mails, and returns the larger number.
 func EraseCanceled(tx *db.Tx, before time.Time, limit int) (int, error) {
 	found, err := findCanceledStays(tx, before, limit)
 	if err != nil {
@@ -30,6 +32,9 @@ func EraseCanceled(tx *db.Tx, before time.Time, limit int) (int, error) {
 		stays[i] = k.ReservationID
 		watch.Notify(tx, k.PropertyID, watch.Reservations, k.ReservationID)
 		watch.Notify(tx, k.PropertyID, watch.Messages)
+		if err := mobilekey.EraseNames(tx, k.PropertyID, k.ReservationID); err != nil {
+			return 0, err
+		}
 	}
 	mails, err := findCanceledMails(tx, before, limit)
 	if err != nil {

@@ -123,6 +123,15 @@ func Label(view *db.Tx, keys *keyring.Ring, p *Row) (string, error) {
 // labelPurpose returns the associated data of the encrypted name of a phone.
 func labelPurpose(phoneID string) string { return "phoneName/" + phoneID }
 
+// EraseNames erases what the guests of a reservation call their phones.
+func EraseNames(tx *db.Tx, propertyID, reservationID string) error {
+	err := tx.Phone.Update().Where(entphone.PropertyID(propertyID), entphone.ReservationID(reservationID), entphone.LabelNotNil()).ClearLabel().Exec(tx.Context())
+	if err != nil {
+		return fmt.Errorf("erase the names of phones of %s: %w", reservationID, err)
+	}
+	return nil
+}
+
 // NewRenewalChallenge returns the challenge that an enrolled phone must sign within challengeLife to get its next token from [Renew], and
 // the phone's property, which the phone signs with it. It does not check whether the phone may renew, only that it exists (else a not-found
 // fault).

@@ -31,6 +31,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
+	"latchkey.dev/internal/mobilekey"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/watch"
@@ -308,9 +309,8 @@ func resolveBlockNotices(tx *db.Tx, propertyID, reservationID string, present Bl
 // change of the reservation. If the data are erased already, it clears only the names of phones that joined since. Later changes by the PMS
 // do not restore the data, unless they describe a new stay under the same id. row keeps the former values.
 func (svc Service) EraseBooker(tx *db.Tx, row *ent.Reservation) error {
-	err := tx.Phone.Update().Where(entphone.PropertyID(row.PropertyID), entphone.ReservationID(row.ID), entphone.LabelNotNil()).ClearLabel().Exec(tx.Context())
-	if err != nil {
-		return fmt.Errorf("erase the names of phones of %s: %w", row.ID, err)
+	if err := mobilekey.EraseNames(tx, row.PropertyID, row.ID); err != nil {
+		return err
 	}
 	if row.ErasedAt != nil {
 		return nil
