@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 
+	entnotice "latchkey.dev/ent/notice"
+	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
@@ -172,6 +174,16 @@ func (run *stayRun) notify(d Delta, p Plan) error {
 
 // outlasting are the notices about a code that stays on a lock, which can still be true after the access has ended.
 var outlasting = []notice.Kind{notice.FormerCode, notice.BridgeRevoked, notice.NoBridge}
+
+// AboutCodesOnLocks matches the open notices about a code that a lock may still hold after the access has ended. They name no guest, and
+// only staff can remove the code: an erasure of the guest's data keeps them.
+func AboutCodesOnLocks() predicate.Notice {
+	kinds := make([]string, len(outlasting))
+	for i, kind := range outlasting {
+		kinds[i] = string(kind)
+	}
+	return entnotice.And(entnotice.OnceKeyNotNil(), entnotice.KindIn(kinds...))
+}
 
 // endNotices clears the notices about a reservation without access when the access ends, and when its last code is removed: what kept the
 // guest out is no problem any more. Those in outlasting stay while the plan has their reason.

@@ -94,7 +94,7 @@ func (p *Party) eraseAll(tx *db.Tx, keys *keyring.Ring, keepProfile bool) error 
 	if _, err := reservation.EraseGuests(tx, propertyID, reservationID); err != nil {
 		return err
 	}
-	if err := execAll(tx, tx.Notice.Delete().Where(entnotice.PropertyID(propertyID), entnotice.Subject(reservationID))); err != nil {
+	if err := reservation.EraseNotices(tx, propertyID, reservationID); err != nil {
 		return err
 	}
 	return reservation.Service{Keys: keys}.EraseBooker(tx, p.Reservation)

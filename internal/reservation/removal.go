@@ -242,17 +242,15 @@ func (svc Service) handleBlocked(tx *db.Tx, row *ent.Reservation, has remains, k
 	return notice.Add(tx, notice.Notice{PropertyID: row.PropertyID, Kind: kind, Subject: row.ID, OnceKey: kind.Key(row.ID)})
 }
 
-// eraseBlocked erases what the guests of a reservation entered. If there was any, it also deletes the notices about the reservation, except
-// those that its removal is blocked.
+// eraseBlocked erases what the guests of a reservation entered. If there was any, it also erases the notices about the reservation: see
+// [EraseNotices].
 func eraseBlocked(tx *db.Tx, row *ent.Reservation) error {
 	n, err := EraseGuests(tx, row.PropertyID, row.ID)
 	if err != nil || n == 0 {
 		return err
 	}
-	_, err = tx.Notice.Delete().Where(entnotice.PropertyID(row.PropertyID), entnotice.Subject(row.ID),
-		entnotice.KindNotIn(string(notice.RetentionBlockedByAccess), string(notice.RetentionBlockedByLock))).Exec(tx.Context())
-	if err != nil {
-		return fmt.Errorf("delete the notices about the guests of %s: %w", row.ID, err)
+	if err := EraseNotices(tx, row.PropertyID, row.ID); err != nil {
+		return err
 	}
 	notifyErased(tx, row.PropertyID, row.ID)
 	return nil
