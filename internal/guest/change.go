@@ -165,9 +165,12 @@ func loadCompanion(tx *db.Tx, keys *keyring.Ring, a actor.Actor, guestID string)
 	return p, m, err
 }
 
-// deleteCompanion deletes a companion and ends the companion's links and sessions, with the SmartKeys of these. It is not for the main
-// guest, whose links and sessions have no guest id.
+// deleteCompanion deletes a companion with the names of their phones, and ends the companion's links and sessions, with the SmartKeys of
+// these. It is not for the main guest, whose links and sessions have no guest id.
 func deleteCompanion(tx *db.Tx, m Member) error {
+	if err := erasePhoneNames(tx, m.Row.PropertyID, m.Row.ID); err != nil {
+		return err
+	}
 	if err := RevokeLinks(tx, m.Row.PropertyID, m.Row.ReservationID, m.Row.ID, false); err != nil {
 		return err
 	}

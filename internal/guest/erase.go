@@ -108,9 +108,6 @@ func (p *Party) eraseCompanion(tx *db.Tx, guestID string) error {
 		if m.Row.ID != guestID {
 			continue
 		}
-		if err := erasePhoneNames(tx, propertyID, guestID); err != nil {
-			return err
-		}
 		if err := deleteCompanion(tx, m); err != nil {
 			return err
 		}
