@@ -8,6 +8,7 @@ import (
 	entgrant "latchkey.dev/ent/grant"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
+	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/watch"
 )
 
@@ -189,6 +190,27 @@ func (run *stayRun) releaseIfRemoved() error {
 		u.SetPinID("")
 	}
 	return run.save(u)
+}
+
+// ForbidReopening makes sure that no grant of a reservation that ended by time is opened again, because the reservation is another guest's
+// stay now: the new stay gets a PIN of its own. It is the same as if the PMS had checked the former guest out.
+func ForbidReopening(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) error {
+	rec := Reconciler{Tx: tx, Keys: keys}
+	ended, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID), entgrant.EndReason(WindowPast),
+		entgrant.EndedAtGT(tx.Now().Add(-pinRetention))).All(tx.Context())
+	if err != nil {
+		return fmt.Errorf("find the former grants of a stay: %w", err)
+	}
+	for _, g := range ended {
+		if g, err = rec.Tx.Grant.UpdateOne(g).SetEndReason(CheckedOut).Save(tx.Context()); err != nil {
+			return fmt.Errorf("store the end of a former grant: %w", err)
+		}
+		watch.Notify(tx, propertyID, watch.Reservations, reservationID)
+		if _, err := rec.reconcileGrant(g, Report{}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // ReservationsOf returns the reservation id of each of some grants (the access of stays), by grant id. It omits ids that are no grants of

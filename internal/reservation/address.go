@@ -11,6 +11,7 @@ import (
 	"latchkey.dev/ent/invitation"
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
@@ -78,8 +79,8 @@ func EndMailDevices(tx *db.Tx, propertyID string, reservationIDs ...string) erro
 
 // beginAgain prepares the row of an erased stay for a new stay with the same id. It revokes the phones of the former guest, which could
 // otherwise get SmartKeys for the doors of the new one. Links and sessions were deleted with the data of the former guest. The new guest
-// counts as not invited.
-func beginAgain(tx *db.Tx, row *ent.Reservation) error {
+// counts as not invited, and gets a PIN of their own.
+func (svc Service) beginAgain(tx *db.Tx, row *ent.Reservation) error {
 	err := tx.Reservation.Update().Where(entreservation.PropertyID(row.PropertyID), entreservation.ID(row.ID)).ClearErasedAt().Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("store a new stay with the id of an erased one: %w", err)
@@ -88,6 +89,9 @@ func beginAgain(tx *db.Tx, row *ent.Reservation) error {
 		ClearInvitedAt().SetMailID("").ClearRemindedAt().SetReminderID("").Exec(tx.Context())
 	if err != nil {
 		return fmt.Errorf("forget the invitation of an erased stay: %w", err)
+	}
+	if err := access.ForbidReopening(tx, svc.Keys, row.PropertyID, row.ID); err != nil {
+		return err
 	}
 	return mobilekey.RevokePhonesOfStay(tx, row.PropertyID, row.ID)
 }

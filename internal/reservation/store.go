@@ -265,7 +265,7 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		}
 	}
 	if r.ErasedAt == nil && held.ErasedAt != nil {
-		if err := beginAgain(tx, row); err != nil {
+		if err := svc.beginAgain(tx, row); err != nil {
 			return nil, err
 		}
 	}
