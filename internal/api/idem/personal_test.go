@@ -17,6 +17,9 @@ import (
 // personalFields are the names of fields that hold data of guests.
 var personalFields = []protoreflect.Name{"first_name", "last_name", "second_last_name", "email", "mobile", "street", "guest_name", "companion_ids", "birth_date", "partner_message"}
 
+// fieldsOfGuests are further fields that hold data of guests, whose names others have too.
+var fieldsOfGuests = []protoreflect.FullName{"latchkey.property.v1.SmartKeyPhone.name", "latchkey.property.v1.Mail.masked_to", "latchkey.property.v1.Mail.answer"}
+
 // withPersonal are the mutations whose answers hold data of guests. Those fields are removed before an answer is stored: see [idem.Answers.StripPersonal].
 var withPersonal = []protoreflect.FullName{
 	"latchkey.partner.v1.ReservationService.BatchUpsertReservations",
@@ -26,6 +29,9 @@ var withPersonal = []protoreflect.FullName{
 	"latchkey.property.v1.CheckInService.ClearStage",
 	"latchkey.property.v1.CheckInService.EndCall",
 	"latchkey.property.v1.CheckInService.WaiveOwing",
+	"latchkey.property.v1.MailService.ReportBounce",
+	"latchkey.property.v1.MailService.ResendMail",
+	"latchkey.property.v1.SmartKeyService.RevokeSmartKeyPhone",
 }
 
 // holdsPersonal reports whether a stored message can hold a field with data of guests. Fields with debug_redact are never stored.
@@ -39,7 +45,7 @@ func holdsPersonal(m protoreflect.MessageDescriptor, seen map[protoreflect.FullN
 		if o, ok := f.Options().(*descriptorpb.FieldOptions); ok && o.GetDebugRedact() {
 			continue
 		}
-		if f.Kind() == protoreflect.StringKind && slices.Contains(personalFields, f.Name()) || f.Message() != nil && holdsPersonal(f.Message(), seen) {
+		if f.Kind() == protoreflect.StringKind && (slices.Contains(personalFields, f.Name()) || slices.Contains(fieldsOfGuests, f.FullName())) || f.Message() != nil && holdsPersonal(f.Message(), seen) {
 			return true
 		}
 	}

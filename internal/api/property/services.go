@@ -107,18 +107,23 @@ func New(d Deps) *Services {
 	}
 }
 
-// Renderers returns the functions that add PINs or a current result to the stored answer of a repeated call, by full method name: see
-// [idem.Answers].
+// Renderers returns the functions that add PINs, a current result, or what StripPersonal removed to the stored answer of a repeated call,
+// by full method name: see [idem.Answers].
 func Renderers(d Deps) map[string]idem.Renderer {
 	return map[string]idem.Renderer{
 		propertyv1.LockService_UnlockLock_FullMethodName:       (&locks{Deps: d}).renderAct,
 		propertyv1.CodeService_RevealCode_FullMethodName:       (&codes{Deps: d}).renderCodePINs,
 		propertyv1.ReservationService_RevealPin_FullMethodName: (&reservations{Deps: d}).renderStayPIN,
+
+		propertyv1.SmartKeyService_RevokeSmartKeyPhone_FullMethodName: (&smartKeys{Deps: d}).renderPhone,
+		propertyv1.MailService_ResendMail_FullMethodName:              (&mails{Deps: d}).renderMail,
+		propertyv1.MailService_ReportBounce_FullMethodName:            (&mails{Deps: d}).renderMail,
 	}
 }
 
-// StripPersonal returns the functions that remove the PMS's texts about a guest from answers before they are stored, by full method name:
-// see [idem.Answers]. The check-in keeps these texts only until it ends.
+// StripPersonal returns the functions that remove data of guests from answers before they are stored, by full method name: see
+// [idem.Answers]. They are the PMS's texts about a guest, which the check-in keeps only until it ends, the names of phones, and what a mail
+// says about its recipient.
 func StripPersonal() map[string]func(proto.Message) {
 	removePMSTexts := func(answer proto.Message) {
 		for _, stop := range answer.(interface {
@@ -132,6 +137,10 @@ func StripPersonal() map[string]func(proto.Message) {
 		propertyv1.CheckInService_ClearStage_FullMethodName: removePMSTexts,
 		propertyv1.CheckInService_EndCall_FullMethodName:    removePMSTexts,
 		propertyv1.CheckInService_WaiveOwing_FullMethodName: removePMSTexts,
+
+		propertyv1.SmartKeyService_RevokeSmartKeyPhone_FullMethodName: removePhoneName,
+		propertyv1.MailService_ResendMail_FullMethodName:              removeRecipient,
+		propertyv1.MailService_ReportBounce_FullMethodName:            removeRecipient,
 	}
 }
 

@@ -4,11 +4,14 @@ import (
 	"context"
 	"time"
 
+	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/mobilekey"
 )
 
@@ -107,3 +110,30 @@ func (s *smartKeys) phoneMessage(view *db.Tx, p *mobilekey.Row) (*propertyv1.Sma
 		CreatedAt: timestamppb.New(p.CreatedAt),
 	}, nil
 }
+
+// removePhoneName removes what a guest calls a phone from the answer of RevokeSmartKeyPhone.
+func removePhoneName(answer proto.Message) {
+	if phone := answer.(*propertyv1.RevokeSmartKeyPhoneResponse).GetData(); phone != nil {
+		phone.Name = ""
+	}
+}
+
+// renderPhone is an idem.Renderer: it adds what a guest calls a phone to a repeated answer of RevokeSmartKeyPhone, unless the name was
+// erased meanwhile.
+func (s *smartKeys) renderPhone(ctx context.Context, answer proto.Message) error {
+	propertyID, err := callerProperty(ctx)
+	if err != nil {
+		return err
+	}
+	phone, view := answer.(*propertyv1.RevokeSmartKeyPhoneResponse).GetData(), s.DB.View(ctx)
+	p, err := mobilekey.Get(view, phone.GetId())
+	if fault.Has(err, fault.NotFoundReason) || err == nil && p.PropertyID != propertyID {
+		return nil
+	}
+	if err == nil {
+		phone.Name, err = mobilekey.Label(view, s.Keys, p)
+	}
+	return err
+}
+
+var _ idem.Renderer = (&smartKeys{}).renderPhone
