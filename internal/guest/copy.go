@@ -83,7 +83,8 @@ func RegisteredForm(view *db.Tx, keys *keyring.Ring, g *Row) (*Entry, error) {
 
 // KeptProfile returns the profile (the main guest's answers that the property keeps for the next stay), and when it was last saved or
 // offered. It returns nil if there is none or the stay uses none. Of the profile of the booker's present address and that of this stay, it
-// returns the latest.
+// returns the latest. That of this stay counts only if the main guest has answered with the link of the mail: without that it was offered
+// to a former address, perhaps another person's, and can be deleted and not read.
 func (p *Party) KeptProfile(view *db.Tx, keys *keyring.Ring) (rule.Answers, time.Time, error) {
 	if uses, err := p.UsesProfile(view); err != nil || !uses {
 		return nil, time.Time{}, err
@@ -93,7 +94,7 @@ func (p *Party) KeptProfile(view *db.Tx, keys *keyring.Ring) (rule.Answers, time
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	if ids = append(ids, present); p.Stay != nil {
+	if ids = append(ids, present); p.Stay != nil && len(p.Members) > 0 && len(p.Members[0].mailed) > 0 {
 		ids = append(ids, p.Stay.ProfileID)
 	}
 	kept, err := view.GuestProfile.Query().Where(entprofile.PropertyID(p.Reservation.PropertyID), entprofile.IDIn(ids...)).

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"latchkey.dev/ent"
+	entguest "latchkey.dev/ent/guest"
 	"latchkey.dev/ent/guestlink"
 	"latchkey.dev/ent/guestsession"
 	"latchkey.dev/ent/invitation"
@@ -16,6 +17,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/mobilekey"
+	"latchkey.dev/internal/watch"
 )
 
 // AddressMAC returns the keyed hash of a mail address at one property. Upper and lower case give the same hash, and blanks around the
@@ -60,7 +62,8 @@ func (svc Service) endFormerAddress(tx *db.Tx, row *ent.Reservation, before, aft
 
 // EndMailDevices ends the sessions that were opened from mails to the booker of reservations, with the SmartKeys of their phones, because
 // the booker's address was corrected. A person at a former address may have given an address of their own in such a session. So
-// EndMailDevices also marks those that ended before: see the column of_former_address.
+// EndMailDevices also marks those that ended before: see the column of_former_address. It takes back the answers that such a link put into
+// the form: see takeBackOffers.
 func EndMailDevices(tx *db.Tx, propertyID string, reservationIDs ...string) error {
 	opened := []predicate.GuestSession{guestsession.PropertyID(propertyID), guestsession.ReservationIDIn(reservationIDs...), guestsession.GuestID(""),
 		guestsession.Origin(actor.OriginMail)}
@@ -74,7 +77,30 @@ func EndMailDevices(tx *db.Tx, propertyID string, reservationIDs ...string) erro
 	if err != nil {
 		return fmt.Errorf("end the devices of a booker's former address: %w", err)
 	}
+	if err := takeBackOffers(tx, propertyID, reservationIDs...); err != nil {
+		return err
+	}
 	return mobilekey.RevokePhonesOfSessions(tx, propertyID, active...)
+}
+
+// takeBackOffers deletes the answers of main guests that come from the profile of the booker's former address and that no guest of the stay
+// has confirmed: none was saved, no one decided what is shared of them, and the guests have not arrived. They may be another person's, whom
+// the present booker must not read. The profile stays.
+func takeBackOffers(tx *db.Tx, propertyID string, reservationIDs ...string) error {
+	coming, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(reservationIDs...), entreservation.ArrivedAtIsNil()).
+		IDs(tx.Context())
+	n := 0
+	if err == nil {
+		n, err = tx.Guest.Update().Where(entguest.PropertyID(propertyID), entguest.ReservationIDIn(coming...), entguest.FromProfile(true), entguest.SharingSetAtIsNil()).
+			ClearPerson().SetFromProfile(false).SetComplete(false).SetLaw("").Save(tx.Context())
+	}
+	if err != nil {
+		return fmt.Errorf("take back the answers of a booker's former address: %w", err)
+	}
+	if n > 0 {
+		watch.Notify(tx, propertyID, watch.Reservations, coming...)
+	}
+	return nil
 }
 
 // beginAgain prepares the row of an erased stay for a new stay with the same id. It revokes the phones of the former guest, which could
