@@ -263,12 +263,9 @@ func FindReceipt(view *db.Tx, keys *keyring.Ring, receipt string) (Erasure, erro
 // DescribeErasure returns the state of a stored erasure, done or not.
 func DescribeErasure(view *db.Tx, keys *keyring.Ring, row *ErasureRow) (Erasure, error) {
 	if row.FinishedAt == nil {
-		p, _, err := ViewParty(view, keys, row.PropertyID, row.ReservationID)
-		if err == nil {
-			return p.erasure(row, row.GuestID, view.Now()), nil
-		}
+		e, err := describePending(view, keys, row)
 		if !fault.Has(err, fault.ReservationNotFound) {
-			return Erasure{}, err
+			return e, err
 		}
 	}
 	in, err := property.Get(view, row.PropertyID)
@@ -284,6 +281,22 @@ func DescribeErasure(view *db.Tx, keys *keyring.Ring, row *ErasureRow) (Erasure,
 	}
 	e.Zone, err = clock.Zone(in.TimeZone)
 	return e, err
+}
+
+// describePending returns the state of an erasure that is not done. If the answers of the stay's guests cannot be read, it does not say
+// which law keeps official forms: a list must show the other erasures too. For a removed reservation it returns the error
+// fault.ReservationNotFound.
+func describePending(view *db.Tx, keys *keyring.Ring, row *ErasureRow) (Erasure, error) {
+	p, _, err := ViewParty(view, keys, row.PropertyID, row.ReservationID)
+	if err == nil {
+		return p.erasure(row, row.GuestID, view.Now()), nil
+	}
+	plan, in, err := planOf(view, row)
+	if err != nil {
+		return Erasure{}, err
+	}
+	zone, err := clock.Zone(in.TimeZone)
+	return Erasure{Row: row, GuestID: row.GuestID, DueAt: plan.DueAt(), AfterStay: plan.AfterStay, Zone: zone}, err
 }
 
 // ErasurePage selects erasures of a property.

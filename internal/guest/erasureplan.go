@@ -64,21 +64,30 @@ func planErasure(reserved *ent.Reservation, in *ent.Property, stay *ent.Stay, re
 	return PlanErasure(f)
 }
 
-// LateErasure returns by when an erasure must be done, and late if staff must be notified because that is near or over. For a removed
-// reservation it returns zero and false. It decrypts no answers: unreadable ones may be why the erasure fails.
-func LateErasure(view *db.Tx, row *ErasureRow) (dueAt time.Time, late bool, err error) {
+// planOf returns when the data of a request are erased, and the property. It decrypts no answers: unreadable ones may be why the erasure
+// fails. For a removed reservation it returns the error fault.ReservationNotFound.
+func planOf(view *db.Tx, row *ErasureRow) (ErasurePlan, *ent.Property, error) {
 	reserved, err := loadReservation(view, row.PropertyID, row.ReservationID)
 	if err != nil {
-		return time.Time{}, false, ignoreRemoved(err)
+		return ErasurePlan{}, nil, err
 	}
 	in, err := property.Get(view, row.PropertyID)
 	if err != nil {
-		return time.Time{}, false, err
+		return ErasurePlan{}, nil, err
 	}
 	stay, err := LoadStay(view, row.PropertyID, row.ReservationID)
 	if err != nil {
-		return time.Time{}, false, err
+		return ErasurePlan{}, nil, err
 	}
-	plan := planErasure(reserved, in, stay, row.CreatedAt, view.Now())
+	return planErasure(reserved, in, stay, row.CreatedAt, view.Now()), in, nil
+}
+
+// LateErasure returns by when an erasure must be done, and late if staff must be notified because that is near or over. For a removed
+// reservation it returns zero and false.
+func LateErasure(view *db.Tx, row *ErasureRow) (dueAt time.Time, late bool, err error) {
+	plan, _, err := planOf(view, row)
+	if err != nil {
+		return time.Time{}, false, ignoreRemoved(err)
+	}
 	return plan.DueAt(), !view.Now().Before(plan.From.Add(erasureAlert)), nil
 }
