@@ -116,6 +116,9 @@ func violation(from, to string) string {
 	if part := edgePart(fromRoom); part != "" && edgePart(toRoom) != "" && part != edgePart(toRoom) {
 		return "parts of the edge do not import each other"
 	}
+	if below(fromRoom, "web") && slices.Contains(domain, toRoom) {
+		return "pages call the API"
+	}
 	if fromRoom != "web" && below(fromRoom, "web") && toRoom != "web/kit" && below(toRoom, "web") {
 		return "areas of the pages do not import each other"
 	}
@@ -206,6 +209,8 @@ func TestOnlyAllowedImports(t *testing.T) {
 		{"internal/web", "internal/web/guest", true},
 		{"internal/web/guest", "internal/web/kit", true},
 		{"internal/web/kit", "internal/web/guest", false},
+		{"internal/web/staff", "internal/staff", false},
+		{"internal/web/kit", "internal/text", true},
 		{"internal/access", "internal/test/dbtest", false},
 		{"internal/bench", "internal/test/pgtemp", true},
 		{"internal/bench", "internal/test/dbtest", false},

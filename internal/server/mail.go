@@ -13,7 +13,7 @@ func (s *Server) wireMail(p *parts) error {
 	if err != nil {
 		return err
 	}
-	p.mails = worker.Mails{DB: s.db, Keys: s.keys, Jobs: s.jobs, Reservations: p.reservations, BaseURL: s.PublicURL, Dial: rules.Dialer(mailDialTimeout), Log: s.log, Every: s.sweep, Ended: s.measures.recordMail,
+	p.mails = worker.Mails{DB: s.db, Keys: s.keys, Jobs: s.jobs, Reservations: p.reservations, BaseURL: s.PublicURL, InvitationURL: s.invitationURL, Dial: rules.Dialer(mailDialTimeout), Log: s.log, Every: s.sweep, Ended: s.measures.recordMail,
 		GuestsReadMailbox: s.guestsReadMailbox}
 	p.mailServers = rules
 	p.invitations = worker.Invitations{Keys: s.keys, Jobs: s.jobs, Reservations: p.reservations, Every: s.sweep}

@@ -6,6 +6,7 @@ import (
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/staff"
+	staffpages "latchkey.dev/internal/web/staff"
 )
 
 // ownerURL returns the address of the page on which a person becomes owner of a property. secret is the token in the link. If propertyID is
@@ -20,8 +21,11 @@ func (s *Server) ownerURL(secret, propertyID string) string {
 
 // invitationURL returns the address of the page on which an invited person joins a property. secret is the token of the invitation.
 func (s *Server) invitationURL(secret string) string {
-	return s.PublicURL() + staff.InvitationPath + secret
+	return s.PublicURL() + staffpages.InvitationPath + secret
 }
+
+// identityURL returns the address of the page to which the identity provider redirects people after the sign-in there.
+func (s *Server) identityURL() string { return s.PublicURL() + staffpages.IdentityPath }
 
 // HasPerson reports whether the installation has a person, also a disabled one.
 func (s *Server) HasPerson(ctx context.Context) (bool, error) { return staff.AnyPerson(s.db.View(ctx)) }

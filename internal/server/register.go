@@ -99,7 +99,7 @@ func (s *Server) registerStaffAndAdmin(p *parts, to grpc.ServiceRegistrar) {
 	propertyv1.RegisterDayServiceServer(to, &propertyapi.Days{Deps: deps, CheckIns: p.checkIns})
 	propertyv1.RegisterCheckInServiceServer(to, &propertyapi.CheckIns{Deps: deps, Service: p.checkIns, MailLink: p.mails.OrderLink, GuestAddress: p.mails.GuestAddress})
 	s.registerSmartKeys(p, to, deps)
-	sessions := propertyapi.Sessions{Deps: deps, Staff: &staff.Service{DB: s.db, Keys: s.keys, Failed: p.failures, PublicURL: s.PublicURL, Provider: p.identities}}
+	sessions := propertyapi.Sessions{Deps: deps, Staff: &staff.Service{DB: s.db, Keys: s.keys, Failed: p.failures, PublicURL: s.PublicURL, IdentityURL: s.identityURL, Provider: p.identities}}
 	propertyv1.RegisterSessionServiceServer(to, &sessions)
 	propertyv1.RegisterPasskeyServiceServer(to, &propertyapi.Passkeys{Sessions: sessions})
 	p.provider = &propertyapi.Identities{Sessions: sessions}

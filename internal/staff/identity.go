@@ -18,9 +18,6 @@ import (
 	"latchkey.dev/internal/openid"
 )
 
-// IdentityPath is the path of the page to which the identity provider (OpenID Connect) redirects people after the sign-in there.
-const IdentityPath = "/app/login/oidc/callback"
-
 // identityLife is how long a person may take at the identity provider.
 const identityLife = 10 * time.Minute
 
@@ -61,7 +58,7 @@ func (s *Service) flowOf(c ceremony, state string) openid.Flow {
 		return base64.RawURLEncoding.EncodeToString(s.Keys.MAC("identity", use, c.kind, c.subject, c.sessionID, state))
 	}
 	return openid.Flow{
-		State: derive("state"), Nonce: derive("nonce"), Verifier: derive("verifier"), RedirectURL: s.PublicURL() + IdentityPath, Fresh: c.kind == identityFresh,
+		State: derive("state"), Nonce: derive("nonce"), Verifier: derive("verifier"), RedirectURL: s.IdentityURL(), Fresh: c.kind == identityFresh,
 	}
 }
 

@@ -31,6 +31,7 @@ func eachWithProvider(t *testing.T, f func(x *identityFixture)) {
 	each(t, func(x *fixture) {
 		at := oidctest.New(x.T, oidctest.Hooks{Subject: bobSubject, Email: bobEmail, Now: x.clock.Now})
 		x.PublicURL = func() string { return publicURL }
+		x.IdentityURL = func() string { return publicURL + "/app/login/oidc/callback" }
 		x.Failed = NewFailures(x.DB, x.Keys, nil)
 		x.Provider = providerOf(x, at)
 		ada := x.owner("ada@example.com", hotel)

@@ -33,10 +33,17 @@ func invitationCeremony(secret string) ceremony {
 }
 
 // BeginIdentityInvitation begins a sign-in at the identity provider that accepts the invitation whose link contains the secret. It returns
-// errLink if there is none, and leaves the link unused.
-func (s *Service) BeginIdentityInvitation(ctx context.Context, secret string) (IdentityCeremony, error) {
-	if _, err := s.findInvitation(s.DB.View(ctx), secret); err != nil {
+// errLink if there is none, and leaves the link unused. name is the name that a new person entered, or nil if it is not known yet: a name
+// that the acceptance would refuse is refused now.
+func (s *Service) BeginIdentityInvitation(ctx context.Context, secret string, name *string) (IdentityCeremony, error) {
+	invited, err := s.ViewInvitation(ctx, secret)
+	if err != nil {
 		return IdentityCeremony{}, err
+	}
+	if name != nil && !invited.Known {
+		if _, err := personName(*name); err != nil {
+			return IdentityCeremony{}, err
+		}
 	}
 	return s.beginIdentity(ctx, invitationCeremony(secret))
 }
@@ -120,10 +127,10 @@ func (s *Service) personOfInvitation(tx *db.Tx, identity openid.Identity, email,
 	return who, false, nil
 }
 
-// createIdentityPerson creates a person without a password who is linked to an identity. It fails as [PersonName], [createPerson] and
+// createIdentityPerson creates a person without a password who is linked to an identity. It fails as personName, [createPerson] and
 // linkIdentity do.
 func (s *Service) createIdentityPerson(tx *db.Tx, identity openid.Identity, email, name string) (*ent.Person, error) {
-	name, err := PersonName("name", name)
+	name, err := personName(name)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package staff
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -25,7 +26,7 @@ func (x *identityFixture) inviteTo(by Session, propertyID, email string) string 
 
 func (x *identityFixture) beginJoin(secret string) visit {
 	x.Helper()
-	c, err := x.BeginIdentityInvitation(x.Context(), secret)
+	c, err := x.BeginIdentityInvitation(x.Context(), secret, nil)
 	x.must(err)
 	return x.signInThere(c)
 }
@@ -59,7 +60,7 @@ func TestInvitationIsAcceptedAtTheProvider(t *testing.T) {
 		if who, err := x.authenticate(made.Token, hotel); err != nil || who.Role != string(FrontDesk) {
 			x.Errorf("the new person: %+v, %v", who, err)
 		}
-		if _, err := x.BeginIdentityInvitation(x.Context(), secret); !fault.Has(err, fault.InvitationNotFound) {
+		if _, err := x.BeginIdentityInvitation(x.Context(), secret, nil); !fault.Has(err, fault.InvitationNotFound) {
 			x.Errorf("the link works again: %v", err)
 		}
 		x.person("subject of Carla", "married@example.com")
@@ -247,6 +248,28 @@ func TestKnownPersonAcceptsAtTheProvider(t *testing.T) {
 	})
 }
 
+// The name of a new person is checked before the person visits the provider. That of a known one is ignored.
+func TestNameIsCheckedBeforeTheVisit(t *testing.T) {
+	eachWithProvider(t, func(x *identityFixture) {
+		unknown, known := x.inviteTo(x.ada, hotel, "carla@example.com"), x.inviteTo(x.owner("hanna@example.com", hostel), hostel, bobEmail)
+		for _, test := range []struct {
+			secret, name string
+			want         fault.Reason // of the field
+		}{
+			{unknown, " ", fault.Required}, {unknown, strings.Repeat("é", maxName+1), fault.TooLong}, {unknown, strings.Repeat("é", maxName), ""}, {known, "", ""},
+		} {
+			_, err := x.BeginIdentityInvitation(x.Context(), test.secret, &test.name)
+			var got fault.Reason
+			if f := (*fault.Fault)(nil); errors.As(err, &f) && len(f.Fields) == 1 && f.Fields[0].Path == "name" {
+				got, err = f.Fields[0].Reason, nil
+			}
+			if got != test.want || err != nil {
+				x.Errorf("the name %q: %q, %v, want %q", test.name, got, err, test.want)
+			}
+		}
+	})
+}
+
 // A ceremony counts for its own invitation: neither for another one, nor for a sign-in, nor once more.
 func TestInvitationKeepsItsCeremony(t *testing.T) {
 	eachWithProvider(t, func(x *identityFixture) {
@@ -262,7 +285,7 @@ func TestInvitationKeepsItsCeremony(t *testing.T) {
 		if _, err := x.finish(x.beginJoin(first)); !fault.Has(err, fault.IdentityRefused) {
 			x.Errorf("a sign-in with the ceremony of an invitation: %v", err)
 		}
-		if _, err := x.BeginIdentityInvitation(x.Context(), "lki_guess"); !fault.Has(err, fault.InvitationNotFound) {
+		if _, err := x.BeginIdentityInvitation(x.Context(), "lki_guess", nil); !fault.Has(err, fault.InvitationNotFound) {
 			x.Errorf("a guessed link: %v", err)
 		}
 		b := x.beginJoin(first)

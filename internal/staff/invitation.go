@@ -24,9 +24,6 @@ const (
 	maxInvitations = 100
 )
 
-// InvitationPath is the path of the page on which an invited person joins a property. The secret of the link follows it.
-const InvitationPath = "/app/invite/"
-
 // Invitation is an open invitation of a person to a property.
 type Invitation struct {
 	ID, PropertyID, Email string

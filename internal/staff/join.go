@@ -33,7 +33,7 @@ func (s *Service) prepareJoin(ctx context.Context, c PasswordSignIn, name string
 		known, err = s.checkPassword(ctx, c)
 		return joining{PasswordSignIn: c, known: known}, err
 	}
-	if name, err = PersonName("name", name); err != nil {
+	if name, err = personName(name); err != nil {
 		return joining{}, err
 	}
 	hash, err := hashPassword(ctx, c.Password)

@@ -26,7 +26,10 @@ type Service struct {
 	Failed *Failures // writes failed sign-ins to the audit log; nil: it gets none. The limits of attempts do not need it
 	// PublicURL returns the address of the pages. Passkeys belong to its host name.
 	PublicURL func() string
-	Provider  *openid.Provider // signs people in with another account; nil: the operator named none
+	// IdentityURL returns the address of the page to which the identity provider redirects people after the sign-in there. It is not used
+	// without a provider.
+	IdentityURL func() string
+	Provider    *openid.Provider // signs people in with another account; nil: the operator named none
 }
 
 // Profile is what is known of a person.
@@ -114,15 +117,15 @@ func profileOf(ctx context.Context, keys *keyring.Ring, row *ent.Person) (Profil
 // maxName bounds the characters of a person's name.
 const maxName = 120
 
-// PersonName returns a name without the spaces around it, or why it is refused: it is blank, or has more than maxName letters. path names
-// the field in the error.
-func PersonName(path, name string) (string, error) {
+// personName returns a name without the spaces around it, or why it is refused: it is blank, or has more than maxName letters. The error is
+// about the field "name".
+func personName(name string) (string, error) {
 	name = strings.TrimSpace(name)
 	switch {
 	case name == "":
-		return "", fault.Fields(fault.Field{Path: path, Reason: fault.Required, Message: "must not be blank"})
+		return "", fault.Fields(fault.Field{Path: "name", Reason: fault.Required, Message: "must not be blank"})
 	case utf8.RuneCountInString(name) > maxName:
-		return "", fault.Fields(fault.Field{Path: path, Reason: fault.TooLong, Message: fmt.Sprintf("has at most %d characters", maxName)})
+		return "", fault.Fields(fault.Field{Path: "name", Reason: fault.TooLong, Message: fmt.Sprintf("has at most %d characters", maxName)})
 	}
 	return name, nil
 }

@@ -32,6 +32,8 @@ type Mails struct {
 	Reservations reservation.Service
 	// BaseURL returns the address with which links begin, without a slash at its end.
 	BaseURL func() string
+	// InvitationURL returns the address of the page on which an invited person joins a property. secret is the token of the invitation.
+	InvitationURL func(secret string) string
 	// Dial connects to mail servers. It fails at an address that the settings of the installation do not allow.
 	Dial func(ctx context.Context, network, address string) (net.Conn, error)
 	TLS  *tls.Config // TLS has the trusted certificates of mail servers; nil: those of the machine
@@ -274,7 +276,7 @@ func (r *renderer) addJoin() error {
 		r.out.canceled = true
 		return nil
 	}
-	r.occasion.Join = mail.JoinFacts{Role: string(i.Role), Link: r.BaseURL() + staff.InvitationPath + i.Secret, EndsAt: i.EndsAt}
+	r.occasion.Join = mail.JoinFacts{Role: string(i.Role), Link: r.InvitationURL(i.Secret), EndsAt: i.EndsAt}
 	return err
 }
 

@@ -50,7 +50,8 @@ func eachPost(t *testing.T, f func(p *post)) {
 			t.Fatal(err)
 		}
 		p.stays = reservation.Service{Keys: p.keys}
-		p.mails = Mails{DB: d, Keys: p.keys, Jobs: p.queue, Reservations: p.stays, BaseURL: func() string { return "https://stay.example" }, Log: quiet}
+		p.mails = Mails{DB: d, Keys: p.keys, Jobs: p.queue, Reservations: p.stays, BaseURL: func() string { return "https://stay.example" },
+			InvitationURL: func(secret string) string { return "https://stay.example/app/invite/" + secret }, Log: quiet}
 		p.sweep = Invitations{Keys: p.keys, Jobs: p.queue, Reservations: p.stays}.Sweep()
 		f(p)
 	}, dbtest.Clock(now))

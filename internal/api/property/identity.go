@@ -35,7 +35,7 @@ func (s *Identities) BeginIdentitySignIn(ctx context.Context, r *propertyv1.Begi
 	if r.GetInvitation() == "" {
 		c, err = s.Staff.BeginIdentitySignIn(ctx, r.GetFresh())
 	} else {
-		c, err = s.Staff.BeginIdentityInvitation(ctx, r.GetInvitation())
+		c, err = s.Staff.BeginIdentityInvitation(ctx, r.GetInvitation(), r.Name)
 	}
 	if err != nil {
 		return nil, err

@@ -9,7 +9,6 @@ import (
 	"testing"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	domain "latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/staff"
 )
 
@@ -19,9 +18,9 @@ var otherStaffPages = map[string]string{
 	"/app/login":                            "TestOwnerSignsIn",
 	"/app/login/second":                     "TestOwnerSignsIn",
 	"/app/login/oidc":                       "TestIdentityProvider",
-	domain.IdentityPath:                     "TestIdentityProvider",
+	staff.IdentityPath:                      "TestIdentityProvider",
 	"/app/first/{secret}":                   "TestOwnerSignsIn",
-	domain.InvitationPath + "{secret}":      "TestOwnerInvites",
+	staff.InvitationPath + "{secret}":       "TestOwnerInvites",
 	"/app/{$}":                              "TestDashboardMatrix",
 	"/app/confirm":                          "TestPasskey",
 	"/app/live":                             "TestOtherPagesAreLive",

@@ -7,9 +7,11 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/kit"
 )
+
+// IdentityPath is the path of the page to which the identity provider (OpenID Connect) redirects people after the sign-in there.
+const IdentityPath = "/app/login/oidc/callback"
 
 // identityCookie is the name of the cookie about a visit to the identity provider: its purpose, its state, the page to return to, and for an
 // invitation the name of the person. The secret state is only in this cookie and not in the URL to which the provider returns, so that no
@@ -84,7 +86,7 @@ func (s *site) finishIdentity(x *exchange) error {
 	case toLink:
 		return x.finishLink(state, answer)
 	case toJoin:
-		return x.finishJoin(state, strings.TrimPrefix(to, staff.InvitationPath), name, answer)
+		return x.finishJoin(state, strings.TrimPrefix(to, InvitationPath), name, answer)
 	}
 	if state == "" || answer.Code == "" {
 		// The provider refused, the person opened the URL again, or another browser began the sign-in.

@@ -5,9 +5,11 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/kit"
 )
+
+// InvitationPath is the path of the page on which an invited person joins a property. The secret of the link follows it.
+const InvitationPath = "/app/invite/"
 
 // inviteInputs returns the form fields with which a person accepts an invitation. They depend on whether the person has an account. code
 // adds the field of the second factor.
@@ -33,7 +35,7 @@ func (x *exchange) invitation(secret string) (*propertyv1.InvitationForPerson, e
 
 // invitePage renders an invitation with the form to accept it. secret is that of the link. code adds the field of the second factor.
 func (x *exchange) invitePage(status int, p *page, secret string, i *propertyv1.InvitationForPerson, code bool) error {
-	v := formView{Text: "staff.invite.new", Inputs: x.Posted(inviteInputs(i, code)), Button: "staff.invite.do", Action: staff.InvitationPath + secret, About: p.T("staff.invite.text", "email", i.GetEmail(), "role", p.Or("staff.role."+i.GetRole(), "staff.role"))}
+	v := formView{Text: "staff.invite.new", Inputs: x.Posted(inviteInputs(i, code)), Button: "staff.invite.do", Action: InvitationPath + secret, About: p.T("staff.invite.text", "email", i.GetEmail(), "role", p.Or("staff.role."+i.GetRole(), "staff.role"))}
 	if i.GetKnown() {
 		v.Text = "staff.invite.known"
 	}

@@ -5,7 +5,6 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -14,19 +13,19 @@ import (
 func (x *exchange) beginJoin(i *propertyv1.InvitationForPerson) error {
 	secret, name := x.R.PathValue("secret"), x.Value("name")
 	p := x.newPage("staff.invite.title", "property", i.GetPropertyName())
-	if _, err := staff.PersonName("name", name); err != nil && !i.GetKnown() { // checked now, so that the person does not visit the provider without success
-		p.Refuse(x.site.Fault(err), inviteInputs(i, false))
-		return x.invitePage(http.StatusUnprocessableEntity, p, secret, i, false)
-	}
-	begun, err := x.site.api.Identities.BeginIdentitySignIn(x.anonymous(), &propertyv1.BeginIdentitySignInRequest{Invitation: secret})
+	// The API checks the name now, so that the person does not visit the provider without success.
+	begun, err := x.site.api.Identities.BeginIdentitySignIn(x.anonymous(), &propertyv1.BeginIdentitySignInRequest{Invitation: secret, Name: &name})
 	if err != nil {
+		if f := x.site.Fault(err); f.Kind == fault.Invalid && p.Refuse(f, inviteInputs(i, false)) {
+			return x.invitePage(http.StatusUnprocessableEntity, p, secret, i, false)
+		}
 		return x.joinRefused(err, secret, i)
 	}
 	provider, err := x.provider()
 	if err != nil {
 		return err
 	}
-	x.keepIdentity(begun.GetData(), toJoin, staff.InvitationPath+secret, name)
+	x.keepIdentity(begun.GetData(), toJoin, InvitationPath+secret, name)
 	p.Data = providerView{Label: provider.GetLabel(), URL: begun.GetData().GetUrl()}
 	return x.render(http.StatusOK, "go", p)
 }

@@ -5,7 +5,6 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
-	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -76,7 +75,7 @@ func (s *site) invitePerson(x *exchange) error {
 	if err != nil {
 		return x.peopleResult(err, "")
 	}
-	return x.peoplePage(peopleView{Link: x.Address(staff.InvitationPath + made.GetLink().GetSecret()), Mailed: made.GetMailed(), To: made.GetData().GetEmail()}, nil)
+	return x.peoplePage(peopleView{Link: x.Address(InvitationPath + made.GetLink().GetSecret()), Mailed: made.GetMailed(), To: made.GetData().GetEmail()}, nil)
 }
 
 // changeInvitation handles the forms of an open invitation. They send it again with a new link, which ends the former one and is shown
@@ -89,7 +88,7 @@ func (s *site) changeInvitation(x *exchange) error {
 		if err != nil {
 			return err
 		}
-		return x.peoplePage(peopleView{Link: x.Address(staff.InvitationPath + made.GetLink().GetSecret()), Mailed: made.GetMailed(), To: made.GetData().GetEmail()}, nil)
+		return x.peoplePage(peopleView{Link: x.Address(InvitationPath + made.GetLink().GetSecret()), Mailed: made.GetMailed(), To: made.GetData().GetEmail()}, nil)
 	case "withdraw":
 		_, err := s.api.People.WithdrawInvitation(x.call(), &propertyv1.WithdrawInvitationRequest{Id: id})
 		return x.peopleResult(err, "withdrawn")

@@ -11,7 +11,6 @@ import (
 	"net/http"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
-	"latchkey.dev/internal/staff"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -101,11 +100,11 @@ func (s *site) routes() []Route {
 		{"POST /app/login/passkey/begin", Anyone, s.beginPasskeyLogin},
 		{"POST /app/login/passkey", Anyone, s.passkeyLogin},
 		{"GET /app/login/oidc", Anyone, s.beginIdentityLogin},
-		{"GET " + staff.IdentityPath, Anyone, s.finishIdentity},
+		{"GET " + IdentityPath, Anyone, s.finishIdentity},
 		{"GET /app/first/{secret}", Anyone, s.showFirst},
 		{"POST /app/first/{secret}", Anyone, s.createOwner},
-		{"GET " + staff.InvitationPath + "{secret}", Anyone, s.showInvite},
-		{"POST " + staff.InvitationPath + "{secret}", Anyone, s.acceptInvite},
+		{"GET " + InvitationPath + "{secret}", Anyone, s.showInvite},
+		{"POST " + InvitationPath + "{secret}", Anyone, s.acceptInvite},
 		{"POST /app/logout", Anyone, s.logout},
 
 		{"GET /app/{$}", Self, s.showHome},

@@ -297,7 +297,9 @@ type BeginIdentitySignInRequest struct {
 	// The secret of the invitation that the person accepts with the sign-in, as in AcceptInvitation. Empty: the person has an account here.
 	Invitation string `protobuf:"bytes,1,opt,name=invitation,proto3" json:"invitation,omitempty"`
 	// The person signs in again at the provider, also if they are signed in there, as calls with signInAgain need it. Not with an invitation.
-	Fresh         bool `protobuf:"varint,2,opt,name=fresh,proto3" json:"fresh,omitempty"`
+	Fresh bool `protobuf:"varint,2,opt,name=fresh,proto3" json:"fresh,omitempty"`
+	// The name of a new person, who accepts an invitation. If it is there, it is checked now, and not only when the sign-in is finished.
+	Name          *string `protobuf:"bytes,3,opt,name=name,proto3,oneof" json:"name,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -344,6 +346,13 @@ func (x *BeginIdentitySignInRequest) GetFresh() bool {
 		return x.Fresh
 	}
 	return false
+}
+
+func (x *BeginIdentitySignInRequest) GetName() string {
+	if x != nil && x.Name != nil {
+		return *x.Name
+	}
+	return ""
 }
 
 // BeginIdentitySignInResponse answers with the address.
@@ -805,13 +814,15 @@ const file_latchkey_property_v1_identity_proto_rawDesc = "" +
 	"\x06issuer\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xff\x01R\x06issuer\"\x1c\n" +
 	"\x1aGetIdentityProviderRequest\"Y\n" +
 	"\x1bGetIdentityProviderResponse\x12:\n" +
-	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityProviderR\x04data\"^\n" +
+	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityProviderR\x04data\"\x89\x01\n" +
 	"\x1aBeginIdentitySignInRequest\x12*\n" +
 	"\n" +
 	"invitation\x18\x01 \x01(\tB\n" +
 	"\xbaH\x04r\x02\x18@\x80\x01\x01R\n" +
 	"invitation\x12\x14\n" +
-	"\x05fresh\x18\x02 \x01(\bR\x05fresh\"Y\n" +
+	"\x05fresh\x18\x02 \x01(\bR\x05fresh\x12 \n" +
+	"\x04name\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18xH\x00R\x04name\x88\x01\x01B\a\n" +
+	"\x05_name\"Y\n" +
 	"\x1bBeginIdentitySignInResponse\x12:\n" +
 	"\x04data\x18\x01 \x01(\v2&.latchkey.property.v1.IdentityCeremonyR\x04data\"\x88\x02\n" +
 	"\x1bFinishIdentitySignInRequest\x12#\n" +
@@ -912,6 +923,7 @@ func file_latchkey_property_v1_identity_proto_init() {
 		return
 	}
 	file_latchkey_property_v1_session_proto_init()
+	file_latchkey_property_v1_identity_proto_msgTypes[5].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
