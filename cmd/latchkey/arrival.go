@@ -7,6 +7,7 @@ import (
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/text"
 )
 
@@ -54,7 +55,7 @@ func (s *session) loadZone() (*time.Location, error) {
 	if err != nil {
 		return nil, err
 	}
-	return time.LoadLocation(answer.GetData().GetTimeZone())
+	return clock.Zone(answer.GetData().GetTimeZone())
 }
 
 // verdicts are the server's judgements of arrivals and their text, worst first. The index of a verdict is the rank by which arrivals are

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-	"time"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/property"
 	"latchkey.dev/internal/audit"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
@@ -58,8 +58,10 @@ func (s Settings) problems() []fault.Field {
 	case s.Name != nil && len(*s.Name) > 255:
 		add("name", fault.OutOfRange, "must have 1 to 255 bytes")
 	}
-	if s.TimeZone != nil && !isTimeZone(*s.TimeZone) {
-		add("timeZone", fault.WrongValue, "must be the IANA name of a time zone, such as Europe/Lisbon")
+	if s.TimeZone != nil {
+		if _, err := clock.Zone(*s.TimeZone); err != nil {
+			add("timeZone", fault.WrongValue, "must be the IANA name of a time zone, such as Europe/Lisbon")
+		}
 	}
 	clockTime := func(path string, v *string) {
 		if v != nil && !timeOfDay.MatchString(*v) {
@@ -108,15 +110,6 @@ func (s Settings) Complete() error {
 // missingThreshold returns the error for settings with [OwingThreshold] but without an amount.
 func missingThreshold() fault.Field {
 	return fault.Field{Path: "owingThresholdMinor", Reason: fault.Required, Message: "is required if owingPolicy is threshold"}
-}
-
-// isTimeZone reports whether a name is in the IANA database. It refuses "", and "Local", which means the server's time zone.
-func isTimeZone(name string) bool {
-	if name == "" || name == "Local" {
-		return false
-	}
-	_, err := time.LoadLocation(name)
-	return err == nil
 }
 
 // NewID generates the id of a property and creates its data key, which must exist before the first secret is
