@@ -7,13 +7,13 @@ import (
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/auditentry"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/text"
 )
 
 // Outcome says how a call ended.
@@ -62,7 +62,7 @@ func Append(tx *db.Tx, keys *keyring.Ring, r Record) error {
 	if len(r.Subjects) > maxSubjects {
 		r.Subjects = r.Subjects[:maxSubjects]
 	}
-	r.Reason = firstRunes(r.Reason, maxReason)
+	r.Reason = text.TruncateRunes(r.Reason, maxReason)
 	e := Entry{Record: r, Seq: h.seq + 1, At: tx.Now().UTC().Truncate(time.Microsecond), previous: h.hash}
 	e.hash = hashOf(keys, e)
 	if err := insertEntry(tx, e); err != nil {
@@ -156,12 +156,4 @@ func listSingly(view *db.Tx, propertyID string, q *ent.AuditEntryQuery, failure 
 		entries = append(entries, one...)
 	}
 	return entries, nil
-}
-
-// firstRunes cuts a text to at most most characters.
-func firstRunes(s string, most int) string {
-	if utf8.RuneCountInString(s) <= most {
-		return s
-	}
-	return string([]rune(s)[:most])
 }

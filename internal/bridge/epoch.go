@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/text"
 )
 
 // Hello is what a bridge reports at the start of a session, and the node that received it.
@@ -112,8 +113,7 @@ const maxBootID = 31
 // An empty boot, or one equal to the newer id, changes nothing. returned is true if boot equals the older one, which means that two
 // machines share one identity.
 func updateBootHistory(record, boot string) (next string, returned bool) {
-	boot = strings.ReplaceAll(boot, " ", "_")
-	boot = boot[:min(len(boot), maxBootID)]
+	boot = text.Truncate(strings.ReplaceAll(boot, " ", "_"), maxBootID)
 	present, before, _ := strings.Cut(record, " ")
 	if boot == present || boot == "" {
 		return record, false

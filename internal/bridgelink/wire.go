@@ -23,17 +23,12 @@ const maxLockName = 64
 // printable removes unprintable characters and invalid UTF-8 from a text that a bridge sent, and truncates it to limit bytes, between two
 // characters.
 func printable(s string, limit int) string {
-	s = strings.Map(func(r rune) rune {
+	return text.Truncate(strings.Map(func(r rune) rune {
 		if text.Unprintable(r) || r == utf8.RuneError {
 			return -1
 		}
 		return r
-	}, s)
-	for len(s) > limit {
-		_, n := utf8.DecodeLastRuneInString(s)
-		s = s[:len(s)-n]
-	}
-	return s
+	}, s), limit)
 }
 
 // timeOf is [clock.TimeOf] in the precision of the database: zero if the timestamp is missing or invalid.

@@ -17,6 +17,8 @@ import (
 	"github.com/nats-io/nats-server/v2/server"
 	"github.com/nats-io/nats.go"
 	"github.com/prometheus/client_golang/prometheus"
+
+	"latchkey.dev/internal/text"
 )
 
 const (
@@ -291,14 +293,13 @@ func (b *Bus) reply(to *nats.Msg, payload []byte, err error) {
 }
 
 // headerSafe makes a text valid in a message header: without control characters and at most 1024 bytes.
-func headerSafe(text string) string {
-	text = strings.Map(func(r rune) rune {
+func headerSafe(s string) string {
+	return text.Truncate(strings.Map(func(r rune) rune {
 		if r < ' ' || r == 0x7f {
 			return ' '
 		}
 		return r
-	}, text)
-	return text[:min(len(text), 1024)]
+	}, s), 1024)
 }
 
 // subscribe calls f for each message on the subject until the returned function is called. Once subscribe returns, no message is missed,

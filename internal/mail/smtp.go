@@ -15,6 +15,8 @@ import (
 
 	gomail "github.com/wneessen/go-mail"
 	"github.com/wneessen/go-mail/smtp"
+
+	"latchkey.dev/internal/text"
 )
 
 // Values of Security: how a connection to a mail server is encrypted.
@@ -73,11 +75,7 @@ const maxAnswer = 300
 
 // cleanAnswer shortens an answer to maxAnswer characters and removes mail addresses from it.
 func cleanAnswer(s string) string {
-	s = addresses.ReplaceAllString(oneLine(strings.ToValidUTF8(s, "?")), "…")
-	if runes := []rune(s); len(runes) > maxAnswer {
-		s = string(runes[:maxAnswer])
-	}
-	return s
+	return text.TruncateRunes(addresses.ReplaceAllString(oneLine(strings.ToValidUTF8(s, "?")), "…"), maxAnswer)
 }
 
 // Connection is an open connection to a mail server.

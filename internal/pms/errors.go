@@ -16,6 +16,7 @@ import (
 	errorsv1 "latchkey.dev/gen/latchkey/errors/v1"
 	"latchkey.dev/internal/checkin"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 )
 
 // Cause is why a call failed: a stable identifier for metrics, notices and tests.
@@ -250,19 +251,18 @@ func sanitizeReason(reason, token string) string {
 // part of many words, which the mask would make unreadable.
 const minMasked = 4
 
-// sanitize makes a partner's text safe to store: at most limit characters, printable, on one line and without the token, in any of the
+// sanitize makes what a partner said safe to store: at most limit characters, printable, on one line and without the token, in any of the
 // forms that a URL can have.
-func sanitize(text, token string, limit int) string {
+func sanitize(said, token string, limit int) string {
 	if len(token) >= minMasked {
 		// One pass: otherwise a token such as "token" would be found in the mask itself.
-		text = strings.NewReplacer(url.QueryEscape(token), "[token]", url.PathEscape(token), "[token]", token, "[token]").Replace(text)
+		said = strings.NewReplacer(url.QueryEscape(token), "[token]", url.PathEscape(token), "[token]", token, "[token]").Replace(said)
 	}
-	text = strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+	said = strings.Join(strings.FieldsFunc(said, func(r rune) bool {
 		return !unicode.IsPrint(r) || r == ' ' || r == unicode.ReplacementChar
 	}), " ")
-	runes := []rune(text)
-	if len(runes) > limit {
-		runes = append(runes[:limit-1], '…')
+	if text.TruncateRunes(said, limit) == said {
+		return said
 	}
-	return string(runes)
+	return text.TruncateRunes(said, limit-1) + "…"
 }

@@ -144,6 +144,17 @@ func Truncate(s string, n int) string {
 	return s[:n]
 }
 
+// TruncateRunes shortens a text to at most n characters (Unicode code points), without a mark that it was cut.
+func TruncateRunes(s string, n int) string {
+	for at := range s {
+		if n <= 0 {
+			return s[:at]
+		}
+		n--
+	}
+	return s
+}
+
 // FullName returns the name of a space that no other space of the property has: the name of a bed follows that of its dorm, because beds of
 // two dorms may have equal names. parent is the name of the dorm, or "". A name that begins with the name of the dorm and a separator, such
 // as "Dorm 4-1", is returned unchanged.

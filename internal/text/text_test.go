@@ -116,3 +116,23 @@ func TestNearest(t *testing.T) {
 		}
 	}
 }
+
+func TestTruncate(t *testing.T) {
+	for _, tt := range []struct {
+		text  string
+		n     int
+		bytes string // of at most n bytes
+		runes string // of at most n characters
+	}{
+		{"", 0, "", ""}, {"", 3, "", ""}, {"abc", 0, "", ""}, {"abc", 2, "ab", "ab"}, {"abc", 3, "abc", "abc"}, {"abc", 4, "abc", "abc"},
+		{"é", 1, "", "é"}, {"aéb", 2, "a", "aé"}, {"aéb", 3, "aé", "aéb"}, {"aéb", 4, "aéb", "aéb"}, {"李雷", 5, "李", "李雷"}, {"李雷", 1, "", "李"},
+		{"👩x", 3, "", "👩x"}, {"👩x", 4, "👩", "👩x"}, {"a\xffb", 2, "a\xff", "a\xff"}, {"e\u0301", 1, "e", "e"},
+	} {
+		if got := Truncate(tt.text, tt.n); got != tt.bytes {
+			t.Errorf("%q to %d bytes: %q, want %q", tt.text, tt.n, got, tt.bytes)
+		}
+		if got := TruncateRunes(tt.text, tt.n); got != tt.runes {
+			t.Errorf("%q to %d characters: %q, want %q", tt.text, tt.n, got, tt.runes)
+		}
+	}
+}

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/credential"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/staff"
+	"latchkey.dev/internal/text"
 )
 
 // admissionSteps are the checks that every call, unary or stream, passes before the server reads its message.
@@ -98,10 +99,11 @@ const maxMethodName = 200
 // printableMethod makes the name of an unknown method safe for logs and answers: it replaces invalid UTF-8, and cuts the name after
 // maxMethodName bytes.
 func printableMethod(method string) string {
-	if len(method) <= maxMethodName {
-		return strings.ToValidUTF8(method, "\uFFFD")
+	method = strings.ToValidUTF8(method, "\uFFFD")
+	if cut := text.Truncate(method, maxMethodName); cut != method {
+		return cut + "…"
 	}
-	return strings.ToValidUTF8(method[:maxMethodName], "\uFFFD") + "…"
+	return method
 }
 
 // setClientAddress stores the client's address in the call. It never fails.

@@ -225,7 +225,7 @@ func printable(name string) string {
 			return '?'
 		}
 		return c
-	}, strings.ToValidUTF8(name[:min(len(name), maxEchoedName)], "?"))
+	}, text.Truncate(strings.ToValidUTF8(name, "?"), maxEchoedName))
 }
 
 // maxEchoedName bounds the length in bytes of an unknown name in an error message.

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"strings"
 
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -66,8 +67,7 @@ func shortName(name string) string {
 		short = next
 	}
 	if short == "" {
-		runes := []rune(name)
-		return string(runes[:min(len(runes), maxShortName)])
+		return text.TruncateRunes(name, maxShortName)
 	}
 	return short
 }

@@ -7,6 +7,7 @@ import (
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/text"
 	"latchkey.dev/internal/web/kit"
 )
 
@@ -152,10 +153,10 @@ func (s *site) sendMessage(x *exchange) error {
 const maxExcerpt = 140
 
 // shorten returns a text as one line. It cuts a text of more than maxExcerpt characters and ends it with "…".
-func shorten(text string) string {
-	text = strings.Join(strings.Fields(text), " ")
-	if runes := []rune(text); len(runes) > maxExcerpt {
-		return strings.TrimSpace(string(runes[:maxExcerpt-1])) + "…"
+func shorten(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if text.TruncateRunes(s, maxExcerpt) == s {
+		return s
 	}
-	return text
+	return strings.TrimSpace(text.TruncateRunes(s, maxExcerpt-1)) + "…"
 }
