@@ -6,7 +6,6 @@ import (
 	"crypto/x509"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"time"
@@ -16,6 +15,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/keepalive"
 	"google.golang.org/grpc/status"
+
 	"latchkey.dev/internal/clock"
 )
 
@@ -78,7 +78,7 @@ func (p linkTimings) retryAfter(err error, attempt int) time.Duration {
 	if attempt < 16 {
 		most = min(most, p.firstRetry<<attempt)
 	}
-	return rand.N(most)
+	return clock.FullJitter(most)
 }
 
 // isRefused reports whether the server rejected the bridge's credentials, so that a quick retry is useless.

@@ -81,7 +81,7 @@ func (b Drain) measure(ctx context.Context, p *serverPair, o *owner) (*Result, e
 	sending, enough := context.WithCancel(ctx)
 	defer enough()
 	k.all.Go(func() { k.sendSteadily(sending, time.Second/time.Duration(b.Unlocks)) })
-	sleep(ctx, steadyTime)
+	clock.Sleep(ctx, steadyTime)
 	k.phase.Store(during)
 	m.draining.Store(true)
 	stopped := time.Now()
@@ -98,7 +98,7 @@ func (b Drain) measure(ctx context.Context, p *serverPair, o *owner) (*Result, e
 		return nil, fmt.Errorf("the drain: %w", err)
 	}
 	k.phase.Store(after)
-	sleep(ctx, steadyTime)
+	clock.Sleep(ctx, steadyTime)
 	enough()
 	k.all.Wait()
 	r := k.result()
@@ -107,14 +107,6 @@ func (b Drain) measure(ctx context.Context, p *serverPair, o *owner) (*Result, e
 	r.note("every bridge in session with the other server, after the stop", moved.Seconds(), "s")
 	r.atMost("until the stopping server has ended, s", r.Value, 30)
 	return r.finish(), ctx.Err()
-}
-
-// sleep waits for a duration, or until ctx ends if that is earlier.
-func sleep(ctx context.Context, d time.Duration) {
-	select {
-	case <-time.After(d):
-	case <-ctx.Done():
-	}
 }
 
 // serverPair is two servers on one database.
@@ -224,7 +216,7 @@ func (m *movingBridges) keepConnected(ctx context.Context, n int, t ticket) {
 		trying, cancel := context.WithTimeout(ctx, 15*time.Second)
 		r, err := connectBridge(trying, t)
 		cancel()
-		pause := rand.N(most)
+		pause := clock.FullJitter(most)
 		most = min(2*most, maxRetry)
 		if err == nil {
 			m.serverOf[n].Store(int32(at) + 1)
@@ -232,7 +224,7 @@ func (m *movingBridges) keepConnected(ctx context.Context, n int, t ticket) {
 			m.serverOf[n].Store(0)
 			most, pause = firstRetry, clock.Jitter(time.Second)
 		}
-		sleep(ctx, pause)
+		clock.Sleep(ctx, pause)
 	}
 }
 
@@ -250,7 +242,7 @@ func (m *movingBridges) awaitAll(ctx context.Context, server int) error {
 		if away == 0 {
 			return nil
 		}
-		sleep(ctx, 50*time.Millisecond)
+		clock.Sleep(ctx, 50*time.Millisecond)
 		if ctx.Err() != nil {
 			return fmt.Errorf("%d of %d bridges are not in session: %w", away, len(m.serverOf), ctx.Err())
 		}
@@ -270,6 +262,6 @@ func (k *unlockLoad) awaitUnreadyFirst(ctx context.Context) {
 		}
 	}
 	enough()
-	sleep(ctx, loadBalancerDelay)
+	clock.Sleep(ctx, loadBalancerDelay)
 	k.skipFirst.Store(true)
 }

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"latchkey.dev/internal/clock"
 )
 
 // Growth compares the cost of one bridge in a large fleet with that in a small one.
@@ -78,7 +80,7 @@ func (b Growth) measure(ctx context.Context, l Launch, bridges int) (g bridgeCos
 	if err := f.call(ctx, "Usage", None{}, &before); err != nil {
 		return g, err
 	}
-	sleep(ctx, idleSpan)
+	clock.Sleep(ctx, idleSpan)
 	if err := f.call(ctx, "Usage", None{}, &after); err != nil {
 		return g, err
 	}

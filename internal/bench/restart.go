@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -14,6 +13,7 @@ import (
 	"google.golang.org/grpc"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/clock"
 )
 
 // Restart measures how soon the bridges reconnect after a crash of the server.
@@ -254,14 +254,11 @@ func (f *returningBridges) keepConnected(ctx context.Context, n int, t ticket) {
 			wait = firstRetry
 			keepAlive(ctx, r)
 		}
-		pause := rand.N(wait)
+		pause := clock.FullJitter(wait)
 		if l := (*reconnectLater)(nil); errors.As(err, &l) {
 			pause = l.after
 		}
-		select {
-		case <-time.After(pause):
-		case <-ctx.Done():
-		}
+		clock.Sleep(ctx, pause)
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/sandbox"
 )
 
@@ -183,7 +184,7 @@ func (w *staffWorld) settle(ctx context.Context) error {
 		if bytes.Contains(metrics, []byte("\nlatchkey_installation_mails_waiting ")) && !behind.Match(metrics) {
 			return nil
 		}
-		sleep(ctx, time.Second)
+		clock.Sleep(ctx, time.Second)
 	}
 }
 

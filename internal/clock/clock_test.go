@@ -33,3 +33,26 @@ func TestFixedMovesOnlyWhenSet(t *testing.T) {
 		t.Errorf("Set: %v", c.Now())
 	}
 }
+
+func TestRandomDurationsAreInTheirRange(t *testing.T) {
+	const d = 10 * time.Nanosecond
+	for name, tt := range map[string]struct {
+		next        func() time.Duration
+		first, last time.Duration
+	}{
+		"Jitter":     {func() time.Duration { return Jitter(d) }, d / 2, d},
+		"FullJitter": {func() time.Duration { return FullJitter(d) }, 0, d - 1},
+		"Spread":     {func() time.Duration { return Spread(d, 2) }, d - 2, d + 2},
+	} {
+		seen := map[time.Duration]bool{}
+		for range 1000 {
+			got := tt.next()
+			if seen[got] = true; got < tt.first || got > tt.last {
+				t.Fatalf("%s: %v, want %v to %v", name, got, tt.first, tt.last)
+			}
+		}
+		if !seen[tt.first] || !seen[tt.last] {
+			t.Errorf("%s never returned the bounds %v and %v", name, tt.first, tt.last)
+		}
+	}
+}

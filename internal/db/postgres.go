@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math/rand/v2"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -191,7 +190,7 @@ func conflict(err error) error {
 // ctx ends it returns true at once, because the next attempt then returns the error of ctx.
 func pause(ctx, deadline context.Context, attempt int) bool {
 	most := min(retryFirst<<attempt, retryMost)
-	timer := time.NewTimer(rand.N(most))
+	timer := time.NewTimer(clock.FullJitter(most))
 	defer timer.Stop()
 	select {
 	case <-timer.C:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"latchkey.dev/internal/agent/driver/sim"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/e2e/e2etest"
 	"latchkey.dev/internal/lock/slot"
 )
@@ -28,7 +29,7 @@ func (s *site) recordFault(w *world, format string, args ...any) {
 // injectLinkFaults disturbs a bridge's process and network until ctx ends.
 func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 	for ctx.Err() == nil {
-		pause(ctx, time.Duration(500+rng.IntN(5000))*time.Millisecond)
+		clock.Sleep(ctx, time.Duration(500+rng.IntN(5000))*time.Millisecond)
 		lasts := time.Duration(200+rng.IntN(8000)) * time.Millisecond
 		switch n := rng.IntN(20); {
 		case n < 5:
@@ -42,21 +43,21 @@ func (w *world) injectLinkFaults(ctx context.Context, s *site, rng *rand.Rand) {
 			}
 			s.recordFault(w, "link: records of ways %v are dropped for %v", ways, lasts)
 			s.link.Drop(ways...)
-			pause(ctx, lasts)
+			clock.Sleep(ctx, lasts)
 		case n < 10:
 			way := e2etest.Direction(rng.IntN(2))
 			s.recordFault(w, "link: way %d is half closed", way)
 			s.link.HalfClose(way)
-			pause(ctx, lasts/4)
+			clock.Sleep(ctx, lasts/4)
 		case n < 12:
 			d := time.Duration(20+rng.IntN(400)) * time.Millisecond
 			s.recordFault(w, "link: each record is delayed by %v for %v", d, lasts)
 			s.link.Delay(d)
-			pause(ctx, lasts)
+			clock.Sleep(ctx, lasts)
 		case n < 14:
 			s.recordFault(w, "link: refused for %v", lasts)
 			s.link.Refuse()
-			pause(ctx, lasts)
+			clock.Sleep(ctx, lasts)
 		default:
 			w.killBridge(ctx, s, rng)
 		}
@@ -92,7 +93,7 @@ func (w *world) killBridge(ctx context.Context, s *site, rng *rand.Rand) {
 	if inFlight != "" {
 		w.count.add("bridge kills with an operation in flight", 1)
 	}
-	pause(ctx, time.Duration(rng.IntN(rng.IntN(4000)+1))*time.Millisecond)
+	clock.Sleep(ctx, time.Duration(rng.IntN(rng.IntN(4000)+1))*time.Millisecond)
 	w.startBridge(s)
 }
 
@@ -108,7 +109,7 @@ func (w *world) startBridge(s *site) {
 // checks that every acknowledged change is still stored.
 func (w *world) killServerRepeatedly(ctx context.Context, rng *rand.Rand) {
 	for {
-		pause(ctx, 4*time.Second+time.Duration(rng.Int64N(int64(min(w.faultDuration/4, 40*time.Second)))))
+		clock.Sleep(ctx, 4*time.Second+time.Duration(rng.Int64N(int64(min(w.faultDuration/4, 40*time.Second)))))
 		if ctx.Err() != nil {
 			return
 		}
@@ -117,7 +118,7 @@ func (w *world) killServerRepeatedly(ctx context.Context, rng *rand.Rand) {
 		}
 		w.server.Kill()
 		w.count.add("server kills", 1)
-		pause(ctx, time.Duration(rng.IntN(2000))*time.Millisecond)
+		clock.Sleep(ctx, time.Duration(rng.IntN(2000))*time.Millisecond)
 		if err := w.server.Start(context.Background()); err != nil {
 			w.report.add("the server does not start", "", err.Error())
 			return
@@ -136,7 +137,7 @@ func (w *world) disturbLocks(ctx context.Context, s *site, rng *rand.Rand) {
 		}
 	}
 	for n := 0; ctx.Err() == nil; n++ {
-		pause(ctx, time.Duration(300+rng.IntN(1500))*time.Millisecond)
+		clock.Sleep(ctx, time.Duration(300+rng.IntN(1500))*time.Millisecond)
 		w.count.add("disturbances of locks", 1)
 		w.disturbLock(ctx, s, locks[rng.IntN(len(locks))], rng)
 	}
@@ -156,20 +157,20 @@ func (w *world) disturbLock(ctx context.Context, s *site, l *lockState, rng *ran
 	case 0, 1:
 		note("is offline for %v", lasts)
 		h.SetOffline(l.address, true)
-		pause(ctx, lasts)
+		clock.Sleep(ctx, lasts)
 		h.SetOffline(l.address, false)
 		note("is online again")
 	case 2:
 		note("jams for %v", lasts)
 		h.SetJammed(l.address, true)
-		pause(ctx, lasts)
+		clock.Sleep(ctx, lasts)
 		h.SetJammed(l.address, false)
 		note("is no longer jammed")
 	case 3:
 		percent := rng.Uint32N(8)
 		note("has %d %% of battery for %v", percent, lasts)
 		h.SetBattery(l.address, percent)
-		pause(ctx, lasts)
+		clock.Sleep(ctx, lasts)
 		h.SetBattery(l.address, 100)
 		note("has a new battery")
 	case 4:
@@ -210,7 +211,7 @@ func (w *world) changeSlotByHand(ctx context.Context, s *site, l *lockState, rng
 	if err != nil {
 		w.report.add("a change by hand failed", l.address, err.Error())
 	}
-	pause(ctx, reportStoreTime)
+	clock.Sleep(ctx, reportStoreTime)
 }
 
 // endAllFaults ends all faults of the networks and the locks.

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"time"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -93,7 +94,7 @@ func (w *world) doorName(id string) string {
 // simulateGuests types PINs of randomly chosen stays and codes at keypads until ctx ends, mostly the right PIN at the right door.
 func (w *world) simulateGuests(ctx context.Context, rng *rand.Rand) {
 	for ctx.Err() == nil {
-		pause(ctx, time.Duration(rng.IntN(80))*time.Millisecond)
+		clock.Sleep(ctx, time.Duration(rng.IntN(80))*time.Millisecond)
 		who := w.randomSubject(rng)
 		h := who.asHolder()
 		if !h.mu.TryLock() {
@@ -132,14 +133,4 @@ func (w *world) randomSubject(rng *rand.Rand) subject {
 		return all[rng.IntN(len(all))]
 	}
 	return w.stays[rng.IntN(len(w.stays))]
-}
-
-// pause waits for a duration or until ctx ends.
-func pause(ctx context.Context, d time.Duration) {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
@@ -87,7 +88,7 @@ func (w *world) sendChange(s *stay, what string, fields map[string]any) bool {
 // simulatePMS changes random stays until ctx ends.
 func (w *world) simulatePMS(ctx context.Context, rng *rand.Rand) {
 	for ctx.Err() == nil {
-		pause(ctx, time.Duration(100+rng.IntN(700))*time.Millisecond)
+		clock.Sleep(ctx, time.Duration(100+rng.IntN(700))*time.Millisecond)
 		if rng.IntN(12) == 0 {
 			w.swapRooms(rng)
 			continue

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
@@ -84,7 +85,7 @@ func (w *world) awaitRest(ctx context.Context) {
 	began := time.Now()
 	open := w.pendingChanges(ctx)
 	for len(open) > 0 && time.Since(began) < restTimeout {
-		pause(ctx, 500*time.Millisecond)
+		clock.Sleep(ctx, 500*time.Millisecond)
 		open = w.pendingChanges(ctx)
 	}
 	w.t.Logf("at rest after %.1f s", time.Since(began).Seconds())
@@ -228,7 +229,7 @@ func (w *world) checkExplanation(ctx context.Context, s *stay, complete bool) {
 // simulateExplainReaders reads and checks explanations of random stays until ctx ends. draw returns a random number below n.
 func (w *world) simulateExplainReaders(ctx context.Context, draw func(n int) int) {
 	for ctx.Err() == nil {
-		pause(ctx, 500*time.Millisecond)
+		clock.Sleep(ctx, 500*time.Millisecond)
 		s := w.stays[draw(len(w.stays))]
 		if s.mu.TryLock() {
 			w.checkExplanation(ctx, s, false)

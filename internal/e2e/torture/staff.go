@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/e2e/e2etest"
 )
 
@@ -38,7 +39,7 @@ func envelope(o e2etest.Outcome) map[string]any {
 // simulateStaff makes random changes of codes, mappings, rooms and lock assignments until ctx ends.
 func (w *world) simulateStaff(ctx context.Context, rng *rand.Rand) {
 	for n := 0; ctx.Err() == nil; n++ {
-		pause(ctx, time.Duration(200+rng.IntN(1000))*time.Millisecond)
+		clock.Sleep(ctx, time.Duration(200+rng.IntN(1000))*time.Millisecond)
 		key := fmt.Sprintf("staff/%d", n)
 		switch rng.IntN(10) {
 		case 0, 1:
@@ -150,7 +151,7 @@ func (w *world) recreateMapping(ctx context.Context, key string, rng *rand.Rand)
 	w.recordRoomChange(r, "unmapped")
 	o, _ := w.sendUntilAnswered(w.staff, key, "DELETE", base+"?externalId="+url.QueryEscape(r.pmsID), nil)
 	w.expectOK("a mapping", o)
-	pause(ctx, time.Duration(rng.IntN(3000))*time.Millisecond)
+	clock.Sleep(ctx, time.Duration(rng.IntN(3000))*time.Millisecond)
 	o, _ = w.sendUntilAnswered(w.staff, key+"/back", "POST", base, map[string]any{"externalId": r.pmsID, "spaceId": r.id})
 	w.expectOK("a mapping", o)
 	w.recordRoomChange(r, "mapped again")
@@ -165,7 +166,7 @@ func (w *world) switchRoomOffAndOn(ctx context.Context, key string, rng *rand.Ra
 	w.recordRoomChange(r, "switched off")
 	o, _ := w.sendUntilAnswered(w.staff, key, "PATCH", "/v1/property/spaces/"+r.id, map[string]any{"isActive": false})
 	w.expectOK("a space", o)
-	pause(ctx, time.Duration(rng.IntN(3000))*time.Millisecond)
+	clock.Sleep(ctx, time.Duration(rng.IntN(3000))*time.Millisecond)
 	o, _ = w.sendUntilAnswered(w.staff, key+"/back", "PATCH", "/v1/property/spaces/"+r.id, map[string]any{"isActive": true})
 	w.expectOK("a space", o)
 	w.recordRoomChange(r, "switched on")
@@ -280,7 +281,7 @@ func (w *world) simulateUnlocks(ctx context.Context, rng *rand.Rand) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for n := 0; ctx.Err() == nil; n++ {
-		pause(ctx, time.Duration(300+rng.IntN(1500))*time.Millisecond)
+		clock.Sleep(ctx, time.Duration(300+rng.IntN(1500))*time.Millisecond)
 		l, twice := w.locks[rng.IntN(len(w.locks))], rng.IntN(3) == 0
 		running.Go(func() { w.sendUnlock(l, fmt.Sprintf("unlock/%d", n), twice) })
 	}
