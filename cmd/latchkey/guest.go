@@ -122,6 +122,7 @@ func (c *guestExport) Run(ctx context.Context, r *remote, out *streams) error {
 		if err != nil {
 			return err
 		}
+		// The copy is the file that the pages offer: unlike the answers of --json, it has no empty fields.
 		file, err := protojson.MarshalOptions{Multiline: true}.Marshal(answer.GetData())
 		if err != nil {
 			return fmt.Errorf("write the copy: %w", err)
