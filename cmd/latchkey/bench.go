@@ -212,9 +212,9 @@ func (c *hostelBench) Run(ctx context.Context, std *streams) error {
 
 type fleetBench struct {
 	shown
-	Bridges int `default:"2000" help:"Number of bridges. Ignored with --growth, which uses 1,000 and 5,000."`
-	Acts    int `default:"500" help:"Unlock commands per round."`
-	Rounds  int `default:"5" help:"Number of rounds; the median counts."`
+	Bridges  int `default:"2000" help:"Number of bridges. Ignored with --growth, which uses 1,000 and 5,000."`
+	Commands int `name:"acts" default:"500" help:"Unlock commands per round."`
+	Rounds   int `default:"5" help:"Number of rounds; the median counts."`
 
 	Restart bool          `xor:"what" help:"Kill the server while all bridges are connected and start it again. Measure when the bridges are back and how the API answers meanwhile. There is no floor."`
 	Away    time.Duration `default:"30s" help:"With --restart: how long the server is down."`
@@ -256,9 +256,9 @@ func (c *fleetBench) runSelected(ctx context.Context, l bench.Launch) (*bench.Re
 	case c.Drain:
 		return bench.Drain{Bridges: c.Bridges, Unlocks: c.Unlocks}.Run(ctx, l)
 	case c.Growth:
-		return bench.Growth{Few: 1000, Many: 5000, Acts: c.Acts}.Run(ctx, l)
+		return bench.Growth{Few: 1000, Many: 5000, Commands: c.Commands}.Run(ctx, l)
 	}
-	return bench.Fleet{Bridges: c.Bridges, Acts: c.Acts, Rounds: c.Rounds}.Run(ctx, l)
+	return bench.Fleet{Bridges: c.Bridges, Commands: c.Commands, Rounds: c.Rounds}.Run(ctx, l)
 }
 
 // launchCommand returns the command line with which a benchmark starts this program as one of its processes.

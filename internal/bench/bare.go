@@ -157,8 +157,8 @@ func (s *bareServer) sendUnlock(ctx context.Context, boot string) error {
 	if b == nil {
 		return fmt.Errorf("%s is not connected", boot)
 	}
-	act := &lockv1.Act{Id: "act_" + boot, Address: "front", Operation: "unlock", DeadlineMs: 10_000, Deadline: timestamppb.New(time.Now().Add(10 * time.Second))}
-	if err := b.send(&lockv1.ConnectResponse{Epoch: 1, Kind: &lockv1.ConnectResponse_Act{Act: act}}); err != nil {
+	command := &lockv1.Act{Id: "act_" + boot, Address: "front", Operation: "unlock", DeadlineMs: 10_000, Deadline: timestamppb.New(time.Now().Add(10 * time.Second))}
+	if err := b.send(&lockv1.ConnectResponse{Epoch: 1, Kind: &lockv1.ConnectResponse_Act{Act: command}}); err != nil {
 		return err
 	}
 	select {
@@ -186,8 +186,8 @@ type barePart struct {
 	front  *grpc.Server
 }
 
-// actMethod is the RPC that sends an unlock command through the bareServer.
-const actMethod = "/latchkey.bench/Act"
+// unlockMethod is the RPC that sends an unlock command through the bareServer.
+const unlockMethod = "/latchkey.bench/Act"
 
 // Bare has what other processes need of a bareServer: the address for unlock commands, and a ticket (address and credentials) per bridge.
 type Bare struct {

@@ -36,7 +36,7 @@ type Check struct {
 	Value   float64 `json:"value"`
 	Aim     float64 `json:"aim"`
 	AtLeast bool    `json:"atLeast"` // AtLeast means that the aim is a minimum; otherwise it is a maximum
-	Met     bool    `json:"met"`
+	Passed  bool    `json:"met"`
 }
 
 // Note is an additional measured number.
@@ -96,7 +96,7 @@ func (r *Result) Write(w io.Writer) {
 		if c.AtLeast {
 			word = "at least"
 		}
-		if !c.Met {
+		if !c.Passed {
 			verdict = "MISSED"
 		}
 		fmt.Fprintf(w, "  %s: %g, aim %s %g: %s\n", c.What, c.Value, word, c.Aim, verdict)

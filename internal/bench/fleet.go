@@ -25,9 +25,9 @@ import (
 
 // Fleet measures the memory and the unlock time of a server with many bridges.
 type Fleet struct {
-	Bridges int
-	Acts    int // Acts is the number of unlock commands in each round
-	Rounds  int
+	Bridges  int
+	Commands int // Commands is the number of unlock commands in each round
+	Rounds   int
 }
 
 // warmUpBridges connect before memory is measured, so that one-time allocations do not count.
@@ -37,7 +37,7 @@ const warmUpBridges = 50
 type fleet struct {
 	*part
 	simFleet           *simFleet
-	act                func(context.Context) error // sends an unlock command to a random bridge or lock
+	unlock             func(context.Context) error // sends an unlock command to a random bridge or lock
 	conn               *grpc.ClientConn
 	kilobytesPerStream float64   // resident memory of the server per stream, in units of 1000 bytes
 	took               []float64 // duration of each unlock command in milliseconds
@@ -46,8 +46,8 @@ type fleet struct {
 
 // Run measures the server's memory per idle bridge, and the round trip of an unlock command while all bridges are connected.
 func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
-	if b.Bridges <= warmUpBridges || b.Acts < 1 || b.Rounds < 1 {
-		return nil, fmt.Errorf("fleet: want more than %d bridges, and at least one act and one round", warmUpBridges)
+	if b.Bridges <= warmUpBridges || b.Commands < 1 || b.Rounds < 1 {
+		return nil, fmt.Errorf("fleet: want more than %d bridges, and at least one unlock command and one round", warmUpBridges)
 	}
 	if err := checkOpenFileLimit(b.Bridges); err != nil {
 		return nil, err
@@ -75,11 +75,11 @@ func (b Fleet) Run(ctx context.Context, l Launch) (_ *Result, err error) {
 	var commits []float64
 	for n := range b.Rounds + 1 {
 		for _, f := range []*fleet{baseline, product} {
-			if err := f.measure(ctx, b.Acts, n > 0); err != nil {
+			if err := f.measure(ctx, b.Commands, n > 0); err != nil {
 				return nil, err
 			}
 		}
-		c, err := commit.measure(ctx, b.Acts)
+		c, err := commit.measure(ctx, b.Commands)
 		if err != nil {
 			return nil, err
 		}
@@ -129,7 +129,7 @@ func (f *fleet) residentMemory(ctx context.Context) (int64, error) {
 	case <-ctx.Done():
 		return 0, ctx.Err()
 	}
-	if err := f.call(ctx, "Settle", None{}, &None{}); err != nil {
+	if err := f.call(ctx, "FreeMemory", None{}, &None{}); err != nil {
 		return 0, err
 	}
 	var u Use
@@ -139,11 +139,11 @@ func (f *fleet) residentMemory(ctx context.Context) (int64, error) {
 
 // measure sends unlock commands one after the other, and stops at the first that fails. It records their times if keep is set; keep is
 // false for a warm-up.
-func (f *fleet) measure(ctx context.Context, acts int, keep bool) error {
+func (f *fleet) measure(ctx context.Context, commands int, keep bool) error {
 	var took []float64
-	for range acts {
+	for range commands {
 		began := time.Now()
-		if err := f.act(ctx); err != nil {
+		if err := f.unlock(ctx); err != nil {
 			return err
 		}
 		took = append(took, milliseconds(time.Since(began)))
@@ -203,9 +203,9 @@ func (b Fleet) startBaseline(ctx context.Context, l Launch) (_ *fleet, err error
 	if f.conn, err = dial(at.Front); err != nil {
 		return nil, err
 	}
-	f.act = func(ctx context.Context) error {
+	f.unlock = func(ctx context.Context) error {
 		boot := wrapperspb.String(at.Tickets[mathrand.IntN(len(at.Tickets))].Boot)
-		return f.conn.Invoke(ctx, actMethod, boot, &wrapperspb.StringValue{})
+		return f.conn.Invoke(ctx, unlockMethod, boot, &wrapperspb.StringValue{})
 	}
 	return f, f.connectBridges(ctx, at.Tickets)
 }
@@ -242,10 +242,10 @@ func (b Fleet) startProduct(ctx context.Context, l Launch, dir string) (_ *fleet
 		return nil, err
 	}
 	locks := propertyv1.NewLockServiceClient(f.conn)
-	f.act = func(ctx context.Context) error {
+	f.unlock = func(ctx context.Context) error {
 		a, err := locks.UnlockLock(o.withToken(ctx), &propertyv1.UnlockLockRequest{Id: o.locks[mathrand.IntN(len(o.locks))]})
 		if err == nil && a.GetData().GetResult() != "opened" {
-			err = fmt.Errorf("an act ended %q", a.GetData().GetResult())
+			err = fmt.Errorf("an unlock command ended %q", a.GetData().GetResult())
 		}
 		return err
 	}

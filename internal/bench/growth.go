@@ -13,7 +13,7 @@ import (
 // Growth compares the cost of one bridge in a large fleet with that in a small one.
 type Growth struct {
 	Few, Many int // Few and Many are the numbers of bridges in the two fleets; Many is larger
-	Acts      int // Acts is the number of unlock commands while all bridges are connected
+	Commands  int // Commands is the number of unlock commands while all bridges are connected
 }
 
 // idleSpan is how long the CPU time of idle bridges is measured. Each bridge sends two heartbeats in it.
@@ -21,15 +21,15 @@ const idleSpan = 2 * heartbeatInterval
 
 // bridgeCost is the cost of one bridge in a fleet.
 type bridgeCost struct {
-	kilobyte float64   // server memory per idle bridge, in units of 1000 bytes
-	cpu      float64   // server CPU time per idle bridge, in microseconds per second
-	acts     []float64 // duration of each unlock command in milliseconds
+	kilobyte  float64   // server memory per idle bridge, in units of 1000 bytes
+	cpu       float64   // server CPU time per idle bridge, in microseconds per second
+	durations []float64 // duration of each unlock command in milliseconds
 }
 
 // Run measures with few and then with many bridges. Each measurement has a new server.
 func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
-	if b.Few <= warmUpBridges || b.Many <= b.Few || b.Acts < 1 {
-		return nil, fmt.Errorf("fleet --growth: want more than %d bridges, then more than those, and at least one act", warmUpBridges)
+	if b.Few <= warmUpBridges || b.Many <= b.Few || b.Commands < 1 {
+		return nil, fmt.Errorf("fleet --growth: want more than %d bridges, then more than those, and at least one unlock command", warmUpBridges)
 	}
 	if err := checkOpenFileLimit(b.Many); err != nil {
 		return nil, err
@@ -48,17 +48,17 @@ func (b Growth) Run(ctx context.Context, l Launch) (*Result, error) {
 // result compares the cost of a bridge in the two fleets.
 func (b Growth) result(few, many bridgeCost) *Result {
 	r := &Result{Name: "fleet --growth", Unit: "kB/bridge", Rounds: 1, Value: many.kilobyte}
-	r.P50, r.P99 = median(many.acts), quantile(many.acts, 0.99)
+	r.P50, r.P99 = median(many.durations), quantile(many.durations, 0.99)
 	for _, g := range []struct {
 		bridges int
 		bridgeCost
 	}{{b.Few, few}, {b.Many, many}} {
 		r.note(fmt.Sprintf("memory of each of %d bridges", g.bridges), g.kilobyte, "kB")
 		r.note(fmt.Sprintf("server's CPU for each of %d idle bridges, a second", g.bridges), g.cpu, "µs")
-		r.note(fmt.Sprintf("p50 of an act with %d connected", g.bridges), median(g.acts), "ms")
+		r.note(fmt.Sprintf("p50 of an act with %d connected", g.bridges), median(g.durations), "ms")
 	}
 	r.note("CPU of an idle bridge among many, of among few", ratio(many.cpu, few.cpu), "times")
-	r.note("p50 of an act among many, of among few", ratio(median(many.acts), median(few.acts)), "times")
+	r.note("p50 of an act among many, of among few", ratio(median(many.durations), median(few.durations)), "times")
 	r.atMost("memory of a bridge among many, of among few", ratio(many.kilobyte, few.kilobyte), 1.1)
 	return r.finish()
 }
@@ -86,10 +86,10 @@ func (b Growth) measure(ctx context.Context, l Launch, bridges int) (g bridgeCos
 	}
 	g.cpu = float64((after.CPU - before.CPU).Microseconds()) / time.Since(began).Seconds() / float64(bridges)
 	for _, keep := range []bool{false, true} {
-		if err := f.measure(ctx, b.Acts, keep); err != nil {
+		if err := f.measure(ctx, b.Commands, keep); err != nil {
 			return g, err
 		}
 	}
-	g.kilobyte, g.acts = f.kilobytesPerStream, f.took
+	g.kilobyte, g.durations = f.kilobytesPerStream, f.took
 	return g, nil
 }

@@ -119,7 +119,7 @@ type process struct{ profile *os.File }
 
 // methods returns the methods that every role has.
 func (p *process) methods() methods {
-	return methods{"Usage": decodeArgs(p.Usage), "Settle": decodeArgs(p.Settle), "Profile": decodeArgs(p.Profile)}
+	return methods{"Usage": decodeArgs(p.Usage), "FreeMemory": decodeArgs(p.FreeMemory), "Profile": decodeArgs(p.Profile)}
 }
 
 // Usage stores in u the CPU time that the process has used so far, and the memory that it uses now. It fails on systems other than Linux.
@@ -142,8 +142,8 @@ func (*process) Usage(_ None, u *Use) error {
 	return err
 }
 
-// Settle collects garbage and returns free memory to the operating system, as an idle process does over time.
-func (*process) Settle(None, *None) error {
+// FreeMemory collects garbage and returns free memory to the operating system, as an idle process does over time.
+func (*process) FreeMemory(None, *None) error {
 	debug.FreeOSMemory()
 	debug.FreeOSMemory()
 	return nil

@@ -79,8 +79,8 @@ func TestChecks(t *testing.T) {
 	}
 	var out bytes.Buffer
 	r.finish().Write(&out)
-	if met, missed := strings.Count(out.String(), ": met"), strings.Count(out.String(), ": MISSED"); met != 2 || missed != 2 {
-		t.Errorf("%d met and %d missed in\n%s", met, missed, &out)
+	if passed, missed := strings.Count(out.String(), ": met"), strings.Count(out.String(), ": MISSED"); passed != 2 || missed != 2 {
+		t.Errorf("%d met and %d missed in\n%s", passed, missed, &out)
 	}
 }
 
@@ -141,7 +141,7 @@ func whole(t *testing.T, r *Result) {
 		t.Errorf("not consistent: %s", raw)
 	}
 	for _, c := range r.Checks { // what was rounded may look met where it is not
-		if above := c.Value - c.Aim; math.Abs(above) > 0.001 && c.Met != ((above > 0) == c.AtLeast) {
+		if above := c.Value - c.Aim; math.Abs(above) > 0.001 && c.Passed != ((above > 0) == c.AtLeast) {
 			t.Errorf("%s: %+v", r.Name, c)
 		}
 	}
@@ -165,9 +165,9 @@ func TestResultsOfTheFleet(t *testing.T) {
 }
 
 func TestResultOfGrowth(t *testing.T) {
-	r := Growth{Few: 100, Many: 500}.result(bridgeCost{kilobyte: 50, acts: []float64{1, 2, 3}}, bridgeCost{kilobyte: 60, cpu: 4, acts: []float64{3, 4, 5}})
+	r := Growth{Few: 100, Many: 500}.result(bridgeCost{kilobyte: 50, durations: []float64{1, 2, 3}}, bridgeCost{kilobyte: 60, cpu: 4, durations: []float64{3, 4, 5}})
 	whole(t, r)
-	if c := r.Checks[0]; r.Value != 60 || r.P50 != 4 || c.Value != 1.2 || c.Met {
+	if c := r.Checks[0]; r.Value != 60 || r.P50 != 4 || c.Value != 1.2 || c.Passed {
 		t.Errorf("%+v", r)
 	}
 	notes := map[string]float64{}
@@ -185,7 +185,7 @@ func TestResultOfADrain(t *testing.T) {
 	r := k.result()
 	r.Value = 3
 	whole(t, r.finish())
-	if c := r.Checks[0]; c.Value != 3 || c.Met || r.P50 != 20 {
+	if c := r.Checks[0]; c.Value != 3 || c.Passed || r.P50 != 20 {
 		t.Errorf("%+v", r)
 	}
 	if n := r.Notes[0]; n.What != "unlocks that ended Unavailable" || n.Value != 2 {

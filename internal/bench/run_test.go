@@ -45,13 +45,13 @@ func TestInvalidBenchmarkSettingsAreRefused(t *testing.T) {
 			return Hostel{Arrivals: 61, Span: 1, Pause: 1, Write: time.Minute}.Run(t.Context(), self())
 		}, "hostel: want"},
 		{"few bridges", func() (*Result, error) {
-			return Fleet{Bridges: warmUpBridges, Acts: 1, Rounds: 1}.Run(t.Context(), self())
+			return Fleet{Bridges: warmUpBridges, Commands: 1, Rounds: 1}.Run(t.Context(), self())
 		}, "fleet: want"},
 		{"no acts", func() (*Result, error) { return Fleet{Bridges: warmUpBridges + 1, Rounds: 1}.Run(t.Context(), self()) }, "fleet: want"},
 		{"few bridges to come back", func() (*Result, error) { return Restart{Bridges: warmUpBridges}.Run(t.Context(), self()) }, "fleet --restart: want"},
 		{"back before it is away", func() (*Result, error) { return Restart{Bridges: 100, Downtime: -1}.Run(t.Context(), self()) }, "fleet --restart: want"},
 		{"one bridge to move", func() (*Result, error) { return Drain{Bridges: 1, Unlocks: 1}.Run(t.Context(), self()) }, "fleet --drain: want"},
-		{"no growth", func() (*Result, error) { return Growth{Few: 100, Many: 100, Acts: 1}.Run(t.Context(), self()) }, "fleet --growth: want"},
+		{"no growth", func() (*Result, error) { return Growth{Few: 100, Many: 100, Commands: 1}.Run(t.Context(), self()) }, "fleet --growth: want"},
 		{"more than there are files", func() (*Result, error) { return Restart{Bridges: 1 << 40}.Run(t.Context(), self()) }, "ulimit -n"},
 		{"no such part", func() (*Result, error) { return nil, RunPart("other", os.Stdin, os.Stdout) }, `no part "other"`},
 		{"no way to start one", func() (*Result, error) { _, err := Launch(nil).start(t.Context(), "world"); return nil, err }, "no way to start"},
@@ -106,7 +106,7 @@ func TestSmallRuns(t *testing.T) {
 }
 
 // What is started for the fleet answers, without waiting for the beats that its memory is measured between.
-func TestBareServerSendsActs(t *testing.T) {
+func TestBareServerSendsCommands(t *testing.T) {
 	p, err := self().start(t.Context(), "bare")
 	if err != nil {
 		t.Fatal(err)

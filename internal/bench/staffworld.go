@@ -60,7 +60,7 @@ func newStaffWorld(ctx context.Context, dir string, b StaffPages) (_ *staffWorld
 	if err := w.fill(ctx, b); err != nil {
 		return nil, err
 	}
-	if err := w.settle(ctx); err != nil {
+	if err := w.awaitBackgroundWork(ctx); err != nil {
 		return nil, err
 	}
 	w.owner, err = w.JoinAsOwner(ctx, "ada@example.com")
@@ -168,13 +168,13 @@ func (w *staffWorld) fill(ctx context.Context, b StaffPages) error {
 // behind matches the metrics that are at least 1 while the server is behind with its background work.
 var behind = regexp.MustCompile(`(?m)^latchkey_installation_(?:events_waiting|jobs_late_seconds|mails_waiting) [^0]`)
 
-// mostSettling limits the wait in settle. It is longer than a mail waits for a code that no lock confirms.
-const mostSettling = 5 * time.Minute
+// backgroundWorkTimeout limits the wait in awaitBackgroundWork. It is longer than a mail waits for a code that no lock confirms.
+const backgroundWorkTimeout = 5 * time.Minute
 
-// settle waits until the server has done what follows from filling the hotel, such as the mails to the hundreds of guests who check in at
-// once: in a hotel they arrive one by one. It fails after mostSettling.
-func (w *staffWorld) settle(ctx context.Context) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, mostSettling, errors.New("the server has events, jobs or mails that wait"))
+// awaitBackgroundWork waits until the server has done what follows from filling the hotel, such as the mails to the hundreds of guests who
+// check in at once: in a hotel they arrive one by one. It fails after backgroundWorkTimeout.
+func (w *staffWorld) awaitBackgroundWork(ctx context.Context) error {
+	ctx, cancel := context.WithTimeoutCause(ctx, backgroundWorkTimeout, errors.New("the server has events, jobs or mails that wait"))
 	defer cancel()
 	for {
 		metrics, err := w.metrics(ctx)
