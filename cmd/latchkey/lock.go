@@ -239,17 +239,17 @@ func (lockUnlock) Help() string {
 
 // unopenedError returns the error of an unlock command whose result is not "opened": the door did not open, or it is unknown whether it
 // did.
-func unopenedError(act *propertyv1.Act) error {
-	why := act.GetReason()
+func unopenedError(command *propertyv1.Act) error {
+	why := command.GetReason()
 	if w := whyNot[why]; w != "" {
 		why = w
 	}
 	message := "the door did not open"
-	switch act.GetResult() {
+	switch command.GetResult() {
 	case "unknown":
 		message = "the door may have opened"
-		if act.GetDeadline() != nil {
-			message += ", or may open until " + act.GetDeadline().AsTime().Format(time.TimeOnly) + " UTC"
+		if command.GetDeadline() != nil {
+			message += ", or may open until " + command.GetDeadline().AsTime().Format(time.TimeOnly) + " UTC"
 		}
 		why = cmp.Or(why, "no answer came")
 	case "expired":
@@ -258,7 +258,7 @@ func unopenedError(act *propertyv1.Act) error {
 	if why != "" {
 		message += ": " + why
 	}
-	return fault.New(fault.Precondition, cmp.Or(fault.Reason(act.GetReason()), fault.UnavailableReason), "%s", message)
+	return fault.New(fault.Precondition, cmp.Or(fault.Reason(command.GetReason()), fault.UnavailableReason), "%s", message)
 }
 
 // whyNot maps the reason of a failed unlock command to text. Other reasons are printed unchanged.
@@ -272,12 +272,14 @@ var whyNot = map[string]string{
 func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aLock, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewLockServiceClient(s.conn).UnlockLock(s, &propertyv1.UnlockLockRequest{Id: c.ID, Reason: c.Reason})
-		act := answer.GetData()
-		if err := s.printAnswer(answer, err, func() { s.printFacts("command", act.GetId(), "result", act.GetResult(), "reason", act.GetReason()) }); err != nil {
+		command := answer.GetData()
+		if err := s.printAnswer(answer, err, func() {
+			s.printFacts("command", command.GetId(), "result", command.GetResult(), "reason", command.GetReason())
+		}); err != nil {
 			return err
 		}
-		if act.GetResult() != "opened" {
-			return unopenedError(act)
+		if command.GetResult() != "opened" {
+			return unopenedError(command)
 		}
 		return nil
 	})

@@ -20,14 +20,14 @@ func TestCommandQueuedTwiceIsSentOnce(t *testing.T) {
 			return err
 		})
 		replies := make(chan ending, 4)
-		o := &command{id: stored.ActID, deadline: stored.Deadline, claimed: &stored, reply: func(out lock.Outcome, err error) { replies <- ending{out, err} }}
+		o := &command{id: stored.CommandID, deadline: stored.Deadline, claimed: &stored, reply: func(out lock.Outcome, err error) { replies <- ending{out, err} }}
 		box := &n.currentSession(b.id).mailbox
 		for range 2 {
 			if why := box.addCommand(o, time.Now()); why != "" {
 				t.Fatalf("the order is not taken: %s", why)
 			}
 		}
-		if a := b.act(); a.Id != stored.ActID {
+		if a := b.act(); a.Id != stored.CommandID {
 			t.Fatalf("act %v", a)
 		}
 		// The next message to the bridge is the next act, and not the same once more.
@@ -37,10 +37,10 @@ func TestCommandQueuedTwiceIsSentOnce(t *testing.T) {
 			done <- ending{out, err}
 		}()
 		next := b.act()
-		if next.Id == stored.ActID {
+		if next.Id == stored.CommandID {
 			t.Fatal("the order was sent twice")
 		}
-		b.acted(stored.ActID, lock.CommandDone)
+		b.acted(stored.CommandID, lock.CommandDone)
 		b.acted(next.Id, lock.CommandDone)
 		for _, from := range []<-chan ending{replies, done} {
 			if r := <-from; r.err != nil || r.out.State != lock.CommandDone {
@@ -68,8 +68,8 @@ func TestSupersededSessionRefusesAllWaitingCommands(t *testing.T) {
 				if err != nil {
 					return err
 				}
-				waiting = append(waiting, &command{id: stored.ActID, deadline: stored.Deadline, reply: func(out lock.Outcome, err error) { replies <- ending{out, err} }})
-				return lock.ReleaseCommand(tx, s.propertyID, stored.ActID)
+				waiting = append(waiting, &command{id: stored.CommandID, deadline: stored.Deadline, reply: func(out lock.Outcome, err error) { replies <- ending{out, err} }})
+				return lock.ReleaseCommand(tx, s.propertyID, stored.CommandID)
 			})
 		}
 		se := n.currentSession(b.id)

@@ -71,9 +71,9 @@ func (s *session) dispatch(c *command) cause {
 		s.pending = map[string]*command{}
 	}
 	s.pending[c.id] = c
-	act := &lockv1.Act{Id: c.id, Address: claimed.Address, Operation: claimed.Operation, Deadline: clock.Timestamp(claimed.Deadline), SmartkeyPresentation: c.presentation}
+	message := &lockv1.Act{Id: c.id, Address: claimed.Address, Operation: claimed.Operation, Deadline: clock.Timestamp(claimed.Deadline), SmartkeyPresentation: c.presentation}
 	s.outbox.pushFront(outgoing{command: c, message: &lockv1.ConnectResponse{
-		Epoch: uint64(s.open.Epoch), Kind: &lockv1.ConnectResponse_Act{Act: act},
+		Epoch: uint64(s.open.Epoch), Kind: &lockv1.ConnectResponse_Act{Act: message},
 	}})
 	return ""
 }
@@ -98,7 +98,7 @@ func (s *session) claim(c *command) (claimed lock.UnlockCommand, err error) {
 // the metrics.
 func (s *session) refuse(c *command, err error, reason string) {
 	s.node.counters.refused.WithLabelValues(reason).Inc()
-	c.reply(lock.Outcome{ActID: c.id}, err)
+	c.reply(lock.Outcome{CommandID: c.id}, err)
 }
 
 // onCommandResult stores the bridge's report about an unlock command, with the result of its SmartKey if it has one, and passes it to the
@@ -123,8 +123,8 @@ func (s *session) onCommandResult(r *lockv1.ActReport) cause {
 	if c == nil {
 		return why
 	}
-	if why != "" || done.ActID == "" {
-		done = lock.Outcome{ActID: r.Id, State: lock.CommandUnknown}
+	if why != "" || done.CommandID == "" {
+		done = lock.Outcome{CommandID: r.Id, State: lock.CommandUnknown}
 	}
 	c.reply(done, nil)
 	return why
@@ -149,7 +149,7 @@ func (s *session) endWithoutReport(c *command) {
 	if c.expired.Load() {
 		outcome = lock.CommandExpired
 	}
-	done := lock.Outcome{ActID: c.id, State: outcome}
+	done := lock.Outcome{CommandID: c.id, State: outcome}
 	err := s.node.cfg.DB.Write(context.WithoutCancel(s.stream.Context()), func(tx *db.Tx) error {
 		stored, err := lock.FinishCommand(tx, s.open.BridgeID, c.id, outcome, "", time.Time{})
 		if err == nil {

@@ -72,7 +72,7 @@ func TestCommandIsExecutedOnceFromAnyNode(t *testing.T) {
 				}
 				b.acted(a.Id, outcome)
 				b.acted(a.Id, outcome)
-				if r := <-done; r.err != nil || r.out.State != outcome || r.out.ActID != a.Id {
+				if r := <-done; r.err != nil || r.out.State != outcome || r.out.CommandID != a.Id {
 					t.Errorf("%s: %+v", outcome, r)
 				}
 			}
@@ -207,7 +207,7 @@ func TestSentCommandIsUnknownWhenItsBridgeIsRevoked(t *testing.T) {
 		_, err := bridge.Revoke(tx, s.propertyID, b.id, lock.MarkLinksLost)
 		return err
 	})
-	if r := <-done; r.err != nil || r.out.ActID != a.Id || r.out.State != lock.CommandUnknown {
+	if r := <-done; r.err != nil || r.out.CommandID != a.Id || r.out.State != lock.CommandUnknown {
 		t.Errorf("the door may have opened: %+v", r)
 	}
 }
@@ -307,7 +307,7 @@ func TestCommandIsClaimedInTheTransactionThatStoresIt(t *testing.T) {
 			return o
 		}
 		state := func(o lock.UnlockCommand) string {
-			out, err := lock.GetCommand(s.db.View(t.Context()), s.propertyID, o.ActID)
+			out, err := lock.GetCommand(s.db.View(t.Context()), s.propertyID, o.CommandID)
 			s.must(err)
 			return out.State
 		}
@@ -317,10 +317,10 @@ func TestCommandIsClaimedInTheTransactionThatStoresIt(t *testing.T) {
 			out, err := n.SendCommand(context.Background(), o)
 			done <- ending{out, err}
 		}()
-		if a := b.act(); a.Id != o.ActID || a.Address != "front" || a.DeadlineMs == 0 {
+		if a := b.act(); a.Id != o.CommandID || a.Address != "front" || a.DeadlineMs == 0 {
 			t.Errorf("act %v", a)
 		}
-		b.acted(o.ActID, lock.CommandDone)
+		b.acted(o.CommandID, lock.CommandDone)
 		if r := <-done; r.err != nil || r.out.State != lock.CommandDone || state(o) != lock.CommandDone {
 			t.Errorf("%+v", r)
 		}
@@ -354,13 +354,13 @@ func TestQueuedCommandsPastTheirDeadlineAreRefused(t *testing.T) {
 			from := here
 			if i%2 == 1 {
 				from, o.Epoch = there, 0
-				s.must(s.db.Write(t.Context(), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, s.propertyID, o.ActID) }))
+				s.must(s.db.Write(t.Context(), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, s.propertyID, o.CommandID) }))
 			}
 			if _, err := from.SendCommand(t.Context(), o); !fault.Has(err, fault.DeadlineExceeded) {
 				t.Errorf("act %d: %v", i, err)
 			}
 			// A caller that believes there is time left, or waited in the session's queue, gets no further.
-			for _, c := range []nodeRequest{{Verb: "act", BridgeID: b.id, ActID: o.ActID, Deadline: o.Deadline}, {Verb: "act", BridgeID: b.id, ActID: o.ActID, Deadline: time.Now().Add(time.Hour)}} {
+			for _, c := range []nodeRequest{{Verb: "act", BridgeID: b.id, CommandID: o.CommandID, Deadline: o.Deadline}, {Verb: "act", BridgeID: b.id, CommandID: o.CommandID, Deadline: time.Now().Add(time.Hour)}} {
 				if a := here.deliverCommand(t.Context(), c, nil); a.Done {
 					t.Errorf("act %d: %+v", i, a)
 				}
@@ -368,7 +368,7 @@ func TestQueuedCommandsPastTheirDeadlineAreRefused(t *testing.T) {
 		}
 		se := here.currentSession(b.id)
 		replied := make(chan error, 1)
-		queued := &command{id: stored[0].ActID, deadline: time.Now(), claimed: &stored[0], reply: func(_ lock.Outcome, err error) { replied <- err }}
+		queued := &command{id: stored[0].CommandID, deadline: time.Now(), claimed: &stored[0], reply: func(_ lock.Outcome, err error) { replied <- err }}
 		if why := se.mailbox.addCommand(queued, time.Now()); why != "" {
 			t.Fatal(why)
 		}

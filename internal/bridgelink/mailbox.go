@@ -188,15 +188,15 @@ func (o *outbox) send(st stream, batch []outgoing) error {
 	return nil
 }
 
-// setRemaining writes the time that is left until the command's deadline into act, the message. If no time is left, it marks the command
+// setRemaining writes the time that is left until the command's deadline into the message m. If no time is left, it marks the command
 // as expired and returns false.
-func (o *command) setRemaining(act *lockv1.Act, now time.Time) bool {
+func (o *command) setRemaining(m *lockv1.Act, now time.Time) bool {
 	left := o.deadline.Sub(now)
 	if left < time.Millisecond {
 		o.expired.Store(true)
 		return false
 	}
-	act.DeadlineMs = uint32(left / time.Millisecond)
+	m.DeadlineMs = uint32(left / time.Millisecond)
 	return true
 }
 

@@ -20,11 +20,11 @@ const (
 
 // nodeRequest is a request to the node that has a bridge's session.
 type nodeRequest struct {
-	Verb     string    `json:"verb"` // Verb: "cut" ends older sessions of a bridge, "act" delivers an unlock command, "greet" asks the bridge for a greeting for a phone
-	BridgeID string    `json:"bridge"`
-	Epoch    int64     `json:"epoch,omitempty"`   // Epoch is for cut: sessions with a lower epoch end
-	ActID    string    `json:"act,omitempty"`     // ActID is for act: the id of the stored command
-	Deadline time.Time `json:"deadline,omitzero"` // Deadline is for act, by the service's clock
+	Verb      string    `json:"verb"` // Verb: "cut" ends older sessions of a bridge, "act" delivers an unlock command, "greet" asks the bridge for a greeting for a phone
+	BridgeID  string    `json:"bridge"`
+	Epoch     int64     `json:"epoch,omitempty"`   // Epoch is for cut: sessions with a lower epoch end
+	CommandID string    `json:"act,omitempty"`     // CommandID is for act: the id of the stored command
+	Deadline  time.Time `json:"deadline,omitzero"` // Deadline is for act, by the service's clock
 	// Presentation is the phone's SmartKey message. Only the bridge can use it. It is never stored.
 	Presentation []byte `json:"presentation,omitempty"`
 }
@@ -148,7 +148,7 @@ func (n *Node) deliverCommand(ctx context.Context, r nodeRequest, claimed *lock.
 		return nodeResponse{Why: refused, Counted: true, unsent: true}
 	}
 	done := make(chan nodeResponse, 1)
-	cmd := &command{id: r.ActID, deadline: until, claimed: claimed, presentation: r.Presentation, reply: func(out lock.Outcome, err error) { done <- responseOf(out, err) }}
+	cmd := &command{id: r.CommandID, deadline: until, claimed: claimed, presentation: r.Presentation, reply: func(out lock.Outcome, err error) { done <- responseOf(out, err) }}
 	if why := s.mailbox.addCommand(cmd, time.Now()); why != "" {
 		n.counters.refused.WithLabelValues(map[string]string{busy: "queueFull", leaving: "leaving"}[why]).Inc()
 		return nodeResponse{Why: why, Counted: true, unsent: true}

@@ -19,7 +19,7 @@ func (n *Node) SendCommand(ctx context.Context, o lock.UnlockCommand) (lock.Outc
 	until := n.toMonotonic(o.Deadline)
 	if !time.Now().Before(until) {
 		n.counters.refused.WithLabelValues(tooLate).Inc()
-		return n.abandon(ctx, o.PropertyID, o.ActID, nodeResponse{Why: refused, Counted: true, unsent: true})
+		return n.abandon(ctx, o.PropertyID, o.CommandID, nodeResponse{Why: refused, Counted: true, unsent: true})
 	}
 	waitCtx, cancel := context.WithDeadline(context.WithoutCancel(ctx), until.Add(2*n.cfg.timings.resultGrace))
 	defer cancel()
@@ -42,11 +42,11 @@ func (n *Node) SendCommand(ctx context.Context, o lock.UnlockCommand) (lock.Outc
 	case err == nil && a.Done:
 		return a.Outcome, nil
 	case errors.Is(err, bus.ErrNotConnected):
-		return n.abandon(ctx, o.PropertyID, o.ActID, nodeResponse{Why: nodeUnreachable, unsent: true})
+		return n.abandon(ctx, o.PropertyID, o.CommandID, nodeResponse{Why: nodeUnreachable, unsent: true})
 	case err != nil && !errors.Is(err, bus.ErrNoResponder):
-		return n.finalize(ctx, o.PropertyID, o.ActID, false)
+		return n.finalize(ctx, o.PropertyID, o.CommandID, false)
 	}
-	return n.abandon(ctx, o.PropertyID, o.ActID, a)
+	return n.abandon(ctx, o.PropertyID, o.CommandID, a)
 }
 
 // toMonotonic converts a time of the service's clock to a time for comparisons with time.Now, so that an adjustment of the wall clock
@@ -97,13 +97,13 @@ func (n *Node) releaseClaim(ctx context.Context, o *lock.UnlockCommand) error {
 		return nil
 	}
 	o.Epoch = 0
-	return n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, o.PropertyID, o.ActID) })
+	return n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) error { return lock.ReleaseCommand(tx, o.PropertyID, o.CommandID) })
 }
 
 // sendTo sends an unlock command to the node that has the bridge's session, and waits for the result. It uses the message bus only if that
 // is another node. Without a node it responds leaving, so that the caller waits for one.
 func (n *Node) sendTo(ctx context.Context, o lock.UnlockCommand) (nodeResponse, error) {
-	c := nodeRequest{Verb: "act", BridgeID: o.BridgeID, ActID: o.ActID, Deadline: o.Deadline, Presentation: o.Presentation}
+	c := nodeRequest{Verb: "act", BridgeID: o.BridgeID, CommandID: o.CommandID, Deadline: o.Deadline, Presentation: o.Presentation}
 	switch o.Node {
 	case "":
 		return nodeResponse{Why: leaving}, nil
@@ -119,8 +119,8 @@ func (n *Node) sendTo(ctx context.Context, o lock.UnlockCommand) (nodeResponse, 
 // abandon ends an unlock command that no session has answered, and returns as the error why it was not sent, according to the response a.
 // If a session has claimed the command meanwhile and a does not say that it is unsent, there is no error, and the stored state is the
 // outcome.
-func (n *Node) abandon(ctx context.Context, propertyID, actID string, a nodeResponse) (lock.Outcome, error) {
-	done, err := n.finalize(ctx, propertyID, actID, a.unsent)
+func (n *Node) abandon(ctx context.Context, propertyID, commandID string, a nodeResponse) (lock.Outcome, error) {
+	done, err := n.finalize(ctx, propertyID, commandID, a.unsent)
 	if err != nil || done.State != lock.CommandExpired {
 		return done, err
 	}
@@ -152,13 +152,13 @@ func (n *Node) CountUnsent(err error) {
 
 // finalize marks a command as expired if no session has claimed it or if it is known to be unsent. It returns the stored outcome; a command
 // that is still claimed counts as unknown.
-func (n *Node) finalize(ctx context.Context, propertyID, actID string, unsent bool) (lock.Outcome, error) {
+func (n *Node) finalize(ctx context.Context, propertyID, commandID string, unsent bool) (lock.Outcome, error) {
 	var done lock.Outcome
 	err := n.cfg.DB.Write(context.WithoutCancel(ctx), func(tx *db.Tx) (err error) {
-		if err := lock.CancelCommand(tx, propertyID, actID, unsent); err != nil {
+		if err := lock.CancelCommand(tx, propertyID, commandID, unsent); err != nil {
 			return err
 		}
-		done, err = lock.GetCommand(tx, propertyID, actID)
+		done, err = lock.GetCommand(tx, propertyID, commandID)
 		return err
 	})
 	if done.State == lock.CommandClaimed {

@@ -105,7 +105,7 @@ func TestCommandFollowsADrainedBridge(t *testing.T) {
 			b.acted(a.Id, lock.CommandDone)
 		}
 		for by, done := range waiting {
-			if r := <-done; r.err != nil || r.out.State != lock.CommandDone || !sent[r.out.ActID] {
+			if r := <-done; r.err != nil || r.out.State != lock.CommandDone || !sent[r.out.CommandID] {
 				t.Errorf("asked for at %s: %+v", by, r)
 			}
 		}
@@ -124,7 +124,7 @@ func TestCommandWaitsForASessionThatOpens(t *testing.T) {
 		s := opening()
 		var command nodeResponse
 		go func() {
-			command = n.deliverCommand(t.Context(), nodeRequest{BridgeID: "brg_x", ActID: "act_x", Deadline: time.Now().Add(time.Minute)}, nil)
+			command = n.deliverCommand(t.Context(), nodeRequest{BridgeID: "brg_x", CommandID: "act_x", Deadline: time.Now().Add(time.Minute)}, nil)
 		}()
 		greeting := error(nil)
 		greet := func() { _, greeting = n.requestGreeting(t.Context(), "brg_x") }
@@ -173,8 +173,8 @@ func TestWelcomeIsTheFirstMessage(t *testing.T) {
 		s.greetings.setSupported(true)
 		s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_Welcome{Welcome: &lockv1.Welcome{Epoch: 7}}})
 		n.register("brg_x", s)
-		claimed := &lock.UnlockCommand{ActID: "act_x", BridgeID: "brg_x", Epoch: 7, Operation: lock.Unlock, Deadline: time.Now().Add(time.Minute)}
-		go n.deliverCommand(t.Context(), nodeRequest{BridgeID: "brg_x", ActID: "act_x", Deadline: claimed.Deadline}, claimed)
+		claimed := &lock.UnlockCommand{CommandID: "act_x", BridgeID: "brg_x", Epoch: 7, Operation: lock.Unlock, Deadline: time.Now().Add(time.Minute)}
+		go n.deliverCommand(t.Context(), nodeRequest{BridgeID: "brg_x", CommandID: "act_x", Deadline: claimed.Deadline}, claimed)
 		go func() { _, _ = n.requestGreeting(t.Context(), "brg_x") }()
 		synctest.Wait()
 		s.begin()

@@ -57,7 +57,7 @@ func TooLateOnTimeout(err error) error {
 // UnlockCommand is a stored command to a bridge: unlock a lock, or only check a SmartKey.
 type UnlockCommand struct {
 	PropertyID string
-	ActID      string
+	CommandID  string
 	BridgeID   string
 	Node       string // Node is the server node with the bridge's session; empty if there is none yet, see [bridge.MoveTimeout]
 	Address    string // Address is the lock's address on the bridge
@@ -72,16 +72,16 @@ type UnlockCommand struct {
 
 // Outcome is a command's state and result.
 type Outcome struct {
-	ActID  string
-	LockID string
-	State  string
-	Result string    // Result is a [slot.Result], or RefusedKeyPrefix and a reason; empty without a report
-	At     time.Time // At is when the command ended; zero if it has not ended
+	CommandID string
+	LockID    string
+	State     string
+	Result    string    // Result is a [slot.Result], or RefusedKeyPrefix and a reason; empty without a report
+	At        time.Time // At is when the command ended; zero if it has not ended
 }
 
 // outcomeOf returns the state and the result of a command from its row.
 func outcomeOf(a *ent.Act) Outcome {
-	return Outcome{ActID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: db.OrZero(a.FinishedAt)}
+	return Outcome{CommandID: a.ID, LockID: a.LockID, State: a.State, Result: a.Result, At: db.OrZero(a.FinishedAt)}
 }
 
 // StoreCommand stores a command of staff to unlock a lock. It sends nothing. here is the caller's node, actor the person. The command
@@ -138,16 +138,16 @@ func storeCommand(tx *db.Tx, here Node, propertyID, lockID, actor, grantID, oper
 // session.
 func newUnlockCommand(c command, address, bridgeID, node string) UnlockCommand {
 	return UnlockCommand{
-		PropertyID: c.propertyID, ActID: c.id, BridgeID: bridgeID, Node: node,
+		PropertyID: c.propertyID, CommandID: c.id, BridgeID: bridgeID, Node: node,
 		Address: address, Operation: c.operation, Deadline: c.deadline,
 	}
 }
 
 // GetCommand returns the state and the result of a command, or a not-found fault.
-func GetCommand(tx *db.Tx, propertyID, actID string) (Outcome, error) {
-	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(tx.Context())
+func GetCommand(tx *db.Tx, propertyID, commandID string) (Outcome, error) {
+	a, err := tx.Act.Query().Where(entact.ID(commandID), entact.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
-		return Outcome{}, fault.New(fault.NotFound, fault.LockNotFound, "no unlock command %s at this property", actID)
+		return Outcome{}, fault.New(fault.NotFound, fault.LockNotFound, "no unlock command %s at this property", commandID)
 	}
 	if err != nil {
 		return Outcome{}, err
@@ -158,17 +158,17 @@ func GetCommand(tx *db.Tx, propertyID, actID string) (Outcome, error) {
 // ClaimCommand claims a command for the session, named by its epoch, that is about to send it. Only the first claim succeeds, only before
 // the deadline and only in the bridge's current session; otherwise it returns errCommandTaken or bridge.ErrSuperseded, or errCommandUnknown
 // if the bridge has no such command.
-func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, actID string) (UnlockCommand, error) {
+func ClaimCommand(tx *db.Tx, bridgeID string, epoch int64, commandID string) (UnlockCommand, error) {
 	ctx := tx.Context()
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
 		return UnlockCommand{}, err
 	}
-	c, address, _, err := commandOnBridge(tx, br.ID, actID)
+	c, address, _, err := commandOnBridge(tx, br.ID, commandID)
 	if err != nil {
 		return UnlockCommand{}, err
 	}
-	n, err := tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(c.propertyID), entact.State(CommandStored), entact.DeadlineGT(tx.Now())).
+	n, err := tx.Act.Update().Where(entact.ID(commandID), entact.PropertyID(c.propertyID), entact.State(CommandStored), entact.DeadlineGT(tx.Now())).
 		SetState(CommandClaimed).Save(ctx)
 	if err != nil {
 		return UnlockCommand{}, err
@@ -185,8 +185,8 @@ var errCommandTaken = fault.New(fault.Aborted, fault.DeadlineExceeded, "the comm
 // door was opened. A late report replaces unknown. For other states FinishCommand changes nothing and returns the stored outcome. It
 // returns errCommandUnknown if the bridge has no such command or is revoked. at is the bridge's time; a zero or future time becomes now,
 // and one before the command was stored becomes the time of that.
-func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.Time) (Outcome, error) {
-	c, _, door, err := commandOnBridge(tx, bridgeID, actID)
+func FinishCommand(tx *db.Tx, bridgeID, commandID, outcome, result string, at time.Time) (Outcome, error) {
+	c, _, door, err := commandOnBridge(tx, bridgeID, commandID)
 	if err != nil {
 		return Outcome{}, err
 	}
@@ -207,22 +207,22 @@ func FinishCommand(tx *db.Tx, bridgeID, actID, outcome, result string, at time.T
 		return Outcome{}, err
 	}
 	if !ended {
-		return GetCommand(tx, c.propertyID, actID)
+		return GetCommand(tx, c.propertyID, commandID)
 	}
 	if outcome == CommandDone && c.operation != SmartKeyCheck {
 		err = appendOpened(tx, c, door, at)
 	}
-	return Outcome{ActID: c.id, LockID: c.lockID, State: outcome, Result: result, At: at}, err
+	return Outcome{CommandID: c.id, LockID: c.lockID, State: outcome, Result: result, At: at}, err
 }
 
 // CancelCommand sets a command that no session has claimed to expired, so that it is never sent. If unsent is true, it does so also with a
 // claimed command: the caller claimed it and did not send it. It does nothing to other commands.
-func CancelCommand(tx *db.Tx, propertyID, actID string, unsent bool) error {
+func CancelCommand(tx *db.Tx, propertyID, commandID string, unsent bool) error {
 	from := []string{CommandStored}
 	if unsent {
 		from = append(from, CommandClaimed)
 	}
-	return tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(propertyID), entact.StateIn(from...)).
+	return tx.Act.Update().Where(entact.ID(commandID), entact.PropertyID(propertyID), entact.StateIn(from...)).
 		SetState(CommandExpired).SetFinishedAt(tx.Now()).Exec(tx.Context())
 }
 
@@ -260,8 +260,8 @@ func ofStaff(s *sql.Selector) { s.Where(sql.ExprP("grant_id = ''")) }
 
 // ReleaseCommand removes the claim of a command, so that another session may claim it. Only the caller that claimed
 // the command and has not sent it may call ReleaseCommand.
-func ReleaseCommand(tx *db.Tx, propertyID, actID string) error {
-	return tx.Act.Update().Where(entact.ID(actID), entact.PropertyID(propertyID), entact.State(CommandClaimed)).
+func ReleaseCommand(tx *db.Tx, propertyID, commandID string) error {
+	return tx.Act.Update().Where(entact.ID(commandID), entact.PropertyID(propertyID), entact.State(CommandClaimed)).
 		SetState(CommandStored).Exec(tx.Context())
 }
 

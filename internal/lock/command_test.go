@@ -19,16 +19,16 @@ func (s *site) store(lk *ent.Lock) (o lock.UnlockCommand, err error) {
 	return o, err
 }
 
-func (s *site) claim(bridgeID string, epoch int64, actID string) error {
+func (s *site) claim(bridgeID string, epoch int64, commandID string) error {
 	return s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		_, err := lock.ClaimCommand(tx, bridgeID, epoch, actID)
+		_, err := lock.ClaimCommand(tx, bridgeID, epoch, commandID)
 		return err
 	})
 }
 
-func (s *site) end(bridgeID, actID, outcome string) (out lock.Outcome, err error) {
+func (s *site) end(bridgeID, commandID, outcome string) (out lock.Outcome, err error) {
 	err = s.db.Write(s.t.Context(), func(tx *db.Tx) error {
-		out, err = lock.FinishCommand(tx, bridgeID, actID, outcome, "ok", s.clock.Now())
+		out, err = lock.FinishCommand(tx, bridgeID, commandID, outcome, "ok", s.clock.Now())
 		return err
 	})
 	return out, err
@@ -40,20 +40,20 @@ func TestCommandIsClaimedOnceByItsBridgeInTime(t *testing.T) {
 		o, err := s.store(lk)
 		s.must(err)
 		other, _ := s.enrol("elsewhere")
-		if err := s.claim(other.ID, other.Epoch, o.ActID); err == nil {
+		if err := s.claim(other.ID, other.Epoch, o.CommandID); err == nil {
 			t.Error("another bridge claimed the command")
 		}
-		if err := s.claim(s.bridge.ID, s.epoch-1, o.ActID); err == nil {
+		if err := s.claim(s.bridge.ID, s.epoch-1, o.CommandID); err == nil {
 			t.Error("an older session claimed the command")
 		}
-		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
-		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
+		s.must(s.claim(s.bridge.ID, s.epoch, o.CommandID))
+		if err := s.claim(s.bridge.ID, s.epoch, o.CommandID); err == nil {
 			t.Error("the command was claimed twice")
 		}
 		late, err := s.store(lk)
 		s.must(err)
 		s.clock.Advance(5 * time.Second)
-		if err := s.claim(s.bridge.ID, s.epoch, late.ActID); !fault.Has(err, fault.DeadlineExceeded) {
+		if err := s.claim(s.bridge.ID, s.epoch, late.CommandID); !fault.Has(err, fault.DeadlineExceeded) {
 			t.Errorf("claimed after its deadline: %v", err)
 		}
 	})
@@ -64,15 +64,15 @@ func TestCommandEndsOnceAndUnknownIsReplaced(t *testing.T) {
 		lk := s.door()
 		o, err := s.store(lk)
 		s.must(err)
-		if out, err := s.end(s.bridge.ID, o.ActID, lock.CommandDone); err != nil || out.State != lock.CommandStored {
+		if out, err := s.end(s.bridge.ID, o.CommandID, lock.CommandDone); err != nil || out.State != lock.CommandStored {
 			t.Errorf("a command that no session claimed is %q, %v", out.State, err)
 		}
-		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
+		s.must(s.claim(s.bridge.ID, s.epoch, o.CommandID))
 		for _, step := range []struct{ say, want string }{
 			{lock.CommandUnknown, lock.CommandUnknown}, {"nonsense", lock.CommandUnknown}, {lock.CommandDone, lock.CommandDone},
 			{lock.CommandFailed, lock.CommandDone}, {lock.CommandUnknown, lock.CommandDone},
 		} {
-			out, err := s.end(s.bridge.ID, o.ActID, step.say)
+			out, err := s.end(s.bridge.ID, o.CommandID, step.say)
 			s.must(err)
 			if out.State != step.want {
 				t.Errorf("after %q the command is %q, want %q", step.say, out.State, step.want)
@@ -83,19 +83,19 @@ func TestCommandEndsOnceAndUnknownIsReplaced(t *testing.T) {
 		}
 		early, err := s.store(lk)
 		s.must(err)
-		s.must(s.claim(s.bridge.ID, s.epoch, early.ActID))
+		s.must(s.claim(s.bridge.ID, s.epoch, early.CommandID))
 		s.change(func(tx *db.Tx) error {
-			out, err := lock.FinishCommand(tx, s.bridge.ID, early.ActID, lock.CommandDone, "ok", s.clock.Now().Add(-time.Hour))
+			out, err := lock.FinishCommand(tx, s.bridge.ID, early.CommandID, lock.CommandDone, "ok", s.clock.Now().Add(-time.Hour))
 			if !out.At.Equal(s.clock.Now()) {
 				t.Errorf("by a clock that is behind it ended before it was asked for: %v", out.At)
 			}
 			return err
 		})
 		other, _ := s.enrol("elsewhere")
-		if _, err := s.end(other.ID, o.ActID, lock.CommandFailed); err == nil {
+		if _, err := s.end(other.ID, o.CommandID, lock.CommandFailed); err == nil {
 			t.Error("another bridge reported on the command")
 		}
-		if _, err := lock.GetCommand(s.db.View(t.Context()), "prp_two", o.ActID); err == nil {
+		if _, err := lock.GetCommand(s.db.View(t.Context()), "prp_two", o.CommandID); err == nil {
 			t.Error("another property sees the command")
 		}
 	})
@@ -110,10 +110,10 @@ func TestFinalOutcomesStay(t *testing.T) {
 			for _, later := range outcomes {
 				o, err := s.store(lk)
 				s.must(err)
-				s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
-				_, err = s.end(s.bridge.ID, o.ActID, first)
+				s.must(s.claim(s.bridge.ID, s.epoch, o.CommandID))
+				_, err = s.end(s.bridge.ID, o.CommandID, first)
 				s.must(err)
-				out, err := s.end(s.bridge.ID, o.ActID, later)
+				out, err := s.end(s.bridge.ID, o.CommandID, later)
 				s.must(err)
 				want := first
 				if first == lock.CommandUnknown {
@@ -149,10 +149,10 @@ func TestAbandonedCommandsEnd(t *testing.T) {
 		s.must(err)
 		claimed, err := s.store(lk)
 		s.must(err)
-		s.must(s.claim(s.bridge.ID, s.epoch, claimed.ActID))
+		s.must(s.claim(s.bridge.ID, s.epoch, claimed.CommandID))
 		s.clock.Advance(time.Minute)
 		s.change(lock.EndAbandonedCommands)
-		for id, want := range map[string]string{stored.ActID: lock.CommandExpired, claimed.ActID: lock.CommandUnknown} {
+		for id, want := range map[string]string{stored.CommandID: lock.CommandExpired, claimed.CommandID: lock.CommandUnknown} {
 			out, err := lock.GetCommand(s.db.View(t.Context()), s.propertyID, id)
 			s.must(err)
 			if out.State != want {
@@ -197,9 +197,9 @@ func TestCommandEndsNoLaterThanItsReport(t *testing.T) {
 		lk := s.door()
 		o, err := s.store(lk)
 		s.must(err)
-		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
+		s.must(s.claim(s.bridge.ID, s.epoch, o.CommandID))
 		s.change(func(tx *db.Tx) error {
-			out, err := lock.FinishCommand(tx, s.bridge.ID, o.ActID, lock.CommandDone, "ok", s.clock.Now().Add(time.Hour))
+			out, err := lock.FinishCommand(tx, s.bridge.ID, o.CommandID, lock.CommandDone, "ok", s.clock.Now().Add(time.Hour))
 			if !out.At.Equal(s.clock.Now()) {
 				t.Errorf("ended at %v", out.At)
 			}

@@ -35,7 +35,7 @@ func TestCommandWaitsForADrainedBridge(t *testing.T) {
 		if o.Node != "" || o.Epoch != 0 {
 			t.Errorf("the order says it is known where the bridge is: %+v", o)
 		}
-		if err := s.claim(s.bridge.ID, s.epoch+1, o.ActID); err == nil {
+		if err := s.claim(s.bridge.ID, s.epoch+1, o.CommandID); err == nil {
 			t.Error("a session that has not begun claimed the command")
 		}
 		s.clock.Advance(bridge.MoveTimeout + time.Millisecond)
@@ -50,21 +50,21 @@ func TestReleasedCommandIsClaimedOnceByAnotherSession(t *testing.T) {
 		lk := s.door()
 		o, err := s.store(lk)
 		s.must(err)
-		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
-		give := func(propertyID, actID string) {
-			s.change(func(tx *db.Tx) error { return lock.ReleaseCommand(tx, propertyID, actID) })
+		s.must(s.claim(s.bridge.ID, s.epoch, o.CommandID))
+		give := func(propertyID, commandID string) {
+			s.change(func(tx *db.Tx) error { return lock.ReleaseCommand(tx, propertyID, commandID) })
 		}
-		give("prp_other", o.ActID)
-		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
+		give("prp_other", o.CommandID)
+		if err := s.claim(s.bridge.ID, s.epoch, o.CommandID); err == nil {
 			t.Error("another property released the command")
 		}
-		give(s.propertyID, o.ActID)
-		s.must(s.claim(s.bridge.ID, s.epoch, o.ActID))
-		if _, err := s.end(s.bridge.ID, o.ActID, lock.CommandDone); err != nil {
+		give(s.propertyID, o.CommandID)
+		s.must(s.claim(s.bridge.ID, s.epoch, o.CommandID))
+		if _, err := s.end(s.bridge.ID, o.CommandID, lock.CommandDone); err != nil {
 			t.Error(err)
 		}
-		give(s.propertyID, o.ActID)
-		if err := s.claim(s.bridge.ID, s.epoch, o.ActID); err == nil {
+		give(s.propertyID, o.CommandID)
+		if err := s.claim(s.bridge.ID, s.epoch, o.CommandID); err == nil {
 			t.Error("a command that was done is claimed again")
 		}
 	})

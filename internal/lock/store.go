@@ -73,15 +73,15 @@ var errCommandUnknown = fault.New(fault.NotFound, fault.NotFoundReason, "this br
 
 // commandOnBridge loads a command on a lock of the bridge, with the lock's address and door. It returns
 // errCommandUnknown if the bridge has no such command or is revoked.
-func commandOnBridge(tx *db.Tx, bridgeID, actID string) (c command, address string, at doorOf, err error) {
-	c.id = actID
-	found, err := tx.ReadOne(commandOnBridgeSQL, []any{actID, bridgeID},
+func commandOnBridge(tx *db.Tx, bridgeID, commandID string) (c command, address string, at doorOf, err error) {
+	c.id = commandID
+	found, err := tx.ReadOne(commandOnBridgeSQL, []any{commandID, bridgeID},
 		&c.propertyID, &c.lockID, &c.operation, &c.actor, &c.grantID, &c.deadline, &c.createdAt, &address, &at.doorID, &at.since)
 	if err == nil && !found {
 		return c, "", at, errCommandUnknown
 	}
 	if err != nil {
-		return c, "", at, fmt.Errorf("load command %s: %w", actID, err)
+		return c, "", at, fmt.Errorf("load command %s: %w", commandID, err)
 	}
 	at.lockID, at.propertyID = c.lockID, c.propertyID
 	return c, address, at, nil

@@ -97,12 +97,12 @@ func RecordOpenings(tx *db.Tx, propertyID, bridgeID string, batch []lock.LockEve
 }
 
 // RecordCommandResult records that the bridge accepted the token of a phone's unlock command, and whether the door opened, as the finished
-// command with the id actID says. reason is the bridge's verdict on the token; if it is a refusal, there is nothing to record.
-func RecordCommandResult(tx *db.Tx, propertyID, actID, reason string) error {
+// command with the id commandID says. reason is the bridge's verdict on the token; if it is a refusal, there is nothing to record.
+func RecordCommandResult(tx *db.Tx, propertyID, commandID, reason string) error {
 	if reason != string(smartkey.OK) {
 		return nil
 	}
-	a, err := tx.Act.Query().Where(entact.ID(actID), entact.PropertyID(propertyID)).Only(tx.Context())
+	a, err := tx.Act.Query().Where(entact.ID(commandID), entact.PropertyID(propertyID)).Only(tx.Context())
 	if err != nil {
 		return fmt.Errorf("load the command of a SmartKey: %w", err)
 	}

@@ -161,7 +161,7 @@ func TestCommandsHaveTheGrantOfTheStay(t *testing.T) {
 				order, err = b.StoreCommand(tx, lock.Node{}, d.db.View(t.Context()).Lock.GetX(t.Context(), "lck_1"), smartkey.Proof{Operation: smartkey.Unlock}, []byte("p"), time.Now().Add(lock.MaxDeadline))
 				return err
 			})
-			if got := d.db.View(t.Context()).Act.GetX(t.Context(), order.ActID).GrantID; got != want {
+			if got := d.db.View(t.Context()).Act.GetX(t.Context(), order.CommandID).GrantID; got != want {
 				t.Errorf("phone %q: the access is %q, want %q", phoneID, got, want)
 			}
 		}

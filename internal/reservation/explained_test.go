@@ -166,7 +166,7 @@ func TestOpeningsAfterTheStayAreSteps(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			_, err = lock.ClaimCommand(tx, h.at("brg"), epoch, order.ActID)
+			_, err = lock.ClaimCommand(tx, h.at("brg"), epoch, order.CommandID)
 			return err
 		})
 		h.clock.Set(morning.Add(10 * time.Minute))
@@ -174,7 +174,7 @@ func TestOpeningsAfterTheStayAreSteps(t *testing.T) {
 		h.verify("r1", "g1")
 		h.clock.Set(morning.Add(11 * time.Minute))
 		h.write(func(tx *db.Tx) error {
-			_, err := lock.FinishCommand(tx, h.at("brg"), order.ActID, lock.CommandDone, "ok", tx.Now())
+			_, err := lock.FinishCommand(tx, h.at("brg"), order.CommandID, lock.CommandDone, "ok", tx.Now())
 			return err
 		})
 		h.clock.Set(morning.Add(12 * time.Minute))

@@ -25,7 +25,7 @@ type measures struct {
 	ready, degraded       prometheus.Gauge
 	leaseHeld, leaseSince prometheus.Gauge
 	lease                 atomic.Bool              // whether this node holds the lease
-	acts                  *prometheus.HistogramVec // duration of unlock commands by outcome
+	unlocks               *prometheus.HistogramVec // duration of unlock commands by outcome
 	partners              *prometheus.HistogramVec // duration of calls to partners by action and outcome
 	webhooks              *prometheus.HistogramVec // duration of deliveries to webhooks by outcome
 	mails                 *prometheus.CounterVec   // mails that ended, by kind and state
@@ -51,13 +51,13 @@ func newMeasures(r prometheus.Registerer, version, schema string) *measures {
 		degraded:   gauge("degraded", "1 while a part fails although this node answers calls; /readyz has the reason."),
 		leaseHeld:  gauge("lease_held", "1 while this node does the background work of the installation."),
 		leaseSince: gauge("lease_since_seconds", "When this node took the lease, as a Unix time; 0 while it does not hold it."),
-		acts:       timed("act_duration_seconds", "Remote unlocks, by outcome; a failed one is answered 200.", "outcome"),
+		unlocks:    timed("act_duration_seconds", "Remote unlocks, by outcome; a failed one is answered 200.", "outcome"),
 		partners:   timed("partner_call_duration_seconds", "Calls to partners' endpoints, by action and outcome: ok or the cause of the failure.", "action", "outcome"),
 	}
 	m.webhooks = timed("webhook_delivery_duration_seconds", "Deliveries of events to partners' webhooks, by outcome: ok or the cause of the failure.", "outcome")
 	m.webhooks.WithLabelValues("ok")
 	for _, outcome := range []string{lock.CommandDone, lock.CommandFailed, lock.CommandExpired, lock.CommandUnknown, refused} {
-		m.acts.WithLabelValues(outcome)
+		m.unlocks.WithLabelValues(outcome)
 	}
 	m.partners.WithLabelValues("getSpaces", "ok")
 	m.mails = prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "latchkey", Name: "mails_total", Help: "Mails that ended, by kind and state: sent, mailbox, failed, bounced or canceled. One that comes back later stays counted as sent."}, []string{"kind", "state"})
@@ -79,7 +79,7 @@ func (m *measures) recordUnlock(began time.Time, done lock.Outcome, err error) {
 	if err != nil {
 		outcome = refused
 	}
-	m.acts.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
+	m.unlocks.WithLabelValues(outcome).Observe(time.Since(began).Seconds())
 }
 
 // recordPartnerCall records the duration and outcome of a call to a partner's endpoint. The outcome is ok, the cause of a [pms.CallError],

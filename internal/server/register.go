@@ -63,7 +63,7 @@ func (s *Server) registerStaffAndAdmin(p *parts, to grpc.ServiceRegistrar) {
 		},
 		TestEndpoint: s.tester(p).Test,
 		Here:         p.node.Self(), Unsent: p.node.CountUnsent, OpenWithin: s.openWithin,
-		Act: func(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
+		SendCommand: func(ctx context.Context, o lock.UnlockCommand) (lock.Outcome, error) {
 			ctx, end := s.span(ctx, "act on a lock")
 			began := time.Now()
 			done, err := p.node.SendCommand(ctx, o)
@@ -117,7 +117,7 @@ func (s *Server) registerStaffAndAdmin(p *parts, to grpc.ServiceRegistrar) {
 // registerSmartKeys registers the SmartKey services for phones and for staff.
 func (s *Server) registerSmartKeys(p *parts, to grpc.ServiceRegistrar, staff propertyapi.Deps) {
 	propertyv1.RegisterSmartKeyServiceServer(to, propertyapi.NewSmartKeys(staff))
-	guestv1.RegisterSmartKeyServiceServer(to, &guestapi.SmartKeys{DB: s.db, Keys: s.keys, Here: p.node.Self(), Greeting: p.node.Greet, Act: staff.Act, Unsent: staff.Unsent, OpenWithin: s.openWithin})
+	guestv1.RegisterSmartKeyServiceServer(to, &guestapi.SmartKeys{DB: s.db, Keys: s.keys, Here: p.node.Self(), Greeting: p.node.Greet, SendCommand: staff.SendCommand, Unsent: staff.Unsent, OpenWithin: s.openWithin})
 }
 
 // registerGuest registers the services for guests' pages and for check-in tablets.

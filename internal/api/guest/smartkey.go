@@ -32,9 +32,9 @@ type SmartKeys struct {
 	// Greeting asks a bridge for a greeting, the first message that a phone needs to use a SmartKey. node is the node with the bridge's
 	// session; it is empty while the bridge reconnects, and Greeting then waits for it.
 	Greeting func(ctx context.Context, propertyID, node, bridgeID string) ([]byte, error)
-	// Act sends a stored unlock command to the bridge and waits for the result. A fault as error means that the command was not sent and
-	// never will be. After another error, it is not known whether the command was sent.
-	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
+	// SendCommand sends a stored unlock command to the bridge and waits for the result. A fault as error means that the command was not sent
+	// and never will be. After another error, it is not known whether the command was sent.
+	SendCommand func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
 	// Unsent gets the error with which an unlock command was refused before it was stored. It counts the commands whose bridge cannot be
 	// reached.
 	Unsent func(error)
@@ -172,7 +172,7 @@ func (s *SmartKeys) Present(ctx context.Context, r *guestv1.PresentRequest) (*gu
 		s.Unsent(err)
 		return nil, lock.TooLateOnTimeout(err)
 	}
-	outcome, err := s.Act(ctx, command)
+	outcome, err := s.SendCommand(ctx, command)
 	if err != nil {
 		return nil, err
 	}

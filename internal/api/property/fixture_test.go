@@ -80,7 +80,7 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 				w.unsent++
 			}
 		},
-		Act: func(_ context.Context, order lock.UnlockCommand) (lock.Outcome, error) { return w.act(order) },
+		SendCommand: func(_ context.Context, order lock.UnlockCommand) (lock.Outcome, error) { return w.act(order) },
 	}
 	w.write(t, func(tx *db.Tx) (err error) {
 		if w.deps.CA, err = bridge.LoadOrCreateCA(tx, keys); err != nil {

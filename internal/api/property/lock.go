@@ -193,20 +193,20 @@ func (s *locks) UnlockLock(ctx context.Context, r *propertyv1.UnlockLockRequest)
 			return nil, err
 		}
 		return &propertyv1.UnlockLockResponse{Data: &propertyv1.Act{
-			Id: order.ActID, LockId: r.GetId(), Result: resultUnknown, Deadline: timestamppb.New(order.Deadline),
+			Id: order.CommandID, LockId: r.GetId(), Result: resultUnknown, Deadline: timestamppb.New(order.Deadline),
 		}}, nil
 	})
 	if err != nil {
 		s.Unsent(err)
 		return nil, lock.TooLateOnTimeout(err)
 	}
-	outcome, err := s.Act(ctx, order)
+	outcome, err := s.SendCommand(ctx, order)
 	if err != nil {
 		return nil, err
 	}
 	if timedOut(order, outcome) {
 		return nil, fault.New(fault.Deadline, fault.DeadlineExceeded,
-			"the lock did not report a result in time: the door may have been opened, and will not be opened any more; check the door before you try again").Put("actId", order.ActID)
+			"the lock did not report a result in time: the door may have been opened, and will not be opened any more; check the door before you try again").Put("actId", order.CommandID)
 	}
 	setOutcome(answer.Data, outcome)
 	return answer, nil
@@ -217,36 +217,36 @@ func timedOut(order lock.UnlockCommand, o lock.Outcome) bool {
 	return o.State == lock.CommandUnknown && o.Result == "" && !o.At.IsZero() && !o.At.Before(order.Deadline)
 }
 
-// renderAct is the idem.Renderer of UnlockLock: it updates a repeated answer with the current outcome of the unlock command. A command
+// renderCommand is the idem.Renderer of UnlockLock: it updates a repeated answer with the current outcome of the unlock command. A command
 // without a report remains unknown, which is no error here, unlike in UnlockLock.
-func (s *locks) renderAct(ctx context.Context, answer proto.Message) error {
+func (s *locks) renderCommand(ctx context.Context, answer proto.Message) error {
 	propertyID, err := callerProperty(ctx)
 	if err != nil {
 		return err
 	}
-	act := answer.(*propertyv1.UnlockLockResponse).GetData()
-	outcome, err := lock.GetCommand(s.DB.View(ctx), propertyID, act.GetId())
+	command := answer.(*propertyv1.UnlockLockResponse).GetData()
+	outcome, err := lock.GetCommand(s.DB.View(ctx), propertyID, command.GetId())
 	if err != nil {
 		return err
 	}
-	setOutcome(act, outcome)
+	setOutcome(command, outcome)
 	return nil
 }
 
-var _ idem.Renderer = (&locks{}).renderAct
+var _ idem.Renderer = (&locks{}).renderCommand
 
 // resultUnknown is the result of an unlock command without a report from the bridge. The command was possibly sent.
 const resultUnknown = "unknown"
 
-// actResults maps the stored state of an unlock command to the result in API answers.
-var actResults = map[string]string{
+// commandResults maps the stored state of an unlock command to the result in API answers.
+var commandResults = map[string]string{
 	lock.CommandDone: "opened", lock.CommandFailed: "refused", lock.CommandExpired: "expired",
 	lock.CommandUnknown: resultUnknown, lock.CommandStored: resultUnknown, lock.CommandClaimed: resultUnknown,
 }
 
 // setOutcome sets the result of an unlock command, with the reason if the lock did not open.
 func setOutcome(m *propertyv1.Act, o lock.Outcome) {
-	m.Result = actResults[o.State]
+	m.Result = commandResults[o.State]
 	if m.Result != "opened" {
 		m.Reason = convert.TextOrNil(o.Result)
 	}

@@ -71,10 +71,10 @@ func TestUnlockReturnsTheResult(t *testing.T) {
 			var asked lock.UnlockCommand
 			a.w.act = func(o lock.UnlockCommand) (lock.Outcome, error) {
 				asked = o
-				return lock.Outcome{ActID: o.ActID, LockID: lk, State: c.state, Result: c.word, At: ended}, nil
+				return lock.Outcome{CommandID: o.CommandID, LockID: lk, State: c.state, Result: c.word, At: ended}, nil
 			}
 			act := must(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t).GetData()
-			if act.GetId() != asked.ActID || act.GetLockId() != lk || act.GetResult() != c.result || act.GetReason() != c.reason || !act.GetFinishedAt().AsTime().Equal(ended) {
+			if act.GetId() != asked.CommandID || act.GetLockId() != lk || act.GetResult() != c.result || act.GetReason() != c.reason || !act.GetFinishedAt().AsTime().Equal(ended) {
 				t.Errorf("%s: got %v", c.state, act)
 			}
 			if in := act.GetDeadline().AsTime().Sub(a.w.clock.Now()); in <= 0 || in > 10*time.Second {
@@ -84,7 +84,7 @@ func TestUnlockReturnsTheResult(t *testing.T) {
 		a.w.act = func(lock.UnlockCommand) (lock.Outcome, error) { return lock.Outcome{}, lock.ErrBridgeOffline }
 		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "offline", fault.BridgeOffline)
 		a.w.act = func(o lock.UnlockCommand) (lock.Outcome, error) {
-			return lock.Outcome{ActID: o.ActID, LockID: lk, State: lock.CommandUnknown, At: o.Deadline.Add(time.Millisecond)}, nil
+			return lock.Outcome{CommandID: o.CommandID, LockID: lk, State: lock.CommandUnknown, At: o.Deadline.Add(time.Millisecond)}, nil
 		}
 		refused(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t, "unheard", fault.DeadlineExceeded)
 	})
@@ -94,7 +94,7 @@ func TestRepeatedUnlockReturnsTheKnownResult(t *testing.T) {
 	eachTenant(t, func(a, _ *tenant) {
 		bridge, lk := a.lock("L1")
 		a.w.act = func(o lock.UnlockCommand) (lock.Outcome, error) {
-			return lock.Outcome{ActID: o.ActID, LockID: lk, State: lock.CommandUnknown}, nil
+			return lock.Outcome{CommandID: o.CommandID, LockID: lk, State: lock.CommandUnknown}, nil
 		}
 		act := must(a.Lock.UnlockLock(a.ctx, &propertyv1.UnlockLockRequest{Id: lk}))(t)
 		render := Renderers(a.w.deps)[propertyv1.LockService_UnlockLock_FullMethodName]

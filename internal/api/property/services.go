@@ -56,9 +56,9 @@ type Deps struct {
 	KeepEvents, KeepAudit time.Duration
 	// Here is the server node that runs this service.
 	Here lock.Node
-	// Act sends a stored unlock command to the bridge and waits for the outcome until shortly after the command's deadline. A fault as
+	// SendCommand sends a stored unlock command to the bridge and waits for the outcome until shortly after the command's deadline. A fault as
 	// error means that the command was not sent and never will be. After another error, that is not known.
-	Act func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
+	SendCommand func(ctx context.Context, order lock.UnlockCommand) (lock.Outcome, error)
 	// Unsent gets the error with which an unlock command was refused before it was stored. It counts those whose bridge cannot be reached.
 	Unsent func(error)
 	// OpenWithin limits the time between the call and the opening of the door; 0, or a longer time, means lock.MaxDeadline.
@@ -111,7 +111,7 @@ func New(d Deps) *Services {
 // by full method name: see [idem.Answers].
 func Renderers(d Deps) map[string]idem.Renderer {
 	return map[string]idem.Renderer{
-		propertyv1.LockService_UnlockLock_FullMethodName:       (&locks{Deps: d}).renderAct,
+		propertyv1.LockService_UnlockLock_FullMethodName:       (&locks{Deps: d}).renderCommand,
 		propertyv1.CodeService_RevealCode_FullMethodName:       (&codes{Deps: d}).renderCodePINs,
 		propertyv1.ReservationService_RevealPin_FullMethodName: (&reservations{Deps: d}).renderStayPIN,
 
