@@ -15,14 +15,14 @@ type option struct {
 	On       bool
 }
 
-// act is one button. Do is the value of the form field "do" that it sends.
-type act struct{ Do, Text string }
+// action is one button. Do is the value of the form field "do" that it sends.
+type action struct{ Do, Text string }
 
 // bookingView is one reservation, as the desk of the play page shows it.
 type bookingView struct {
 	ID, Name, Number, Place, From, To string
 	Chips                             []note
-	Acts                              []act
+	Actions                           []action
 	Places, Conducts                  []option
 	Open                              bool
 }
@@ -67,7 +67,7 @@ func viewBooking(b Booking, open bool) bookingView {
 	if b.Conduct != Normal {
 		v.Chips = append(v.Chips, note{"bad", "the PMS " + conductTexts[b.Conduct]})
 	}
-	v.Acts = actsFor(state, unpaid, ready)
+	v.Actions = deskActions(state, unpaid, ready)
 	for _, c := range Conducts {
 		v.Conducts = append(v.Conducts, option{string(c), conductTexts[c], c == b.Conduct})
 	}
@@ -80,25 +80,25 @@ func bookerOf(b Booking) string {
 	return strings.TrimSpace(stringIn(booker, "firstName") + " " + stringIn(booker, "lastName"))
 }
 
-// actsFor returns the buttons of the desk for a reservation in a state.
-func actsFor(state string, unpaid, ready bool) (out []act) {
+// deskActions returns the buttons of the desk for a reservation in a state.
+func deskActions(state string, unpaid, ready bool) (out []action) {
 	switch state {
 	case "confirmed":
-		out = append(out, act{"checkIn", "Check in at the desk"}, act{"cancel", "Cancel"})
+		out = append(out, action{"checkIn", "Check in at the desk"}, action{"cancel", "Cancel"})
 	case "started":
-		out = append(out, act{"checkOut", "Check out"})
+		out = append(out, action{"checkOut", "Check out"})
 	default:
 		return nil
 	}
 	if unpaid {
-		out = append(out, act{"pay", "Paid"})
+		out = append(out, action{"pay", "Paid"})
 	} else {
-		out = append(out, act{"owe", fmt.Sprintf("Owes %.2f EUR", demoOwing)})
+		out = append(out, action{"owe", fmt.Sprintf("Owes %.2f EUR", demoOwing)})
 	}
 	if ready {
-		return append(out, act{"notReady", "Room is not ready"})
+		return append(out, action{"notReady", "Room is not ready"})
 	}
-	return append(out, act{"ready", "Room is ready"})
+	return append(out, action{"ready", "Room is ready"})
 }
 
 // places lists the rooms and beds of the PMS as options. on is the id of the selected one, or "".

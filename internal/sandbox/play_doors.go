@@ -34,7 +34,7 @@ type doorView struct {
 	Kind, Said string
 	Faults     string
 	Open       bool // Open means that the controls of the lock stay open
-	Acts       []act
+	Actions    []action
 }
 
 // keypadKeys are the keys of a keypad.
@@ -70,12 +70,12 @@ func (p *play) viewDoors() (out []doorView) {
 			{f.lowBattery, "drain", "Drain the battery", "charge", "Change the battery"},
 		} {
 			if one.on {
-				v.Acts = append(v.Acts, act{one.undo, one.undoText})
+				v.Actions = append(v.Actions, action{one.undo, one.undoText})
 			} else {
-				v.Acts = append(v.Acts, act{one.do, one.text})
+				v.Actions = append(v.Actions, action{one.do, one.text})
 			}
 		}
-		v.Acts = append(v.Acts, act{"late", "Next code lands late"})
+		v.Actions = append(v.Actions, action{"late", "Next code lands late"})
 		out = append(out, v)
 	}
 	return out
