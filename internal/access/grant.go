@@ -144,13 +144,12 @@ func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 	}
 }
 
-// takesOver reports whether the grant taker takes over the space that another grant, the leaver, had before it moved out. The caller then
-// removes the leaver's codes at the door at once. leaverPlaced is when the leaver got its new space, so it is when it left the old one;
-// zero if the leaver is a code, over which every grant has priority. The taker takes over if it came to the old space at that time or
-// later, or if it was moved there from another space. A grant that was created in the space while the leaver still had it only shares
-// it: it ends no access of the leaver.
-func takesOver(taker *ent.Grant, leaverPlaced time.Time) bool {
-	return !taker.PlacedAt.Before(leaverPlaced) || taker.FromSpaceID != "" && taker.FromSpaceID != taker.SpaceID
+// takesOver reports whether the grant taker takes over the space that another grant had before it moved out at leftAt. The caller then
+// removes the codes of the other grant at the door at once. leftAt is zero if the other grant is a code, over which every grant has
+// priority. The taker takes over if it came to the old space at that time or later, or if it was moved there from another space. A grant
+// that was created in the space while the other still had it only shares it: it ends no access of the other.
+func takesOver(taker *ent.Grant, leftAt time.Time) bool {
+	return !taker.PlacedAt.Before(leftAt) || taker.FromSpaceID != "" && taker.FromSpaceID != taker.SpaceID
 }
 
 // endGrant ends the grant, stores why the reservation has no access any more, and makes its SmartKeys invalid. Its codes stay on the locks

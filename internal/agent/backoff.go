@@ -28,14 +28,14 @@ type operation struct {
 }
 
 // recordResult counts failures of op and returns the shortest wait before its retry; 0, as for the first freeTries failures, leaves it to
-// slot.Step. A write counts as failed if it is NotConfirmed. A failed read, except one with the result Busy, counts if settled is true: the
-// slot already holds its code, so the read is a check that can wait. Any other result resets the count; that of a setting or a removal
+// slot.Step. A write counts as failed if it is NotConfirmed. A failed read, except one with the result Busy, counts if installed is true:
+// the slot already holds its code, so the read is a check that can wait. Any other result resets the count; that of a setting or a removal
 // resets both counts.
-func (r backoff) recordResult(op slot.Op, result slot.Result, settled bool) time.Duration {
+func (r backoff) recordResult(op slot.Op, result slot.Result, installed bool) time.Duration {
 	k, most := operation{op.Slot, op.Generation, op.Kind}, backoffMaxWrite
 	failed := result == slot.NotConfirmed
 	if k.kind == slot.OpRead {
-		failed, most = settled && result != slot.OK && result != slot.Busy, backoffMaxRead
+		failed, most = installed && result != slot.OK && result != slot.Busy, backoffMaxRead
 	}
 	if !failed {
 		maps.DeleteFunc(r, func(o operation, _ int) bool {

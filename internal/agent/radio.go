@@ -34,7 +34,7 @@ func (r *radio) waitIn(ctx context.Context, queue *[]chan struct{}) bool {
 	case <-turn:
 		return true
 	case <-ctx.Done():
-		r.leave(queue, turn)
+		r.cancelWait(queue, turn)
 		return false
 	}
 }
@@ -52,8 +52,8 @@ func (r *radio) enter(queue *[]chan struct{}) chan struct{} {
 	return turn
 }
 
-// leave leaves a queue. If the turn has come meanwhile, it passes the radio on.
-func (r *radio) leave(queue *[]chan struct{}, turn chan struct{}) {
+// cancelWait removes a turn from a queue. If the turn has come meanwhile, it passes the radio on.
+func (r *radio) cancelWait(queue *[]chan struct{}, turn chan struct{}) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if i := slices.Index(*queue, turn); i >= 0 {

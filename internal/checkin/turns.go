@@ -69,7 +69,8 @@ func (t *turns) spend(a actor.Actor, now time.Time) bool {
 	return budget.AllowN(now, 1)
 }
 
-// join returns the turn of a stay, creates it if there is none, and counts the caller as its user. It does not wait. Call leave afterwards.
+// join returns the turn of a stay, creates it if there is none, and counts the caller as its user. It does not wait. Call release
+// afterwards.
 func (t *turns) join(reservationID string) *turn {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -86,8 +87,8 @@ func (t *turns) join(reservationID string) *turn {
 	return own
 }
 
-// leave ends the use of a turn that join returned. It deletes the turn after its last user.
-func (t *turns) leave(reservationID string, own *turn) {
+// release ends the use of a turn that join returned. It deletes the turn after its last user.
+func (t *turns) release(reservationID string, own *turn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if own.users--; own.users == 0 {
@@ -102,7 +103,7 @@ func (s *Service) inTurn(ctx context.Context, k Key, a actor.Actor, do func() (V
 		return View{}, fault.New(fault.Exhausted, fault.TooManyAttempts, "the PMS was asked too often about this stay; try again in a few seconds").Retry(pressEvery)
 	}
 	own := s.turns.join(k.ReservationID)
-	defer s.turns.leave(k.ReservationID, own)
+	defer s.turns.release(k.ReservationID, own)
 	limit := time.NewTimer(turnWait)
 	defer limit.Stop()
 	select {

@@ -30,8 +30,8 @@ const (
 
 // kinds holds the token format of each kind, and how many tokens of one owner may be valid at a time.
 var kinds = map[Kind]struct {
-	draw keyring.Kind
-	most int
+	format keyring.Kind
+	most   int
 }{
 
 	Client:   {keyring.ClientToken, 10},
@@ -44,12 +44,12 @@ var kinds = map[Kind]struct {
 
 // Of returns the kind of a token by its form alone, without a query. It returns false for a text that is mistyped or not a token.
 func Of(secret string) (Kind, bool) {
-	drawn, ok := keyring.ParseToken(secret)
+	format, ok := keyring.ParseToken(secret)
 	if !ok {
 		return "", false
 	}
 	for k, v := range kinds {
-		if v.draw == drawn {
+		if v.format == format {
 			return k, true
 		}
 	}
@@ -106,7 +106,7 @@ func Mint(tx *db.Tx, keys *keyring.Ring, s Spec) (*ent.Token, string, error) {
 	if most := kinds[s.Kind].most; held >= most {
 		return nil, "", fault.New(fault.Precondition, fault.InUse, "there are already %d valid tokens of this kind; revoke one first", held)
 	}
-	secret := keyring.NewToken(kinds[s.Kind].draw)
+	secret := keyring.NewToken(kinds[s.Kind].format)
 	create := tx.Token.Create().SetID(id.New(id.Token)).SetKind(string(s.Kind)).SetMAC(computeMAC(keys, s.Kind, secret)).
 		SetHint(keyring.Hint(secret)).SetName(s.Name).SetRole(s.Role).SetCreatedAt(tx.Now())
 	if s.PropertyID != "" {

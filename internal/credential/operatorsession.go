@@ -45,7 +45,7 @@ func OpenSession(tx *db.Tx, keys *keyring.Ring, operatorToken, device string) (*
 // AuthenticateSession returns the operator whose valid session has the secret, or [Refused]. A session is valid only as long as its
 // operator token. AuthenticateSession does not extend it: see [UseIsOld].
 func AuthenticateSession(view *db.Tx, keys *keyring.Ring, secret string) (actor.Actor, error) {
-	if !keyring.IsToken(secret, kinds[Session].draw) {
+	if !keyring.IsToken(secret, kinds[Session].format) {
 		return actor.Actor{}, Refused()
 	}
 	a := actor.Actor{Kind: actor.Operator}

@@ -17,7 +17,7 @@ type Found struct {
 
 // Find returns the valid token of a kind with this secret. For anything else it returns [Refused].
 func Find(view *db.Tx, keys *keyring.Ring, k Kind, secret string) (*Found, error) {
-	if !keyring.IsToken(secret, kinds[k].draw) {
+	if !keyring.IsToken(secret, kinds[k].format) {
 		return nil, Refused()
 	}
 	t := &Found{}

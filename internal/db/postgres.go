@@ -134,10 +134,10 @@ func (p *postgres) jobPools() (*sql.DB, *pgxpool.Pool) { return nil, p.pool }
 // constraint up to retryUnique times. If too many changes wait, or none of p.slots gets free in time, it returns errBusy. If ctx ends, it
 // makes no further attempt.
 func (p *postgres) write(ctx context.Context, fn func(*Tx) error) error {
-	if err := p.enter(); err != nil {
+	if err := p.admit(); err != nil {
 		return err
 	}
-	defer p.leave()
+	defer p.release()
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.timeout)
 	defer cancel()
 	select {
@@ -254,9 +254,9 @@ func isConstraintRace(err error) bool {
 	return errors.As(err, &e) && (e.Code == "23505" || e.Code == "23503")
 }
 
-// enter counts a change that begins or waits. It returns ErrClosed if the database is closed, and errBusy if too many changes wait. After
-// nil, the caller must call leave.
-func (p *postgres) enter() error {
+// admit counts a change that begins or waits. It returns ErrClosed if the database is closed, and errBusy if too many changes wait. After
+// nil, the caller must call release.
+func (p *postgres) admit() error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.closed {
@@ -270,8 +270,8 @@ func (p *postgres) enter() error {
 	return nil
 }
 
-// leave counts a change that ended.
-func (p *postgres) leave() {
+// release counts a change that ended.
+func (p *postgres) release() {
 	p.admitted.Add(-1)
 	p.active.Done()
 }

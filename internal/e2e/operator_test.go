@@ -313,8 +313,8 @@ func TestOperatorActions(t *testing.T) {
 	})
 }
 
-// TestOperatorMeetsWhatStandsInTheWay deletes a property whose locks hold codes: the page names the locks.
-func TestOperatorMeetsWhatStandsInTheWay(t *testing.T) {
+// TestOperatorSeesWhatBlocksADeletion deletes a property whose locks hold codes: the page names the locks.
+func TestOperatorSeesWhatBlocksADeletion(t *testing.T) {
 	t.Parallel()
 	dbtest.EachURL(t, func(t *testing.T, database string) {
 		w := e2etest.Open(t, e2etest.Database(database))

@@ -105,11 +105,11 @@ func choicesOf(view *db.Tx, found []match, stays []*ent.Reservation) ([]Choice, 
 	if err != nil {
 		return nil, err
 	}
-	house, err := property.Get(view, stays[0].PropertyID)
+	prop, err := property.Get(view, stays[0].PropertyID)
 	if err != nil {
 		return nil, err
 	}
-	zone, err := clock.Zone(house.TimeZone)
+	zone, err := clock.Zone(prop.TimeZone)
 	if err != nil {
 		return nil, err
 	}

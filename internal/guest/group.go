@@ -272,7 +272,7 @@ func (p *Party) groupRoom() GroupRoom {
 // viewParties returns the stored parties of reservations of one property, in the order of rows. The number of queries does not depend on
 // the number of rows.
 func viewParties(view *db.Tx, keys *keyring.Ring, propertyID string, rows []*ent.Reservation) ([]*Party, error) {
-	house, err := property.Get(view, propertyID)
+	prop, err := property.Get(view, propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -303,7 +303,7 @@ func viewParties(view *db.Tx, keys *keyring.Ring, propertyID string, rows []*ent
 	}
 	parties := make([]*Party, len(rows))
 	for i, row := range rows {
-		if parties[i], err = newParty(view, keys, house, settings, row, stayOf[row.ID], guestsOf[row.ID]); err != nil {
+		if parties[i], err = newParty(view, keys, prop, settings, row, stayOf[row.ID], guestsOf[row.ID]); err != nil {
 			return nil, err
 		}
 	}

@@ -98,7 +98,7 @@ func ViewParty(view *db.Tx, keys *keyring.Ring, propertyID, reservationID string
 
 // partyOf loads the property and its settings, decrypts the guests' answers, and returns them with the stay as a party. stay may be nil.
 func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
-	house, err := property.Get(view, reserved.PropertyID)
+	prop, err := property.Get(view, reserved.PropertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -106,16 +106,16 @@ func partyOf(view *db.Tx, keys *keyring.Ring, reserved *ent.Reservation, stay *e
 	if err != nil {
 		return nil, err
 	}
-	return newParty(view, keys, house, settings, reserved, stay, guests)
+	return newParty(view, keys, prop, settings, reserved, stay, guests)
 }
 
 // newParty returns the party of a stay from rows that the caller loaded. It decrypts the answers, and finds which are missing.
-func newParty(view *db.Tx, keys *keyring.Ring, house *ent.Property, settings *Settings, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
-	zone, err := clock.Zone(house.TimeZone)
+func newParty(view *db.Tx, keys *keyring.Ring, prop *ent.Property, settings *Settings, reserved *ent.Reservation, stay *ent.Stay, guests []*ent.Guest) (*Party, error) {
+	zone, err := clock.Zone(prop.TimeZone)
 	if err != nil {
 		return nil, err
 	}
-	p := &Party{Reservation: reserved, Property: house, Stay: stay, Settings: settings, Rules: ruleSettings(settings), arrival: reserved.FromAt.In(zone), keys: keys}
+	p := &Party{Reservation: reserved, Property: prop, Stay: stay, Settings: settings, Rules: ruleSettings(settings), arrival: reserved.FromAt.In(zone), keys: keys}
 	p.Adults, p.Children = PartySize(stay, reserved)
 	for _, g := range guests {
 		answered, err := openPerson(view.Context(), keys, g)

@@ -46,11 +46,11 @@ func AssignSlot(tx *db.Tx, keys *keyring.Ring, lk *ent.Lock, p DesiredCode) (*en
 	if err != nil {
 		return nil, err
 	}
-	seats, err := slotUsage(tx, lk)
+	usage, err := slotUsage(tx, lk)
 	if err != nil {
 		return nil, err
 	}
-	number, rowID := chooseSlot(seats, lk.Capabilities.Slots)
+	number, rowID := chooseSlot(usage, lk.Capabilities.Slots)
 	if number == 0 {
 		return nil, ErrSlotsFull
 	}

@@ -28,14 +28,14 @@ func TestSupersededSessionClaimsNothing(t *testing.T) {
 		s.cert = s.parse(e.Certificate)
 		row = s.row(row.ID)
 		old := s.connect("front")
-		wishes, err := lock.DesiredSlots(s.db.View(t.Context()), old, map[string]int64{lk.ID: 0})
+		desired, err := lock.DesiredSlots(s.db.View(t.Context()), old, map[string]int64{lk.ID: 0})
 		s.must(err)
-		if len(wishes) != 1 || !wishes[0].NeedsMarkSent {
-			t.Fatalf("wishes %+v, want one to claim", wishes)
+		if len(desired) != 1 || !desired[0].NeedsMarkSent {
+			t.Fatalf("desired %+v, want one to claim", desired)
 		}
 		s.connect("front")
 		err = s.db.Write(t.Context(), func(tx *db.Tx) error {
-			_, err := lock.MarkSent(tx, old, wishes)
+			_, err := lock.MarkSent(tx, old, desired)
 			return err
 		})
 		if !errors.Is(err, bridge.ErrSuperseded) {

@@ -82,18 +82,18 @@ func TestAReenrolledBridgeLearnsThatASlotMayHoldOwn(t *testing.T) {
 		s.must(err)
 		s.cert = s.parse(e.Certificate)
 		open := s.connect("front")
-		wishes, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
+		desired, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
 		s.must(err)
-		if len(wishes) != 1 || !wishes[0].NeedsMarkSent {
-			t.Fatalf("wishes %+v, want one to claim", wishes)
+		if len(desired) != 1 || !desired[0].NeedsMarkSent {
+			t.Fatalf("desired %+v, want one to claim", desired)
 		}
 		s.change(func(tx *db.Tx) (err error) {
-			wishes, err = lock.MarkSent(tx, open, wishes)
+			desired, err = lock.MarkSent(tx, open, desired)
 			return err
 		})
-		d, err := wishes[0].Desired(t.Context(), s.keys)
+		d, err := desired[0].Desired(t.Context(), s.keys)
 		s.must(err)
-		if !d.MayHoldOwn || d.Intent != slot.Present || string(d.PIN) != "123456" || wishes[0].NeedsMarkSent {
+		if !d.MayHoldOwn || d.Intent != slot.Present || string(d.PIN) != "123456" || desired[0].NeedsMarkSent {
 			t.Errorf("desired %v claimed %v", d, d.MayHoldOwn)
 		}
 		again, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
@@ -111,9 +111,9 @@ func TestABridgeLearnsOfCodesThatItReportedBefore(t *testing.T) {
 		row := s.mustPut(lk, "grt_a", "123456")
 		claimed := func() bool {
 			open := s.connect("front")
-			wishes, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
+			desired, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
 			s.must(err)
-			d, err := wishes[0].Desired(t.Context(), s.keys)
+			d, err := desired[0].Desired(t.Context(), s.keys)
 			s.must(err)
 			return d.MayHoldOwn
 		}
@@ -138,15 +138,15 @@ func TestDesiredSlotsAreNewOnesRemovalsFirst(t *testing.T) {
 		open := s.connect("front")
 		one, two := s.mustPut(lk, "grt_a", "123456"), s.mustPut(lk, "grt_b", "123457")
 		two = s.clear(lk, two)
-		wishes, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
+		desired, err := lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: 0})
 		s.must(err)
-		if len(wishes) != 2 || wishes[0].Number != 2 || wishes[1].Number != 1 {
-			t.Fatalf("wishes %+v, want slot 2 cleared before slot 1 set", wishes)
+		if len(desired) != 2 || desired[0].Number != 2 || desired[1].Number != 1 {
+			t.Fatalf("desired %+v, want slot 2 cleared before slot 1 set", desired)
 		}
-		wishes, err = lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: one.Generation})
+		desired, err = lock.DesiredSlots(s.db.View(t.Context()), open, map[string]int64{lk.ID: one.Generation})
 		s.must(err)
-		if len(wishes) != 1 || wishes[0].Generation != two.Generation {
-			t.Errorf("above generation %d: %+v", one.Generation, wishes)
+		if len(desired) != 1 || desired[0].Generation != two.Generation {
+			t.Errorf("above generation %d: %+v", one.Generation, desired)
 		}
 	})
 }

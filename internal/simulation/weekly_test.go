@@ -47,14 +47,14 @@ func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
 		}
 		s := newSite(t, specs)
 		s.pass(time.Minute)
-		wishes := func() {
+		sendDesired := func() {
 			for _, l := range specs {
 				for _, p := range shifts {
 					s.service.want(l.Address, p.slot, fmt.Sprint("code ", p.slot), p.desired(berlin))
 				}
 			}
 		}
-		wishes()
+		sendDesired()
 		s.pass(time.Until(cut))
 		s.service.setCut(true)
 		for at := cut; at.Before(cut.Add(72 * time.Hour)); at = at.Add(time.Hour) {
@@ -72,7 +72,7 @@ func TestWeeklyHoursForThreeDaysOffline(t *testing.T) {
 		for _, l := range specs {
 			writes[l.Address] = s.locks.WriteCount(l.Address)
 		}
-		wishes() // sent again meanwhile
+		sendDesired() // sent again meanwhile
 		s.service.setCut(false)
 		s.pass(5 * time.Minute)
 		for _, l := range specs {
@@ -137,7 +137,7 @@ func TestNewHoursDoNotConfirmTheOldCode(t *testing.T) {
 		}
 		s := newSite(t, specs)
 		s.pass(time.Minute)
-		wishes := func() {
+		sendDesired := func() {
 			for _, l := range specs {
 				s.service.want(l.Address, clerk.slot, "code 1", clerk.desired(honolulu))
 			}
@@ -150,14 +150,14 @@ func TestNewHoursDoNotConfirmTheOldCode(t *testing.T) {
 				}
 			}
 		}
-		wishes()
+		sendDesired()
 		s.pass(time.Until(day.Add(-2 * time.Hour)))
 		called("within the hours", slot.Accepted, slot.Verified)
 		s.locks.SetOdds(sim.Odds{Busy: 1})
 		s.pass(time.Until(day.Add(-time.Minute)))
 		called("after the hours", slot.Removing)
 		s.pass(2 * time.Minute)
-		wishes()
+		sendDesired()
 		s.pass(time.Minute)
 		called("handed anew", slot.Removing)
 		s.locks.SetOdds(sim.Odds{})

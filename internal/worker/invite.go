@@ -72,7 +72,7 @@ func (v Invitations) loadBooking(tx *db.Tx, stay *ent.Reservation) (b booking, e
 // scheduleOf returns how many days before the arrival a property mails invitations and reminders, by days in its time zone (UTC if that is
 // unknown). It does not set Off, which says that the invitations are switched off: the caller sets it.
 func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
-	house, err := property.Get(tx, propertyID)
+	prop, err := property.Get(tx, propertyID)
 	if err != nil {
 		return mail.Schedule{}, err
 	}
@@ -80,7 +80,7 @@ func scheduleOf(tx *db.Tx, propertyID string) (mail.Schedule, error) {
 	if err != nil {
 		return mail.Schedule{}, err
 	}
-	zone, err := clock.Zone(house.TimeZone)
+	zone, err := clock.Zone(prop.TimeZone)
 	if err != nil {
 		zone = time.UTC
 	}

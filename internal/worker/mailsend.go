@@ -135,7 +135,7 @@ func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
 // attempt.
 func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError, error) {
 	view := m.DB.View(ctx)
-	house, err := property.Get(view, propertyID)
+	prop, err := property.Get(view, propertyID)
 	if err != nil {
 		return nil, err
 	}
@@ -144,9 +144,9 @@ func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError
 		return nil, err
 	}
 	reader := message.Reader{Language: look.Language}
-	params := message.Params{"property": house.Name}
+	params := message.Params{"property": prop.Name}
 	text, err := mail.Compose(to, mail.Content{
-		Property: house.Name, Language: look.Language, Direction: message.Direction(look.Language), Accent: look.Accent, Subject: reader.Text(message.Message{Kind: "mail.test.subject", Params: params}),
+		Property: prop.Name, Language: look.Language, Direction: message.Direction(look.Language), Accent: look.Accent, Subject: reader.Text(message.Message{Kind: "mail.test.subject", Params: params}),
 		Paragraphs: []string{reader.Text(message.Message{Kind: "mail.test.text", Params: params})},
 	})
 	if err != nil {
@@ -159,7 +159,7 @@ func (m Mails) Test(ctx context.Context, propertyID, to string) (*mail.SendError
 	if settings.Host == "" {
 		return &mail.SendError{Failure: mail.FailedNoServer}, nil
 	}
-	server, err := mail.ServerOf(ctx, m.Keys, settings, house.Name)
+	server, err := mail.ServerOf(ctx, m.Keys, settings, prop.Name)
 	if err != nil {
 		return nil, err
 	}

@@ -77,9 +77,9 @@ func (m *machine) setNativeWindow(t *target, w Window) {
 	t.notAfter = end.Add(g)
 }
 
-// isMet reports whether the bridge believes that the slot holds the target. If the target is an empty slot, a foreign credential also meets
-// it, and so does a slot that this bridge neither read nor wrote, unless MayHoldOwn is set.
-func (t target) isMet(s *Slot) bool {
+// isReached reports whether the bridge believes that the slot holds the target. If the target is an empty slot, a foreign credential also
+// meets it, and so does a slot that this bridge neither read nor wrote, unless MayHoldOwn is set.
+func (t target) isReached(s *Slot) bool {
 	if t.present {
 		return s.Content.Kind == Own && s.Content.PIN == t.pin && s.Content.NotBefore.Equal(t.notBefore) && s.Content.NotAfter.Equal(t.notAfter)
 	}
@@ -122,7 +122,7 @@ func (m *machine) reportChanges() {
 func (m *machine) observe(s *Slot) Observed {
 	t := m.targetOf(s)
 	o := Observed{Generation: s.Desired.Generation, Window: t.window, Used: s.isUsedUp(m.rules)}
-	met := t.isMet(s) && !m.isWriting(s) // a write in flight may change the slot at any moment
+	reached := t.isReached(s) && !m.isWriting(s) // a write in flight may change the slot at any moment
 	switch {
 	case s.Refusal != "" && s.Content.Kind == Uncertain: // an earlier attempt may have taken effect
 		o.Evidence, o.Result, o.Rule = Unconfirmed, s.Refusal, s.RefusedRule
@@ -130,11 +130,11 @@ func (m *machine) observe(s *Slot) Observed {
 		o.Evidence, o.Result, o.Rule = Failed, s.Refusal, s.RefusedRule
 	case s.Content.Kind == Foreign && (t.present || t.waiting):
 		o.Evidence, o.Result = Failed, Occupied
-	case met && t.waiting:
+	case reached && t.waiting:
 		o.Evidence = Sent
-	case met:
+	case reached:
 		o.Present, o.Evidence = t.present, s.Content.Evidence
-		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // isMet makes sure that the slot holds no Latchkey credential: its absence is proven
+		if s.Content.Kind == Unknown || s.Content.Kind == Foreign { // isReached makes sure that the slot holds no Latchkey credential: its absence is proven
 			o.Evidence = Verified
 		}
 	case s.Content.Kind == Uncertain:
@@ -228,7 +228,7 @@ func (m *machine) nextOp(s *Slot) (Op, priority, bool) {
 	if s.TimesOvertaken >= m.rules.maxOvertaken && m.rules.enforces(fairness) {
 		k.overtaken = s.TimesOvertaken
 	}
-	if t.isMet(s) || s.Desired.Generation == 0 {
+	if t.isReached(s) || s.Desired.Generation == 0 {
 		k.class = 2
 		return Op{Kind: OpRead}, k, !s.NextReadAt.IsZero() && !now.Before(s.NextReadAt)
 	}
@@ -252,7 +252,7 @@ func (m *machine) nextOp(s *Slot) (Op, priority, bool) {
 // closesWindow reports whether writing the target also removes a credential whose window has ended. That is as urgent
 // as a removal. It happens on locks that enforce windows: the next window replaces the last.
 func (m *machine) closesWindow(s *Slot, t target) bool {
-	if !t.present || !m.ev.At.Before(t.due) || t.isMet(s) {
+	if !t.present || !m.ev.At.Before(t.due) || t.isReached(s) {
 		return false
 	}
 	return s.Content.Kind == Own || (s.Content.Kind == Uncertain && t.window > 0)

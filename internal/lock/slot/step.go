@@ -362,8 +362,8 @@ func (m *machine) readFailed(s *Slot) {
 	switch {
 	case m.ev.Result == Unsupported && s.Content.Kind != Unknown:
 		s.NextReadAt, s.ReadSinceChange = time.Time{}, true
-	case s.Content.Kind == Own && !m.targetOf(s).isMet(s): // the slot needs a write by now, which does not wait for a check
-	case s.Content.Kind == Unknown, !m.targetOf(s).isMet(s): // the slot is read before a write: retry with a delay, so that the radio rests
+	case s.Content.Kind == Own && !m.targetOf(s).isReached(s): // the slot needs a write by now, which does not wait for a check
+	case s.Content.Kind == Unknown, !m.targetOf(s).isReached(s): // the slot is read before a write: retry with a delay, so that the radio rests
 		m.scheduleRetry(s, Op{Kind: OpRead, Generation: s.Desired.Generation})
 		if !s.NextReadAt.IsZero() && s.NextReadAt.Before(s.RetryAt) { // the read that is due without a write also waits until RetryAt
 			s.NextReadAt = s.RetryAt

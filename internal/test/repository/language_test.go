@@ -38,7 +38,8 @@ var banned = []struct{ pattern, instead string }{
 }
 
 // bannedNames are words that no declared name contains.
-var bannedNames = []string{"anew", "stand", "standing", "told", "heard", "wish", "whoever", "somebody", "nobody", "seat", "settler", "lookanew"}
+var bannedNames = []string{"anew", "stand", "standing", "told", "heard", "wish", "whoever", "somebody", "nobody", "seat", "settler", "lookanew",
+	"stands", "standings", "wishes", "wished", "seats", "settlers", "settling", "met", "leaver", "leavers", "keeper", "keepers", "relearn"}
 
 var bannedText = func() *regexp.Regexp {
 	var all []string

@@ -43,8 +43,8 @@ func (x *exchange) render(status int, name string, p *page) error {
 	return x.Render(status, name, p, p.secret)
 }
 
-// House returns the end of the HTML title. Pages of staff have the name of the property there.
-func (p *page) House() string { return "Latchkey" }
+// TitleSuffix returns the end of the HTML title. Pages of staff have the name of the property there.
+func (p *page) TitleSuffix() string { return "Latchkey" }
 
 // With passes value to a nested template together with the page, because a template has only one argument.
 func (p *page) With(value any) part { return part{page: p, V: value} }

@@ -51,8 +51,8 @@ var results = []string{"password", "firstPassword", "secondEnded", "sessionEnded
 	"saved", "created", "deleted", "mapped", "taken", "takenPart", "read", "revoked", "withdrawn", "removed", "undone", "waived",
 	"extended", "pinReplaced", "swapped", "linked", "unlinked", "imported"}
 
-// House returns the name of the property of the page, or "". The title of the page ends with it.
-func (p *page) House() string { return p.Role.GetName() }
+// TitleSuffix returns the end of the HTML title: the name of the property of the page, or "".
+func (p *page) TitleSuffix() string { return p.Role.GetName() }
 
 // Full returns the full name of a space. parent is the name of its dorm, or "".
 func (p *page) Full(parent, name string) string { return text.FullName(parent, name) }

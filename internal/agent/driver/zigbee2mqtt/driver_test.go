@@ -94,7 +94,7 @@ func TestCommandsGoToTheAddressExpireAndCarryPINsAsText(t *testing.T) {
 
 func TestSilenceIsUnconfirmed(t *testing.T) {
 	for name, tt := range map[string]struct {
-		met   func(*rig)
+		fault func(*rig)
 		lands bool
 	}{
 		"lost":                {func(r *rig) { r.z2m.LoseNextCommand(front) }, false},
@@ -105,7 +105,7 @@ func TestSilenceIsUnconfirmed(t *testing.T) {
 			l.Unreadable = true
 			r := newRig(t, hasty(100*time.Millisecond), l)
 			lk := r.lock(front)
-			tt.met(r)
+			tt.fault(r)
 			if a := r.set(lk, 1, "345678", false); a.Result != slot.NotConfirmed {
 				t.Error(a.Result)
 			}
