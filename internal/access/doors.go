@@ -39,8 +39,8 @@ func resolvePlace(tx *db.Tx, r space.Request) (space.Place, string, error) {
 // cachedLocks lists, from a cache, the locks on the own doors of a place, which must have a space, and on all gates of its property. Each
 // change of a reservation needs these locks. The caller must not change them.
 func cachedLocks(tx *db.Tx, propertyID string, p space.Place) ([]lockOnDoor, error) {
-	type place struct{ property, space, parent string }
-	key := place{property: propertyID, space: p.Space.ID}
+	type cacheKey struct{ property, space, parent string }
+	key := cacheKey{property: propertyID, space: p.Space.ID}
 	if p.Parent != nil {
 		key.parent = p.Parent.ID
 	}

@@ -328,7 +328,7 @@ func (r *rig) desired(address string, number uint32, generation uint64, pin stri
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	sealed, err := sealer.Seal(pinseal.Place{Address: address, Slot: int(number), Generation: int64(generation)}, pin)
+	sealed, err := sealer.Seal(pinseal.Target{Address: address, Slot: int(number), Generation: int64(generation)}, pin)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -89,7 +89,7 @@ func decodeDesiredSlot(pins *pinseal.Opener, address string, d *lockv1.DesiredSl
 		later = append(later, slot.Window{From: clock.TimeOf(w.GetNotBefore()), To: clock.TimeOf(w.GetNotAfter())})
 	}
 	out.LaterWindows = slot.PackWindows(later...)
-	at := pinseal.Place{Address: address, Slot: int(d.GetSlot()), Generation: int64(d.GetGeneration())}
+	at := pinseal.Target{Address: address, Slot: int(d.GetSlot()), Generation: int64(d.GetGeneration())}
 	pin, err := pins.Open(at, d.GetSealedPin())
 	out.PIN = slot.PIN(pin)
 	return out, err

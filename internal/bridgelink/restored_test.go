@@ -24,7 +24,7 @@ func TestForgottenGenerationsAreIssuedAgain(t *testing.T) {
 			}
 		}
 		pins := pinseal.Opener{Private: b.seal}
-		pin, err := pins.Open(pinseal.Place{Address: "front", Slot: 1, Generation: int64(sent[1].Generation)}, sent[1].SealedPin)
+		pin, err := pins.Open(pinseal.Target{Address: "front", Slot: 1, Generation: int64(sent[1].Generation)}, sent[1].SealedPin)
 		if err != nil || pin != "123456" || sent[1].Generation <= forgotten {
 			t.Errorf("slot 1: generation %d after %d, error %v", sent[1].Generation, forgotten, err)
 		}

@@ -32,7 +32,7 @@ func TestCodeIsSentAndEvidenceIsStored(t *testing.T) {
 			if d == nil || d.Address != "front" || len(d.Slots) != 1 || !d.Slots[0].Present {
 				t.Fatalf("delta %v", d)
 			}
-			at := pinseal.Place{Address: "front", Slot: int(d.Slots[0].Slot), Generation: int64(d.Slots[0].Generation)}
+			at := pinseal.Target{Address: "front", Slot: int(d.Slots[0].Slot), Generation: int64(d.Slots[0].Generation)}
 			pins := pinseal.Opener{Private: b.seal}
 			if pin, err := pins.Open(at, d.Slots[0].SealedPin); err != nil || pin != "004217" {
 				t.Errorf("the code does not open on the bridge: %v", err)

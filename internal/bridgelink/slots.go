@@ -132,7 +132,7 @@ func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSl
 	d, err := w.Desired(context.WithoutCancel(s.stream.Context()), s.node.cfg.Keys)
 	var sealed []byte
 	if err == nil && d.Intent == slot.Present {
-		sealed, err = s.sealPIN(pinseal.Place{Address: address, Slot: int(w.Number), Generation: w.Generation}, string(d.PIN))
+		sealed, err = s.sealPIN(pinseal.Target{Address: address, Slot: int(w.Number), Generation: w.Generation}, string(d.PIN))
 	}
 	if err != nil {
 		s.node.counters.unreadableCodes.Inc()
@@ -150,11 +150,11 @@ func (s *session) sealSlot(w lock.DesiredSlot, address string) *lockv1.DesiredSl
 }
 
 // sealPIN encrypts a PIN for this bridge. The first call creates the encryption key of the session.
-func (s *session) sealPIN(place pinseal.Place, pin string) (_ []byte, err error) {
+func (s *session) sealPIN(target pinseal.Target, pin string) (_ []byte, err error) {
 	if s.pinSealer == nil {
 		if s.pinSealer, err = pinseal.NewSealer(s.open.HPKEKey); err != nil {
 			return nil, err
 		}
 	}
-	return s.pinSealer.Seal(place, pin)
+	return s.pinSealer.Seal(target, pin)
 }

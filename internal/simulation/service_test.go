@@ -221,7 +221,7 @@ func (s *service) desired(address string, n uint32) *lockv1.DesiredSlot {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	sealed, err := sealer.Seal(pinseal.Place{Address: address, Slot: int(n), Generation: int64(d.Generation)}, string(d.PIN))
+	sealed, err := sealer.Seal(pinseal.Target{Address: address, Slot: int(n), Generation: int64(d.Generation)}, string(d.PIN))
 	if err != nil {
 		s.t.Error(err)
 	}

@@ -13,8 +13,8 @@ import (
 	"latchkey.dev/internal/id"
 )
 
-// Place is a property of a person, with the person's role there.
-type Place struct {
+// PropertyRole is a property of a person, with the person's role there.
+type PropertyRole struct {
 	PropertyID, Name string
 	Role             Role
 }
@@ -74,26 +74,26 @@ func findMembership(tx *db.Tx, propertyID, personID string) (*ent.Membership, er
 	return row, nil
 }
 
-// Places returns the properties at which a person works, by name, without those where their access is disabled.
-func Places(tx *db.Tx, personID string) ([]Place, error) {
+// PropertyRoles returns the properties at which a person works, by name, without those where their access is disabled.
+func PropertyRoles(tx *db.Tx, personID string) ([]PropertyRole, error) {
 	rows, err := tx.Membership.Query().Where(membership.PersonID(personID), membership.DisabledAtIsNil()).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("list the properties of a person: %w", err)
 	}
-	places := make([]Place, len(rows))
+	roles := make([]PropertyRole, len(rows))
 	ids := make([]string, len(rows))
 	for i, row := range rows {
-		places[i], ids[i] = Place{PropertyID: row.PropertyID, Role: Role(row.Role)}, row.PropertyID
+		roles[i], ids[i] = PropertyRole{PropertyID: row.PropertyID, Role: Role(row.Role)}, row.PropertyID
 	}
 	names, err := tx.Property.Query().Where(property.IDIn(ids...)).All(tx.Context())
 	if err != nil {
 		return nil, fmt.Errorf("load the properties of a person: %w", err)
 	}
 	for _, p := range names {
-		places[slices.Index(ids, p.ID)].Name = p.Name
+		roles[slices.Index(ids, p.ID)].Name = p.Name
 	}
-	slices.SortFunc(places, func(a, b Place) int {
+	slices.SortFunc(roles, func(a, b PropertyRole) int {
 		return cmp.Or(cmp.Compare(a.Name, b.Name), cmp.Compare(a.PropertyID, b.PropertyID))
 	})
-	return places, nil
+	return roles, nil
 }

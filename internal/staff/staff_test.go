@@ -185,9 +185,9 @@ func TestOwnerLink(t *testing.T) {
 		}
 		s, err := join(second.Secret, password)
 		x.must(err)
-		places, err := Places(x.DB.View(x.Context()), s.PersonID)
-		if err != nil || len(places) != 2 || places[0].PropertyID != hotel || places[1].PropertyID != hostel || places[1].Role != Owner {
-			x.Errorf("places %+v, %v", places, err)
+		roles, err := PropertyRoles(x.DB.View(x.Context()), s.PersonID)
+		if err != nil || len(roles) != 2 || roles[0].PropertyID != hotel || roles[1].PropertyID != hostel || roles[1].Role != Owner {
+			x.Errorf("roles %+v, %v", roles, err)
 		}
 		if _, err := join(second.Secret, password); !fault.Has(err, fault.InvitationNotFound) {
 			x.Errorf("a used link: %v", err)

@@ -61,7 +61,7 @@ func (s *Sessions) GetSession(ctx context.Context, _ *propertyv1.GetSessionReque
 	if err != nil {
 		return nil, err
 	}
-	places, err := staff.Places(view, who.PersonID)
+	roles, err := staff.PropertyRoles(view, who.PersonID)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (s *Sessions) GetSession(ctx context.Context, _ *propertyv1.GetSessionReque
 		Person: &propertyv1.Person{Id: profile.ID, Name: profile.Name, Email: profile.Email}, Session: sessionMessage(row, who), HasSecondFactor: who.SecondFactor.Enrolled, HasAuthenticatorApp: profile.HasApp,
 		HasIdentityLink: profile.Issuer != "", HasPassword: profile.HasPassword,
 	}
-	for _, p := range places {
+	for _, p := range roles {
 		place := &propertyv1.PersonProperty{PropertyId: p.PropertyID, Name: p.Name, Role: string(p.Role)}
 		for _, right := range staff.RightsOf(p.Role) {
 			place.Rights = append(place.Rights, string(right))

@@ -14,8 +14,8 @@ import (
 	"fmt"
 )
 
-// Place identifies the slot (a numbered place for a code on a lock) that a PIN is for, and its generation.
-type Place struct {
+// Target identifies the slot (a numbered place for a code on a lock) that a PIN is for, and its generation.
+type Target struct {
 	Address    string // Address is the address of the lock at its bridge, not the service's id
 	Slot       int
 	Generation int64 // Generation is a number that grows with each change of the slot
@@ -70,9 +70,9 @@ func NewSealer(public []byte) (*Sealer, error) {
 	return &Sealer{encapsulated, codes}, err
 }
 
-// Seal encrypts a PIN for a place. It fails if the PIN has more than maxPIN (64) bytes. The result is the encapsulated key, a nonce, and
+// Seal encrypts a PIN for a target. It fails if the PIN has more than maxPIN (64) bytes. The result is the encapsulated key, a nonce, and
 // the ciphertext with its tag.
-func (s *Sealer) Seal(at Place, pin string) ([]byte, error) {
+func (s *Sealer) Seal(at Target, pin string) ([]byte, error) {
 	if len(pin) > maxPIN {
 		return nil, fmt.Errorf("pinseal: a code of %d characters", len(pin))
 	}
@@ -87,20 +87,20 @@ type Opener struct {
 	codes        cipher.AEAD
 }
 
-var errWrongPlace = errors.New("pinseal: not a code for this bridge, lock, slot and generation")
+var errWrongTarget = errors.New("pinseal: not a code for this bridge, lock, slot and generation")
 
 // Open decrypts a result of [Sealer.Seal]. It fails if the PIN was encrypted for another bridge, lock, slot or generation, if sealed was
 // changed, or if Private is no key.
-func (o *Opener) Open(at Place, sealed []byte) (string, error) {
+func (o *Opener) Open(at Target, sealed []byte) (string, error) {
 	if len(sealed) < encSize {
-		return "", errWrongPlace
+		return "", errWrongTarget
 	}
 	if err := o.deriveCipher(sealed[:encSize]); err != nil {
 		return "", err
 	}
 	pin, err := o.codes.Open(nil, nil, sealed[encSize:], at.bytes())
 	if err != nil {
-		return "", errWrongPlace
+		return "", errWrongTarget
 	}
 	return string(pin), nil
 }
@@ -116,7 +116,7 @@ func (o *Opener) deriveCipher(encapsulated []byte) error {
 	}
 	recipient, err := hpke.NewRecipient(encapsulated, k, hpke.HKDFSHA256(), hpke.ExportOnly(), info)
 	if err != nil {
-		return errWrongPlace
+		return errWrongTarget
 	}
 	codes, err := sessionCipher(recipient)
 	if err != nil {
@@ -141,11 +141,11 @@ func sessionCipher(side interface {
 	return cipher.NewGCMWithRandomNonce(block)
 }
 
-// bytes encodes the place, and no two places in the same way. The encryption authenticates it together with the PIN, so that a PIN cannot
+// bytes encodes the target, and no two targets in the same way. The encryption authenticates it together with the PIN, so that a PIN cannot
 // be moved to another slot.
-func (p Place) bytes() []byte {
-	b := binary.AppendUvarint(nil, uint64(len(p.Address)))
-	b = append(b, p.Address...)
-	b = binary.BigEndian.AppendUint64(b, uint64(p.Slot))
-	return binary.BigEndian.AppendUint64(b, uint64(p.Generation))
+func (t Target) bytes() []byte {
+	b := binary.AppendUvarint(nil, uint64(len(t.Address)))
+	b = append(b, t.Address...)
+	b = binary.BigEndian.AppendUint64(b, uint64(t.Slot))
+	return binary.BigEndian.AppendUint64(b, uint64(t.Generation))
 }

@@ -17,7 +17,7 @@ func TestPINOpensOnlyInItsPlace(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	at := pinseal.Place{Address: "lck_1", Slot: 3, Generation: 7}
+	at := pinseal.Target{Address: "lck_1", Slot: 3, Generation: 7}
 	sealer, err := pinseal.NewSealer(public)
 	if err != nil {
 		t.Fatal(err)
@@ -33,12 +33,12 @@ func TestPINOpensOnlyInItsPlace(t *testing.T) {
 	if pin, err := own.Open(at, sealed); err != nil || pin != "004711" {
 		t.Errorf("Open = %q, %v", pin, err)
 	}
-	for name, place := range map[string]pinseal.Place{
+	for name, target := range map[string]pinseal.Target{
 		"another lock":       {Address: "lck_2", Slot: 3, Generation: 7},
 		"another slot":       {Address: "lck_1", Slot: 4, Generation: 7},
 		"another generation": {Address: "lck_1", Slot: 3, Generation: 8},
 	} {
-		if pin, err := own.Open(place, sealed); err == nil {
+		if pin, err := own.Open(target, sealed); err == nil {
 			t.Errorf("%s: opened %q", name, pin)
 		}
 	}
@@ -59,7 +59,7 @@ func TestPINOpensOnlyInItsPlace(t *testing.T) {
 	}
 }
 
-func seal(t *testing.T, s *pinseal.Sealer, at pinseal.Place, pin string) []byte {
+func seal(t *testing.T, s *pinseal.Sealer, at pinseal.Target, pin string) []byte {
 	t.Helper()
 	sealed, err := s.Seal(at, pin)
 	if err != nil {
@@ -82,7 +82,7 @@ func TestKeysOfSeveralSessionsOpen(t *testing.T) {
 		}
 	}
 	for n := range 4 {
-		at := pinseal.Place{Address: "front", Slot: 1, Generation: int64(n)}
+		at := pinseal.Target{Address: "front", Slot: 1, Generation: int64(n)}
 		if pin, err := opener.Open(at, seal(t, sealers[n%2], at, "004711")); err != nil || pin != "004711" {
 			t.Errorf("%d: %q, %v", n, pin, err)
 		}
@@ -99,7 +99,7 @@ func BenchmarkSeal(b *testing.B) {
 		b.Fatal(err)
 	}
 	for b.Loop() {
-		if _, err := s.Seal(pinseal.Place{Address: "front", Slot: 1, Generation: 1}, "004711"); err != nil {
+		if _, err := s.Seal(pinseal.Target{Address: "front", Slot: 1, Generation: 1}, "004711"); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -120,11 +120,11 @@ func TestBadInput(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Seal(pinseal.Place{}, strings.Repeat("1", 65)); err == nil {
+	if _, err := s.Seal(pinseal.Target{}, strings.Repeat("1", 65)); err == nil {
 		t.Error("sealed an endless code")
 	}
 	stranger := pinseal.Opener{Private: []byte("x")}
-	if _, err := stranger.Open(pinseal.Place{}, seal(t, s, pinseal.Place{}, "1")); err == nil {
+	if _, err := stranger.Open(pinseal.Target{}, seal(t, s, pinseal.Target{}, "1")); err == nil {
 		t.Error("opened with no key")
 	}
 }

@@ -99,7 +99,7 @@ var acrossProperties = map[string]string{
 	"audit.oldestChain":                   sweep,
 	"staff.findLink":                      secret,
 	"staff.useLink":                       secret,
-	"staff.Places":                        "the person proved who they are by a session, and sees their own properties",
+	"staff.PropertyRoles":                 "the person proved who they are by a session, and sees their own properties",
 	"staff.requireAccess":                 "the account of an identity provider opens sessions of a person who works at any property",
 	"staff.Record":                        "the log of each property of a person has the events of the account",
 	"staff.DeleteExpired":                 sweep,

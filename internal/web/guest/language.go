@@ -11,7 +11,7 @@ import (
 )
 
 // words returns the renderer of texts for a page of the property, in the guest's language.
-func (x *exchange) words(face *guestv1.PropertyFace) kit.Words { return x.Words(placeOf(face)) }
+func (x *exchange) words(face *guestv1.PropertyFace) kit.Words { return x.Words(localeOf(face)) }
 
 // language returns the language to store for the guest, or "" if it is unknown. At a tablet only the guest's choice counts, because the
 // browser's language is not the guest's.

@@ -32,15 +32,15 @@ type wrong = kit.Wrong
 // qrCode is a QR code. The zero qrCode means that there is none.
 type qrCode = kit.QR
 
-// placeOf returns the time zone and language of a property, on which texts depend. face is the property's public data.
-func placeOf(face *guestv1.PropertyFace) kit.Place {
-	return kit.Place{TimeZone: face.GetTimeZone(), Language: face.GetLanguage()}
+// localeOf returns the time zone and language of a property, on which texts depend. face is the property's public data.
+func localeOf(face *guestv1.PropertyFace) kit.Locale {
+	return kit.Locale{TimeZone: face.GetTimeZone(), Language: face.GetLanguage()}
 }
 
 // newPage returns the data of a page. title is a message kind, such as "web.find.title", kv are names and values of its parameters, and
 // face is the property or nil. At a kiosk, the page is light, and Idle is guest.
 func (x *exchange) newPage(face *guestv1.PropertyFace, title string, kv ...any) *page {
-	p := &page{Page: x.NewPage(placeOf(face), title, kv...), Kiosk: x.flow.Kiosk, Property: face, Flow: x.flow}
+	p := &page{Page: x.NewPage(localeOf(face), title, kv...), Kiosk: x.flow.Kiosk, Property: face, Flow: x.flow}
 	if p.Kiosk {
 		p.Idle = "guest"
 		p.prefix = strings.ToLower(rand.Text()[:6]) + "~"

@@ -152,7 +152,7 @@ func TestLanguageWithoutChoice(t *testing.T) {
 		{"de-CH, de;q=0.9, en;q=0.8", "en", "de"}, {"en-GB, de;q=0.5", "de", "en"}, {"ja, de;q=0.5", "en", "de"},
 		{"ja", "de-AT", "de"}, {"", "de", "de"}, {"ja", "ja", "en"}, {"", "", "en"},
 	} {
-		if got := k.Words("", test.accept, Place{Language: test.property}).Lang; got != test.want {
+		if got := k.Words("", test.accept, Locale{Language: test.property}).Lang; got != test.want {
 			t.Errorf("%q at a property of %q: %s, want %s", test.accept, test.property, got, test.want)
 		}
 	}

@@ -12,15 +12,15 @@ import (
 // then that of the property.
 const languageCookie = "lk-lang"
 
-// Place is what the texts of a page depend on: time zone and language of its property.
-type Place struct {
+// Locale is what the texts of a page depend on: time zone and language of its property.
+type Locale struct {
 	TimeZone string // IANA name
 	Language string // "" if the property has chosen none
 }
 
 // Words returns a renderer of texts in the time zone of the property (UTC if it is unknown) and the best language: chosen if it has texts,
 // else the first language in the Accept-Language header accept that has texts, else the property's, else English.
-func (k *Kit) Words(chosen, accept string, of Place) Words {
+func (k *Kit) Words(chosen, accept string, of Locale) Words {
 	w := Words{Lang: message.English, zone: time.UTC}
 	if zone, err := clock.Zone(of.TimeZone); err == nil {
 		w.zone = zone
@@ -37,7 +37,7 @@ func (k *Kit) Words(chosen, accept string, of Place) Words {
 
 // Words returns the renderer of texts for the page of the request, in the language that was chosen on the device, else the best one for
 // browser and property: see [Kit.Words].
-func (x *Exchange) Words(of Place) Words {
+func (x *Exchange) Words(of Locale) Words {
 	return x.area.Words(x.ChosenLanguage(), x.R.Header.Get("Accept-Language"), of)
 }
 

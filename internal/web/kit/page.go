@@ -48,7 +48,7 @@ type Wrong struct {
 
 // NewPage returns the data that all pages have, with a new idempotency key. of is the time zone and language of the property. title is a
 // message kind, such as "web.find.title", and kv are names and values of its parameters.
-func (x *Exchange) NewPage(of Place, title string, kv ...any) Page {
+func (x *Exchange) NewPage(of Locale, title string, kv ...any) Page {
 	p := Page{Words: x.Words(of), Nonce: x.nonce, Key: rand.Text(), Path: x.R.URL.Path, files: x.area.files, now: x.area.Now(),
 		Look: x.theme(), LookURL: x.lookURL(), Languages: x.area.languages}
 	p.Title = p.T(title, kv...)

@@ -43,7 +43,7 @@ func (s *site) httpHandler(h handler) http.Handler {
 // call returns the context for an API call. It carries the operator's session token, the language, and the idempotency key of the posted
 // form.
 func (x *exchange) call() context.Context {
-	return x.CallContext(kit.Credential{Token: x.token, Language: x.Words(kit.Place{}).Lang})
+	return x.CallContext(kit.Credential{Token: x.token, Language: x.Words(kit.Locale{}).Lang})
 }
 
 // requireSession wraps a handler of a page that only signed-in operators see. Without a session cookie, or with one that has expired, the

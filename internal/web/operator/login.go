@@ -34,7 +34,7 @@ func (x *exchange) loginPage(status int, p *page) error {
 // login handles the sign-in form. It exchanges an operator token for a session, and ends the browser's former session, so that a stolen
 // cookie of it is useless. A refused token shows the form again.
 func (s *site) login(x *exchange) error {
-	made, err := s.api.Sessions.SignInOperator(x.CallContext(kit.Credential{Language: x.Words(kit.Place{}).Lang}), &adminv1.SignInOperatorRequest{
+	made, err := s.api.Sessions.SignInOperator(x.CallContext(kit.Credential{Language: x.Words(kit.Locale{}).Lang}), &adminv1.SignInOperatorRequest{
 		Token: x.Value("token"), Device: kit.DeviceOf(x.R.UserAgent()),
 	})
 	if err != nil {

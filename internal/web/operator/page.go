@@ -21,7 +21,7 @@ type page struct {
 
 // newPage returns the data of a page. title is a message kind, such as "operator.app.title".
 func (x *exchange) newPage(title string) *page {
-	p := &page{Page: x.NewPage(kit.Place{}, title), Session: x.session, Areas: areas}
+	p := &page{Page: x.NewPage(kit.Locale{}, title), Session: x.session, Areas: areas}
 	if done := x.R.URL.Query().Get("done"); x.R.Method == http.MethodGet && slices.Contains(results, done) {
 		p.Done = "operator.done." + done
 	}

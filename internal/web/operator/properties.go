@@ -131,7 +131,7 @@ func (s *site) changeProperty(x *exchange) error {
 // blockedText returns the text about what blocks the deletion of a property, as HTML: codes that are still on locks, or SmartKeys that
 // still open doors. If f does not count the locks, it returns the API's message as a string.
 func (x *exchange) blockedText(f *fault.Fault) any {
-	words := x.Words(kit.Place{})
+	words := x.Words(kit.Locale{})
 	if f.Reason == fault.SmartkeysInUse {
 		return words.T("operator.delete.blocked.keys", "at", f.Meta["until"])
 	}

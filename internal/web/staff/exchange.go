@@ -89,7 +89,7 @@ func (x *exchange) anonymous() context.Context {
 // words returns the renderer of texts for the page, in the language that the person or the browser chose, and with times in the time zone
 // of the property (UTC before load).
 func (x *exchange) words() kit.Words {
-	return x.Words(kit.Place{TimeZone: x.property.GetTimeZone()})
+	return x.Words(kit.Locale{TimeZone: x.property.GetTimeZone()})
 }
 
 // may reports whether the person's role at the property has a right, such as "manageLocks". Every signed-in person has the right [Self].

@@ -29,7 +29,7 @@ type page struct {
 // newPage returns the data of a page. title is a message kind, such as "staff.locks.title", and kv are names and values of its parameters.
 // If the page shows restored form values, newPage deletes their cookie.
 func (x *exchange) newPage(title string, kv ...any) *page {
-	p := &page{Page: x.NewPage(kit.Place{TimeZone: x.property.GetTimeZone()}, title, kv...), Session: x.session, Role: x.role, typed: x.typed}
+	p := &page{Page: x.NewPage(kit.Locale{TimeZone: x.property.GetTimeZone()}, title, kv...), Session: x.session, Role: x.role, typed: x.typed}
 	p.PropertyID = x.role.GetPropertyId()
 	if x.typed != nil {
 		x.DropCookie(typedCookie)

@@ -152,18 +152,18 @@ func (p sheetPlan) ChangedMappings() (n int) {
 // existing room, and deletes none. A row cannot take a space of the PMS that another room has, unless the file maps that room to another
 // space. wrong are the errors that prevent the import. Only the API checks that the dorm of a new bed exists.
 func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFault) {
-	type place struct{ dorm, name string } // names are unique within a dorm, and among rooms and dorms
-	names, ours := map[string]string{}, map[place]*propertyv1.Space{}
+	type roomName struct{ dorm, name string } // names are unique within a dorm, and among rooms and dorms
+	names, ours := map[string]string{}, map[roomName]*propertyv1.Space{}
 	for _, s := range d.own {
 		names[s.GetId()] = s.GetName()
 	}
 	for _, s := range d.own {
-		ours[place{names[s.GetParentSpaceId()], s.GetName()}] = s
+		ours[roomName{names[s.GetParentSpaceId()], s.GetName()}] = s
 	}
 	full := fullNames(d.own)
 	freed := map[string]bool{} // ids of the rooms that a row of the file maps to another space of the PMS
 	for _, r := range rows {
-		if own := ours[place{r.dorm, r.name}]; own != nil && r.pms != "" && r.pms != d.mappedTo(own.GetId()).GetExternalId() {
+		if own := ours[roomName{r.dorm, r.name}]; own != nil && r.pms != "" && r.pms != d.mappedTo(own.GetId()).GetExternalId() {
 			freed[own.GetId()] = true
 		}
 	}
@@ -171,22 +171,22 @@ func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFaul
 		holder := d.listed[listed].GetSpaceId()
 		return holder != "" && holder != by.GetId() && !freed[holder]
 	}
-	seen, used := map[place]bool{}, map[string]bool{}
+	seen, used := map[roomName]bool{}, map[string]bool{}
 	for _, row := range rows {
-		at := place{row.dorm, row.name}
+		key := roomName{row.dorm, row.name}
 		listed := slices.IndexFunc(d.listed, func(p *propertyv1.PartnerSpace) bool { return p.GetExternalId() == row.pms })
 		switch {
-		case seen[at]:
+		case seen[key]:
 			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.twice"})
 		case row.pms != "" && listed < 0:
 			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.pms"})
 		case row.pms != "" && used[row.pms]:
 			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.pmsTwice"})
-		case row.pms != "" && taken(listed, ours[at]):
+		case row.pms != "" && taken(listed, ours[key]):
 			wrong = append(wrong, sheetFault{Line: row.line, Text: "staff.sheet.pmsTaken", Room: full[d.listed[listed].GetSpaceId()]})
 		}
-		seen[at], used[row.pms] = true, true
-		if own := ours[at]; own != nil {
+		seen[key], used[row.pms] = true, true
+		if own := ours[key]; own != nil {
 			plan.Known++
 			if row.pms != "" {
 				plan.mapped = append(plan.mapped, spaceChoice{own.GetId(), d.mappedTo(own.GetId()).GetExternalId(), row.pms})
@@ -194,7 +194,7 @@ func planSheet(rows []sheetRow, d spacesData) (plan sheetPlan, wrong []sheetFaul
 			continue
 		}
 		made := &propertyv1.NewSpace{Type: row.kind, Name: row.name, Floor: row.floor}
-		if dorm := ours[place{"", row.dorm}]; row.dorm != "" && dorm != nil {
+		if dorm := ours[roomName{"", row.dorm}]; row.dorm != "" && dorm != nil {
 			made.ParentSpaceId = dorm.GetId()
 		} else {
 			made.ParentName = row.dorm
