@@ -15,20 +15,6 @@ import (
 // version is set by the linker.
 var version = "dev"
 
-// commands is the command line: all commands and their flags.
-type commands struct {
-	Dir      string   `help:"The bridge's store. Only one bridge runs on it." default:"latchkey-bridge" env:"LATCHKEY_BRIDGE_DIR" type:"path"`
-	LogLevel logLevel `help:"debug, info, warn or error." default:"info" env:"LATCHKEY_LOG_LEVEL"`
-
-	Enroll  enroll           `cmd:"" help:"Enrol this machine as a property's bridge, with a join code from staff."`
-	Run     run              `cmd:"" help:"Run the bridge."`
-	Status  status           `cmd:"" help:"Show the state of this bridge and its locks."`
-	Doctor  doctor           `cmd:"" help:"Check everything that a bridge needs, and say how to fix what is wrong."`
-	Version kong.VersionFlag `help:"Print the version."`
-}
-
-type logLevel = slog.Level
-
 func main() {
 	os.Exit(start(os.Args[1:]))
 }
