@@ -6,7 +6,9 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"runtime/debug"
 	"slices"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -78,3 +80,32 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 
 // usageError is the error of a command whose command line is wrong in a way that only the command itself notices. The exit code is then 2.
 type usageError struct{ error }
+
+var version = buildVersion(debug.ReadBuildInfo())
+
+// buildVersion returns the version to show: that of the module, otherwise the revision and its time, otherwise dev. ok is whether the
+// program has build information.
+func buildVersion(info *debug.BuildInfo, ok bool) string {
+	if !ok {
+		return "dev"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	settings := map[string]string{}
+	for _, s := range info.Settings {
+		settings[s.Key] = s.Value
+	}
+	revision := settings["vcs.revision"]
+	if revision == "" {
+		return "dev"
+	}
+	parts := []string{revision[:min(len(revision), 12)]}
+	if at := settings["vcs.time"]; at != "" {
+		parts = append(parts, at)
+	}
+	if settings["vcs.modified"] == "true" {
+		parts = append(parts, "modified")
+	}
+	return strings.Join(parts, " ")
+}

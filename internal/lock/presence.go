@@ -1,6 +1,7 @@
 package lock
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,6 +13,32 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/health"
 )
+
+// Reasons why a lock is offline or takes no code.
+const (
+	NoBridge      = "noBridge"
+	BridgeRevoked = "bridgeRevoked"
+	LockOffline   = "lockOffline"
+	SlotsFull     = "slotsFull"
+)
+
+// offlineReason returns why a lock is offline: the lock has no bridge, the bridge is revoked or offline, or the bridge does not reach the
+// lock. It returns "" if the lock is online.
+func offlineReason(lk *ent.Lock, br *ent.Bridge, now time.Time) string {
+	switch {
+	case br == nil:
+		return NoBridge
+	case br.RevokedAt != nil:
+		return BridgeRevoked
+	case !bridge.IsOnline(br, now) && br.OfflineReason != "":
+		return br.OfflineReason
+	case !bridge.IsOnline(br, now):
+		return string(bridge.NodeLost) // the stored state is online, but the last heartbeat is too old
+	case !lk.Status.Online:
+		return cmp.Or(lk.Status.OfflineCause, LockOffline)
+	}
+	return ""
+}
 
 // CloseSession marks a bridge offline and its locks disconnected, unless a newer session has begun. If the node shuts down, it leaves the
 // locks alone, because the bridge should soon connect to another node: [MarkDrainedBridgesLost] handles bridges that do not.

@@ -2,16 +2,22 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/netip"
 	"os"
+	"path/filepath"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
 	"golang.org/x/time/rate"
 
+	"latchkey.dev/internal/certfile"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/connlimit"
 	"latchkey.dev/internal/disk"
@@ -136,4 +142,26 @@ func (s *Server) advertisedBridgeAddr() string {
 		return s.cfg.BridgeAddress
 	}
 	return s.BridgeAddr()
+}
+
+// openTLS returns the TLS configuration of the HTTP and gRPC listeners, or nil without TLS. They share it, so that ACME does not issue
+// certificates twice. It fails if a configured certificate cannot be read. ACME is called only at a handshake.
+func openTLS(cfg config.Config, log *slog.Logger) (*tls.Config, error) {
+	switch t := cfg.TLS; {
+	case t.Cert != "":
+		pair, err := certfile.Open(t.Cert, t.Key, log)
+		if err != nil {
+			return nil, err
+		}
+		return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: pair.Get}, nil
+	case len(t.Domains) > 0:
+		m := &autocert.Manager{Prompt: autocert.AcceptTOS, HostPolicy: autocert.HostWhitelist(t.Domains...), Cache: autocert.DirCache(filepath.Join(cfg.DataDir, "acme"))}
+		if t.ACME != "" {
+			m.Client = &acme.Client{DirectoryURL: t.ACME}
+		}
+		config := m.TLSConfig()
+		config.MinVersion = tls.VersionTLS12
+		return config, nil
+	}
+	return nil, nil
 }
