@@ -53,6 +53,15 @@ type SendError struct {
 
 func (e *SendError) Error() string { return strings.TrimSpace(string(e.Failure) + ": " + e.Answer) }
 
+// Final returns the failure of a mail that is given up after this error. A recipient who was refused only for now, whenever the mail was
+// tried, is not FailedRecipient: that would be a bounce, and block the address.
+func (e *SendError) Final() Failure {
+	if e.Retry && e.Failure == FailedRecipient {
+		return FailedRefused
+	}
+	return e.Failure
+}
+
 // sendError returns the failure of a step of the transfer. Retry is set after an answer 4xx, and after an error without an answer, unless
 // the server's certificate is invalid.
 func sendError(step Failure, err error) *SendError {

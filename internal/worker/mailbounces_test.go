@@ -61,6 +61,27 @@ func TestMailIsGivenUp(t *testing.T) {
 	}
 }
 
+// A mail server that takes no mail to an address for a day, and each time says "later", blocks no address.
+func TestTemporaryRefusalBlocksNoAddress(t *testing.T) {
+	eachPost(t, func(p *post) {
+		s := smtptest.Start(p, false)
+		p.use(s, mail.StartTLS, smtptest.Password)
+		s.Answer(refuse(451, "try later"), nil)
+		p.order()
+		if row, wait := p.attempt(); row.State != string(mail.Waiting) || wait == 0 {
+			p.Fatalf("the first attempt: %s %s", row.State, row.Failure)
+		}
+		p.clock.Advance(mail.GiveUpAfter + time.Minute)
+		if row, wait := p.attempt(); row.State != string(mail.Failed) || row.Failure != string(mail.FailedRefused) || wait != 0 {
+			p.Errorf("after a day: %s %s, wait %v", row.State, row.Failure, wait)
+		}
+		bounced, err := mail.HasBounced(p.d.View(p.Context()), "prp_one", guest.AddressMAC(p.keys, "prp_one", "ana@example.com"))
+		if err != nil || bounced {
+			p.Errorf("the address counts as bounced: %t, %v", bounced, err)
+		}
+	})
+}
+
 func refuseAs(code int, status smtp.EnhancedCode) func() error {
 	return func() error { return &smtp.SMTPError{Code: code, EnhancedCode: status, Message: "refused"} }
 }

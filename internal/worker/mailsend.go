@@ -100,7 +100,7 @@ func (m Mails) move(ctx context.Context, row *mail.Row, from, to mail.State) (mo
 func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State, p *mail.SendError) (time.Duration, error) {
 	age := m.DB.View(ctx).Now().Sub(row.CreatedAt)
 	if !p.Retry || age > mail.GiveUpAfter {
-		return 0, m.giveUp(ctx, row, from, p.Failure, p.Answer)
+		return 0, m.giveUp(ctx, row, from, p.Final(), p.Answer)
 	}
 	reply, err := mail.SealReply(ctx, m.Keys, row, p.Answer)
 	if err != nil {
