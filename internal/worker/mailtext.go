@@ -1,18 +1,13 @@
 package worker
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
 	"latchkey.dev/ent"
-	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
@@ -69,55 +64,6 @@ func (m Mails) storeLinks(tx *db.Tx, row *mail.Row, r rendered) error {
 		}
 	}
 	return unlist(tx, row, r.listed)
-}
-
-// checkRecipient returns errOutdated if the mail may reach a former address: any data of the booker, or the guest's address, changed after
-// it was rendered. It checks no mail without stays.
-func (m Mails) checkRecipient(tx *db.Tx, row *mail.Row, r rendered) error {
-	if len(r.stays) == 0 {
-		return nil
-	}
-	used := map[string][]byte{}
-	for _, stay := range r.stays {
-		used[stay.ID] = stay.Booker
-	}
-	present, err := tx.Reservation.Query().Where(entreservation.PropertyID(row.PropertyID), entreservation.IDIn(slices.Collect(maps.Keys(used))...)).
-		Select(entreservation.FieldID, entreservation.FieldBooker).All(tx.Context())
-	if err != nil {
-		return fmt.Errorf("load the bookers of a mail: %w", err)
-	}
-	for _, stay := range present {
-		if !bytes.Equal(stay.Booker, used[stay.ID]) {
-			return errOutdated
-		}
-	}
-	if row.GuestID != "" {
-		is, err := m.isCompanions(tx, row, r.text.To)
-		if err == nil && !is {
-			err = errOutdated
-		}
-		return err
-	}
-	if !followsGuest(row) {
-		return nil
-	}
-	address, _, err := m.recipientOf(tx, r.stays[0], mail.Kind(row.Kind))
-	if err == nil && address != r.text.To {
-		err = errOutdated
-	}
-	return err
-}
-
-// isCompanions reports whether an address is still one of the companion to whom a mail goes.
-func (m Mails) isCompanions(view *db.Tx, row *mail.Row, address string) (bool, error) {
-	present, err := guest.CompanionAddresses(view, m.Keys, row.PropertyID, row.GuestID)
-	return slices.ContainsFunc(present, func(one string) bool { return strings.EqualFold(one, address) }), err
-}
-
-// followsGuest reports whether a mail goes to the address that the guest has when it is sent. Others have a fixed recipient.
-func followsGuest(row *mail.Row) bool {
-	kind := mail.Kind(row.Kind)
-	return row.GuestID == "" && kind != mail.Staff && !listsRooms(kind)
 }
 
 // renderer collects the content of one mail.
@@ -261,32 +207,6 @@ func (r *renderer) isPointless(stay *ent.Reservation) (bool, error) {
 		return false, err
 	}
 	return !isOpenAtDeparture(p), nil
-}
-
-// addressBooker sets the booker's first name if the recipient is trusted and, if the mail has no recipient yet, the address of recipientOf
-// as the recipient. A mail with a code, about a ready room or about an erasure always goes to that address. For another mail with a link to
-// a former address it sets r.out.canceled, except for invitations and reminders (see listedRooms).
-func (r *renderer) addressBooker(stay *ent.Reservation) error {
-	kind := r.occasion.Kind
-	present, trusted, err := r.recipientOf(r.view, stay, kind)
-	if err != nil {
-		return err
-	}
-	r.occasion.Plain = !trusted
-	booker, err := r.Reservations.Booker(r.view.Context(), stay)
-	if err != nil {
-		return err
-	}
-	if booker.FirstName != nil && trusted {
-		r.occasion.FirstName = *booker.FirstName
-	}
-	// A mail with a code, about a ready room or about an erasure goes to the present address even if an earlier attempt had another one.
-	// Any other keeps the earlier address, and then is canceled below if it has a link and does not list rooms.
-	if r.to == "" || strings.EqualFold(r.to, present) || kind.HasPIN() || kind == mail.RoomReady || kind == mail.Erasure {
-		r.to = present
-	}
-	r.out.canceled = kind.HasLink() && !listsRooms(kind) && r.to != present
-	return nil
 }
 
 // selectRooms returns the rooms of the booking that the mail lists. Without any it sets r.out.canceled. It also sets how many rooms of the
