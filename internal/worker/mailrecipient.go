@@ -93,8 +93,8 @@ func (m Mails) isBookers(view *db.Tx, stay *ent.Reservation, address string) (bo
 	return slices.ContainsFunc(given, func(one string) bool { return strings.EqualFold(one, address) }), err
 }
 
-// addressBooker sets the recipient of a mail to the booker, see recipientNow, and the booker's first name if the recipient is trusted. A
-// renewal to a former address is canceled. Without an address that reaches the guest, the recipient is empty.
+// addressBooker sets the recipient of a mail to the booker: see recipientNow. A renewal to a former address is canceled. Without an address
+// that reaches the guest, the recipient is empty.
 func (r *renderer) addressBooker(stay *ent.Reservation) error {
 	address, trusted, err := r.recipientNow(r.view, r.row, stay, r.to)
 	if err != nil {
@@ -102,8 +102,17 @@ func (r *renderer) addressBooker(stay *ent.Reservation) error {
 	}
 	r.out.canceled = address == "" && r.to != "" && isRenewal(r.row)
 	r.to, r.occasion.Plain = address, !trusted
-	booker, err := r.Reservations.Booker(r.view.Context(), stay)
-	if err == nil && booker.FirstName != nil && trusted {
+	return nil
+}
+
+// greet sets the booker's first name in a mail to the booker, unless the recipient may be another person. Of a list it is that of the first
+// stay on the list: the booker of the mail's own reservation may be another person by now.
+func (r *renderer) greet(stays []*ent.Reservation) error {
+	if r.row.GuestID != "" || r.occasion.Plain || len(stays) == 0 {
+		return nil
+	}
+	booker, err := r.Reservations.Booker(r.view.Context(), stays[0])
+	if err == nil && booker.FirstName != nil {
 		r.occasion.FirstName = *booker.FirstName
 	}
 	return err

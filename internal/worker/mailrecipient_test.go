@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -78,6 +79,23 @@ func TestRenewedLinkGoesToTheAddressOfTheFormerOne(t *testing.T) {
 		all := p.deliver()
 		if last := all[len(all)-1]; len(all) != before+1 || last.State != string(mail.InBox) || p.text(last).To != "ana@example.com" {
 			p.Errorf("%d mails more; the new link is %s", len(all)-before, last.State)
+		}
+	})
+}
+
+// A list of rooms greets the booker who gets it, and not the person to whom the PMS has given one of the rooms since.
+func TestListGreetsItsRecipient(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.change("1", "ana@example.com", 5*day, inGroup("G"))
+		p.change("2", "ana@example.com", 5*day, inGroup("G"))
+		p.settle()
+		p.change("1", "bob@example.com", 5*day, inGroup("G"), func(patch reservation.Patch) { patch[reservation.FirstName] = "Bob" })
+		all := p.deliver()
+		if len(all) != 1 || all[0].State != string(mail.InBox) {
+			p.Fatalf("mails: %v", all)
+		}
+		if text := p.text(all[0]); text.To != "ana@example.com" || !strings.Contains(text.Text, "Ana") || strings.Contains(text.Text, "Bob") {
+			p.Errorf("the mail to %s: %s", text.To, text.Text)
 		}
 	})
 }

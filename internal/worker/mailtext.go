@@ -178,6 +178,9 @@ func (r *renderer) addStay() error {
 	}
 	if r.occasion.Kind != mail.Staff {
 		r.out.stays = stays
+		if err := r.greet(stays); err != nil {
+			return err
+		}
 	}
 	for _, stay := range stays {
 		if err := r.addRoom(stay); err != nil {
