@@ -176,14 +176,15 @@ type UnreadMessages struct {
 	Number int    // the number of the last of the unread messages
 }
 
-// MarkMailed records that a mail announces the messages of u.Sender up to u.Number.
-func MarkMailed(tx *db.Tx, u UnreadMessages) error {
-	err := tx.Message.Update().Where(entmessage.PropertyID(u.PropertyID), entmessage.GuestID(u.GuestID), entmessage.Sender(string(u.Sender)), entmessage.NumberLTE(u.Number)).
-		SetMailed(true).Exec(tx.Context())
+// MarkMailed records that a mail announces the unread messages of u.Sender up to u.Number. It returns false, and the caller announces
+// nothing, if all of them were read or announced since u was loaded.
+func MarkMailed(tx *db.Tx, u UnreadMessages) (bool, error) {
+	n, err := tx.Message.Update().Where(entmessage.PropertyID(u.PropertyID), entmessage.GuestID(u.GuestID), entmessage.Sender(string(u.Sender)), entmessage.NumberLTE(u.Number),
+		entmessage.ReadAtIsNil(), entmessage.Mailed(false)).SetMailed(true).Save(tx.Context())
 	if err != nil {
-		return fmt.Errorf("mark messages as mailed: %w", err)
+		return false, fmt.Errorf("mark messages as mailed: %w", err)
 	}
-	return nil
+	return n > 0, nil
 }
 
 // resolveNotice closes the notice about unread messages of a guest, because staff have read them or they were deleted.

@@ -54,9 +54,10 @@ func (m Mails) Unread() Sweep {
 }
 
 // announceUnread marks the messages in w, of one side of a conversation, as mailed, and orders one mail about them. Staff also get a
-// notice. A companion without an address gets no mail, and neither does a removed guest.
+// notice. A companion without an address gets no mail, and neither does a removed guest. It does nothing if the messages were read
+// meanwhile.
 func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
-	if err := conversation.MarkMailed(tx, w); err != nil {
+	if unread, err := conversation.MarkMailed(tx, w); err != nil || !unread {
 		return err
 	}
 	if w.Sender == conversation.Guest {

@@ -176,3 +176,30 @@ func TestUnreadMessagesAfterABrokenBatch(t *testing.T) {
 		}
 	})
 }
+
+// Messages that were read after the sweep had found them are not announced: no later reading would end the notice.
+func TestMessagesReadDuringTheSweep(t *testing.T) {
+	eachPost(t, func(p *post) {
+		stay := p.book("1", "ana@example.com", time.Hour)
+		k := conversation.Key{PropertyID: "prp_one", ReservationID: stay}
+		write(t, p.d, func(tx *db.Tx) error {
+			party, err := guest.LoadParty(tx, p.keys, "prp_one", stay)
+			if err != nil {
+				return err
+			}
+			k.GuestID = party.Members[0].Row.ID
+			_, err = conversation.Send(tx, p.keys, conversation.Message{Key: k, Sender: conversation.Guest, Text: "Where is the key?"})
+			return err
+		})
+		p.clock.Advance(unreadAfter + time.Second)
+		found, err := conversation.ListUnread(p.d.View(t.Context()), p.clock.Now(), conversation.UnreadMessages{}, unreadBatch)
+		if err != nil || len(found) != 1 {
+			t.Fatalf("%d conversations, %v", len(found), err)
+		}
+		write(t, p.d, func(tx *db.Tx) error { return conversation.MarkRead(tx, k, conversation.Property, 1) })
+		write(t, p.d, func(tx *db.Tx) error { return p.mails.announceUnread(tx, found[0]) })
+		if is, err := notice.IsOpen(p.d.View(t.Context()), conversation.NoticeKey(k)); err != nil || is {
+			t.Errorf("a notice about messages that staff have read is open: %t, %v", is, err)
+		}
+	})
+}
