@@ -23,8 +23,8 @@ type Notice struct {
 	Kind       Kind
 	Params     message.Params // Params are the parameters of the text; never a PIN or a token
 	Subject    string         // Subject is the id of the object that the notice is about
-	// OnceKey is a deduplication key that identifies the problem. Staff are notified once until Resolve ends the problem,
-	// or until the notice is deleted because of its age. The key begins with an id of an object of the property, because
+	// OnceKey is a deduplication key that identifies the problem. Staff are notified once until Resolve ends the problem, SupersedeRead makes
+	// room for another notice, or the notice is deleted because of its age. The key begins with an id of an object of the property, because
 	// it is unique in the installation. With an empty key, every call of Add creates a notice.
 	OnceKey string
 }
@@ -75,6 +75,19 @@ func Renew(tx *db.Tx, n Notice) error {
 		return nil
 	}
 	return Add(tx, n)
+}
+
+// SupersedeRead makes room for another notice of the problem with this OnceKey if staff have read the present one: Add and Renew then add
+// one. It is for problems of which each occurrence is news, such as messages of a guest. The former notice stays in the list.
+func SupersedeRead(tx *db.Tx, propertyID, onceKey string) error {
+	n, err := tx.Notice.Update().Where(notice.PropertyID(propertyID), notice.OnceKey(onceKey), notice.ReadAtNotNil()).ClearOnceKey().Save(tx.Context())
+	if err != nil {
+		return fmt.Errorf("supersede a notice that was read: %w", err)
+	}
+	if n > 0 {
+		watch.Notify(tx, propertyID, watch.Notices)
+	}
+	return nil
 }
 
 // Text renders a stored notice for a reader. Notices of old versions have a stored text instead of parameters.

@@ -13,6 +13,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
 	"latchkey.dev/internal/test/smtptest"
@@ -79,6 +80,31 @@ func TestTemporaryRefusalBlocksNoAddress(t *testing.T) {
 		if err != nil || bounced {
 			p.Errorf("the address counts as bounced: %t, %v", bounced, err)
 		}
+	})
+}
+
+// Failed mails of a stay share a notice until staff have read it. A later failure is another notice.
+func TestFailureAfterAReadNotice(t *testing.T) {
+	eachPost(t, func(p *post) {
+		s := smtptest.Start(p, false)
+		p.use(s, mail.StartTLS, smtptest.Password)
+		s.Answer(nil, refuse(554, "no"))
+		stay := p.book("1", "ana@example.com", time.Hour)
+		fail := func(what string, unread int) {
+			p.Helper()
+			write(p.T, p.d, func(tx *db.Tx) error {
+				_, err := mail.Order(tx, p.keys, p.queue, mail.Mail{PropertyID: "prp_one", Kind: mail.Link, ReservationID: stay})
+				return err
+			})
+			p.deliver()
+			if n, err := notice.Unread(p.d.View(p.Context()), "prp_one", nil); err != nil || n != unread {
+				p.Errorf("%s: %d unread notices, want %d; %v", what, n, unread, err)
+			}
+		}
+		fail("the first", 1)
+		fail("while the notice is unread", 1)
+		write(p.T, p.d, func(tx *db.Tx) error { _, err := notice.MarkRead(tx, "prp_one"); return err })
+		fail("after the notice was read", 1)
 	})
 }
 

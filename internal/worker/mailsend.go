@@ -113,8 +113,8 @@ func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State,
 	return mail.RetryAfter(row.Attempts + 1), err
 }
 
-// notifyFailure notifies staff of a mail that was given up. Mails about one stay share a notice, and so do the mails of a property without
-// a stay. A later failure updates an open notice and does not mark it unread.
+// notifyFailure notifies staff of a mail that was given up. Mails about one stay share a notice until staff have read it, and so do the mails
+// of a property without a stay: a later failure updates an unread notice.
 func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
 	n := notice.Notice{PropertyID: row.PropertyID, Subject: row.ReservationID, Kind: notice.MailFailed, OnceKey: notice.MailFailed.Key(row.PropertyID) + "/" + row.ReservationID}
 	n.Params = message.Params{"problem": mail.FailureText(why)}
@@ -126,6 +126,9 @@ func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
 		n.Kind = notice.MailFailedOther
 	} else {
 		n.Params["number"] = number
+	}
+	if err := notice.SupersedeRead(tx, n.PropertyID, n.OnceKey); err != nil {
+		return err
 	}
 	return notice.Renew(tx, n)
 }

@@ -83,7 +83,8 @@ func (m Mails) announceUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	return err
 }
 
-// notifyStaffUnread adds a notice about a guest's unread messages, and mails it to staff. It does neither while such a notice is open.
+// notifyStaffUnread adds a notice about a guest's unread messages, and mails it to staff. It does neither while such a notice is open and
+// unread.
 func (m Mails) notifyStaffUnread(tx *db.Tx, w conversation.UnreadMessages) error {
 	who, err := guest.Introduce(tx, m.Keys, w.PropertyID, w.GuestID)
 	if fault.Has(err, fault.GuestNotFound) {
@@ -95,6 +96,9 @@ func (m Mails) notifyStaffUnread(tx *db.Tx, w conversation.UnreadMessages) error
 	n := notice.Notice{
 		PropertyID: w.PropertyID, Kind: notice.MessageUnread, Subject: w.ReservationID, OnceKey: conversation.NoticeKey(w.Key),
 		Params: message.Params{"number": who.Reservation.PmsNumber},
+	}
+	if err := notice.SupersedeRead(tx, n.PropertyID, n.OnceKey); err != nil {
+		return err
 	}
 	open, err := notice.IsOpen(tx, n.OnceKey)
 	if err != nil || open {

@@ -203,3 +203,44 @@ func TestMessagesReadDuringTheSweep(t *testing.T) {
 		}
 	})
 }
+
+// A message is announced to staff who have read the notice of an earlier one, but not the conversation.
+func TestUnreadMessageAfterAReadNotice(t *testing.T) {
+	eachPost(t, func(p *post) {
+		stay := p.book("1", "ana@example.com", time.Hour)
+		k := conversation.Key{PropertyID: "prp_one", ReservationID: stay}
+		write(t, p.d, func(tx *db.Tx) error {
+			if _, err := property.UpdateCheckInSettings(tx, "prp_one", property.CheckInChange{StaffEmail: new("desk@example.com")}); err != nil {
+				return err
+			}
+			party, err := guest.LoadParty(tx, p.keys, "prp_one", stay)
+			if err == nil {
+				k.GuestID = party.Members[0].Row.ID
+			}
+			return err
+		})
+		announce := func(what string, notices, mails int) {
+			t.Helper()
+			write(t, p.d, func(tx *db.Tx) error {
+				_, err := conversation.Send(tx, p.keys, conversation.Message{Key: k, Sender: conversation.Guest, Text: "Where is the key?"})
+				return err
+			})
+			p.clock.Advance(unreadAfter + time.Second)
+			if err := p.mails.Unread().Run(t.Context(), p.d); err != nil {
+				t.Fatal(err)
+			}
+			unread, err := notice.Unread(p.d.View(t.Context()), "prp_one", nil)
+			if err != nil || unread != notices || len(p.all()) != mails {
+				t.Errorf("%s: %d unread notices and %d mails, want %d and %d; %v", what, unread, len(p.all()), notices, mails, err)
+			}
+		}
+		announce("the first", 1, 1)
+		announce("while the notice is unread", 1, 1)
+		write(t, p.d, func(tx *db.Tx) error { _, err := notice.MarkRead(tx, "prp_one"); return err })
+		announce("after the notice was read", 1, 2)
+		write(t, p.d, func(tx *db.Tx) error { return conversation.MarkRead(tx, k, conversation.Property, 3) })
+		if n, _, err := notice.CountOpen(p.d.View(t.Context()), "prp_one"); err != nil || n != 0 {
+			t.Errorf("%d problems are open after staff have read the messages, %v", n, err)
+		}
+	})
+}
