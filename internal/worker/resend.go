@@ -6,6 +6,7 @@ import (
 	entmail "latchkey.dev/ent/mail"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/jobs"
 	"latchkey.dev/internal/mail"
 )
 
@@ -18,8 +19,8 @@ var sentOnce = map[mail.Kind]string{
 // Resend orders a mail again, with a new link, and returns the new mail's id. A booker's mail goes to the present address, a mail to staff
 // about a stay to the present staffEmail (without one it is refused), any other to the same address as before. It replaces the newest mail
 // of the same kind to the same guest: links of that mail that no device has opened end. A mail that is still on its way is not ordered
-// again, and its id is returned. So if staff press twice, only one link works. It refuses the mails of sentOnce, and a mail to an address
-// that is no longer the companion's, because such a mail would be canceled.
+// again, and its id is returned: if it waits for its next attempt, that is made now. So if staff press twice, only one link works. It refuses
+// the mails of sentOnce, and a mail to an address that is no longer the companion's, because such a mail would be canceled.
 func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	row, err := mail.Get(tx, propertyID, mailID)
 	if err != nil {
@@ -31,8 +32,11 @@ func (m Mails) Resend(tx *db.Tx, propertyID, mailID string) (string, error) {
 	if row, err = newestAttempt(tx, row); err != nil {
 		return "", err
 	}
-	if s := mail.State(row.State); s == mail.Waiting || s == mail.Sending {
-		return row.ID, nil // the mail will be sent anyway
+	switch mail.State(row.State) {
+	case mail.Waiting: // staff may have repaired what refused the last attempt, and the next one may be an hour away
+		return row.ID, m.Jobs.InsertNow(tx, jobs.SendMail{PropertyID: propertyID, MailID: row.ID})
+	case mail.Sending:
+		return row.ID, nil
 	}
 	again := mail.Mail{PropertyID: propertyID, Kind: mail.Kind(row.Kind), ReservationID: row.ReservationID, GuestID: row.GuestID, Params: row.Parameters}
 	if row.GuestID != "" || row.ReservationID == "" {

@@ -71,6 +71,35 @@ func TestOnlyTheNewestLinkWorks(t *testing.T) {
 	}
 }
 
+// A mail that waits for its next attempt is tried at once when staff send it again, and not only in up to an hour.
+func TestWaitingMailIsTriedAtOnce(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.order()
+		state := func() (state string) {
+			p.Helper()
+			if _, err := p.d.View(p.Context()).ReadOne(`SELECT CAST(state AS text) FROM river_job WHERE kind = 'mail.send'`, nil, &state); err != nil {
+				p.Fatal(err)
+			}
+			return state
+		}
+		write(p.T, p.d, func(tx *db.Tx) error {
+			_, err := tx.ExecContext(tx.Context(), `UPDATE river_job SET state = 'scheduled'`)
+			return err
+		})
+		first := p.all()[0].ID
+		write(p.T, p.d, func(tx *db.Tx) error {
+			again, err := p.mails.Resend(tx, "prp_one", first)
+			if again != first {
+				p.Errorf("%s was ordered in place of %s", again, first)
+			}
+			return err
+		})
+		if got := state(); got != "available" {
+			p.Errorf("the job of the mail is %s", got)
+		}
+	})
+}
+
 func (p *post) wantOneLink(what string) {
 	p.Helper()
 	works := p.working()

@@ -29,7 +29,7 @@ type Mails struct {
 	// returns nil if the property has no such mail, or it cannot bounce. A repeated report changes nothing and returns the mail.
 	TakeBounce func(tx *db.Tx, propertyID string, bounce mail.Bounce) (*mail.Row, error)
 	// Resend orders a mail of the same kind again and returns its id, or "" if a mail to staff has no address any more. If the newest such
-	// mail to the same guest is still on its way, it orders none and returns that mail's id.
+	// mail to the same guest is still on its way, it orders none, has it tried at once, and returns its id.
 	Resend func(tx *db.Tx, propertyID, mailID string) (string, error)
 }
 
