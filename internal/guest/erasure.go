@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/property"
 )
 
@@ -227,23 +228,28 @@ func (p *Party) hasCompanion(guestID string) bool {
 	return false
 }
 
-// WithdrawErasure deletes the pending request for a session's guest, also one that staff made, or returns errNotPending. A session of two
-// facts (booking number and name) gets errMailLinkOnly.
+// WithdrawErasure deletes the pending request for a session's guest, also one that staff made, and resolves the notice that the erasure is
+// late. It returns errNotPending if there is no such request. A session of two facts (booking number and name) gets errMailLinkOnly.
 func WithdrawErasure(tx *db.Tx, a actor.Actor) error {
 	guestID, err := erasureScope(a)
 	if err != nil {
 		return err
 	}
-	n, err := tx.Erasure.Delete().Where(enterasure.PropertyID(a.PropertyID), enterasure.ReservationID(a.ReservationID), enterasure.GuestID(guestID),
-		enterasure.FinishedAtIsNil()).Exec(tx.Context())
+	row, err := pendingErasure(tx, a.PropertyID, a.ReservationID, guestID)
 	if err != nil {
-		return fmt.Errorf("withdraw an erasure: %w", err)
+		return err
 	}
-	if n == 0 {
+	if row == nil {
 		return errNotPending
 	}
-	return nil
+	if _, err := tx.Erasure.Delete().Where(enterasure.PropertyID(a.PropertyID), enterasure.ID(row.ID)).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("withdraw an erasure: %w", err)
+	}
+	return notice.Resolve(tx, a.PropertyID, LateErasureKey(row))
 }
+
+// LateErasureKey returns the OnceKey of the notice that an erasure is late.
+func LateErasureKey(row *ErasureRow) string { return notice.ErasureLate.Key(row.ID) }
 
 // FindReceipt returns the state of the erasure that has a receipt, or errReceiptNotFound.
 func FindReceipt(view *db.Tx, keys *keyring.Ring, receipt string) (Erasure, error) {

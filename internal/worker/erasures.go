@@ -111,7 +111,7 @@ func (e Erasures) advance(tx *db.Tx, listed *guest.ErasureRow) (done bool, err e
 	if err != nil || !done {
 		return false, err
 	}
-	return true, notice.Resolve(tx, row.PropertyID, lateKey(row))
+	return true, notice.Resolve(tx, row.PropertyID, guest.LateErasureKey(row))
 }
 
 // acknowledge orders the mail that acknowledges an erasure request, if an address of the guest is known, and in any case records that the
@@ -188,9 +188,6 @@ func (e Erasures) unlistUnsent(tx *db.Tx, row *guest.ErasureRow) error {
 	return nil
 }
 
-// lateKey identifies the notice about a late erasure.
-func lateKey(row *guest.ErasureRow) string { return notice.ErasureLate.Key(row.ID) }
-
 // notifyLate notifies staff, once, of an erasure whose deadline is near or over; otherwise it does nothing. The caller makes sure that the
 // erasure is not done.
 func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
@@ -203,7 +200,7 @@ func (e Erasures) notifyLate(tx *db.Tx, row *guest.ErasureRow) error {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
-		PropertyID: row.PropertyID, Kind: notice.ErasureLate, Subject: row.ReservationID, OnceKey: lateKey(row), Params: message.Params{"number": number, "due": dueAt},
+		PropertyID: row.PropertyID, Kind: notice.ErasureLate, Subject: row.ReservationID, OnceKey: guest.LateErasureKey(row), Params: message.Params{"number": number, "due": dueAt},
 	})
 }
 

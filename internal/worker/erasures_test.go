@@ -6,6 +6,7 @@ import (
 	"time"
 
 	entguest "latchkey.dev/ent/guest"
+	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
@@ -160,6 +161,16 @@ func TestErasureThatFails(t *testing.T) {
 			if err := p.sweepErasures(); err == nil || late() != 1 {
 				t.Errorf("%v, and %d notices after 20 hours", err, late())
 			}
+		}
+		write(t, p.d, func(tx *db.Tx) error {
+			pending, err := guest.ListPendingErasures(tx, "", 1)
+			if err != nil {
+				return err
+			}
+			return guest.WithdrawErasure(tx, actor.Actor{PropertyID: "prp_one", ReservationID: pending[0].ReservationID, Origin: guest.OriginMail})
+		})
+		if n, _, err := notice.CountOpen(p.d.View(t.Context()), "prp_one"); err != nil || n != 0 {
+			t.Errorf("%d problems are open after the request was withdrawn, %v", n, err)
 		}
 	})
 }
