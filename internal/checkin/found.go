@@ -39,11 +39,11 @@ func (s *Service) countFound(tx *db.Tx, k Key, place string) error {
 		if slices.Contains(open, notice.CheckInRepeated) {
 			return notice.Renew(tx, n)
 		}
-		recent, err := isRecent(tx, n, mailInterval)
+		mailed, err := wasMailed(tx, n)
 		if err != nil {
 			return err
 		}
-		return s.notifyStaff(tx, n, !recent)
+		return s.notifyStaff(tx, n, !mailed)
 	})
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	entmail "latchkey.dev/ent/mail"
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
@@ -55,9 +56,9 @@ func (s *Service) notify(tx *db.Tx, r *record, step Step, open []notice.Kind) (e
 			}
 		}
 		n := r.notice(kind, want[kind])
-		recent, err := isRecent(tx, n, mailInterval)
+		mailed, err := wasMailed(tx, n)
 		if err == nil {
-			err = s.notifyStaff(tx, n, !recent)
+			err = s.notifyStaff(tx, n, !mailed)
 		}
 		if err != nil {
 			return err
@@ -114,14 +115,25 @@ func reasonOf(kind notice.Kind) StopReason {
 	return ""
 }
 
-// isRecent reports whether a notice of the same kind about the same stay was added within an interval, even if it is resolved by now.
-func isRecent(tx *db.Tx, n notice.Notice, interval time.Duration) (bool, error) {
+// isRecent reports whether a notice of the same kind about the same stay was added within helpInterval, even if it is resolved by now.
+func isRecent(tx *db.Tx, n notice.Notice) (bool, error) {
 	recent, err := tx.Notice.Query().Where(entnotice.PropertyID(n.PropertyID), entnotice.Subject(n.Subject), entnotice.Kind(string(n.Kind)),
-		entnotice.CreatedAtGT(tx.Now().Add(-interval))).Exist(tx.Context())
+		entnotice.CreatedAtGT(tx.Now().Add(-helpInterval))).Exist(tx.Context())
 	if err != nil {
 		return false, fmt.Errorf("look for notices of a check-in: %w", err)
 	}
 	return recent, nil
+}
+
+// wasMailed reports whether a notice of the same kind about the same stay was mailed to staff within mailInterval. Notices that were added
+// without a mail do not count: otherwise a stop that comes back within each hour would be mailed only once.
+func wasMailed(tx *db.Tx, n notice.Notice) (bool, error) {
+	mails, err := tx.Mail.Query().Where(entmail.PropertyID(n.PropertyID), entmail.ReservationID(n.Subject), entmail.Kind(string(mail.Staff)),
+		entmail.CreatedAtGT(tx.Now().Add(-mailInterval))).Select(entmail.FieldParameters).All(tx.Context())
+	if err != nil {
+		return false, fmt.Errorf("look for mails about a check-in: %w", err)
+	}
+	return slices.ContainsFunc(mails, func(m *mail.Row) bool { return mail.StaffText(m.Parameters).Kind == n.Kind.Message(nil).Kind }), nil
 }
 
 // notice returns a notice about the check-in that stays open until it is resolved.
@@ -175,7 +187,7 @@ func (s *Service) RequestHelp(ctx context.Context, k Key) error {
 		}
 		n := r.notice(notice.CheckInHelp, r.params())
 		n.OnceKey = "" // each request for help is a notice of its own
-		recent, err := isRecent(tx, n, helpInterval)
+		recent, err := isRecent(tx, n)
 		if err != nil || recent {
 			return err
 		}

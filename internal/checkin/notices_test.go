@@ -72,6 +72,27 @@ func TestFlappingStopIsMailedOnceAnHour(t *testing.T) {
 	})
 }
 
+// A stop that comes back more than once an hour, for hours, is mailed about once an hour.
+func TestStopThatComesBackIsMailedAgain(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.settings(property.CheckInChange{StaffEmail: new("desk@example.com")})
+		owing := func() { x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":true}` }
+		x.desk.set(owing)
+		x.do("start", x.start, checkin.Stopped, checkin.StopOwing)
+		for _, want := range []int{1, 1, 2, 2, 3} {
+			x.clock.Advance(40 * time.Minute)
+			x.desk.set(func() { x.desk.status = "fails" })
+			x.do("fails", x.again, checkin.Stopped, checkin.StopPartnerError)
+			if _, mails := x.toStaff("checkInPartnerError"); mails != want {
+				x.Errorf("%d mails about the PMS's error, want %d", mails, want)
+			}
+			x.clock.Advance(12 * time.Second)
+			x.desk.set(owing)
+			x.do("owing", x.again, checkin.Stopped, checkin.StopOwing)
+		}
+	})
+}
+
 // Repeated calls for help within some minutes are one.
 func TestHelp(t *testing.T) {
 	each(t, func(x *fixture) {
