@@ -62,7 +62,7 @@ func TestDecide(t *testing.T) {
 		{name: "all arrive later", group: true, rooms: []Room{room("1", arrives(20*day)), room("2", arrives(40*day))}, expect: Decision{Next: time.Date(2026, 11, 16, 0, 0, 0, 0, time.UTC)}},
 		{name: "another address", group: true, rooms: []Room{room("1", invited(day), moved), room("2", invited(day), moved)},
 			expect: Decision{Mails: mails(invite("1", "2")), Moved: []string{"1", "2"}, Next: remind}},
-		{name: "another address, of a relay", rooms: []Room{room("1", invited(day), moved, from("x@guest.booking.com"))}, expect: Decision{Moved: []string{"1"}, NoAddress: []string{"1"}}},
+		{name: "another address, of a relay", rooms: []Room{room("1", invited(day), moved, from("x@guest.booking.com"))}, expect: Decision{Moved: []string{"1"}, NoAddress: []string{"1"}, Next: now.Add(7 * day)}},
 		{name: "canceled", group: true, rooms: []Room{room("1", invited(day), state(canceled)), room("2")}, expect: Decision{Mails: mails(invite("2")), Ended: []string{"1"}, Next: remind}},
 		{name: "reinstated", rooms: []Room{room("1")}, expect: Decision{Mails: mails(invite("1")), Next: remind}},
 		{name: "reminder of a group", group: true, rooms: []Room{room("1", arrives(day), invited(8*day)), room("2", arrives(day), invited(8*day), finished), room("3", arrives(day), invited(8*day))},

@@ -37,7 +37,8 @@ const (
 )
 
 // DueMail decides which mail a stay needs now, and when to decide again. For DueInvitation that is when the reminder is due, if the
-// invitation is sent now. The time is zero if only a change of the stay can make a mail due.
+// invitation is sent now. For DueNoAddress it is the end of the stay, from which no invitation is due any more. The time is zero if only a
+// change of the stay can make a mail due.
 func DueMail(s Stay, when Schedule, now time.Time) (Due, time.Time) {
 	if when.Off || s.Erased || s.State != confirmed || !s.To.After(now) {
 		return DueNothing, time.Time{}
@@ -47,7 +48,7 @@ func DueMail(s Stay, when Schedule, now time.Time) (Due, time.Time) {
 			return DueNothing, at
 		}
 		if !Reaches(s.Email) {
-			return DueNoAddress, time.Time{}
+			return DueNoAddress, s.To
 		}
 		return DueInvitation, when.remindAt(s.From, now)
 	}

@@ -14,6 +14,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 	"latchkey.dev/internal/test/dbtest"
@@ -282,6 +283,13 @@ func TestStaffHearOfMissingAddresses(t *testing.T) {
 		p.book("2", "bea@example.com", 3*day)
 		p.invite()
 		p.wantMails("with a better address", "invitation bea@example.com")
+		p.clock.Advance(6 * day)
+		p.invite()
+		for _, row := range p.notices() {
+			if row.Kind == string(notice.NoGuestAddress) && notice.IsProblemOpen(row) {
+				p.Errorf("open after a stay that the PMS never closed: %v", row)
+			}
+		}
 	})
 }
 
