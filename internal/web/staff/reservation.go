@@ -62,7 +62,8 @@ func (v reservationView) Resends(m *propertyv1.Mail) bool {
 	if m.GetGuestId() != "" && m.GetMaskedTo() == "" {
 		return false
 	}
-	return v.Email != nil && !slices.Contains([]string{"canceled", "processed"}, v.GetState())
+	known := v.Email != nil || m.GetMaskedTo() != "" // a guest without an address in the PMS may have given one
+	return known && !slices.Contains([]string{"canceled", "processed"}, v.GetState())
 }
 
 // reservation loads the reservation with this id. The error is NotFound if there is none.

@@ -16,18 +16,22 @@ import (
 
 // A mail is sent again unless its kind, its stay or a companion who was removed makes that useless.
 func TestMailsThatAreSentAgain(t *testing.T) {
+	ana := new("ana@example.com")
 	for _, c := range []struct {
 		state string
+		email *string
 		mail  *propertyv1.Mail
 		want  bool
 	}{
-		{"confirmed", &propertyv1.Mail{Kind: "invitation"}, true}, // its recipient is known when it is sent
-		{"confirmed", &propertyv1.Mail{Kind: "companion", GuestId: "gst_1", MaskedTo: "b...@example.com"}, true},
-		{"confirmed", &propertyv1.Mail{Kind: "companion", GuestId: "gst_1"}, false},
-		{"confirmed", &propertyv1.Mail{Kind: "erasure"}, false},
-		{"processed", &propertyv1.Mail{Kind: "invitation"}, false},
+		{"confirmed", ana, &propertyv1.Mail{Kind: "invitation"}, true}, // its recipient is known when it is sent
+		{"confirmed", ana, &propertyv1.Mail{Kind: "companion", GuestId: "gst_1", MaskedTo: "b...@example.com"}, true},
+		{"confirmed", ana, &propertyv1.Mail{Kind: "companion", GuestId: "gst_1"}, false},
+		{"confirmed", ana, &propertyv1.Mail{Kind: "erasure"}, false},
+		{"processed", ana, &propertyv1.Mail{Kind: "invitation"}, false},
+		{"started", nil, &propertyv1.Mail{Kind: "key", MaskedTo: "a...@example.com"}, true}, // to an address that the guest gave
+		{"started", nil, &propertyv1.Mail{Kind: "key"}, false},
 	} {
-		v := reservationView{Reservation: &propertyv1.Reservation{State: c.state, Email: new("ana@example.com")}}
+		v := reservationView{Reservation: &propertyv1.Reservation{State: c.state, Email: c.email}}
 		if got := v.Resends(c.mail); got != c.want {
 			t.Errorf("%s, %v: %t", c.state, c.mail, got)
 		}
