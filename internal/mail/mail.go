@@ -105,12 +105,20 @@ func StateAfter(f Failure) State {
 	return Failed
 }
 
-// FailureText returns the message that says why a mail was not sent, and what to do about it. It is empty if nothing failed.
-func FailureText(f Failure) message.Message {
+// FailureText returns the message that says why a mail of a kind was not sent, and what to do about it. It is empty if nothing failed. kind
+// is "" for a test of the mail server.
+func FailureText(kind Kind, f Failure) message.Message {
 	if f == "" {
 		return message.Message{}
 	}
-	return message.Message{Kind: "mailFailure." + string(f)}
+	text := "mailFailure." + string(f)
+	switch isRefused := f == FailedRecipient; {
+	case kind == Staff && (isRefused || f == FailedBefore):
+		text += "Staff" // staff must not ask a guest for another address because their own is wrong
+	case isRefused && (kind == "" || kind == Join || kind == Notices || kind == Profile):
+		text += "Other"
+	}
+	return message.Message{Kind: text}
 }
 
 // ProblemText returns why a mail was not sent, as [FailureText]. For a mail that will be tried again it does not ask staff for another
@@ -119,7 +127,7 @@ func ProblemText(row *Row) message.Message {
 	if State(row.State) == Waiting && Failure(row.Failure) == FailedRecipient {
 		return message.Message{Kind: "mailFailure.recipientLater"}
 	}
-	return FailureText(Failure(row.Failure))
+	return FailureText(Kind(row.Kind), Failure(row.Failure))
 }
 
 // Row is a mail as stored.

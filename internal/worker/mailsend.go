@@ -113,11 +113,14 @@ func (m Mails) afterProblem(ctx context.Context, row *mail.Row, from mail.State,
 	return mail.RetryAfter(row.Attempts + 1), err
 }
 
-// notifyFailure notifies staff of a mail that was given up. Mails about one stay share a notice until staff have read it, and so do the mails
-// of a property without a stay: a later failure updates an unread notice.
+// notifyFailure notifies staff of a mail that was given up. Mails to the guests of one stay share a notice until staff have read it: a later
+// failure updates an unread notice. So do mails to staff about one stay, and the mails of a property without a stay.
 func (m Mails) notifyFailure(tx *db.Tx, row *mail.Row, why mail.Failure) error {
 	n := notice.Notice{PropertyID: row.PropertyID, Subject: row.ReservationID, Kind: notice.MailFailed, OnceKey: notice.MailFailed.Key(row.PropertyID) + "/" + row.ReservationID}
-	n.Params = message.Params{"problem": mail.FailureText(why)}
+	if mail.Kind(row.Kind) == mail.Staff {
+		n.OnceKey += "/staff" // the notice of a mail to the guest keeps its problem
+	}
+	n.Params = message.Params{"problem": mail.FailureText(mail.Kind(row.Kind), why)}
 	number, err := stayNumber(tx, row)
 	if err != nil {
 		return err

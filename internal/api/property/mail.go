@@ -227,7 +227,7 @@ func (s *mails) SendTestMail(ctx context.Context, r *propertyv1.SendTestMailRequ
 	}
 	if problem != nil {
 		return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{
-			Reason: string(problem.Failure), Answer: problem.Answer, Text: chain.Reader(ctx).Text(mail.FailureText(problem.Failure)),
+			Reason: string(problem.Failure), Answer: problem.Answer, Text: chain.Reader(ctx).Text(mail.FailureText("", problem.Failure)),
 		}}, nil
 	}
 	return &propertyv1.SendTestMailResponse{Data: &propertyv1.TestMailResult{Ok: true}}, nil
