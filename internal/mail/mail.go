@@ -54,6 +54,9 @@ func (k Kind) HasLink() bool {
 // HasPIN reports whether mails of this kind contain the stay's PIN.
 func (k Kind) HasPIN() bool { return k == Key || k == KeyChanged }
 
+// IsUrgent reports whether a person waits for mails of this kind: a guest for a code, a link or a room, or one who needs the staff.
+func (k Kind) IsUrgent() bool { return k.HasPIN() || k == Link || k == RoomReady || k == Staff }
+
 // NamesProfile reports whether mails of this kind say where a guest sees what the property keeps for the next stay.
 func (k Kind) NamesProfile() bool { return k == Key || k == Erasure }
 

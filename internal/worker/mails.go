@@ -69,7 +69,11 @@ func (*mailJob) Timeout(*river.Job[jobs.SendMail]) time.Duration { return mailTi
 // Work makes one attempt. If another must follow, or the property has no turn now, it postpones the same job. The row of the mail counts the
 // attempts.
 func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error {
-	if !w.turns.take(job.Args.PropertyID) {
+	taken, err := w.takeTurn(ctx, job.Args)
+	if err != nil {
+		return err
+	}
+	if !taken {
 		return river.JobSnooze(clock.Spread(sendWait, sendWait/2))
 	}
 	began := time.Now()
@@ -82,6 +86,21 @@ func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error
 		return river.JobSnooze(wait)
 	}
 	return err
+}
+
+// takeTurn reports whether an attempt at a mail may run now. If so, the caller must end the turn of the property.
+func (w *mailJob) takeTurn(ctx context.Context, a jobs.SendMail) (bool, error) {
+	if w.turns.take(a.PropertyID, false) {
+		return true, nil
+	}
+	row, err := mail.Get(w.mails.DB.View(ctx), a.PropertyID, a.MailID)
+	if fault.Has(err, fault.NotFoundReason) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	return mail.Kind(row.Kind).IsUrgent() && w.turns.take(a.PropertyID, true), nil
 }
 
 // attempt tries to send a mail. It returns the wait until the next attempt, or 0 if the mail is finished: sent, put in the mailbox,

@@ -10,6 +10,9 @@ const (
 	// properties share the job queue, so a server that keeps each connection open would otherwise delay the mails of every other property.
 	maxSends     = 16
 	maxSlowSends = 4
+	// urgentSends is how many more mails of one property may be sent at once if a person waits for them: see [mail.Kind.IsUrgent]. A guest at
+	// the door would otherwise wait for the code until the invitations of the season are sent.
+	urgentSends = 4
 	// slowSend is the duration of an attempt from which the mail server of a property counts as slow, until another takes less. Only
 	// maxSlowSends of its mails are sent at once meanwhile.
 	slowSend = 5 * time.Second
@@ -24,13 +27,17 @@ type mailTurns struct {
 	slow    map[string]bool
 }
 
-// take reports whether an attempt of a property may run now. If so, the caller must end its turn.
-func (t *mailTurns) take(propertyID string) bool {
+// take reports whether an attempt of a property may run now. If so, the caller must end its turn. urgent means that a person waits for the
+// mail.
+func (t *mailTurns) take(propertyID string, urgent bool) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	limit := maxSends
 	if t.slow[propertyID] {
 		limit = maxSlowSends
+	}
+	if urgent {
+		limit += urgentSends
 	}
 	if t.running[propertyID] >= limit {
 		return false

@@ -1,15 +1,21 @@
 package worker
 
 import (
+	"errors"
 	"testing"
 	"time"
+
+	"github.com/riverqueue/river"
+
+	"latchkey.dev/internal/jobs"
+	"latchkey.dev/internal/mail"
 )
 
 // A property with a slow mail server leaves most of the job queue to the others.
 func TestMailTurns(t *testing.T) {
 	var turns mailTurns
 	fill := func(propertyID string) (n int) {
-		for turns.take(propertyID) {
+		for turns.take(propertyID, false) {
 			n++
 		}
 		return n
@@ -29,7 +35,14 @@ func TestMailTurns(t *testing.T) {
 	if n := fill("slow"); n != maxSlowSends {
 		t.Errorf("%d turns after slow attempts, want %d", n, maxSlowSends)
 	}
-	end("slow", maxSlowSends, slowSend-1)
+	urgent := 0
+	for turns.take("slow", true) {
+		urgent++
+	}
+	if urgent != urgentSends {
+		t.Errorf("%d urgent turns beyond the others, want %d", urgent, urgentSends)
+	}
+	end("slow", urgentSends+maxSlowSends, slowSend-1)
 	if n := fill("slow"); n != maxSends {
 		t.Errorf("%d turns after quick attempts, want %d", n, maxSends)
 	}
@@ -38,4 +51,29 @@ func TestMailTurns(t *testing.T) {
 	if len(turns.running)+len(turns.slow) != 0 {
 		t.Errorf("left over: %v, %v", turns.running, turns.slow)
 	}
+}
+
+// A link that a guest asked for is mailed while invitations have all turns of the property.
+func TestUrgentMailHasATurn(t *testing.T) {
+	eachPost(t, func(p *post) {
+		p.book("1", "ana@example.com", 5*day)
+		p.invite()
+		p.order()
+		job := &mailJob{mails: p.mails}
+		for job.turns.take("prp_one", false) {
+		}
+		states := map[string]string{}
+		for _, row := range p.all() {
+			err := job.Work(p.Context(), &river.Job[jobs.SendMail]{Args: jobs.SendMail{PropertyID: row.PropertyID, MailID: row.ID}})
+			if snoozed := (*river.JobSnoozeError)(nil); err != nil && !errors.As(err, &snoozed) {
+				p.Fatal(err)
+			}
+		}
+		for _, row := range p.all() {
+			states[row.Kind] = row.State
+		}
+		if states["invitation"] != string(mail.Waiting) || states["link"] != string(mail.InBox) {
+			p.Errorf("mails: %v", states)
+		}
+	})
 }
