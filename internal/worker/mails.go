@@ -12,7 +12,6 @@ import (
 	"github.com/riverqueue/river"
 
 	"latchkey.dev/ent"
-	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
@@ -74,7 +73,7 @@ func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error
 		return err
 	}
 	if !taken {
-		return river.JobSnooze(clock.Spread(sendWait, sendWait/2))
+		return river.JobSnooze(w.turns.wait(job.Args.PropertyID, time.Now()))
 	}
 	began := time.Now()
 	defer func() { w.turns.end(job.Args.PropertyID, time.Since(began)) }()

@@ -53,6 +53,31 @@ func TestMailTurns(t *testing.T) {
 	}
 }
 
+// Of thousands of mails that wait for a turn, each try writes to the job queue: they do not all try every few seconds.
+func TestMailsWithoutATurnWait(t *testing.T) {
+	var turns mailTurns
+	now := time.Date(2026, 11, 1, 12, 0, 0, 0, time.UTC)
+	if first := turns.wait("one", now); first < sendWait/2 || first > 2*sendWait {
+		t.Errorf("the only mail waits %v", first)
+	}
+	const mails = 10_000
+	tries := map[time.Duration]int{} // by the second in which they happen
+	for range mails {
+		tries[turns.wait("one", now).Truncate(time.Second)]++
+	}
+	for at, n := range tries {
+		if n > int(time.Second/waitStep)+1 {
+			t.Fatalf("%d mails try again within the second after %v", n, at)
+		}
+	}
+	if other := turns.wait("other", now); other > 2*sendWait {
+		t.Errorf("the mail of another property waits %v", other)
+	}
+	if later := turns.wait("one", now.Add(time.Hour)); later > 2*sendWait || len(turns.last) != 1 {
+		t.Errorf("an hour later a mail waits %v, and %d properties are left", later, len(turns.last))
+	}
+}
+
 // A link that a guest asked for is mailed while invitations have all turns of the property.
 func TestUrgentMailHasATurn(t *testing.T) {
 	eachPost(t, func(p *post) {
