@@ -23,8 +23,8 @@ func (s *Service) Find(tx *db.Tx, q guest.Search, m guest.Matches) (found guest.
 	return found, nil, s.countFound(tx, Key{PropertyID: q.PropertyID, ReservationID: found.Session.ReservationID}, q.Place)
 }
 
-// countFound counts one more search that found a checked-in stay. From foundOften in a day it adds or updates a notice, and mails staff
-// about a new one at most once per mailInterval. place names the kiosk or the QR code.
+// countFound counts one more search that found a checked-in stay. From foundOften in a day it adds a notice or updates the unread one, and
+// mails staff about a new one at most once per mailInterval. place names the kiosk or the QR code.
 func (s *Service) countFound(tx *db.Tx, k Key, place string) error {
 	times, err := guest.CountFound(tx, s.Keys, k.PropertyID, k.ReservationID)
 	if err != nil || times < foundOften {
@@ -32,6 +32,9 @@ func (s *Service) countFound(tx *db.Tx, k Key, place string) error {
 	}
 	_, err = s.applyChange(tx, k, func(tx *db.Tx, r *record) error {
 		n := r.notice(notice.CheckInRepeated, message.Params{"number": r.reservation.PmsNumber, "place": place})
+		if err := notice.SupersedeRead(tx, n.PropertyID, n.OnceKey); err != nil { // the guest, or a stranger, searches after staff have seen to it
+			return err
+		}
 		open, err := r.openNotices(tx)
 		if err != nil {
 			return err

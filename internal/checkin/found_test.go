@@ -7,6 +7,7 @@ import (
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/guest"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 )
@@ -94,6 +95,30 @@ func TestFoundAgainEndsWithTheStay(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A search after staff have read the notice of earlier ones is another notice: the guest may be at the door again at night.
+func TestFoundAgainAfterAReadNotice(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.settings(property.CheckInChange{StaffEmail: new("desk@example.com")})
+		x.push(reservation.Patch{reservation.State: "started"})
+		for range 3 {
+			x.find("Lobby")
+		}
+		if notices, mails := x.toStaff("checkInRepeated"); notices != 1 || mails != 1 {
+			x.Fatalf("%d notices and %d mails before the reading, want 1 of each", notices, mails)
+		}
+		x.must(x.d.Write(x.Context(), func(tx *db.Tx) error { _, err := notice.MarkRead(tx, propertyID); return err }))
+		x.clock.Advance(2 * time.Hour)
+		for range 2 {
+			x.find("Back door")
+		}
+		x.sweep()
+		if notices, mails := x.toStaff("checkInRepeated"); notices != 2 || mails != 2 {
+			x.Errorf("%d notices and %d mails, want 2 of each", notices, mails)
+		}
+		x.wantNotices("the later one", "checkInRepeated")
+	})
 }
 
 func longerStay(until time.Time) func(x *fixture) {
