@@ -47,7 +47,7 @@ type MailServiceClient interface {
 	ListMails(ctx context.Context, in *ListMailsRequest, opts ...grpc.CallOption) (*ListMailsResponse, error)
 	// Answers with the text of a mail in the mailbox, which may have a PIN. A mail that went to a mail server has no text here.
 	GetMail(ctx context.Context, in *GetMailRequest, opts ...grpc.CallOption) (*GetMailResponse, error)
-	// Sends a mail that failed once more, or replaces one that was sent.
+	// Sends a mail that failed once more, or replaces one that was sent. One that waits for its next attempt is tried at once.
 	ResendMail(ctx context.Context, in *ResendMailRequest, opts ...grpc.CallOption) (*ResendMailResponse, error)
 	// Takes a bounce: the report of a mail server, in the mailbox of the sender, that it could not deliver a mail (RFC 3464). The mail that it is
 	// about is found by the Message-ID in the report, and becomes bounced or failed. Any other mail changes nothing, so a mail
@@ -175,7 +175,7 @@ type MailServiceServer interface {
 	ListMails(context.Context, *ListMailsRequest) (*ListMailsResponse, error)
 	// Answers with the text of a mail in the mailbox, which may have a PIN. A mail that went to a mail server has no text here.
 	GetMail(context.Context, *GetMailRequest) (*GetMailResponse, error)
-	// Sends a mail that failed once more, or replaces one that was sent.
+	// Sends a mail that failed once more, or replaces one that was sent. One that waits for its next attempt is tried at once.
 	ResendMail(context.Context, *ResendMailRequest) (*ResendMailResponse, error)
 	// Takes a bounce: the report of a mail server, in the mailbox of the sender, that it could not deliver a mail (RFC 3464). The mail that it is
 	// about is found by the Message-ID in the report, and becomes bounced or failed. Any other mail changes nothing, so a mail

@@ -295,7 +295,7 @@ type Notice struct {
 	// What happened, and what to do.
 	Text string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
 	// The problem is still open. A call for help is open until it is marked as read. Always false for what nothing ends, such as an alarm or a
-	// failed mail.
+	// failed mail, and once a later notice has taken the place of this one.
 	Stands bool `protobuf:"varint,5,opt,name=stands,proto3" json:"stands,omitempty"`
 	// When it was marked as read.
 	ReadAt *timestamppb.Timestamp `protobuf:"bytes,6,opt,name=read_at,json=readAt,proto3" json:"read_at,omitempty"`
@@ -304,7 +304,8 @@ type Notice struct {
 	// The parameters of the text, by name. A parameter that is a text of its own has its kind and parameters. Absent in a
 	// notice that was stored before the service stored parameters.
 	Parameters *structpb.Struct `protobuf:"bytes,8,opt,name=parameters,proto3" json:"parameters,omitempty"`
-	// When the problem ended by itself or through the work of staff. Absent while it is open, and for what nothing ends.
+	// When the problem ended by itself or through the work of staff. Absent while it is open, for what nothing ends, and if a later notice has
+	// taken the place of this one.
 	ResolvedAt    *timestamppb.Timestamp `protobuf:"bytes,9,opt,name=resolved_at,json=resolvedAt,proto3" json:"resolved_at,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

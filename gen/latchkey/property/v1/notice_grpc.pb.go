@@ -33,7 +33,8 @@ const (
 type NoticeServiceClient interface {
 	// Lists notices, newest first.
 	ListNotices(ctx context.Context, in *ListNoticesRequest, opts ...grpc.CallOption) (*ListNoticesResponse, error)
-	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
+	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default. A later unread
+	// message of the guest, another mail that fails, and another search for the stay of a guest who is checked in are reported again.
 	MarkNoticesRead(ctx context.Context, in *MarkNoticesReadRequest, opts ...grpc.CallOption) (*MarkNoticesReadResponse, error)
 	// Answers with which notices the caller gets at the property. For a token: all groups, and no choice, because only a person has one.
 	GetNoticeSettings(ctx context.Context, in *GetNoticeSettingsRequest, opts ...grpc.CallOption) (*GetNoticeSettingsResponse, error)
@@ -97,7 +98,8 @@ func (c *noticeServiceClient) UpdateNoticeSettings(ctx context.Context, in *Upda
 type NoticeServiceServer interface {
 	// Lists notices, newest first.
 	ListNotices(context.Context, *ListNoticesRequest) (*ListNoticesResponse, error)
-	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
+	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default. A later unread
+	// message of the guest, another mail that fails, and another search for the stay of a guest who is checked in are reported again.
 	MarkNoticesRead(context.Context, *MarkNoticesReadRequest) (*MarkNoticesReadResponse, error)
 	// Answers with which notices the caller gets at the property. For a token: all groups, and no choice, because only a person has one.
 	GetNoticeSettings(context.Context, *GetNoticeSettingsRequest) (*GetNoticeSettingsResponse, error)

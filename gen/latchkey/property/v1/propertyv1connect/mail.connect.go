@@ -71,7 +71,7 @@ type MailServiceClient interface {
 	ListMails(context.Context, *v1.ListMailsRequest) (*v1.ListMailsResponse, error)
 	// Answers with the text of a mail in the mailbox, which may have a PIN. A mail that went to a mail server has no text here.
 	GetMail(context.Context, *v1.GetMailRequest) (*v1.GetMailResponse, error)
-	// Sends a mail that failed once more, or replaces one that was sent.
+	// Sends a mail that failed once more, or replaces one that was sent. One that waits for its next attempt is tried at once.
 	ResendMail(context.Context, *v1.ResendMailRequest) (*v1.ResendMailResponse, error)
 	// Takes a bounce: the report of a mail server, in the mailbox of the sender, that it could not deliver a mail (RFC 3464). The mail that it is
 	// about is found by the Message-ID in the report, and becomes bounced or failed. Any other mail changes nothing, so a mail
@@ -258,7 +258,7 @@ type MailServiceHandler interface {
 	ListMails(context.Context, *v1.ListMailsRequest) (*v1.ListMailsResponse, error)
 	// Answers with the text of a mail in the mailbox, which may have a PIN. A mail that went to a mail server has no text here.
 	GetMail(context.Context, *v1.GetMailRequest) (*v1.GetMailResponse, error)
-	// Sends a mail that failed once more, or replaces one that was sent.
+	// Sends a mail that failed once more, or replaces one that was sent. One that waits for its next attempt is tried at once.
 	ResendMail(context.Context, *v1.ResendMailRequest) (*v1.ResendMailResponse, error)
 	// Takes a bounce: the report of a mail server, in the mailbox of the sender, that it could not deliver a mail (RFC 3464). The mail that it is
 	// about is found by the Message-ID in the report, and becomes bounced or failed. Any other mail changes nothing, so a mail

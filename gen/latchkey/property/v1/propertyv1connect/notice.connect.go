@@ -51,7 +51,8 @@ const (
 type NoticeServiceClient interface {
 	// Lists notices, newest first.
 	ListNotices(context.Context, *v1.ListNoticesRequest) (*v1.ListNoticesResponse, error)
-	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
+	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default. A later unread
+	// message of the guest, another mail that fails, and another search for the stay of a guest who is checked in are reported again.
 	MarkNoticesRead(context.Context, *v1.MarkNoticesReadRequest) (*v1.MarkNoticesReadResponse, error)
 	// Answers with which notices the caller gets at the property. For a token: all groups, and no choice, because only a person has one.
 	GetNoticeSettings(context.Context, *v1.GetNoticeSettingsRequest) (*v1.GetNoticeSettingsResponse, error)
@@ -145,7 +146,8 @@ func (c *noticeServiceClient) UpdateNoticeSettings(ctx context.Context, req *v1.
 type NoticeServiceHandler interface {
 	// Lists notices, newest first.
 	ListNotices(context.Context, *v1.ListNoticesRequest) (*v1.ListNoticesResponse, error)
-	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default.
+	// Marks notices as read. A problem that is still open is not reported again while its notice is kept, a year by default. A later unread
+	// message of the guest, another mail that fails, and another search for the stay of a guest who is checked in are reported again.
 	MarkNoticesRead(context.Context, *v1.MarkNoticesReadRequest) (*v1.MarkNoticesReadResponse, error)
 	// Answers with which notices the caller gets at the property. For a token: all groups, and no choice, because only a person has one.
 	GetNoticeSettings(context.Context, *v1.GetNoticeSettingsRequest) (*v1.GetNoticeSettingsResponse, error)
