@@ -25,7 +25,7 @@ func TestReasonsAreThoseOfTheProto(t *testing.T) {
 		}
 	}
 	var ours []string
-	for _, path := range []string{"fault/reason.go", "checkin/facts.go", "space/resolve.go", "lock/health.go", "access/describe.go"} {
+	for _, path := range []string{"fault/reason.go", "checkin/facts.go", "space/resolve.go", "lock/presence.go", "access/describe.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), "../../"+path, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)
@@ -42,7 +42,7 @@ func TestReasonsAreThoseOfTheProto(t *testing.T) {
 // The list of the reasons of access plans has each reason that the packages define.
 func TestReasonsOfPlansAreListed(t *testing.T) {
 	var defined []string
-	for _, path := range []string{"space/resolve.go", "lock/health.go", "access/describe.go"} {
+	for _, path := range []string{"space/resolve.go", "lock/presence.go", "access/describe.go"} {
 		file, err := parser.ParseFile(token.NewFileSet(), "../../"+path, nil, parser.ParseComments)
 		if err != nil {
 			t.Fatal(err)

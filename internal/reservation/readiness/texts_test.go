@@ -118,7 +118,7 @@ func allLocks(t *testing.T) (all []Lock) {
 func namedReasons(t *testing.T) map[string]string {
 	named := sourcetest.Constants(t, "judge.go", "")
 	known := map[string]string{}
-	for _, file := range []string{"access/describe.go", "space/resolve.go", "lock/health.go", "lock/slot/result.go"} {
+	for _, file := range []string{"access/describe.go", "space/resolve.go", "lock/presence.go", "lock/slot/result.go"} {
 		for name, reason := range sourcetest.Constants(t, "../../"+file, "") {
 			known[path.Base(path.Dir(file))+"."+name] = reason
 		}
