@@ -113,8 +113,8 @@ func SetSharing(tx *db.Tx, keys *keyring.Ring, a actor.Actor, keep bool, choices
 	if chosen[0].Row.Role != Main || a.Origin != OriginMail {
 		return nil
 	}
-	if !keep && !p.Stay.KeepProfile {
-		return nil // the choice was off before: a profile of an earlier stay is not deleted
+	if !keep && !p.Stay.KeepProfile && p.Stay.ProfileID == "" {
+		return nil // the choice was off before, and nothing was offered: a profile of an earlier stay is not deleted
 	}
 	return p.keepProfile(tx, keys, keep)
 }

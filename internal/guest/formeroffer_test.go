@@ -34,5 +34,13 @@ func TestOfferedAnswersEndWithTheAddress(t *testing.T) {
 		if h.profiles() != 1 {
 			t.Errorf("%d profiles are left", h.profiles())
 		}
+		// The booker chose to keep nothing, so that the booker's first answer replaces no profile and makes none.
+		h.must(h.save(bea, p.Members[0].Row.ID, rule.NameStep, "firstName", "Bea", "lastName", "Silva"))
+		if h.party(id).Stay.KeepProfile {
+			t.Error("the booker's answers are kept")
+		}
+		if kept, _, err := guest.ProfileOf(h.db.View(t.Context()), h.keys, h.party(former), ana); err != nil || kept[rule.FirstName] != "Ana" {
+			t.Errorf("the former profile is %v, %v", kept, err)
+		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"latchkey.dev/ent/invitation"
 	"latchkey.dev/ent/predicate"
 	entreservation "latchkey.dev/ent/reservation"
+	entstay "latchkey.dev/ent/stay"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/db"
@@ -85,21 +86,27 @@ func EndMailDevices(tx *db.Tx, propertyID string, reservationIDs ...string) erro
 
 // takeBackOffers deletes the answers of main guests that come from the profile of the booker's former address and that no guest of the stay
 // has confirmed: none was saved, no one decided what is shared of them, and the guests have not arrived. They may be another person's, whom
-// the present booker must not read. The profile stays.
+// the present booker must not read. The stay then keeps no answers until the present booker wants it. The profile stays: if the booker wants
+// none, it is deleted, because it may be their own under a former address.
 func takeBackOffers(tx *db.Tx, propertyID string, reservationIDs ...string) error {
 	coming, err := tx.Reservation.Query().Where(entreservation.PropertyID(propertyID), entreservation.IDIn(reservationIDs...), entreservation.ArrivedAtIsNil()).
 		IDs(tx.Context())
-	n := 0
+	if err != nil {
+		return fmt.Errorf("find the stays of a booker's former address: %w", err)
+	}
+	offered := []predicate.Guest{entguest.PropertyID(propertyID), entguest.ReservationIDIn(coming...), entguest.FromProfile(true), entguest.SharingSetAtIsNil()}
+	stays, err := tx.Guest.Query().Where(offered...).Select(entguest.FieldReservationID).Strings(tx.Context())
+	if err != nil || len(stays) == 0 {
+		return err
+	}
+	err = tx.Guest.Update().Where(offered...).ClearPerson().SetFromProfile(false).SetComplete(false).SetLaw("").Exec(tx.Context())
 	if err == nil {
-		n, err = tx.Guest.Update().Where(entguest.PropertyID(propertyID), entguest.ReservationIDIn(coming...), entguest.FromProfile(true), entguest.SharingSetAtIsNil()).
-			ClearPerson().SetFromProfile(false).SetComplete(false).SetLaw("").Save(tx.Context())
+		err = tx.Stay.Update().Where(entstay.PropertyID(propertyID), entstay.ReservationIDIn(stays...)).SetKeepProfile(false).Exec(tx.Context())
 	}
 	if err != nil {
 		return fmt.Errorf("take back the answers of a booker's former address: %w", err)
 	}
-	if n > 0 {
-		watch.Notify(tx, propertyID, watch.Reservations, coming...)
-	}
+	watch.Notify(tx, propertyID, watch.Reservations, stays...)
 	return nil
 }
 
