@@ -12,6 +12,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"latchkey.dev/ent"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/guest"
@@ -68,12 +69,12 @@ func (*mailJob) Timeout(*river.Job[jobs.SendMail]) time.Duration { return mailTi
 // Work makes one attempt. If another must follow, or the property has no turn now, it postpones the same job. The row of the mail counts the
 // attempts.
 func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error {
-	taken, err := w.takeTurn(ctx, job.Args)
+	retry, err := w.takeTurn(ctx, job.Args)
 	if err != nil {
 		return err
 	}
-	if !taken {
-		return river.JobSnooze(w.turns.wait(job.Args.PropertyID, time.Now()))
+	if retry > 0 {
+		return river.JobSnooze(retry)
 	}
 	began := time.Now()
 	defer func() { w.turns.end(job.Args.PropertyID, time.Since(began)) }()
@@ -87,19 +88,22 @@ func (w *mailJob) Work(ctx context.Context, job *river.Job[jobs.SendMail]) error
 	return err
 }
 
-// takeTurn reports whether an attempt at a mail may run now. If so, the caller must end the turn of the property.
-func (w *mailJob) takeTurn(ctx context.Context, a jobs.SendMail) (bool, error) {
+// takeTurn returns 0 if an attempt at a mail may run now; the caller must then end the turn of the property. Otherwise it returns the wait
+// until the mail asks again. A mail that a person waits for does not queue behind the others.
+func (w *mailJob) takeTurn(ctx context.Context, a jobs.SendMail) (retry time.Duration, err error) {
 	if w.turns.take(a.PropertyID, false) {
-		return true, nil
+		return 0, nil
 	}
 	row, err := mail.Get(w.mails.DB.View(ctx), a.PropertyID, a.MailID)
-	if fault.Has(err, fault.NotFoundReason) {
-		return false, nil
+	switch {
+	case err != nil && !fault.Has(err, fault.NotFoundReason):
+		return 0, err
+	case err != nil || !mail.Kind(row.Kind).IsUrgent():
+		return w.turns.wait(a.PropertyID, time.Now()), nil
+	case w.turns.take(a.PropertyID, true):
+		return 0, nil
 	}
-	if err != nil {
-		return false, err
-	}
-	return mail.Kind(row.Kind).IsUrgent() && w.turns.take(a.PropertyID, true), nil
+	return clock.Spread(sendWait, sendWait/2), nil
 }
 
 // attempt tries to send a mail. It returns the wait until the next attempt, or 0 if the mail is finished: sent, put in the mailbox,

@@ -100,5 +100,21 @@ func TestUrgentMailHasATurn(t *testing.T) {
 		if states["invitation"] != string(mail.Waiting) || states["link"] != string(mail.InBox) {
 			p.Errorf("mails: %v", states)
 		}
+
+		// Without a turn, the link does not queue behind thousands of invitations.
+		for job.turns.take("prp_one", true) {
+		}
+		for range 10_000 {
+			job.turns.wait("prp_one", time.Now())
+		}
+		for _, row := range p.all() {
+			retry, err := job.takeTurn(p.Context(), jobs.SendMail{PropertyID: row.PropertyID, MailID: row.ID})
+			if err != nil {
+				p.Fatal(err)
+			}
+			if long := retry > 2*sendWait; retry <= 0 || long == (row.Kind == "link") {
+				p.Errorf("the mail %s waits %v for a turn", row.Kind, retry)
+			}
+		}
 	})
 }
