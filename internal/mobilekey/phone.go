@@ -136,16 +136,25 @@ func EraseNames(tx *db.Tx, propertyID, reservationID string) error {
 // the phone's property, which the phone signs with it. It does not check whether the phone may renew, only that it exists (else a not-found
 // fault).
 func NewRenewalChallenge(view *db.Tx, keys *keyring.Ring, phoneID string) (propertyID string, challenge []byte, err error) {
-	p, err := Get(view, phoneID)
+	p, err := findPhone(view, phoneID)
 	if err != nil {
 		return "", nil, err
 	}
 	return p.PropertyID, newChallenge(keys, p.ID, view.Now()), nil
 }
 
-// Get returns a phone of any property, or a not-found fault.
-func Get(tx *db.Tx, phoneID string) (*ent.Phone, error) {
+// findPhone returns a phone of any property, or a not-found fault.
+func findPhone(tx *db.Tx, phoneID string) (*ent.Phone, error) {
 	p, err := tx.Phone.Query().Where(entphone.ID(phoneID)).Only(tx.Context())
+	if ent.IsNotFound(err) {
+		return nil, errPhoneNotFound
+	}
+	return p, err
+}
+
+// Get returns a phone of a property, or a not-found fault.
+func Get(tx *db.Tx, propertyID, phoneID string) (*ent.Phone, error) {
+	p, err := tx.Phone.Query().Where(entphone.ID(phoneID), entphone.PropertyID(propertyID)).Only(tx.Context())
 	if ent.IsNotFound(err) {
 		return nil, errPhoneNotFound
 	}
@@ -156,7 +165,7 @@ func Get(tx *db.Tx, phoneID string) (*ent.Phone, error) {
 // fault if there is no such phone, if the phone was revoked, or has answered this or a later challenge already. It returns one also if the
 // stay has no access now, is over, begins more than a day from now, or has no door that opens with a SmartKey.
 func Renew(tx *db.Tx, keys *keyring.Ring, phoneID string, possession []byte) (*Key, error) {
-	p, err := Get(tx, phoneID)
+	p, err := findPhone(tx, phoneID)
 	if err != nil {
 		return nil, err
 	}
@@ -209,10 +218,7 @@ func List(tx *db.Tx, propertyID, reservationID string) ([]*ent.Phone, error) {
 // Revoke revokes a phone and its tokens, and publishes the status list by which bridges refuse them. It does nothing if the phone is
 // revoked already, and returns a not-found fault if the property has no such phone.
 func Revoke(tx *db.Tx, keys *keyring.Ring, propertyID, phoneID string) (*ent.Phone, error) {
-	p, err := tx.Phone.Query().Where(entphone.ID(phoneID), entphone.PropertyID(propertyID)).Only(tx.Context())
-	if ent.IsNotFound(err) {
-		return nil, errPhoneNotFound
-	}
+	p, err := Get(tx, propertyID, phoneID)
 	if err != nil || p.RevokedAt != nil {
 		return p, err
 	}

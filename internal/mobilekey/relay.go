@@ -137,7 +137,7 @@ func (b Bearer) grantID(tx *db.Tx) (string, error) {
 	if b.PhoneID == "" {
 		return "", nil
 	}
-	p, err := Get(tx, b.PhoneID)
+	p, err := findPhone(tx, b.PhoneID)
 	if errors.Is(err, errPhoneNotFound) {
 		return "", nil
 	}

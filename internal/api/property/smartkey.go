@@ -126,8 +126,8 @@ func (s *smartKeys) renderPhone(ctx context.Context, answer proto.Message) error
 		return err
 	}
 	phone, view := answer.(*propertyv1.RevokeSmartKeyPhoneResponse).GetData(), s.DB.View(ctx)
-	p, err := mobilekey.Get(view, phone.GetId())
-	if fault.Has(err, fault.NotFoundReason) || err == nil && p.PropertyID != propertyID {
+	p, err := mobilekey.Get(view, propertyID, phone.GetId())
+	if fault.Has(err, fault.NotFoundReason) {
 		return nil
 	}
 	if err == nil {
