@@ -201,7 +201,7 @@ func ForbidReopening(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID st
 		return fmt.Errorf("find the former grants of a stay: %w", err)
 	}
 	for _, g := range ended {
-		if g, err = rec.Tx.Grant.UpdateOne(g).SetEndReason(CheckedOut).Save(tx.Context()); err != nil {
+		if g, err = tx.Grant.UpdateOne(g).SetEndReason(CheckedOut).Save(tx.Context()); err != nil {
 			return fmt.Errorf("store the end of a former grant: %w", err)
 		}
 		watch.Notify(tx, propertyID, watch.Reservations, reservationID)

@@ -96,8 +96,11 @@ func takeBackOffers(tx *db.Tx, propertyID string, reservationIDs ...string) erro
 	}
 	offered := []predicate.Guest{entguest.PropertyID(propertyID), entguest.ReservationIDIn(coming...), entguest.FromProfile(true), entguest.SharingSetAtIsNil()}
 	stays, err := tx.Guest.Query().Where(offered...).Select(entguest.FieldReservationID).Strings(tx.Context())
-	if err != nil || len(stays) == 0 {
-		return err
+	if err != nil {
+		return fmt.Errorf("find the answers of a booker's former address: %w", err)
+	}
+	if len(stays) == 0 {
+		return nil
 	}
 	err = tx.Guest.Update().Where(offered...).ClearPerson().SetFromProfile(false).SetComplete(false).SetLaw("").Exec(tx.Context())
 	if err == nil {
