@@ -17,7 +17,7 @@ import (
 var sharedRows = map[string]string{
 	"Act":          "reservation",
 	"Arrival":      "reservation",
-	"Grant":        "mobilekey",
+	"Grant":        "mobilekey reservation",
 	"Guest":        "checkin conversation reservation",
 	"GuestLink":    "reservation",
 	"GuestSession": "reservation",
@@ -25,15 +25,16 @@ var sharedRows = map[string]string{
 	"Integration":  "space",
 	"Invitation":   "guest property reservation",
 	"Mail":         "checkin guest reservation worker",
-	"Notice":       "guest reservation",
+	"Notice":       "access/code guest reservation",
 	"Phone":        "guest reservation",
 	"PhoneLink":    "reservation",
+	"Pin":          "reservation",
 	"Secret":       "bridge",
 	"Slot":         "access/code reservation",
 	"Stay":         "guest reservation",
 }
 
-var rowWrite = regexp.MustCompile(`\btx\.([A-Z]\w+)\.(?:Update|Create|MapCreate|Delete)\w*\(`)
+var rowWrite = regexp.MustCompile(`\b[tT]x\.([A-Z]\w+)\.(?:Update|Create|MapCreate|Delete)\w*\(`)
 
 func TestRowsHaveOneWriter(t *testing.T) {
 	writers := map[string]map[string]int{}
