@@ -18,18 +18,19 @@ import (
 
 // The statements are SQL, because each change of a reservation runs several of them and ent takes several times as long.
 
-// columns are the columns that a PMS may change, in the order of valuesOf. The last two are in indexes of all reservations, the others at
-// most in partial indexes. SQLite would rewrite the two index entries, each on another page, even if the values are unchanged, so update
-// omits the two columns if both are unchanged.
+// columns are the columns that a PMS may change, in the order of valuesOf. The last ones are in indexes of most reservations, the others at
+// most in indexes of some states. SQLite would rewrite the index entries, each on another page, even if the values are unchanged, so update
+// omits the indexed columns if all of them are unchanged.
 var columns = []string{
-	"pms_group_id", "pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at",
+	"pms_space_id", "pms_parent_space_id", "pms_companion_ids", "pms_updated_at",
 	"booker", "state", "canceled_at", "arrived_at", "from_date", "to_date", "to_at",
 	"adult_count", "child_count", "price_minor", "owing_minor", "owing_currency",
-	"source_name", "channel_manager", "channel_number", "folded_number", "folded_channel_number", "own_space_id", "space_key", "updated_at", "pms_number", "from_at",
+	"source_name", "channel_manager", "own_space_id", "space_key", "updated_at",
+	"pms_group_id", "channel_number", "folded_number", "folded_channel_number", "pms_number", "from_at",
 }
 
-// indexedColumns is the number of columns at the end of columns that are in indexes of all reservations.
-const indexedColumns = 2
+// indexedColumns is the number of columns at the end of columns that are in indexes of most reservations.
+const indexedColumns = 6
 
 // canceledSince returns since when a reservation with the new state is canceled, which is now if the state was another before, or nil if it
 // is not canceled. former is the stored row, or nil.
@@ -69,10 +70,11 @@ func valuesOf(r Record, booker []byte, former *ent.Reservation, now time.Time) (
 		companions = raw
 	}
 	return []any{
-		r.GroupID, r.SpaceID, r.ParentID, companions, r.PMSUpdatedAt,
+		r.SpaceID, r.ParentID, companions, r.PMSUpdatedAt,
 		booker, string(r.State), canceledSince(former, r.State, now), arrivedSince(former, r.State, now), r.FromDate, r.ToDate, r.To,
 		r.Adults, r.Children, r.Price, r.Owing, r.Currency,
-		r.SourceName, r.ChannelManager, r.ChannelNumber, folded(&r.Number), folded(r.ChannelNumber), r.OwnSpaceID, r.SpaceKey(), now, r.Number, r.From,
+		r.SourceName, r.ChannelManager, r.OwnSpaceID, r.SpaceKey(), now,
+		r.GroupID, r.ChannelNumber, folded(&r.Number), folded(r.ChannelNumber), r.Number, r.From,
 	}, nil
 }
 
@@ -154,10 +156,11 @@ func (svc Service) loadCurrent(tx *db.Tx, s Scope, pmsID string) (current, error
 	found, err := tx.ReadOne(loadQuery, []any{svc.tombstoneMAC(s, pmsID), s.IntegrationID, pmsID, s.PropertyID},
 		&p.TimeZone, &p.CheckIn, &p.CheckOut, &p.EarlyInMinutes, &p.LateOutMinutes, &p.PINLength, &p.GatesAlone,
 		&rowID, &created, &r.ErasedAt, &r.ExtendedTo, &r.PlanDueAt, &granted,
-		&r.PmsGroupID, &r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt,
+		&r.PmsSpaceID, &r.PmsParentSpaceID, &companions, &r.PmsUpdatedAt,
 		&r.Booker, &state, &r.CanceledAt, &r.ArrivedAt, &r.FromDate, &r.ToDate, &to,
 		&r.AdultCount, &r.ChildCount, &r.PriceMinor, &r.OwingMinor, &r.OwingCurrency,
-		&r.SourceName, &r.ChannelManager, &r.ChannelNumber, &r.FoldedNumber, &r.FoldedChannelNumber, &r.OwnSpaceID, &spaceKey, &updated, &number, &from, &removed)
+		&r.SourceName, &r.ChannelManager, &r.OwnSpaceID, &spaceKey, &updated,
+		&r.PmsGroupID, &r.ChannelNumber, &r.FoldedNumber, &r.FoldedChannelNumber, &number, &from, &removed)
 	if err == nil && !found {
 		err = fmt.Errorf("no property %s", s.PropertyID)
 	}
@@ -252,7 +255,7 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		return nil, err
 	}
 	statement := updateStatement
-	if r.From.Equal(before.FromAt) && r.Number == before.PmsNumber {
+	if keepsIndexedColumns(before, r) {
 		statement, values = updateInPlace, values[:len(values)-indexedColumns]
 	}
 	if err := execOne(tx, statement, append(values, row.IntegrationID, row.PmsID, row.PropertyID)); err != nil {
@@ -295,6 +298,13 @@ func (svc Service) update(tx *db.Tx, row *ent.Reservation, held, r Record) (*ent
 		}
 	}
 	return row, recordChange(tx, row, before)
+}
+
+// keepsIndexedColumns reports whether a record has the stored values of the indexed columns.
+func keepsIndexedColumns(row *ent.Reservation, r Record) bool {
+	same := func(a, b *string) bool { return a == b || a != nil && b != nil && *a == *b }
+	return r.From.Equal(row.FromAt) && r.Number == row.PmsNumber && same(folded(&r.Number), row.FoldedNumber) && same(r.GroupID, row.PmsGroupID) &&
+		same(r.ChannelNumber, row.ChannelNumber) && same(folded(r.ChannelNumber), row.FoldedChannelNumber)
 }
 
 // reopenForms marks the closed official forms of a stay as open. They name the number and the day of arrival, and the time for which the law

@@ -86,7 +86,11 @@ func TestStoreAgreesWithEnt(t *testing.T) {
 		same("with its marks", row)
 		write(func(tx *db.Tx) (err error) { row, err = k.update(tx, row, recordOf(row), full()); return err })
 		same("planned again, after an erasure", row)
-		for _, change := range []func(r *Record){func(r *Record) { r.Number = "44" }, func(r *Record) { r.From = r.From.Add(time.Hour) }, func(r *Record) { r.State = access.Started }} {
+		other := "other 7"
+		for _, change := range []func(r *Record){
+			func(r *Record) { r.Number = "44" }, func(r *Record) { r.From = r.From.Add(time.Hour) }, func(r *Record) { r.State = access.Started },
+			func(r *Record) { r.GroupID = &other }, func(r *Record) { r.GroupID = nil }, func(r *Record) { r.ChannelNumber = &other }, func(r *Record) { r.ChannelNumber = nil },
+		} {
 			changed := full()
 			change(&changed)
 			write(func(tx *db.Tx) (err error) { row, err = k.update(tx, row, full(), changed); return err })
@@ -126,10 +130,11 @@ func TestStoreNamesEveryColumn(t *testing.T) {
 	}
 }
 
-// An update of a stay that keeps its number and its beginning rewrites no entry of a full index.
+// An update of a stay that keeps its numbers and its beginning rewrites no index entry, except those of stays that are canceled or in the house.
 func TestUpdateInPlaceChangesNoIndex(t *testing.T) {
+	few := []string{"state = 'started'", "state = 'started' OR state = 'processed'", "canceled_at IS NOT NULL"}
 	for _, index := range tables.ReservationsTable.Indexes {
-		if index.Annotation != nil && index.Annotation.Where != "" {
+		if index.Annotation != nil && slices.Contains(few, index.Annotation.Where) {
 			continue // SQLite rewrites an entry only if the row has one
 		}
 		for _, c := range index.Columns {
