@@ -74,11 +74,15 @@ func TestJamDuringAStatusReadIsKept(t *testing.T) {
 		synctest.Wait()
 		jammed := make(chan struct{})
 		go func() { s.bridge.markJammed("front"); close(jammed) }()
+		arrived := false
 		for range 10_000 { // until it waits for the status read, or has run without waiting
-			if waitsForMutex("(*Bridge).jammed") || closed(jammed) {
+			if arrived = waitsForMutex("(*Bridge).markJammed") || closed(jammed); arrived {
 				break
 			}
 			runtime.Gosched()
+		}
+		if !arrived {
+			t.Error("the jam did not come during the status read")
 		}
 		battery := uint32(50)
 		slow.answers <- driver.Status{Online: true, Bolt: "locked", BatteryPercent: &battery}

@@ -18,6 +18,18 @@ import (
 	"latchkey.dev/internal/reservation"
 )
 
+// A guest whose bill grows after they confirmed stops at the press, and the PMS is not asked to check them in.
+func TestPressWhileOwingChecksNothingIn(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.begin()
+		x.desk.set(func() { x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":true}` })
+		x.do("press", x.complete, checkin.Stopped, checkin.StopOwing)
+		if _, calls, _ := x.desk.counts(); len(calls) != 0 {
+			x.Errorf("called %v", calls)
+		}
+	})
+}
+
 func TestOwingIsPaid(t *testing.T) {
 	each(t, func(x *fixture) {
 		x.desk.set(func() { x.desk.status = `{"owing":84,"owingCurrency":"EUR","roomReady":true}` })
