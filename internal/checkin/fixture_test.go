@@ -64,7 +64,7 @@ func (p *desk) serve(w http.ResponseWriter, r *http.Request) {
 		if onAsked != nil {
 			onAsked()
 		}
-		if strings.HasPrefix(status, "{") {
+		if r.URL.Query().Get("reservationId") == "R1" && strings.HasPrefix(status, "{") {
 			_, _ = io.WriteString(w, status)
 			return
 		}
