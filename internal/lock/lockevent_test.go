@@ -106,13 +106,17 @@ func TestEachGenerationBelongsToItsGrant(t *testing.T) {
 		}
 		s.clock.Advance(time.Hour)
 		s.change(func(tx *db.Tx) error {
-			if err := event.Append(tx, event.Event{PropertyID: s.propertyID, Subject: event.InternalSubject(row.ID), Kind: event.SlotReassigned}); err != nil {
-				return err
-			}
+			return event.Append(tx, event.Event{PropertyID: s.propertyID, Subject: event.InternalSubject(row.ID), Kind: event.SlotReassigned,
+				Body: map[string]any{"lockId": lk.ID, "doorId": "spc_1", "grantId": "gra_c", "since": row.Generation, "until": row.Generation}})
+		})
+		if _, grant := s.opens(19, row, "front", first); grant != "gra_a" {
+			t.Errorf("before it is forgotten: of %v", grant)
+		}
+		s.change(func(tx *db.Tx) error {
 			_, err := event.Forget(tx, tx.Now(), 0, 1000)
 			return err
 		})
-		if learned, grant := s.opens(20, row, "front", 1); grant != nil || len(learned) != 0 {
+		if learned, grant := s.opens(20, row, "front", first); grant != nil || len(learned) != 0 {
 			t.Errorf("after it was forgotten: of %v, learned %+v", grant, learned)
 		}
 	})

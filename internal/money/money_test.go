@@ -15,6 +15,8 @@ func TestParse(t *testing.T) {
 		minor             int64
 		err               error
 	}{
+		{"-0", "EUR", 0, nil}, {"-12.34", "EUR", -1234, nil}, {"1.25e1", "EUR", 1250, nil}, {"1250e-2", "EUR", 1250, nil}, {"100", "JPY", 100, nil},
+		{"12.50", "IDR", 1250, nil}, {"0.005", "EUR", 0, ErrPrecision}, {"0x10", "EUR", 0, ErrAmount},
 		{"12.5", "EUR", 1250, nil}, {"12.50", "EUR", 1250, nil}, {"12.500", "EUR", 1250, nil}, {"0", "EUR", 0, nil}, {"-0.00", "EUR", 0, nil},
 		{"-12.05", "EUR", -1205, nil}, {"1e3", "EUR", 100000, nil}, {"1.25E1", "EUR", 1250, nil}, {"125e-2", "EUR", 125, nil},
 		{"1000", "JPY", 1000, nil}, {"1.125", "KWD", 1125, nil}, {"1.5", "IDR", 150, nil},
@@ -29,7 +31,7 @@ func TestParse(t *testing.T) {
 		{"NaN", "EUR", 0, ErrAmount}, {"1e9999", "EUR", 0, ErrAmount}, {"0x1", "EUR", 0, ErrAmount}, {"--1", "EUR", 0, ErrAmount},
 	} {
 		got, err := Parse(c.literal, c.currency)
-		if !errors.Is(err, c.err) || err == nil && (got.Minor != c.minor || got.Currency != c.currency) {
+		if !errors.Is(err, c.err) || got.Minor != c.minor || err == nil && got.Currency != c.currency {
 			t.Errorf("Parse(%q, %q) = %v, %v; want %d, %v", c.literal, c.currency, got, err, c.minor, c.err)
 		}
 	}
@@ -41,6 +43,17 @@ func TestDecimals(t *testing.T) {
 			t.Errorf("%s has %d decimals, %v; want %d", code, got, ok, want)
 		}
 	}
+}
+
+// Parse reads each amount that String wrote.
+func TestRoundTripOfAllAmounts(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		a := Amount{rapid.Int64Range(-maxMinor, maxMinor).Draw(t, "minor"), rapid.SampledFrom([]string{"EUR", "JPY", "KWD", "CLF", "RSD"}).Draw(t, "currency")}
+		literal, code, _ := strings.Cut(a.String(), " ")
+		if got, err := Parse(literal, code); err != nil || got != a {
+			t.Fatalf("%v was read as %v, %v", a, got, err)
+		}
+	})
 }
 
 // Parse reads the amount that String wrote, also after a conversion to a double.

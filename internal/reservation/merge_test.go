@@ -112,6 +112,8 @@ func TestMergeReturnsWrongFields(t *testing.T) {
 	}{
 		{"nothing sent", []Patch{{}}, []string{
 			"pmsMeta.id required", "pmsNumber required", "booker.lastName required", "state required", "from required", "to required"}},
+		{"spaces are nothing", []Patch{plus(least(), Patch{PMSID: " ", Number: "\t", LastName: "  "})},
+			[]string{"pmsMeta.id required", "pmsNumber required", "booker.lastName required"}},
 		{"blank is nothing", []Patch{plus(least(), Patch{PMSID: " ", Number: "\t\u00a0", LastName: "\u200b\ufeff\u00ad\u2060"})},
 			[]string{"pmsMeta.id required", "pmsNumber required", "booker.lastName required"}},
 		{"a required field cleared", []Patch{least(), {PMSID: "A1", Number: nil, LastName: nil, State: nil}},
