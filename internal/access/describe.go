@@ -67,8 +67,8 @@ type PlannedDoor struct {
 	SmartKey slot.Evidence
 	Reason   string
 	Left     bool // Left means that this is a former door, where the reservation has or had a code or SmartKey; kept for now if Reason is MovingOut
-	// MayBeInstalled means that the lock of a door that the guest may open may hold the code already, without proof. It is false if the
-	// bridge's last report says that a first code is not written yet, even if the bridge is offline since then.
+	// MayBeInstalled means that the lock of a door that the guest may open may hold the code already, without proof. It is false if an
+	// online bridge says that a first code is not written yet. An offline bridge may have written it since its last report.
 	MayBeInstalled bool
 	ConfirmedAt    time.Time // ConfirmedAt is when the lock confirmed that it holds the PIN, or zero
 	former         bool      // former means that a code from before the last change may open the door
@@ -204,7 +204,9 @@ func (f Facts) describeOpen(out *PlannedDoor, d Door, h SlotCode, has bool) {
 		out.PIN, out.Reason = slot.Failed, lock.SlotsFull
 	default:
 		out.PIN, out.Reason, out.ConfirmedAt = h.Evidence, f.doorReason(d, h), h.Confirmed
-		out.MayBeInstalled = h.MayBeInstalled && (h.Former || h.Evidence != slot.Sent) // Sent: the bridge reported that it has not written the code yet, but the lock may hold the former one
+		// Sent means that the bridge has not written the code yet. The lock may hold the former one.
+		notWritten := h.Evidence == slot.Sent && d.Lock.BridgeOnline
+		out.MayBeInstalled = h.MayBeInstalled && (h.Former || !notWritten)
 		out.former = h.Former
 		out.stuck = h.Former && (d.Lock.unreachable() != "" || h.Evidence == slot.Failed)
 		out.changing = f.hasUnconfirmedChange(h)

@@ -194,3 +194,27 @@ func TestConfirmedAt(t *testing.T) {
 		}
 	}
 }
+
+// A first code that the bridge has not written may be on the lock only if the bridge cannot say so since then. A code that no bridge
+// received is not on the lock.
+func TestMayBeInstalled(t *testing.T) {
+	for _, c := range []struct {
+		name                       string
+		evidence                   slot.Evidence
+		received, former, reported bool // reported means that the bridge is online
+		want                       bool
+	}{
+		{"not written, and the lock is offline", slot.Sent, true, false, true, false},
+		{"not written when the bridge went offline", slot.Sent, true, false, false, true},
+		{"not written, after a change", slot.Sent, true, true, true, true},
+		{"on its way", slot.Queued, true, false, true, true},
+		{"never on its way", slot.Queued, false, false, false, false},
+	} {
+		d := room("a")
+		d.Lock.Online, d.Lock.BridgeOnline = false, c.reported
+		held := but(code("a", c.evidence), func(h *SlotCode) { h.MayBeInstalled, h.Former = c.received, c.former })
+		if got := Describe(Facts{Right: allowed, Doors: []Door{d}, Codes: []SlotCode{held}}).Doors[0].MayBeInstalled; got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, got, c.want)
+		}
+	}
+}

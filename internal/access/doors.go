@@ -201,8 +201,9 @@ type gateRow struct {
 // toLock returns what access depends on: whether the lock can be reached at now, and which PINs and SmartKeys it accepts.
 func (f lockOnDoor) toLock(now time.Time) *Lock {
 	c := f.lock.Capabilities
+	bridgeOnline := f.bridge != nil && f.bridge.link.IsOnline(now)
 	out := &Lock{
-		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: f.bridge != nil && f.bridge.link.IsOnline(now) && f.lock.Status.Online, Jammed: lock.IsJammed(f.lock),
+		ID: f.lock.ID, ReadBack: c.ReadBack, SmartKey: c.RemoteUnlock, Online: bridgeOnline && f.lock.Status.Online, BridgeOnline: bridgeOnline, Jammed: lock.IsJammed(f.lock),
 		PIN: pinRules(c), Guessable: lock.Guessable(c, f.lock.Status),
 	}
 	switch {

@@ -31,13 +31,15 @@ type Door struct {
 
 // Lock is the part of a lock on which access depends.
 type Lock struct {
-	ID       string
-	Bridge   string // Bridge is why no bridge can drive the lock until a person acts; empty if one can
-	Online   bool
-	Jammed   bool // Jammed means that the bolt does not move
-	ReadBack bool // ReadBack means that the bridge can read which codes the lock holds
-	SmartKey bool // SmartKey means that SmartKeys can open the lock
-	PIN      pin.Rules
+	ID     string
+	Bridge string // Bridge is why no bridge can drive the lock until a person acts; empty if one can
+	Online bool
+	// BridgeOnline means that the lock's bridge is online, so that its last report still holds. Online implies it.
+	BridgeOnline bool
+	Jammed       bool // Jammed means that the bolt does not move
+	ReadBack     bool // ReadBack means that the bridge can read which codes the lock holds
+	SmartKey     bool // SmartKey means that SmartKeys can open the lock
+	PIN          pin.Rules
 	// Guessable means that nothing slows the guessing of PINs at the lock.
 	Guessable bool
 }

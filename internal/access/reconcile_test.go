@@ -20,7 +20,7 @@ var (
 
 // aDoor makes a door whose lock is named after it and can be read back.
 func aDoor(id string, k Kind) Door {
-	return Door{ID: id, Name: id, Kind: k, Lock: &Lock{ID: "l-" + id, Online: true, ReadBack: true, SmartKey: true}}
+	return Door{ID: id, Name: id, Kind: k, Lock: &Lock{ID: "l-" + id, Online: true, BridgeOnline: true, ReadBack: true, SmartKey: true}}
 }
 
 func room(id string) Door   { return aDoor(id, Room) }
