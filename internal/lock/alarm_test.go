@@ -128,3 +128,42 @@ func TestALowBatteryOfALockWithoutAChargeIsReportedAgain(t *testing.T) {
 		}
 	})
 }
+
+// The end of the alarm closes the problem of a low battery. A lock with a known charge is judged by that.
+func TestTheEndOfALowBattery(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		lk, sequence := s.door(), int64(0)
+		hear := func(kind string) {
+			t.Helper()
+			sequence++
+			s.change(func(tx *db.Tx) error {
+				_, _, err := lock.StoreEvents(tx, s.bridge.ID, s.epoch, []lock.LockEvent{{Sequence: sequence, Address: "front", Kind: kind, OccurredAt: s.clock.Now()}})
+				return err
+			})
+		}
+		is := func(after string, low bool, events, ends int) {
+			t.Helper()
+			open, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.Kind("batteryLow"), entnotice.ResolvedAtIsNil()).Count(t.Context())
+			s.must(err)
+			known := s.again(lk).BatteryNotifiedAt != nil
+			if known != low || (open == 1) != low || len(s.events("lock.batteryLow")) != events || len(s.events("lock.batteryOk")) != ends {
+				t.Errorf("%s: low %v, %d open notices, %d alarms, %d ends", after, known, open, len(s.events("lock.batteryLow")), len(s.events("lock.batteryOk")))
+			}
+		}
+		hear("batteryOk")
+		is("never low", false, 0, 0)
+		hear("batteryLow")
+		is("low", true, 1, 0)
+		hear("batteryOk")
+		hear("batteryOk")
+		is("fine again", false, 1, 1)
+		hear("batteryLow")
+		is("low the same day", true, 2, 1)
+		charge := 10
+		s.change(func(tx *db.Tx) error {
+			return tx.Lock.UpdateOneID(lk.ID).SetStatus(lock.Status{Online: true, BatteryPercent: &charge}).Exec(tx.Context())
+		})
+		hear("batteryOk")
+		is("with a low charge", true, 2, 1)
+	})
+}

@@ -44,14 +44,14 @@ const maxClockLead = 5 * time.Minute
 
 // eventKinds are the reported kinds that are stored as events. Other kinds only advance the stored sequence.
 var eventKinds = map[string]event.Kind{
-	"opened": event.DoorOpened, "denied": event.DoorDenied, "batteryLow": event.LockBatteryLow,
+	"opened": event.DoorOpened, "denied": event.DoorDenied, "batteryLow": event.LockBatteryLow, "batteryOk": event.LockBatteryOK,
 	"tampered": event.LockTampered, "jammed": event.LockJammed, "keypadPaused": event.KeypadPaused,
 }
 
 // StoreEvents stores a batch of events from a bridge's journal in order. It skips sequence numbers up to the last stored one, events of
-// unknown locks or kinds, and a low battery that is no news for staff. It returns the last sequence number, which skipped events also
-// advance, and the slots whose codes were used, without repeated uses of a desired code. It returns bridge.ErrSuperseded if epoch is not
-// the bridge's current session.
+// unknown locks or kinds, and an alarm of a battery, or its end, that is no news for staff. It returns the last sequence number, which
+// skipped events also advance, and the slots whose codes were used, without repeated uses of a desired code. It returns
+// bridge.ErrSuperseded if epoch is not the bridge's current session.
 func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (stored int64, changes []EvidenceChange, err error) {
 	br, err := bridge.InSession(tx, bridgeID, epoch)
 	if err != nil {
@@ -68,7 +68,7 @@ func StoreEvents(tx *db.Tx, bridgeID string, epoch int64, batch []LockEvent) (st
 		}
 		stored = h.Sequence
 		lk, kind := locks[h.Address], eventKinds[h.Kind]
-		if lk == nil || kind == "" || (kind == event.LockBatteryLow && !isBatteryNewlyLow(lk, h.TrustedTime(tx.Now()))) {
+		if lk == nil || kind == "" || !isNews(lk, kind, h.TrustedTime(tx.Now())) {
 			continue
 		}
 		change, err := storeEvent(tx, lk, kind, h)
@@ -92,8 +92,19 @@ func (c EvidenceChange) repeats(earlier EvidenceChange) bool {
 	return same && c.Before == c.After
 }
 
-// batteryAgain is how long after a low battery the next one of a lock without a known charge counts as that of another battery. Such a lock
-// does not report that its battery was changed.
+// isNews reports whether an event of this kind at a time must be stored: always, unless it is about a battery whose state staff know.
+func isNews(lk *ent.Lock, kind event.Kind, at time.Time) bool {
+	switch kind {
+	case event.LockBatteryLow:
+		return isBatteryNewlyLow(lk, at)
+	case event.LockBatteryOK: // a lock with a known charge is judged by it
+		return lk.BatteryNotifiedAt != nil && lk.Status.BatteryPercent == nil
+	}
+	return true
+}
+
+// batteryAgain is how long after a low battery the next one of a lock without a known charge counts as that of another battery. Some of
+// these locks do not report that their battery was changed.
 const batteryAgain = 7 * 24 * time.Hour
 
 // isBatteryNewlyLow reports whether a low battery, reported at a time, is news for staff: they were not notified of it yet, or batteryAgain
@@ -137,8 +148,11 @@ func storeEvent(tx *db.Tx, lk *ent.Lock, kind event.Kind, h LockEvent) (*Evidenc
 	if err != nil {
 		return nil, err
 	}
-	if kind == event.LockBatteryLow {
+	switch kind {
+	case event.LockBatteryLow:
 		return nil, recordBatteryLow(tx, lk, e)
+	case event.LockBatteryOK:
+		return nil, recordBatteryOK(tx, lk, e)
 	}
 	if err := event.Append(tx, e); err != nil {
 		return nil, err

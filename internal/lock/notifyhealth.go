@@ -101,15 +101,22 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	case health.Down:
 		return recordBatteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
 	case health.Up:
-		if err := notice.Resolve(tx, lk.PropertyID, notice.BatteryLow.Key(lk.ID)); err != nil {
-			return err
-		}
-		if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryNotifiedAt().Exec(tx.Context()); err != nil {
-			return fmt.Errorf("note the battery of a lock: %w", err)
-		}
-		return event.Append(tx, asInternal(newLockEvent(lk, event.LockBatteryOK, map[string]any{"percent": *now.BatteryPercent})))
+		return recordBatteryOK(tx, lk, newLockEvent(lk, event.LockBatteryOK, map[string]any{"percent": *now.BatteryPercent}))
 	}
 	return nil
+}
+
+// recordBatteryOK records the event e that a low battery is charged again, and resolves the notice to staff. It clears BatteryNotifiedAt in
+// the row and in lk.
+func recordBatteryOK(tx *db.Tx, lk *ent.Lock, e event.Event) error {
+	if err := notice.Resolve(tx, lk.PropertyID, notice.BatteryLow.Key(lk.ID)); err != nil {
+		return err
+	}
+	if err := tx.Lock.UpdateOneID(lk.ID).Where(entlock.PropertyID(lk.PropertyID)).ClearBatteryNotifiedAt().Exec(tx.Context()); err != nil {
+		return fmt.Errorf("note the battery of a lock: %w", err)
+	}
+	lk.BatteryNotifiedAt = nil
+	return event.Append(tx, asInternal(e))
 }
 
 // recordBatteryLow records the event e of a low battery, and notifies staff. It ends the problem of a former low battery. It sets

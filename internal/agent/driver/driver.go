@@ -126,6 +126,7 @@ const (
 	DoorOpened     = "doorOpened"
 	DoorClosed     = "doorClosed"
 	BatteryLow     = "batteryLow"
+	BatteryOK      = "batteryOk" // the alarm of a lock that reports no charge has ended
 	Tampered       = "tampered"
 	KeypadPaused   = "keypadPaused"
 	SlotChanged    = "slotChanged" // a slot was changed at the lock itself, any slot if Slot is 0; the server does not receive this event

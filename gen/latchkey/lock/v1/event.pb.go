@@ -30,7 +30,8 @@ type Event struct {
 	Sequence uint64 `protobuf:"varint,1,opt,name=sequence,proto3" json:"sequence,omitempty"`
 	// The lock.
 	Address string `protobuf:"bytes,2,opt,name=address,proto3" json:"address,omitempty"`
-	// opened, denied, lockedByHand, unlockedByHand, jammed, doorOpened, doorClosed, batteryLow, tampered, keypadPaused.
+	// opened, denied, lockedByHand, unlockedByHand, jammed, doorOpened, doorClosed, batteryLow, tampered, keypadPaused,
+	// batteryOk (the alarm of a lock that reports no charge has ended).
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// The slot whose code was used; 0: a foreign code, or unknown.
 	Slot uint32 `protobuf:"varint,4,opt,name=slot,proto3" json:"slot,omitempty"`

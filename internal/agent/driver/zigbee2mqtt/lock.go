@@ -29,6 +29,8 @@ type lock struct {
 	battery        *uint32     // percent; nil: none reported
 	batteryAt      time.Time   // when battery was reported
 	low            bool        // the last message about it that was not retained says that the battery is low
+	lowAt          time.Time   // when the last such message said so; zero: none did
+	batteryOK      bool        // the driver has reported that the battery is not low
 	reportsChanges bool        // the lock has at some time reported that it stored or cleared a code
 	updates        chan update // updates for the running operation; nil: none runs
 	command        string      // last command of the running operation, as Zigbee2MQTT's log names it; empty: none was sent yet

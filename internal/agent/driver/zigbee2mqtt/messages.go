@@ -7,6 +7,7 @@ import (
 	"maps"
 	"reflect"
 	"strings"
+	"time"
 
 	"latchkey.dev/internal/agent/driver"
 )
@@ -234,14 +235,14 @@ func (l *lock) updateState(r report, retained bool) {
 	}
 }
 
-// eventsOf returns the lock events in the message now: its action, a low battery, and, if known is true, what changed since the message
+// eventsOf returns the lock events in the message now: its action, the alarm of its battery, and, if known is true, what changed since the message
 // before.
 func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	if e, ok := eventOf(now, l.caps.Slots); ok {
 		out = append(out, e)
 	}
-	if l.becameLow(before, now) {
-		out = append(out, driver.Event{Kind: driver.BatteryLow})
+	if kind := l.batteryEvent(before, now); kind != "" {
+		out = append(out, driver.Event{Kind: kind})
 	}
 	if !known {
 		return out
@@ -264,15 +265,30 @@ func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	return out
 }
 
-// becameLow reports whether the battery has become low. A lock that reports no charge has only this alarm, so that a low battery then also
-// counts if it is the first that the driver knows: the battery may have become low while the bridge was off.
-func (l *lock) becameLow(before, now report) bool {
-	if now.low == nil {
-		return false
+// batteryOKAfter is how long a battery must not be low before its alarm counts as ended. A weak battery alarms on and off.
+const batteryOKAfter = time.Hour
+
+// batteryEvent returns the kind of event that a message is about the battery: BatteryLow, BatteryOK or "". A lock that reports no charge has
+// only this alarm. So the first message that the driver knows counts for such a lock: the battery may have become low, or may have been
+// replaced, while the bridge was off.
+func (l *lock) batteryEvent(before, now report) string {
+	switch {
+	case now.low == nil:
+		return ""
+	case *now.low:
+		first := !l.low && l.battery == nil
+		l.low, l.lowAt, l.batteryOK = true, l.seen, false
+		if first || becameTrue(before.low, now.low) {
+			return driver.BatteryLow
+		}
+		return ""
 	}
-	first := *now.low && !l.low && l.battery == nil
-	l.low = *now.low
-	return first || becameTrue(before.low, now.low)
+	l.low = false
+	if l.battery != nil || l.batteryOK || l.seen.Sub(l.lowAt) < batteryOKAfter {
+		return ""
+	}
+	l.batteryOK = true
+	return driver.BatteryOK
 }
 
 // becameTrue reports whether a value has changed from false to true. nil means that a message does not have it; the result is then false.

@@ -2,6 +2,7 @@ package zigbee2mqtt
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -249,6 +250,43 @@ func TestALowBatteryInTheFirstMessage(t *testing.T) {
 			}
 			if n != c.want {
 				t.Errorf("%d events, want %d", n, c.want)
+			}
+		})
+	}
+}
+
+// A battery is fine again after its alarm was off for an hour. The battery may have been replaced while the bridge was off.
+func TestTheEndOfALowBattery(t *testing.T) {
+	low, ok, charge := true, false, uint32(60)
+	const minute, hour = time.Minute, time.Hour
+	type message struct {
+		after time.Duration // after is the time since the message before
+		low   *bool
+	}
+	for name, c := range map[string]struct {
+		battery  *uint32
+		messages []message
+		want     []string
+	}{
+		"fine from the first message on": {nil, []message{{0, &ok}, {hour, &ok}}, []string{driver.BatteryOK}},
+		"replaced":                       {nil, []message{{0, &low}, {hour, &ok}, {hour, &ok}}, []string{driver.BatteryLow, driver.BatteryOK}},
+		"on and off":                     {nil, []message{{0, &low}, {minute, &ok}, {minute, &low}, {minute, &ok}, {minute, nil}, {hour, &ok}}, []string{driver.BatteryLow, driver.BatteryLow, driver.BatteryOK}},
+		"low again":                      {nil, []message{{0, &low}, {hour, &ok}, {hour, &low}, {hour, &ok}}, []string{driver.BatteryLow, driver.BatteryOK, driver.BatteryLow, driver.BatteryOK}},
+		"with a charge":                  {&charge, []message{{0, &ok}, {minute, &low}, {hour, &ok}}, []string{driver.BatteryLow}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l := &lock{battery: c.battery, seen: time.Unix(1_800_000_000, 0)}
+			var got []string
+			for _, m := range c.messages {
+				l.seen = l.seen.Add(m.after)
+				now := report{low: m.low}
+				for _, e := range l.eventsOf(l.last, now, l.known) {
+					got = append(got, e.Kind)
+				}
+				l.last, l.known = now, true
+			}
+			if !slices.Equal(got, c.want) {
+				t.Errorf("%v, want %v", got, c.want)
 			}
 		})
 	}
