@@ -235,14 +235,17 @@ func (l *lock) updateState(r report, retained bool) {
 	}
 }
 
-// eventsOf returns the lock events in the message now: its action, the alarm of its battery, and, if known is true, what changed since the message
-// before.
+// eventsOf returns the lock events in the message now: its action, the alarms of its battery and its cover, and, if known is true, what
+// changed since the message before.
 func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	if e, ok := eventOf(now, l.caps.Slots); ok {
 		out = append(out, e)
 	}
 	if kind := l.batteryEvent(before, now); kind != "" {
 		out = append(out, driver.Event{Kind: kind})
+	}
+	if l.becameTampered(now) {
+		out = append(out, driver.Event{Kind: driver.Tampered, Reason: "tamper"})
 	}
 	if !known {
 		return out
@@ -259,10 +262,18 @@ func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 			out = append(out, driver.Event{Kind: driver.Tampered, Reason: "forcedOpen"})
 		}
 	}
-	if becameTrue(before.tamper, now.tamper) {
-		out = append(out, driver.Event{Kind: driver.Tampered, Reason: "tamper"})
-	}
 	return out
+}
+
+// becameTampered reports whether the tamper alarm has begun. It also counts if the first message that the driver knows has it: it may have
+// begun while the bridge was off.
+func (l *lock) becameTampered(now report) bool {
+	if now.tamper == nil {
+		return false
+	}
+	was := l.tampered
+	l.tampered = *now.tamper
+	return l.tampered && !was
 }
 
 // batteryOKAfter is how long a battery must not be low before its alarm counts as ended. A weak battery alarms on and off.

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"latchkey.dev/internal/agent/driver"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -287,6 +288,38 @@ func TestTheEndOfALowBattery(t *testing.T) {
 			}
 			if !slices.Equal(got, c.want) {
 				t.Errorf("%v, want %v", got, c.want)
+			}
+		})
+	}
+}
+
+// The alarm may have begun while the bridge was off. It is reported once, until it ends.
+func TestATamperAlarmInTheFirstMessage(t *testing.T) {
+	yes, no := true, false
+	for name, c := range map[string]struct {
+		retained bool // retained means that the broker stored the first message
+		tamper   []*bool
+		want     int
+	}{
+		"tampered":                   {false, []*bool{&yes, &yes}, 1},
+		"tampered, after a retained": {true, []*bool{&yes, &yes, &yes}, 1},
+		"tampered twice":             {false, []*bool{&yes, &no, &yes}, 2},
+		"not always in messages":     {false, []*bool{&no, nil, &yes, nil, &yes}, 1},
+		"not tampered":               {false, []*bool{nil, &no, nil}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, n := &lock{driver: &Driver{clock: clock.At(time.Unix(1_800_000_000, 0)), events: make(chan driver.Event, 9)}}, 0
+			for i, tamper := range c.tamper {
+				payload, _ := json.Marshal(map[string]any{"tamper": tamper})
+				l.onStateMessage(message{payload: payload, retained: c.retained && i == 0})
+			}
+			for ; len(l.driver.events) > 0; n++ {
+				if e := <-l.driver.events; e.Kind != driver.Tampered || e.Reason != "tamper" {
+					t.Errorf("%+v", e)
+				}
+			}
+			if n != c.want {
+				t.Errorf("%d events, want %d", n, c.want)
 			}
 		})
 	}
