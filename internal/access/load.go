@@ -314,21 +314,6 @@ func (run *stayRun) codesOfOlderGrants() ([]heldSlot, error) {
 	return run.codesOf(rows)
 }
 
-// sharesSpace reports whether another reservation has access to the same private space in a window that overlaps. It is false if this
-// reservation has no access.
-func (run *stayRun) sharesSpace() (bool, error) {
-	if !isLive(run.grant) || !isPrivate(run.place.Space) {
-		return false, nil
-	}
-	n, err := run.Tx.Grant.Query().Where(entgrant.PropertyID(run.PropertyID), entgrant.SpaceID(run.SpaceID),
-		entgrant.EndedAtIsNil(), entgrant.IDNEQ(run.ID),
-		entgrant.NotBeforeLT(run.grant.NotAfter), entgrant.NotAfterGT(run.grant.NotBefore)).Exist(run.Tx.Context())
-	if err != nil {
-		return false, fmt.Errorf("look for sharers of a space: %w", err)
-	}
-	return n, nil
-}
-
 // departingGrants lists the open grants of stays that are in another space, or in none, but still have a code on the door of this stay's
 // space.
 func (run *stayRun) departingGrants() ([]*ent.Grant, error) {

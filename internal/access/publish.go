@@ -30,6 +30,9 @@ func (run *stayRun) publish(p Plan) error {
 	} else if err := run.endNotices(d, p); err != nil {
 		return err
 	}
+	if err := run.endSharing(d); err != nil {
+		return err
+	}
 	if !isLive(run.grant) && d.Released && len(run.codes) > 0 {
 		if err := run.reconcileOpenGrants(); err != nil {
 			return err

@@ -60,7 +60,7 @@ func TestProblemOfARemainingCode(t *testing.T) {
 	})
 }
 
-// The PMS corrects the room of a bed, or another stay leaves the room: nothing changes at the doors, but the problem is over.
+// The PMS corrects the room of a bed: nothing changes at the doors, but the problem is over.
 func TestProblemsOfTheSpaceEnd(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {
 		h.put(with(booking("A", ""), reservation.BedID, theirs("b1"), reservation.RoomID, theirs("r1")))
@@ -68,14 +68,32 @@ func TestProblemsOfTheSpaceEnd(t *testing.T) {
 		same(t, "another room than that of the bed", []string{"spacesDisagree"}, h.openProblems(a.Row.ID))
 		h.put(reservation.Patch{reservation.PMSID: "A", reservation.BedID: theirs("b1"), reservation.RoomID: theirs("d1")})
 		same(t, "the room of the bed", []string(nil), h.openProblems(a.Row.ID))
-
-		h.checkIn("B", "r2", "r2")
-		c := h.checkIn("C", "r2", "r2")
-		same(t, "two stays", []string{"spaceShared"}, h.openProblems(c.Row.ID))
-		h.put(state("B", "processed"))
-		h.put(reservation.Patch{reservation.PMSID: "C", reservation.Adults: 2})
-		same(t, "alone", []string(nil), h.openProblems(c.Row.ID))
 	})
+}
+
+// A stay is alone in its room once the others have left it. The PMS sends nothing about the stay itself.
+func TestTheLastSharerOfARoom(t *testing.T) {
+	for name, leave := range map[string]func(h *testProperty, id string){
+		"checked out": func(h *testProperty, id string) { h.put(state(id, "processed")) },
+		"moved": func(h *testProperty, id string) {
+			h.put(reservation.Patch{reservation.PMSID: id, reservation.SpaceID: theirs("r1")})
+		},
+		"not in the same nights": func(h *testProperty, id string) {
+			h.put(reservation.Patch{reservation.PMSID: id, reservation.From: "2027-01-10T15:00:00+01:00", reservation.To: "2027-01-12T11:00:00+01:00"})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			each(t, func(t *testing.T, h *testProperty) {
+				h.checkIn("A", "r2", "r2")
+				h.checkIn("B", "r2", "r2")
+				c := h.checkIn("C", "r2", "r2")
+				leave(h, "A")
+				same(t, "two are left", []string{"spaceShared"}, h.openProblems(c.Row.ID))
+				leave(h, "B")
+				same(t, "alone", []string(nil), h.openProblems(c.Row.ID))
+			})
+		})
+	}
 }
 
 // A code ended whose replaced PIN was not passed on: its PIN cannot be read any more, so that nothing else would end the notice.
