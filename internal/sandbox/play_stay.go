@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 
@@ -201,7 +202,8 @@ func disclosureNote(a Answer, err error) note {
 	return note{"ok", "The PMS gets " + strings.Join(parts, "; ") + ". The guest sees each read on the page “Who read my data”."}
 }
 
-// exportStay handles the download of the data of a stay, as the main guest gets it.
+// exportStay handles the download of the data of a stay, as the main guest gets it. It answers 404 for a stay that the service does not
+// have, such as one whose retention period is over.
 func (p *play) exportStay(rw http.ResponseWriter, r *http.Request) {
 	id := r.PathValue("id")
 	if !p.isBooking(id) {
@@ -213,7 +215,15 @@ func (p *play) exportStay(rw http.ResponseWriter, r *http.Request) {
 		http.Error(rw, err.Error(), http.StatusBadGateway)
 		return
 	}
+	if stay == "" {
+		http.NotFound(rw, r)
+		return
+	}
 	found, err := propertyv1.NewPrivacyServiceClient(p.w.public).ExportGuestData(p.w.Staff(r.Context()), &propertyv1.ExportGuestDataRequest{ReservationId: stay})
+	if status.Code(err) == codes.NotFound {
+		http.NotFound(rw, r)
+		return
+	}
 	if err != nil {
 		http.Error(rw, "The service refused: "+status.Convert(err).Message(), http.StatusBadGateway)
 		return

@@ -46,6 +46,12 @@ func TestPlayPageFollowsAStay(t *testing.T) {
 	if status, _ := openPage(t, w, "/stays/B-9999/data", nil); status != http.StatusNotFound {
 		t.Errorf("the data of an unknown stay answered %d", status)
 	}
+	if err := w.PMS.mergeReservation("B-9998", map[string]any{"state": "confirmed"}); err != nil {
+		t.Fatal(err)
+	}
+	if status, _ := openPage(t, w, "/stays/B-9998/data", nil); status != http.StatusNotFound {
+		t.Errorf("the data of a stay that only the PMS has answered %d", status)
+	}
 }
 
 // What the PMS reads is named, field by field, for each guest.
