@@ -2,6 +2,7 @@ package worker
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -57,18 +58,22 @@ func enqueueDue(ctx context.Context, d *db.DB, seen time.Time) (until time.Time,
 }
 
 // checkDue checks for arrivals whose check is due whether their doors will open, in batches, stores the results, and adds or resolves the
-// notices to staff. The number of batches is limited: the next sweep checks the rest. If a check fails, it stores none of that batch and
-// returns the error.
-func (a Arrivals) checkDue(ctx context.Context, d *db.DB) error {
+// notices to staff. The number of batches is limited: the next sweep checks the rest. A failure at one property does not stop the others.
+func (a Arrivals) checkDue(ctx context.Context, d *db.DB) (failed error) {
+	var without []string // properties whose arrivals could not be checked
 	for range maxArrivalBatches {
 		// The checks run outside of the transaction, because they take longer than storing the results. The next
 		// check sees concurrent changes.
-		checks, err := readiness.CheckDue(d.View(ctx), a.Reservations, arrivalBatch)
-		if err != nil || len(checks) == 0 {
-			return err
+		due, err := readiness.CheckDue(d.View(ctx), a.Reservations, arrivalBatch, without)
+		if err != nil {
+			return errors.Join(failed, err)
+		}
+		for _, propertyID := range slices.Sorted(maps.Keys(due.Failed)) {
+			failed = errors.Join(failed, fmt.Errorf("check the arrivals of %s: %w", propertyID, due.Failed[propertyID]))
+			without = append(without, propertyID)
 		}
 		err = d.Write(ctx, func(tx *db.Tx) error {
-			for _, l := range checks {
+			for _, l := range due.Checks {
 				if err := l.Store(tx); err != nil {
 					return err
 				}
@@ -76,13 +81,13 @@ func (a Arrivals) checkDue(ctx context.Context, d *db.DB) error {
 			return nil
 		})
 		if err != nil {
-			return fmt.Errorf("store the checks of arrivals: %w", err)
+			return errors.Join(failed, fmt.Errorf("store the checks of arrivals: %w", err))
 		}
-		if len(checks) < arrivalBatch {
-			return nil
+		if len(due.Checks) < arrivalBatch && len(due.Failed) == 0 {
+			return failed
 		}
 	}
-	return nil
+	return failed
 }
 
 // propertyEvents are the kinds of events that can affect any arrival of the property, reservationEvents those that

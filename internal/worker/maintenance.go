@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"time"
 
@@ -120,21 +121,25 @@ func (m Maintenance) deleteOldAudit(ctx context.Context, d *db.DB) error {
 }
 
 // notifySilentKiosks notifies staff of tablets that have not called for some time, in the hours in which guests check in. It writes nothing
-// about tablets that call. An error at one tablet ends the run.
-func notifySilentKiosks(ctx context.Context, d *db.DB) error {
+// about tablets that call. A failure at one tablet does not stop the others.
+func notifySilentKiosks(ctx context.Context, d *db.DB) (failed error) {
 	for after := ""; ; {
 		due, err := kiosk.ListSilent(d.View(ctx), after, linkBatch)
 		if err != nil {
-			return err
+			return errors.Join(failed, err)
 		}
 		for _, k := range due {
-			if err := d.Write(ctx, func(tx *db.Tx) error { return kiosk.NotifySilent(tx, k) }); err != nil {
-				return err
+			err := d.Write(ctx, func(tx *db.Tx) error { return kiosk.NotifySilent(tx, k) })
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if err != nil {
+				failed = errors.Join(failed, fmt.Errorf("notify staff of the kiosk %s: %w", k.ID, err))
 			}
 			after = k.ID
 		}
 		if len(due) < linkBatch {
-			return nil
+			return failed
 		}
 	}
 }

@@ -32,28 +32,38 @@ type Check struct {
 	verdict  Verdict
 }
 
-// CheckDue checks up to limit arrivals of all properties whose next check is due, and returns a result for each, also if the guest no
-// longer arrives. It stores nothing, so that a reader can run it; [Check.Store] stores a result.
-func CheckDue(tx *db.Tx, svc reservation.Service, limit int) ([]*Check, error) {
-	due, err := tx.Arrival.Query().Where(entarrival.AgainAtLTE(tx.Now())).Order(entarrival.ByAgainAt()).Limit(limit).All(tx.Context())
+// Due is the result of [CheckDue].
+type Due struct {
+	Checks []*Check
+	Failed map[string]error // Failed has, by id, the properties whose arrivals could not be checked; their arrivals are not in Checks
+}
+
+// CheckDue checks up to limit arrivals of all properties, except those in without, whose next check is due. It returns a result for each,
+// also if the guest no longer arrives. It stores nothing, so that a reader can run it; [Check.Store] stores a result.
+func CheckDue(tx *db.Tx, svc reservation.Service, limit int, without []string) (Due, error) {
+	arrivals, err := tx.Arrival.Query().Where(entarrival.AgainAtLTE(tx.Now()), entarrival.PropertyIDNotIn(without...)).
+		Order(entarrival.ByAgainAt()).Limit(limit).All(tx.Context())
 	if err != nil {
-		return nil, fmt.Errorf("find arrivals that are due: %w", err)
+		return Due{}, fmt.Errorf("find arrivals that are due: %w", err)
 	}
-	checks, by := make([]*Check, len(due)), make(map[string]*Check, len(due))
-	for i, a := range due {
+	checks, by := make([]*Check, len(arrivals)), make(map[string]*Check, len(arrivals))
+	for i, a := range arrivals {
 		checks[i] = &Check{at: tx.Now(), before: a}
 		by[a.ID] = checks[i]
 	}
-	return checks, judgeAll(tx, svc, by)
+	failed, err := judgeAll(tx, svc, by)
+	checks = slices.DeleteFunc(checks, func(l *Check) bool { return failed[l.before.PropertyID] != nil })
+	return Due{checks, failed}, err
 }
 
 // judgeAll completes checks with the verdicts of their arrivals, which it loads property by property. checks has the checks by reservation
-// id. A check keeps a nil row if the guest no longer arrives or the time of the checks is over.
-func judgeAll(tx *db.Tx, svc reservation.Service, checks map[string]*Check) error {
+// id. A check keeps a nil row if the guest no longer arrives or the time of the checks is over. failed has, by id, the properties whose
+// arrivals could not be loaded, such as one with an unknown time zone: they do not stop the others.
+func judgeAll(tx *db.Tx, svc reservation.Service, checks map[string]*Check) (failed map[string]error, err error) {
 	rows, err := tx.Reservation.Query().Where(entreservation.IDIn(slices.Collect(maps.Keys(checks))...), entreservation.StateIn(reservation.Arriving...)).
 		Order(entreservation.ByFromAt(), entreservation.ByID(sql.OrderAsc())).All(tx.Context())
 	if err != nil {
-		return fmt.Errorf("load arrivals: %w", err)
+		return nil, fmt.Errorf("load arrivals: %w", err)
 	}
 	by := map[string][]*ent.Reservation{}
 	var propertyIDs []string
@@ -65,12 +75,17 @@ func judgeAll(tx *db.Tx, svc reservation.Service, checks map[string]*Check) erro
 	}
 	properties, err := tx.Property.Query().Where(entproperty.IDIn(propertyIDs...)).All(tx.Context())
 	if err != nil {
-		return fmt.Errorf("load the properties of arrivals: %w", err)
+		return nil, fmt.Errorf("load the properties of arrivals: %w", err)
 	}
+	failed = map[string]error{}
 	for _, property := range properties {
 		facts, err := Load(tx, svc, property, by[property.ID])
-		if err != nil {
-			return err
+		switch {
+		case tx.Context().Err() != nil:
+			return nil, err
+		case err != nil:
+			failed[property.ID] = err
+			continue
 		}
 		for i, row := range by[property.ID] {
 			l, v := checks[row.ID], Judge(facts[i])
@@ -79,7 +94,7 @@ func judgeAll(tx *db.Tx, svc reservation.Service, checks map[string]*Check) erro
 			}
 		}
 	}
-	return nil
+	return failed, nil
 }
 
 // Store stores a check. It notifies staff when an arrival becomes at risk or not ready, and resolves the notice when the arrival is ready

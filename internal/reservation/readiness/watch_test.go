@@ -119,11 +119,11 @@ func (h *testProperty) look() int {
 
 func (h *testProperty) due() []*readiness.Check {
 	h.Helper()
-	checks, err := readiness.CheckDue(h.db.View(h.Context()), reservation.Service{}, 10)
-	if err != nil {
-		h.Fatal(err)
+	due, err := readiness.CheckDue(h.db.View(h.Context()), reservation.Service{}, 10, nil)
+	if err != nil || len(due.Failed) > 0 {
+		h.Fatal(err, due.Failed)
 	}
-	return checks
+	return due.Checks
 }
 
 func (h *testProperty) store(checks []*readiness.Check) {
