@@ -1,10 +1,12 @@
 package lock_test
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"latchkey.dev/ent"
 	entnotice "latchkey.dev/ent/notice"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
@@ -165,5 +167,50 @@ func TestTheEndOfALowBattery(t *testing.T) {
 		})
 		hear("batteryOk")
 		is("with a low charge", true, 2, 1)
+	})
+}
+
+// A stay hears that its lock is jammed until the bolt moves, also if nothing else about the stay changes.
+func TestAFreeBoltEndsTheNoticesOfStays(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		open := s.connect("front", "back")
+		var locks []*ent.Lock
+		for i := range 2 {
+			lk, err := lock.Get(s.db.View(t.Context()), s.propertyID, open.Locks[i].ID)
+			s.must(err)
+			s.mustPut(lk, "grt_both", "123456")
+			locks = append(locks, lk)
+		}
+		s.mustPut(locks[0], "grt_front", "234567")
+		move := func(bolt string, addresses ...string) {
+			t.Helper()
+			for _, address := range addresses {
+				s.change(func(tx *db.Tx) error {
+					_, _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: address, Status: &lock.Status{Online: true, Bolt: bolt}}})
+					return err
+				})
+			}
+		}
+		is := func(after string, want ...string) {
+			t.Helper()
+			keys, err := s.db.View(t.Context()).Notice.Query().Where(entnotice.OnceKeyNotNil()).Order(entnotice.ByOnceKey()).Select(entnotice.FieldOnceKey).Strings(t.Context())
+			s.must(err)
+			if !slices.Equal(keys, want) {
+				t.Errorf("%s: %v, want %v", after, keys, want)
+			}
+		}
+		both, front := notice.LockJammed.Key("grt_both"), notice.LockJammed.Key("grt_front")
+		move("jammed", "front", "back")
+		for _, key := range []string{both, front} {
+			s.change(func(tx *db.Tx) error {
+				return notice.Add(tx, notice.Notice{PropertyID: s.propertyID, Kind: notice.LockJammed, Subject: "rsv_1", OnceKey: key, Params: message.Params{"what": message.Message{Kind: "jammed.stay"}}})
+			})
+		}
+		move("jammed", "front")
+		is("it is still jammed", both, front)
+		move("locked", "front")
+		is("the other lock of a stay is jammed", both)
+		move("unlocked", "back")
+		is("both move")
 	})
 }

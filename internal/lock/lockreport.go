@@ -245,6 +245,9 @@ func notifyStatusChange(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if err := updateBattery(tx, lk, now); err != nil {
 		return err
 	}
+	if err := endJam(tx, lk, now); err != nil {
+		return err
+	}
 	return updateClock(tx, lk, now)
 }
 

@@ -4,6 +4,7 @@ package notice
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"entgo.io/ent/dialect/sql"
@@ -204,8 +205,18 @@ func Unread(view *db.Tx, propertyID string, without []string) (int, error) {
 // mostOpen is the largest number that [CountOpen] returns. If more problems are open, it also returns that there are more.
 const mostOpen = 200
 
-// incidents are kinds that report something that happened once. Their notices do not count as open problems, resolved or not.
-var incidents = []Kind{LockTampered, LockJammed, Guessing, BackupCodeUsed, MailFailed, MailFailedOther}
+// incidents are kinds that report something that happened once. Their notices do not count as open problems, resolved or not. Neither does
+// the alarm of a jammed lock: see isJamAlarm.
+var incidents = []Kind{LockTampered, Guessing, BackupCodeUsed, MailFailed, MailFailedOther}
+
+// lockPrefix begins the ids of locks.
+const lockPrefix = id.Lock + "_"
+
+// isJamAlarm reports whether a notice is the alarm of a jammed lock, which nothing ends. A notice of the same kind about a stay ends when
+// the bolt moves again.
+func isJamAlarm(row *Row) bool {
+	return Kind(row.Kind) == LockJammed && strings.HasPrefix(row.Subject, lockPrefix)
+}
 
 // calls are kinds with which a guest calls for help. Only a person can end such a problem, so a call is open until it is marked as read.
 var calls = []Kind{CheckInHelp, KioskHelp}
@@ -216,14 +227,15 @@ func IsProblemOpen(row *Row) bool {
 	if slices.Contains(calls, Kind(row.Kind)) {
 		return row.ReadAt == nil
 	}
-	return row.OnceKey != nil && !slices.Contains(incidents, Kind(row.Kind))
+	return row.OnceKey != nil && !slices.Contains(incidents, Kind(row.Kind)) && !isJamAlarm(row)
 }
 
 // CountOpen returns how many problems of a property are open, with read or unread notices, up to mostOpen. more means that there are
 // further ones. It counts the same notices as [IsProblemOpen].
 func CountOpen(view *db.Tx, propertyID string) (n int, more bool, err error) {
 	ids, err := view.Notice.Query().Where(notice.PropertyID(propertyID), notice.Or(
-		notice.And(notice.OnceKeyNotNil(), notice.KindNotIn(append(names(incidents), names(calls)...)...)),
+		notice.And(notice.OnceKeyNotNil(), notice.KindNotIn(append(names(incidents), names(calls)...)...),
+			notice.Not(notice.And(notice.Kind(string(LockJammed)), notice.SubjectHasPrefix(lockPrefix)))),
 		notice.And(notice.ReadAtIsNil(), notice.KindIn(names(calls)...)),
 	)).Limit(mostOpen + 1).IDs(view.Context())
 	if err != nil {

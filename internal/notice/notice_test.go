@@ -299,3 +299,20 @@ func TestCallForHelpIsOpenUntilRead(t *testing.T) {
 		is(0)
 	})
 }
+
+// The alarm of a jammed lock happened once. That a lock of a stay is jammed is a problem until its bolt moves.
+func TestAJammedLockOfAStayIsOpen(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		p := hotel(t, d, "A")
+		for i, subject := range []string{id.New(id.Lock), id.New(id.Reservation)} {
+			write(t, d, func(tx *db.Tx) error {
+				return Add(tx, Notice{PropertyID: p, Kind: LockJammed, Subject: subject, Params: message.Params{"what": message.Message{Kind: "jammed.stay"}}, OnceKey: p + subject})
+			})
+			rows, err := List(d.View(t.Context()), p, Filter{}, 1, "")
+			n, _, wrong := CountOpen(d.View(t.Context()), p)
+			if err != nil || wrong != nil || n != i || IsProblemOpen(rows[0]) != (i == 1) {
+				t.Errorf("%s: %d open, %v, %v", subject, n, err, wrong)
+			}
+		}
+	})
+}
