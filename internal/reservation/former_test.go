@@ -204,6 +204,10 @@ func TestFirstCodeForAnUnreachableLockIsNotFormer(t *testing.T) {
 			same(t, "reasons", []string{"lockOffline"}, reasonsOf(p))
 			same(t, "status", access.StatusIssued, p.Status)
 		}
+		same(t, "the bridge says that it has not written it", false, h.plan("A").Doors[0].MayBeInstalled)
+		h.online(false)
+		same(t, "the bridge says nothing since then", true, h.plan("A").Doors[0].MayBeInstalled)
+		h.online(true)
 		h.reset(s.Row.ID, access.PartPIN)
 		h.formerCode("the bridge may have written it meanwhile", true)
 		h.reportObserved("r1", slot.Observed{Evidence: slot.Sent, Cleared: true})
