@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"strings"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
@@ -111,6 +112,9 @@ func (f *fakeAPI) RemoveCompanion(ctx context.Context, _ *guestv1.RemoveCompanio
 }
 
 func (f *fakeAPI) SetArrival(ctx context.Context, r *guestv1.SetArrivalRequest, _ ...grpc.CallOption) (*guestv1.SetArrivalResponse, error) {
+	if _, err := time.Parse("15:04", r.GetTime()); err != nil && r.GetTime() != "" {
+		return nil, fault.Fields(fault.Field{Path: "time", Reason: fault.OutOfRange})
+	}
 	f.stay.ArrivalTime = r.GetTime()
 	return &guestv1.SetArrivalResponse{}, f.call(ctx, staySession)
 }

@@ -59,6 +59,23 @@ func TestPartyThatIsRefused(t *testing.T) {
 	}
 }
 
+// A guest whose arrival time is refused reads the question again with an error, and keeps the time that is stored.
+func TestArrivalThatIsRefused(t *testing.T) {
+	f := newFake()
+	f.stay.ArrivalTime = "19:00"
+	b := f.client(t)
+	b.moves("/g/l/"+linkSecret, formOfLink(), "/g/stays/rsv_1")
+	a := b.do(http.MethodPost, "/g/stays/rsv_1/form/arrival", form("time", "noon"))
+	if a.status != http.StatusUnprocessableEntity {
+		t.Errorf("status %d", a.status)
+	}
+	for _, want := range []string{"<title>Error: ", `href="#f-time"`, `id="f-time-wrong"`, `aria-invalid="true"`, "Choose one of the answers", `<option value="19:00" selected>`} {
+		if !strings.Contains(a.body, want) {
+			t.Errorf("the page lacks %s:\n%s", want, a.body)
+		}
+	}
+}
+
 // A main guest whose date of birth is not known gets no link for a minor, and reads at the form of this guest what to do first.
 func TestMinorGetsNoLinkBeforeTheMainGuestsAgeIsKnown(t *testing.T) {
 	f := newFake()

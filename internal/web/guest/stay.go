@@ -194,32 +194,6 @@ func (f flow) taskURL(t *guestv1.Task) string {
 	return ""
 }
 
-// hours returns the choices of the arrival time: every full hour.
-func hours() (all []string) {
-	for h := range 24 {
-		all = append(all, string([]byte{'0' + byte(h/10), '0' + byte(h%10)})+":00")
-	}
-	return all
-}
-
-// showArrival handles the page that asks for the arrival time.
-func (s *site) showArrival(x *exchange) error {
-	p := x.stayPage("web.arrival.title")
-	p.Data, p.Keeps = hours(), true
-	if x.HasTyped() {
-		x.flow.Stay.ArrivalTime = x.Value("time")
-	}
-	return x.render(http.StatusOK, "arrival", p)
-}
-
-// saveArrival stores the chosen arrival time, and redirects to the first page of the stay. It returns the error of a refused time.
-func (s *site) saveArrival(x *exchange) error {
-	if _, err := s.api.Forms.SetArrival(x.callContext(), &guestv1.SetArrivalRequest{Time: x.Value("time")}); err != nil {
-		return err
-	}
-	return x.Redirect(x.flow.Home())
-}
-
 // showRules handles the page with the house rules.
 func (s *site) showRules(x *exchange) error {
 	return x.render(http.StatusOK, "rules", x.stayPage("web.rules.title"))
