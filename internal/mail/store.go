@@ -116,13 +116,21 @@ func LatestLinks(view *db.Tx, propertyID, reservationID string) (map[string]Stat
 	return states, nil
 }
 
-// selectUnfinished finds mails that wait or are being sent, the oldest first.
-const selectUnfinished = `SELECT id, property_id FROM mails WHERE (state = 'waiting' OR state = 'sending') AND created_at < $1 AND created_at >= $2 ORDER BY created_at LIMIT $3`
+// Unfinished is a mail that waits or is being sent: its job, and when it was ordered.
+type Unfinished struct {
+	jobs.SendMail
+	OrderedAt time.Time
+}
 
-// ListUnfinished returns the jobs of at most limit mails of all properties that were ordered in the range [from, until), and still wait or
-// are being sent, the oldest first. It stores no job.
-func ListUnfinished(view *db.Tx, from, until time.Time, limit int) ([]jobs.SendMail, error) {
-	list, err := db.ReadList(view, func(k *jobs.SendMail) []any { return []any{&k.MailID, &k.PropertyID} }, selectUnfinished, until, from, limit)
+// selectUnfinished finds mails that wait or are being sent, the oldest first, after a mail of the list.
+const selectUnfinished = `SELECT id, property_id, created_at FROM mails WHERE (state = 'waiting' OR state = 'sending')
+	AND created_at < $1 AND created_at >= $2 AND (created_at > $2 OR id > $3) ORDER BY created_at, id LIMIT $4`
+
+// ListUnfinished returns at most limit mails of all properties that were ordered before until, and still wait or are being sent, the oldest
+// first. It begins after a mail of an earlier list: its time and id are enough. The zero after begins with the oldest.
+func ListUnfinished(view *db.Tx, after Unfinished, until time.Time, limit int) ([]Unfinished, error) {
+	list, err := db.ReadList(view, func(k *Unfinished) []any { return []any{&k.MailID, &k.PropertyID, &k.OrderedAt} },
+		selectUnfinished, until, after.OrderedAt, after.MailID, limit)
 	if err != nil {
 		return nil, fmt.Errorf("find unfinished mails: %w", err)
 	}

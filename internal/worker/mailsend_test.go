@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/mail"
 	"latchkey.dev/internal/notice"
+	"latchkey.dev/internal/test/dbtest"
 	"latchkey.dev/internal/test/smtptest"
 )
 
@@ -160,6 +161,39 @@ func TestNoMailWaitsForEver(t *testing.T) {
 		}
 		if all := p.notices(); len(all) != 1 || all[0].Kind != "mailFailed" {
 			p.Errorf("notices: %v", all)
+		}
+	})
+}
+
+// The sweep finds the lost job of a mail behind more mails than it handles in a run, which wait with their jobs. It begins again after the
+// last one.
+func TestMailsThatWaitHideNoLostJob(t *testing.T) {
+	eachPost(t, func(p *post) {
+		ordered := p.clock.Now()
+		dbtest.Insert(p, p.d, "mails", dbtest.Values{"id": "mai_1000", "property_id": "prp_one", "kind": "invitation", "state": "waiting", "created_at": ordered})
+		dbtest.Multiply(p, p.d, "mails", 2*mailSweepBatch+1, map[string]string{"id": "'mai_' || (1000 + n)"})
+		p.clock.Advance(mailPatience + time.Second)
+		sweep := p.mails.Sweep()
+		jobs := func() (n int) {
+			if err := sweep.Run(p.Context(), p.d); err != nil {
+				p.Fatal(err)
+			}
+			if _, err := p.d.View(p.Context()).ReadOne(`SELECT count(*) FROM river_job WHERE kind = 'mail.send' AND finalized_at IS NULL`, nil, &n); err != nil {
+				p.Fatal(err)
+			}
+			return n
+		}
+		for _, want := range []int{mailSweepBatch, 2 * mailSweepBatch, 2*mailSweepBatch + 1} {
+			if n := jobs(); n != want {
+				p.Fatalf("%d mails have a job, want %d", n, want)
+			}
+		}
+		write(p.T, p.d, func(tx *db.Tx) error {
+			_, err := tx.ExecContext(tx.Context(), `DELETE FROM river_job WHERE id = (SELECT min(id) FROM river_job)`)
+			return err
+		})
+		if n := jobs(); n != 2*mailSweepBatch+1 {
+			p.Errorf("after the last mail, the sweep does not begin again: %d jobs", n)
 		}
 	})
 }
