@@ -214,3 +214,25 @@ func TestAFreeBoltEndsTheNoticesOfStays(t *testing.T) {
 		is("both move")
 	})
 }
+
+// Staff are notified again of a battery that stays low for longer than notices are kept.
+func TestNoticeOfALowBatteryThatRetentionDeleted(t *testing.T) {
+	each(t, func(t *testing.T, s *site) {
+		s.door()
+		for n, percent := range []int{15, 14, 22, 90, 88} {
+			want := map[bool]int{true: 1}[percent < 50]
+			s.clock.Set(start.Add(time.Duration(n) * time.Hour))
+			s.change(func(tx *db.Tx) error {
+				_, _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &percent}}})
+				return err
+			})
+			if notified := strings.Count(s.texts("batteryLow"), "\n"); notified != want {
+				t.Errorf("at %d percent: %d notices, want %d", percent, notified, want)
+			}
+			s.change(func(tx *db.Tx) error { _, err := notice.Forget(tx, tx.Now().Add(time.Second), 10); return err })
+		}
+		if n := len(s.events("lock.batteryLow")); n != 1 {
+			t.Errorf("recorded %d times", n)
+		}
+	})
+}

@@ -92,7 +92,7 @@ func asInternal(e event.Event) event.Event {
 }
 
 // updateBattery records that the battery of a lock has become low, or is charged again, by a new status. It adds or resolves the notice to
-// staff. It does nothing if the status has no charge, or a charge that changes neither.
+// staff. While the battery stays low, it adds the notice again if retention has deleted it. It does nothing if the status has no charge.
 func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 	if now.BatteryPercent == nil {
 		return nil
@@ -102,6 +102,9 @@ func updateBattery(tx *db.Tx, lk *ent.Lock, now Status) error {
 		return recordBatteryLow(tx, lk, newLockEvent(lk, event.LockBatteryLow, map[string]any{"percent": *now.BatteryPercent}))
 	case health.Up:
 		return recordBatteryOK(tx, lk, newLockEvent(lk, event.LockBatteryOK, map[string]any{"percent": *now.BatteryPercent}))
+	}
+	if lk.BatteryNotifiedAt != nil {
+		return addBatteryNotice(tx, lk)
 	}
 	return nil
 }
@@ -136,6 +139,11 @@ func recordBatteryLow(tx *db.Tx, lk *ent.Lock, e event.Event) error {
 	if err := event.Append(tx, e); err != nil {
 		return err
 	}
+	return addBatteryNotice(tx, lk)
+}
+
+// addBatteryNotice notifies staff that the battery of a lock is low, unless they have a notice of it.
+func addBatteryNotice(tx *db.Tx, lk *ent.Lock) error {
 	name, err := NoticeName(tx, lk)
 	if err != nil {
 		return err

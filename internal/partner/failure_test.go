@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/message"
@@ -56,6 +57,34 @@ func TestFailingNoticeIsTranslated(t *testing.T) {
 		}
 		if text := notice.Text(rows[0], message.Reader{Language: "de"}); !strings.Contains(text, "zuletzt: die Antwort war ein Fehler (HTTP 503)") {
 			t.Error(text)
+		}
+	})
+}
+
+// An endpoint that fails for longer than notices are kept is notified again, with its failures until then.
+func TestFailingNoticeThatRetentionDeleted(t *testing.T) {
+	each(t, func(x *fixture) {
+		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/spaces"})
+		failed := FailureOf(failedCall{}, failedCall{}.Error(), "")
+		for _, forget := range []bool{false, true} {
+			x.write(func(tx *db.Tx) error {
+				if !forget {
+					return nil
+				}
+				_, err := notice.Forget(tx, tx.Now().Add(time.Second), 10)
+				return err
+			})
+			for range failuresToNotify + 1 {
+				x.write(func(tx *db.Tx) error { return RecordCall(tx, x.p1, x.int1, GetSpaces, failed) })
+			}
+			rows, err := notice.List(x.d.View(x.Context()), x.p1, notice.Filter{}, 10, "")
+			if err != nil || len(rows) != 1 {
+				t.Fatalf("deleted %t: %d notices, %v", forget, len(rows), err)
+			}
+			want := map[bool]string{false: "3 ", true: "5 "}[forget]
+			if text := notice.Text(rows[0], message.Reader{Language: "en"}); !strings.Contains(text, want) {
+				t.Errorf("deleted %t: %s", forget, text)
+			}
 		}
 	})
 }

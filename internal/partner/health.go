@@ -45,9 +45,9 @@ func RecordEndpointTest(tx *db.Tx, propertyID, integrationID, action string, fai
 }
 
 // RecordCall stores the result of a call to an endpoint: why it failed, or the zero value for a success, which resets the count of
-// failures. The third consecutive failure notifies staff and the partner's webhooks, once per episode of failures (see episodeGap). A
-// success leaves the notice open, except the first call since the endpoint was registered or changed; the first failure of the next episode
-// resolves it. It ignores an endpoint that was removed.
+// failures. The third consecutive failure notifies staff and the partner's webhooks, once per episode of failures (see episodeGap), and
+// again if retention has deleted the notice meanwhile. A success leaves the notice open, except the first call since the endpoint was
+// registered or changed; the first failure of the next episode resolves it. It ignores an endpoint that was removed.
 func RecordCall(tx *db.Tx, propertyID, integrationID, action string, failure Failure) error {
 	row, err := loadEndpoint(tx, propertyID, integrationID, action)
 	if fault.Has(err, fault.EndpointNotFound) {
@@ -76,14 +76,14 @@ func RecordCall(tx *db.Tx, propertyID, integrationID, action string, failure Fai
 	switch {
 	case row.Failures == 0 && row.LastFailureAt != nil && tx.Now().Sub(*row.LastFailureAt) > episodeGap:
 		return clearFailingNotice(tx, propertyID, integrationID, action)
-	case row.Failures+1 == failuresToNotify:
+	case row.Failures+1 >= failuresToNotify:
 		return notifyFailing(tx, row, failure)
 	}
 	return nil
 }
 
-// notifyFailing notifies staff and the partner's webhooks, once per episode of failures, that an endpoint keeps failing. failure is why the
-// last call failed.
+// notifyFailing notifies staff and the partner's webhooks that an endpoint keeps failing, unless staff have a notice of it. failure is why
+// the last call failed, and row does not count it yet.
 func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure Failure) error {
 	notified, err := notice.IsOpen(tx, failingKey(row.IntegrationID, row.Action))
 	if err != nil || notified {
@@ -95,14 +95,14 @@ func notifyFailing(tx *db.Tx, row *ent.Endpoint, failure Failure) error {
 	}
 	err = event.Append(tx, event.Event{
 		PropertyID: row.PropertyID, Subject: row.IntegrationID, Kind: event.EndpointFailing,
-		Body: map[string]any{"integrationId": row.IntegrationID, "action": row.Action, "failures": failuresToNotify},
+		Body: map[string]any{"integrationId": row.IntegrationID, "action": row.Action, "failures": row.Failures + 1},
 	})
 	if err != nil {
 		return err
 	}
 	return notice.Add(tx, notice.Notice{
 		PropertyID: row.PropertyID, Kind: notice.EndpointFailing, Subject: row.IntegrationID,
-		Params:  message.Params{"app": own.Name, "failures": failuresToNotify, "action": row.Action, "problem": failure.forStaff()},
+		Params:  message.Params{"app": own.Name, "failures": row.Failures + 1, "action": row.Action, "problem": failure.forStaff()},
 		OnceKey: failingKey(row.IntegrationID, row.Action),
 	})
 }
