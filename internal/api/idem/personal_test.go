@@ -18,7 +18,7 @@ import (
 var personalFields = []protoreflect.Name{"first_name", "last_name", "second_last_name", "email", "mobile", "street", "guest_name", "companion_ids", "birth_date", "partner_message"}
 
 // fieldsOfGuests are further fields that hold data of guests, whose names others have too.
-var fieldsOfGuests = []protoreflect.FullName{"latchkey.property.v1.SmartKeyPhone.name", "latchkey.property.v1.Mail.masked_to", "latchkey.property.v1.Mail.answer"}
+var fieldsOfGuests = []protoreflect.FullName{"latchkey.property.v1.SmartKeyPhone.name", "latchkey.property.v1.Mail.masked_to", "latchkey.property.v1.Mail.answer", "latchkey.property.v1.ClearedStage.refused"}
 
 // withPersonal are the mutations whose answers hold data of guests. Those fields are removed before an answer is stored: see [idem.Answers.StripPersonal].
 var withPersonal = []protoreflect.FullName{

@@ -121,22 +121,31 @@ func Renderers(d Deps) map[string]idem.Renderer {
 	}
 }
 
+// reasonNotStored replaces the reason of a refused stage in a stored answer: without any reason, the stage would count as cleared.
+const reasonNotStored = "notStored"
+
 // StripPersonal returns the functions that remove data of guests from answers before they are stored, by full method name: see
-// [idem.Answers]. They are the PMS's texts about a guest, which the check-in keeps only until it ends, the names of phones, and what a mail
-// says about its recipient.
+// [idem.Answers]. They are the PMS's texts about a guest, which the check-in keeps only until it ends, what staff typed about a refused
+// stage, the names of phones, and what a mail says about its recipient.
 func StripPersonal() map[string]func(proto.Message) {
-	removePMSTexts := func(answer proto.Message) {
-		for _, stop := range answer.(interface {
+	removeTexts := func(answer proto.Message) {
+		data := answer.(interface {
 			GetData() *propertyv1.StaffCheckIn
-		}).GetData().GetStops() {
+		}).GetData()
+		for _, stop := range data.GetStops() {
 			stop.PartnerReason, stop.PartnerMessage = "", ""
+		}
+		for _, c := range data.GetCleared() {
+			if c.GetRefused() != "" {
+				c.Refused = reasonNotStored
+			}
 		}
 	}
 	return map[string]func(proto.Message){
-		propertyv1.CheckInService_AskAgain_FullMethodName:   removePMSTexts,
-		propertyv1.CheckInService_ClearStage_FullMethodName: removePMSTexts,
-		propertyv1.CheckInService_EndCall_FullMethodName:    removePMSTexts,
-		propertyv1.CheckInService_WaiveOwing_FullMethodName: removePMSTexts,
+		propertyv1.CheckInService_AskAgain_FullMethodName:   removeTexts,
+		propertyv1.CheckInService_ClearStage_FullMethodName: removeTexts,
+		propertyv1.CheckInService_EndCall_FullMethodName:    removeTexts,
+		propertyv1.CheckInService_WaiveOwing_FullMethodName: removeTexts,
 
 		propertyv1.SmartKeyService_RevokeSmartKeyPhone_FullMethodName: removePhoneName,
 		propertyv1.MailService_ResendMail_FullMethodName:              removeRecipient,

@@ -75,3 +75,39 @@ func TestStoredAnswersNameNoGuest(t *testing.T) {
 		}
 	})
 }
+
+// A stored answer about a check-in has none of the texts about a guest, and still says that a stage was refused.
+func TestStoredCheckInHasNoTextsAboutTheGuest(t *testing.T) {
+	for method, remove := range StripPersonal() {
+		answer := map[string]proto.Message{
+			propertyv1.CheckInService_AskAgain_FullMethodName:   &propertyv1.AskAgainResponse{Data: checkInWithTexts()},
+			propertyv1.CheckInService_ClearStage_FullMethodName: &propertyv1.ClearStageResponse{Data: checkInWithTexts()},
+			propertyv1.CheckInService_EndCall_FullMethodName:    &propertyv1.EndCallResponse{Data: checkInWithTexts()},
+			propertyv1.CheckInService_WaiveOwing_FullMethodName: &propertyv1.WaiveOwingResponse{Data: checkInWithTexts()},
+		}[method]
+		if answer == nil {
+			continue
+		}
+		remove(answer)
+		want := &propertyv1.StaffCheckIn{
+			Stops: []*propertyv1.StaffStop{{Reason: "partnerError"}},
+			Cleared: []*propertyv1.ClearedStage{
+				{Stage: "identityCheck", By: "Eva", Refused: "notStored"}, {Stage: "signature", By: "Eva"},
+			},
+		}
+		if got := answer.(interface {
+			GetData() *propertyv1.StaffCheckIn
+		}).GetData(); !proto.Equal(got, want) {
+			t.Errorf("%s stores %v", method, got)
+		}
+	}
+}
+
+func checkInWithTexts() *propertyv1.StaffCheckIn {
+	return &propertyv1.StaffCheckIn{
+		Stops: []*propertyv1.StaffStop{{Reason: "partnerError", PartnerReason: "silva", PartnerMessage: "Ana Silva owes"}},
+		Cleared: []*propertyv1.ClearedStage{
+			{Stage: "identityCheck", By: "Eva", Refused: "the passport is not Ana's"}, {Stage: "signature", By: "Eva"},
+		},
+	}
+}

@@ -453,7 +453,7 @@ type ClearedStage struct {
 	By string `protobuf:"bytes,2,opt,name=by,proto3" json:"by,omitempty"`
 	// When.
 	At *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=at,proto3" json:"at,omitempty"`
-	// Why it was refused, or empty.
+	// Why it was refused, or empty. A repeated answer for an Idempotency-Key has notStored instead of the reason, which can be about a guest.
 	Refused string `protobuf:"bytes,4,opt,name=refused,proto3" json:"refused,omitempty"`
 	// The amount that was waived, such as "20.00". Empty for other stages.
 	Owing string `protobuf:"bytes,5,opt,name=owing,proto3" json:"owing,omitempty"`
