@@ -45,7 +45,17 @@ func (svc Service) ExtendAccess(tx *db.Tx, propertyID, reservationID string, unt
 
 // endsExtension reports whether a change by the PMS ends the extension of a stored stay: other dates, or the end of the stay.
 func endsExtension(former *ent.Reservation, r Record) bool {
-	return former.ExtendedTo != nil && (!former.FromAt.Equal(r.From) || !former.ToAt.Equal(r.To) || r.State != access.Started)
+	return former.ExtendedTo != nil && (r.State != access.Started ||
+		!isSameDate(former.FromAt, former.FromDate, r.From, r.FromDate) || !isSameDate(former.ToAt, former.ToDate, r.To, r.ToDate))
+}
+
+// isSameDate reports whether a start or an end is unchanged. Each is an instant, and the day if the PMS sent one. Equal days are no change
+// by the PMS, even if their instants differ: the property has changed its hours, which any change of the reservation applies.
+func isSameDate(former time.Time, formerDay *string, now time.Time, day *string) bool {
+	if formerDay != nil && day != nil {
+		return *formerDay == *day
+	}
+	return former.Equal(now)
 }
 
 // clearExtension removes the extension from a row and from its stored reservation.

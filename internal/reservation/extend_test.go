@@ -61,3 +61,37 @@ func TestExtendAccess(t *testing.T) {
 		})
 	}
 }
+
+// A change by the PMS of a stay that it gave by days keeps the extension, although it applies the property's new hours. Other days end it.
+func TestExtensionOutlivesNewHours(t *testing.T) {
+	for what, c := range map[string]struct {
+		change reservation.Patch
+		kept   bool
+	}{
+		"another number": {reservation.Patch{reservation.PMSID: "A", reservation.Number: "N-2"}, true},
+		"the same days":  {reservation.Patch{reservation.PMSID: "A", reservation.FromDate: "2026-11-21", reservation.ToDate: "2026-11-24"}, true},
+		"another day":    {reservation.Patch{reservation.PMSID: "A", reservation.ToDate: "2026-11-25"}, false},
+		"a moment":       {reservation.Patch{reservation.PMSID: "A", reservation.To: "2026-11-24T09:00:00+01:00"}, false},
+	} {
+		t.Run(what, func(t *testing.T) {
+			each(t, func(t *testing.T, h *testProperty) {
+				h.hours("15:00", "11:00", "Europe/Berlin")
+				h.put(byDays("A", "r1", "2026-11-21", "2026-11-24"))
+				s := h.put(state("A", "started"))
+				until := s.Plan.Window.To.Add(5 * time.Hour)
+				h.write(func(tx *db.Tx) error {
+					_, err := h.service().ExtendAccess(tx, h.id, s.Row.ID, until, "staff:prs_1")
+					return err
+				})
+				h.hours("15:00", "10:00", "Europe/Berlin")
+				if p := h.put(c.change).Plan; p.Window.To.Equal(until) != c.kept {
+					t.Errorf("the window ends at %s, the extension at %s", p.Window.To, until)
+				}
+				h.completeDays()
+				if p := h.plan("A"); p.Window.To.Equal(until) != c.kept {
+					t.Errorf("with the new hours, the window ends at %s, the extension at %s", p.Window.To, until)
+				}
+			})
+		})
+	}
+}
