@@ -32,10 +32,12 @@ const (
 		+ (SELECT count(*) FROM event_cursors h JOIN events e ON e.subject = h.subject AND e.position > h.position AND e.position <= c.position
 			WHERE h.subscriber = c.subscriber AND h.subject <> '') AS events
 		FROM event_cursors c WHERE subject = '' AND webhook_id IS NULL`
-	// nextEvents is the query for the time of the event after each cursor, also of those for subjects that are held back, but not of webhooks.
-	// It is NULL if no event follows.
+	// nextEvents is the query for the time of the event after each cursor, for subjects that are held back of their own next event, but not of
+	// webhooks. It is NULL if no event follows.
 	nextEvents = `SELECT subscriber, (SELECT e.created_at FROM events e WHERE e.position > c.position AND e.position > 0 ORDER BY e.position LIMIT 1) AS created_at
-		FROM event_cursors c WHERE webhook_id IS NULL`
+		FROM event_cursors c WHERE subject = '' AND webhook_id IS NULL
+		UNION ALL SELECT subscriber, (SELECT min(e.created_at) FROM events e WHERE e.subject = h.subject AND e.position > h.position)
+		FROM event_cursors h WHERE subject <> '' AND webhook_id IS NULL`
 	// webhookEvents is the query for the time of each event that a webhook has not received, of the kinds that it gets. An event occurs once
 	// for each such webhook.
 	webhookEvents = `SELECT e.created_at FROM event_cursors c JOIN webhooks w ON w.id = c.webhook_id

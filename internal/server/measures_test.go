@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
@@ -94,6 +95,39 @@ func TestFiguresOfTheInstallation(t *testing.T) {
 			if got, ok := all[name]; !ok || got < 0 || got > 60 {
 				t.Errorf("%s: %v %v", name, got, ok)
 			}
+		}
+	})
+}
+
+// While a subject is held back, the age of the oldest event is that of the subject's own next event: events of others between are received.
+func TestAgeOfTheEventsOfASubjectThatIsHeldBack(t *testing.T) {
+	dbtest.EachURL(t, func(t *testing.T, url string) {
+		s := open(t, settings(t, url), server.Options{})
+		h := tenantOf(t, s)
+		d := h.Database()
+		property, err := d.View(t.Context()).Property.Query().OnlyID(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		now := time.Now()
+		stored := func(subject string, position int, ago time.Duration) {
+			dbtest.Insert(t, d, "events", dbtest.Values{
+				"property_id": property, "subject": subject, "subject_sequence": position, "kind": string(event.AccessIssued), "body": "{}",
+				"occurred_at": now, "created_at": now.Add(-ago), "position": position,
+			})
+		}
+		stored("rsv_held", 1, 3*time.Hour) // delivered to the subject
+		stored("rsv_other", 2, 2*time.Hour)
+		stored("rsv_held", 3, 5*time.Minute)
+		stored("rsv_other", 4, time.Minute)
+		dbtest.Insert(t, d, "event_cursors", dbtest.Values{"subscriber": "trial", "subject": "", "position": 4, "created_at": now})
+		dbtest.Insert(t, d, "event_cursors", dbtest.Values{"subscriber": "trial", "subject": "rsv_held", "position": 1, "attempts": 1, "created_at": now})
+		all, err := h.ReadInstallation()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := all["subscriber_events_oldest_seconds trial"]; got < 290 || got > 900 {
+			t.Errorf("the oldest event of the subscriber is %v s old, want 300", got)
 		}
 	})
 }
