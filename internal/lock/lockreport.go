@@ -187,12 +187,12 @@ func updateLock(tx *db.Tx, lk *ent.Lock, h LockReport) (*ent.Lock, error) {
 	return lk, notifyRefusedPatterns(tx, lk, refused)
 }
 
-// notifyRefusedPatterns notifies staff that some reported PIN patterns of a lock are not checked, so that the lock may refuse PINs. It
-// resolves the notice if all are checked. before is the previous number of such patterns: if it is unchanged, there is no notice.
+// notifyRefusedPatterns notifies staff that some reported PIN patterns of a lock are not checked, so that the lock may refuse PINs, unless
+// they have a notice of it. It resolves the notice if all are checked. before is the previous number of such patterns.
 func notifyRefusedPatterns(tx *db.Tx, lk *ent.Lock, before int) error {
 	key, refused := notice.PINPatternsRefused.Key(lk.ID), lk.Capabilities.RefusedPatterns
 	switch {
-	case refused == before:
+	case refused == 0 && before == 0:
 		return nil
 	case refused == 0:
 		return notice.Resolve(tx, lk.PropertyID, key)

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	entlock "latchkey.dev/ent/lock"
 	entnotice "latchkey.dev/ent/notice"
@@ -54,5 +55,13 @@ func TestPatternsAreCheckedWhenReported(t *testing.T) {
 		check("corrected", 0, 1, "777")
 		report(slices.Repeat([]string{"777"}, slot.MaxPatterns+1)...)
 		check("too many", 1, 2, slices.Repeat([]string{"777"}, slot.MaxPatterns)...)
+		s.change(func(tx *db.Tx) error { _, err := notice.Forget(tx, tx.Now().Add(time.Second), 10); return err })
+		for _, battery := range []int{80, 79} {
+			s.change(func(tx *db.Tx) error {
+				_, _, err := lock.ApplyReports(tx, s.bridge.ID, s.epoch, []lock.LockReport{{Address: "front", Status: &lock.Status{Online: true, BatteryPercent: &battery}}})
+				return err
+			})
+			check("after retention deleted the notice", 1, 1, slices.Repeat([]string{"777"}, slot.MaxPatterns)...)
+		}
 	})
 }
