@@ -19,8 +19,9 @@ import (
 )
 
 // Expire handles what only time causes, up to limit of each: it ends access after its window, completes the takeover of rooms whose next
-// guest was checked in on an earlier day, deletes PINs after pinRetention, and notifies staff of late codes. It returns the number of ended grants; if that is limit, there may be more. A grant that fails is logged and does not
-// block the others. It stays due, so the next call tries it again.
+// guest was checked in on an earlier day, deletes PINs after pinRetention, and notifies staff of late codes. It returns the number of ended
+// grants; if that is limit, there may be more. A grant that fails is logged and does not block the others. It stays due, so the next call
+// tries it again.
 func Expire(rec Reconciler, limit int) (int, error) {
 	n, err := rec.endExpired(limit)
 	if err != nil {
