@@ -2,6 +2,7 @@ package pms
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -220,6 +221,14 @@ func bed(id, more string) string {
 	return `{"id":"` + id + `","type":"Bed","name":"` + id + `","isPrivate":false,"isActive":true` + more + `}`
 }
 
+// notObjects returns the violations of a list whose first n entries are no objects.
+func notObjects(n int) (places []string) {
+	for i := range n {
+		places = append(places, fmt.Sprintf("[%d] wrongType", i))
+	}
+	return places
+}
+
 func TestProbe(t *testing.T) {
 	for name, c := range map[string]struct {
 		action string
@@ -232,6 +241,16 @@ func TestProbe(t *testing.T) {
 			Report{Status: 200, Cause: CauseContract}, []string{"[0].id wrongType", "[0].isActive required", "[0].type wrongValue"}},
 		"spaces that open conflicts": {GetSpaces, reply(200, "["+room+","+room+","+bed("B1", "")+","+bed("B2", `,"parentId":"R404"`)+","+bed("B3", `,"parentId":"B1"`)+"]"),
 			Report{Status: 200, Cause: CauseContract, Spaces: 5}, []string{"[1].id alreadyExists", "[2].parentId required", "[3].parentId spaceNotFound", "[4].parentId spaceNotFound"}},
+		"spaces with faults of both kinds": {GetSpaces, reply(200, "["+room+","+room+","+bed("B1", `,"parentId":"R404"`)+","+bed("B2", `,"parentId":7`)+`,{"id":"D1","type":"Hut","name":"x","isPrivate":true,"isActive":true},`+bed("B3", `,"parentId":"D1"`)+"]"),
+			Report{Status: 200, Cause: CauseContract}, []string{"[1].id alreadyExists", "[2].parentId spaceNotFound", "[3].parentId wrongType", "[4].type wrongValue"}},
+		"spaces, the room of a bed cannot be read": {GetSpaces, reply(200, `["R1",{"id":2},{"id":3},`+bed("B1", `,"parentId":"2"`)+","+bed("B1", "")+"]"),
+			Report{Status: 200, Cause: CauseContract}, []string{
+				"[0] wrongType", "[1].id wrongType", "[1].type required", "[1].name required", "[1].isPrivate required", "[1].isActive required",
+				"[2].id wrongType", "[2].type required", "[2].name required", "[2].isPrivate required", "[2].isActive required",
+				"[4].id alreadyExists", "[4].parentId required",
+			}},
+		"spaces with more faults than are listed": {GetSpaces, reply(200, "["+strings.Repeat("0,", maxViolations)+room+","+room+"]"),
+			Report{Status: 200, Cause: CauseContract}, notObjects(maxViolations)},
 		"spaces, no bed names a room":     {GetSpaces, reply(200, "["+bed("B1", "")+","+bed("B2", "")+"]"), Report{OK: true, Status: 200, Spaces: 2}, nil},
 		"spaces, server error":            {GetSpaces, reply(500, ""), Report{Status: 500, Cause: CauseStatus}, nil},
 		"spaces, redirect":                {GetSpaces, redirect(func(*http.Request) string { return "/x" }, 302), Report{Status: 302, Cause: CauseStatus}, nil},

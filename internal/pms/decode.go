@@ -47,6 +47,15 @@ const (
 // spaces, because the missing ones would look like deleted rooms.
 func DecodeSpaces(body []byte) ([]*pmsv1.Space, []fault.Field) {
 	r := &reader{}
+	spaces := r.readSpaces(body)
+	if len(r.violations) > 0 {
+		return nil, r.violations
+	}
+	return spaces, nil
+}
+
+// readSpaces reads the spaces of a getSpaces answer. An entry that is not an object is nil. It stops when no more violations can be added.
+func (r *reader) readSpaces(body []byte) []*pmsv1.Space {
 	raw := r.jsonValue(body)
 	if raw != nil && raw[0] == '{' {
 		raw = r.readObject("", raw)["data"]
@@ -62,10 +71,7 @@ func DecodeSpaces(body []byte) ([]*pmsv1.Space, []fault.Field) {
 			break
 		}
 	}
-	if len(r.violations) > 0 {
-		return nil, r.violations
-	}
-	return spaces, nil
+	return spaces
 }
 
 // readSpace reads one space of a list. path is its place in the answer, for violations. It returns nil if the entry is not an object. A

@@ -26,7 +26,7 @@ type Report struct {
 	Cause      Cause           // Cause is why the call failed; empty if it succeeded
 	Message    string          // Message says what is wrong, without text from the PMS; empty if nothing is
 	Problem    message.Message // Problem is Message as a text in every language; zero if nothing went wrong
-	Spaces     int             // Spaces is the number of spaces in a getSpaces answer
+	Spaces     int             // Spaces is the number of spaces in a getSpaces answer; 0 if an entry violates the contract
 	Violations []fault.Field   // Violations of the contract have paths in the PMS's answer, those for CauseAddress the path "url"
 	Reason     string          // Reason is the reason in the PMS's error, for staff
 	// PartnerMsg is the message in the PMS's error, for staff.
@@ -89,11 +89,9 @@ func (c *Client) Probe(ctx context.Context, t Target) (Report, error) {
 func (p *Report) checkAnswer(body []byte) {
 	switch p.Action {
 	case GetSpaces:
-		spaces, violations := DecodeSpaces(body)
-		p.Spaces, p.Violations = len(spaces), violations
-		if len(violations) == 0 {
-			p.Violations = listingViolations(spaces)
-		}
+		r := &reader{}
+		p.Spaces = r.inspectSpaces(body)
+		p.Violations = r.violations
 	case GetCheckInStatus:
 		_, p.Violations = DecodeStatus(body)
 	}
