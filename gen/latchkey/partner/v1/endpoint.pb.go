@@ -676,7 +676,7 @@ type EndpointTest struct {
 	Status int32 `protobuf:"varint,2,opt,name=status,proto3" json:"status,omitempty"`
 	// From the first packet to the end of the answer, in milliseconds.
 	LatencyMs float64 `protobuf:"fixed64,3,opt,name=latency_ms,json=latencyMs,proto3" json:"latency_ms,omitempty"`
-	// Everything that is wrong with the answer, or why there was none.
+	// What is wrong with the answer, at most 20 faults, or why there was none.
 	Violations []string `protobuf:"bytes,4,rep,name=violations,proto3" json:"violations,omitempty"`
 	// The reason in the partner's own error, if the answer was one. Tests of getCheckInStatus and checkIn ask about a reservation
 	// that does not exist, latchkey-test: an error about it passes the test.
