@@ -36,18 +36,21 @@ type enroll struct {
 	CA        string `name:"ca" type:"path" placeholder:"FILE" help:"Certificates to trust for the server (PEM), instead of the system's." xor:"tls"`
 	Plaintext bool   `help:"Connect without TLS. Only for a server on this machine." xor:"tls"`
 	Connect   string `help:"host:port of the bridges' listener, if it differs from what the server returns."`
+	Replace   bool   `help:"Allow a join code of another bridge than this machine is. The locks of the former bridge stay without a bridge."`
 }
 
 var errNoJoinCode = errors.New("a join code is missing. Staff create one for a new bridge with `latchkey bridge create NAME`, for this bridge again " +
 	"with `latchkey bridge join-code BRIDGE`; it serves once, for an hour. Give it in LATCHKEY_JOIN_CODE or with --join-code")
 
-// Run enrols this machine as a bridge with a join code: latchkey-bridge enroll. It replaces an earlier enrolment.
+// Run enrols this machine as a bridge with a join code: latchkey-bridge enroll. It replaces an earlier enrolment, that of another bridge only
+// with --replace.
 func (e *enroll) Run(ctx context.Context, c *commands) error {
 	if e.JoinCode == "" {
 		return errNoJoinCode
 	}
 	enrolment := agent.Enrolment{
 		Dir: c.Dir, Address: e.Server, JoinCode: e.JoinCode, Software: software(), Plaintext: e.Plaintext, Connect: e.Connect,
+		Replace: e.Replace,
 	}
 	if e.CA != "" {
 		var err error

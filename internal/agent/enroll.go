@@ -41,14 +41,16 @@ type Enrolment struct {
 	// Plaintext disables TLS. It is allowed for loopback addresses only.
 	Plaintext bool
 	// Connect, if set, replaces the address that the server returns for its listener for bridges.
-	Connect     string
+	Connect string
+	// Replace allows a join code of another bridge than the enrolled one. Without it, Enroll refuses such a code.
+	Replace     bool
 	DialOptions []grpc.DialOption
 }
 
 // Enroll exchanges a join code for a certificate and stores it. On success it deletes the rest of the store, except the driver's settings.
-// Both private keys never leave this machine. It returns the id that the server gave the bridge. It fails with [ErrInUse] if a bridge runs.
-// An error keeps an earlier enrolment in the store, but the server may already have used up the join code, which makes an earlier
-// certificate invalid.
+// Both private keys never leave this machine. It returns the id that the server gave the bridge. It fails with [ErrInUse] if a bridge runs,
+// and, unless Replace is set, if the store belongs to another bridge than the join code. An error keeps an earlier enrolment in the store,
+// but the server may already have used up the join code, which makes an earlier certificate of the same bridge invalid.
 func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	fingerprint, err := fingerprintOf(e.JoinCode)
 	if err != nil {
@@ -78,6 +80,12 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 	if err := verifyEnrolment(answer, fingerprint, &key.PublicKey); err != nil {
 		return "", err
 	}
+	// Only the server knows whose join code it is, so that the code is already used up here.
+	if former, err := st.identity(); err == nil && !e.Replace {
+		if err := checkSameBridge(former.BridgeID, answer.GetBridgeId()); err != nil {
+			return "", err
+		}
+	}
 	raw, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
 		return "", err
@@ -91,6 +99,16 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 		id.ConnectAddress = e.Connect
 	}
 	return id.BridgeID, st.resetTo(id)
+}
+
+// checkSameBridge refuses a join code of the bridge next on a machine that is the bridge former.
+func checkSameBridge(former, next string) error {
+	if former == next {
+		return nil
+	}
+	return fmt.Errorf("this machine is bridge %[1]s, but the join code is one of bridge %[2]s. The code is now used up, and this machine is still %[1]s. "+
+		"To enrol %[1]s again, get a code of `latchkey bridge join-code %[1]s`. To make this machine %[2]s, which leaves the locks of %[1]s "+
+		"without a bridge, get a code of `latchkey bridge join-code %[2]s` and add --replace", former, next)
 }
 
 // Enrolled reads from the store directory dir what status shows of a bridge that does not run: its id, the address of the server, and the
