@@ -174,7 +174,7 @@ func TestAskHealthOfASilentBridge(t *testing.T) {
 // A store that this user may not read is no reason to enrol again.
 func TestDirectoryWithoutReadPermission(t *testing.T) {
 	if os.Getuid() == 0 {
-		f := examineEnrolment(fmt.Errorf("bridge.db: %w", os.ErrPermission))
+		f := examineEnrolment("bridge", fmt.Errorf("bridge.db: %w", os.ErrPermission))
 		if f.OK || strings.Contains(f.Advice, "enroll") || !strings.Contains(f.Advice, "sudo -u") {
 			t.Errorf("%+v", f)
 		}

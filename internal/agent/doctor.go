@@ -40,23 +40,29 @@ func Examine(ctx context.Context, dir string) []Finding {
 	h, err := AskHealth(ctx, dir)
 	switch {
 	case err == nil:
-		return append(out, examineRunning(ctx, h)...)
+		return append(out, examineRunning(ctx, dir, h)...)
 	case !errors.Is(err, ErrNotRunning):
 		return append(out, Finding{What: "running", Detail: err.Error(), Advice: "run doctor again when the bridge answers; do not enrol it again for this"})
 	}
 	id, err := storedIdentity(dir)
 	if err != nil {
-		return append(out, examineEnrolment(err))
+		return append(out, examineEnrolment(dir, err))
 	}
 	out = append(out,
-		Finding{What: "running", Detail: ErrNotRunning.Error(), Advice: "start it: systemctl start latchkey-bridge, or latchkey-bridge run"},
-		examineCertificate(id, time.Now()))
+		Finding{What: "running", Detail: ErrNotRunning.Error(), Advice: "start it: systemctl start latchkey-bridge if it is a service, or latchkey-bridge --dir " + dir + " run"},
+		examineCertificate(dir, id, time.Now()))
 	return append(out, examineReachability(ctx, id.ConnectAddress, &id)...)
 }
 
-// examineRunning checks a running bridge by its own report h, and whether this machine reaches the server.
-func examineRunning(ctx context.Context, h Health) []Finding {
-	out := []Finding{examineSession(h)}
+// enrollCommand returns the command that enrols the bridge of the directory dir, for advice.
+func enrollCommand(dir string) string { return "latchkey-bridge --dir " + dir + " enroll HOST:PORT" }
+
+// stopCommand is how the user stops a running bridge, for advice.
+const stopCommand = "systemctl stop latchkey-bridge if it runs as a service, otherwise end its `latchkey-bridge run`"
+
+// examineRunning checks the running bridge of the directory dir by its own report h, and whether this machine reaches the server.
+func examineRunning(ctx context.Context, dir string, h Health) []Finding {
+	out := []Finding{examineSession(dir, h)}
 	if h.Connection != nil {
 		out = append(out, examineConnection(*h.Connection, h.Ready))
 	}
@@ -85,14 +91,14 @@ func examineConnection(c ConnectionHealth, ready bool) Finding {
 	return f
 }
 
-// examineEnrolment turns err, the reason why the bridge's identity cannot be read, into a failed Finding with advice. Because enrolment
-// deletes the store, it advises a new join code at once only for a bridge that is not enrolled. For an unknown error that is the last
+// examineEnrolment turns err, the reason why the identity of the bridge in dir cannot be read, into a failed Finding with advice. Because
+// enrolment deletes the store, it advises a new join code at once only for a bridge that is not enrolled. For an unknown error that is the last
 // resort, after an attempt to restore the directory.
-func examineEnrolment(err error) Finding {
+func examineEnrolment(dir string, err error) Finding {
 	f := Finding{What: "enrolment", Detail: err.Error()}
 	switch {
 	case errors.Is(err, errNotEnrolled):
-		f.Advice = "ask staff for a join code (latchkey bridge create, or join-code) and run latchkey-bridge enroll"
+		f.Advice = "ask staff for a join code (latchkey bridge create, or join-code) and run: " + enrollCommand(dir)
 	case errors.Is(err, ErrInUse):
 		f.Advice = "run doctor again in a few seconds"
 	case errors.Is(err, fs.ErrPermission):
@@ -157,7 +163,7 @@ func examinePermissions(what, path string, forbidden fs.FileMode, fix string) Fi
 	st, err := os.Stat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		f.Detail, f.Advice = path+" does not exist", "run latchkey-bridge enroll, or give the bridge's directory with --dir"
+		f.Detail, f.Advice = path+" does not exist", "give the bridge's directory with --dir; if this machine is not enrolled yet, run latchkey-bridge enroll"
 	case errors.Is(err, fs.ErrPermission):
 		f.Detail, f.Advice = path+" cannot be read", "run doctor as the bridge's user: sudo -u latchkey-bridge latchkey-bridge doctor"
 	case err != nil:
@@ -170,8 +176,8 @@ func examinePermissions(what, path string, forbidden fs.FileMode, fix string) Fi
 	return f
 }
 
-// examineSession checks whether the running bridge has a session with the server.
-func examineSession(h Health) Finding {
+// examineSession checks whether the running bridge of the directory dir has a session with the server.
+func examineSession(dir string, h Health) Finding {
 	if h.Epoch != 0 {
 		return Finding{What: "session", OK: true, Detail: "with " + h.Service + " since " + h.Since.Local().Format(time.DateTime)}
 	}
@@ -180,7 +186,8 @@ func examineSession(h Health) Finding {
 	case strings.Contains(h.Trouble, "another bridge with this identity"):
 		f.Advice = "another machine runs with a copy of this directory: stop it, or enrol one of the two again"
 	case strings.Contains(h.Trouble, "revoked"):
-		f.Advice = "staff revoked this bridge: ask for a new join code and run latchkey-bridge enroll"
+		f.Advice = "staff revoked this bridge: get a new join code (latchkey bridge join-code " + h.BridgeID + "), stop the bridge (" + stopCommand +
+			"), run " + enrollCommand(dir) + ", and start the bridge again"
 	case f.Detail == "":
 		f.Detail = "none yet"
 	}
@@ -201,8 +208,8 @@ func examineClock(h Health) Finding {
 	return f
 }
 
-// examineCertificate checks whether the bridge's own certificate is valid at the time now and was renewed in time.
-func examineCertificate(id identity, now time.Time) Finding {
+// examineCertificate checks whether the own certificate of the bridge in dir is valid at the time now and was renewed in time.
+func examineCertificate(dir string, id identity, now time.Time) Finding {
 	f := Finding{What: "certificate"}
 	leaf, err := id.leaf()
 	if err != nil {
@@ -215,7 +222,7 @@ func examineCertificate(id identity, now time.Time) Finding {
 	case now.Before(leaf.NotBefore.Add(-time.Hour)):
 		f.Advice = "this machine's clock is before the certificate's start: set it (timedatectl set-ntp true)"
 	case left < -renewalGrace:
-		f.Advice = "it expired more than 90 days ago: ask for a join code and run latchkey-bridge enroll"
+		f.Advice = "it expired more than 90 days ago: get a join code (latchkey bridge join-code " + id.BridgeID + ") and run: " + enrollCommand(dir)
 	case left < 0:
 		f.Advice = "it has expired; start the bridge, which renews it when it connects"
 	case left < renewalOverdue:

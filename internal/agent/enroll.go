@@ -57,6 +57,9 @@ func Enroll(ctx context.Context, e Enrolment) (bridgeID string, err error) {
 		return "", err
 	}
 	st, err := openStore(e.Dir)
+	if errors.Is(err, ErrInUse) {
+		return "", fmt.Errorf("%w. Stop it first: %s. The join code is not used up", err, stopCommand)
+	}
 	if err != nil {
 		return "", err
 	}

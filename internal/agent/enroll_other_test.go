@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"errors"
 	"strings"
 	"testing"
 
@@ -42,5 +43,22 @@ func TestEnrollKeepsAnotherBridge(t *testing.T) {
 				t.Errorf("the machine is %q, %v, want %q", id.BridgeID, err, tt.identity)
 			}
 		})
+	}
+}
+
+// A revoked bridge still runs. Doctor sends its user to enroll, which must say what to do about the running bridge.
+func TestEnrollOfARunningBridgeSaysToStopIt(t *testing.T) {
+	s := newService(t)
+	e := Enrolment{Dir: t.TempDir(), Address: s.public, JoinCode: s.joinCode(), Plaintext: true}
+	tempStore(t, e.Dir)
+	_, err := Enroll(t.Context(), e)
+	if !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "systemctl stop latchkey-bridge") {
+		t.Errorf("error %v, want one that says to stop the bridge", err)
+	}
+	f := examineSession(e.Dir, Health{BridgeID: "brg_1", Trouble: errRevoked.Error()})
+	for _, want := range []string{"join-code brg_1", "systemctl stop latchkey-bridge", "latchkey-bridge --dir " + e.Dir + " enroll"} {
+		if f.OK || !strings.Contains(f.Advice, want) {
+			t.Errorf("advice %q, want one with %q", f.Advice, want)
+		}
 	}
 }

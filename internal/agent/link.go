@@ -178,7 +178,7 @@ func (b *Bridge) connection(id identity) (*grpc.ClientConn, *x509.Certificate, e
 
 var (
 	errRenewed = errors.New("the certificate was renewed; connecting under the new one")
-	errRevoked = errors.New("the server revoked this bridge; enrol it with a new join code")
+	errRevoked = errors.New("the server revoked this bridge; stop it, then enrol it with a new join code")
 	// Two bridges with the same identity supersede each other. A long wait keeps them from doing so all the time.
 	errSuperseded = errors.New("another bridge with this identity has connected; only one may run")
 )
