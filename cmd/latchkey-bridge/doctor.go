@@ -8,6 +8,7 @@ import (
 	"io"
 	"log/slog"
 	"os"
+	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -99,6 +100,9 @@ func (d *doctor) driverSettings(stored func() ([]byte, error)) (*hardware, *agen
 	return &h, nil
 }
 
+// whereSettingsAre says where an installed bridge has its settings.
+const whereSettingsAre = " (the installed service has them in /etc/latchkey-bridge.env)"
+
 // checkLocks opens the driver with these settings, and checks the driver and each of its locks. A driver without locks fails the check. For
 // simulated locks it checks nothing and reports success.
 func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
@@ -115,7 +119,7 @@ func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 	defer func() { _ = drv.Close() }()
 	locks, err := drv.Locks(ctx)
 	if err != nil {
-		f.Detail, f.Advice = err.Error(), "see \"Symptoms\" in docs/bridge-guide.md"
+		f.Detail, f.Advice = err.Error(), h.MQTT.adviceFor(err.Error())
 		return []agent.Finding{f}
 	}
 	f.OK, f.Detail = len(locks) > 0, fmt.Sprintf("locks found: %d", len(locks))
@@ -129,11 +133,31 @@ func (h *hardware) checkLocks(ctx context.Context) []agent.Finding {
 	return out
 }
 
+// adviceFor returns what to do about an error of the driver for Zigbee2MQTT, by its text.
+func (m *mqtt) adviceFor(detail string) string {
+	refused := strings.Contains(detail, "refuses our user and password")
+	switch {
+	case refused && m.User == "":
+		return "give the user and password that the broker has for this bridge: LATCHKEY_MQTT_USER and LATCHKEY_MQTT_PASSWORD" + whereSettingsAre
+	case refused:
+		return "compare LATCHKEY_MQTT_USER and LATCHKEY_MQTT_PASSWORD" + whereSettingsAre + ", with what was given to mosquitto_passwd"
+	case strings.Contains(detail, "MQTT 5"):
+		return "update the broker to a version with MQTT 5 (Mosquitto: since 1.6), and check that " + m.URL + " is an MQTT broker"
+	case strings.Contains(detail, "certificate"):
+		return "check LATCHKEY_MQTT_CA, the CA of the broker's certificate, and LATCHKEY_MQTT_CERT if the broker asks for a certificate" + whereSettingsAre
+	case strings.Contains(detail, "Zigbee2MQTT"):
+		return "start Zigbee2MQTT (systemctl status zigbee2mqtt), and give its base_topic in LATCHKEY_MQTT_BASE if it is not " + m.Base
+	case strings.Contains(detail, "no connection to the MQTT broker"):
+		return "start the broker (systemctl status mosquitto), and check its address in LATCHKEY_MQTT_URL" + whereSettingsAre
+	}
+	return "check that the broker and Zigbee2MQTT run: systemctl status mosquitto zigbee2mqtt"
+}
+
 // checkLock asks the driver for the status of a lock, and judges it with examineLock.
 func checkLock(ctx context.Context, l driver.Lock) agent.Finding {
 	s, err := l.Status(ctx)
 	if err != nil {
-		return agent.Finding{What: "lock " + l.Address(), Detail: err.Error(), Advice: "see \"Symptoms\" in docs/bridge-guide.md"}
+		return agent.Finding{What: "lock " + l.Address(), Detail: err.Error(), Advice: "check that Zigbee2MQTT runs (systemctl status zigbee2mqtt), then the lock's batteries, and run doctor again"}
 	}
 	return examineLock(agent.LockHealth{
 		Address: l.Address(), Name: s.Name, Model: l.Model(), Bolt: s.Bolt, Online: s.Online, OfflineCause: s.OfflineCause,
