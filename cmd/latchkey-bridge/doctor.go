@@ -139,6 +139,8 @@ func (m *mqtt) adviceFor(detail string) string {
 	switch {
 	case refused && m.User == "":
 		return "give the user and password that the broker has for this bridge: LATCHKEY_MQTT_USER and LATCHKEY_MQTT_PASSWORD" + whereSettingsAre
+	case refused && m.Password == "" && m.PasswordFile == "":
+		return "the user " + m.User + " has no password: set LATCHKEY_MQTT_PASSWORD, or LATCHKEY_MQTT_PASSWORD_FILE" + whereSettingsAre + ", and restart the bridge"
 	case refused:
 		return "compare LATCHKEY_MQTT_USER and LATCHKEY_MQTT_PASSWORD" + whereSettingsAre + ", with what was given to mosquitto_passwd"
 	case strings.Contains(detail, "MQTT 5"):

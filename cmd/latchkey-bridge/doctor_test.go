@@ -1,8 +1,14 @@
 package main
 
 import (
+	"context"
+	"os/exec"
+	"path/filepath"
 	"strings"
 	"testing"
+	"time"
+
+	"latchkey.dev/internal/test/z2mtest"
 )
 
 // A machine on site has no docs directory: the advice itself has to contain the cure.
@@ -25,5 +31,21 @@ func TestAdviceForTheBrokerContainsTheCure(t *testing.T) {
 		if got := tt.m.adviceFor(tt.detail); !strings.Contains(got, tt.want) || strings.Contains(got, "docs/") {
 			t.Errorf("%s: advice %q, want one with %q", tt.detail, got, tt.want)
 		}
+	}
+}
+
+// A bridge that runs without the password of its user cannot connect, and only doctor can say why.
+func TestDoctorMissesThePasswordOfTheUser(t *testing.T) {
+	passwords := filepath.Join(t.TempDir(), "passwords")
+	if out, err := exec.CommandContext(t.Context(), "mosquitto_passwd", "-b", "-c", passwords, "bridge", "s3cret").CombinedOutput(); err != nil {
+		t.Fatal(err, string(out))
+	}
+	broker := z2mtest.StartBroker(t, "allow_anonymous false", "password_file "+passwords)
+	last := hardware{Driver: "zigbee2mqtt", MQTT: mqtt{URL: "mqtt://" + broker.Addr, Base: "zigbee2mqtt", User: "bridge"}}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+	defer cancel()
+	found := new(doctor).checkDriver(ctx, last.encodeSettings)
+	if len(found) != 1 || found[0].OK || !strings.Contains(found[0].Advice, "the user bridge has no password: set LATCHKEY_MQTT_PASSWORD") {
+		t.Errorf("%+v", found)
 	}
 }
