@@ -157,22 +157,38 @@ func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest
 	defer func() { _ = conn.Close() }()
 	answer, err := lockv1.NewEnrolmentServiceClient(conn).Enroll(ctx, r)
 	if err != nil {
-		why := rpcMessage(err)
-		if strings.Contains(why, "first record does not look like a TLS handshake") {
-			why = "the server speaks no TLS there; if it runs on this machine, --plaintext allows that"
-		}
-		if strings.Contains(why, "unexpected HTTP status code") || strings.Contains(why, "looked like an HTTP/1.1 header") {
-			why = "this is an HTTP listener; enrol at the server's gRPC listener, --listen-grpc there (port 7070 unless it says otherwise)"
-		}
-		if strings.Contains(why, "certificate signed by unknown authority") {
-			why = "this machine does not trust the server's certificate: name the CA that signed it with --ca FILE"
-		}
-		if endsAtOnce(why) {
-			why = "what answers there is not the server's gRPC listener: enrol at its --listen-grpc (port 7070 unless it says otherwise), with --plaintext only if it uses no TLS"
-		}
-		return nil, fmt.Errorf("enrol at %s: %s", e.Address, why)
+		return nil, fmt.Errorf("enrol at %s: %s", e.Address, explainFailure(e.Address, rpcMessage(err)))
 	}
 	return answer, nil
+}
+
+// grpcListener says where to enrol, for advice.
+const grpcListener = "the server's gRPC listener, --listen-grpc there (port 7070 unless it says otherwise)"
+
+// explainFailure returns what is wrong at address, HOST:PORT, and what to check, for why, the text of an enrolment's error. It returns why
+// itself if the text says enough.
+func explainFailure(address, why string) string {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	switch {
+	case strings.Contains(why, "produced zero addresses") || strings.Contains(why, "no such host"):
+		return fmt.Sprintf("the name %s is not known: check it and this machine's DNS", host)
+	case strings.Contains(why, "connection refused"):
+		return fmt.Sprintf("nothing listens at %s (connection refused): check that the server runs, and that this is the address of %s", address, grpcListener)
+	case strings.Contains(why, "deadline exceeded"):
+		return fmt.Sprintf("no answer within %v: check the address, this machine's network, and whether a firewall blocks it", enrollTimeout)
+	case strings.Contains(why, "first record does not look like a TLS handshake"):
+		return "the server speaks no TLS there; if it runs on this machine, --plaintext allows that"
+	case strings.Contains(why, "unexpected HTTP status code") || strings.Contains(why, "looked like an HTTP/1.1 header"):
+		return "this is an HTTP listener; enrol at " + grpcListener
+	case strings.Contains(why, "certificate signed by unknown authority"):
+		return "this machine does not trust the server's certificate: name the CA that signed it with --ca FILE"
+	case endsAtOnce(why):
+		return "what answers there is not " + grpcListener + ". Enrol at that one, with --plaintext only if it uses no TLS"
+	}
+	return why
 }
 
 // endsAtOnce reports whether why, the text of a connection error, says that the other side closed the connection at the first bytes of

@@ -62,3 +62,21 @@ func TestEnrollOfARunningBridgeSaysToStopIt(t *testing.T) {
 		}
 	}
 }
+
+func TestEnrollExplainsWhatItCannotReach(t *testing.T) {
+	for _, tt := range []struct{ why, want string }{
+		{"name resolver error: produced zero addresses", "the name latchkey.example is not known: check it and this machine's DNS"},
+		{"dns: A record lookup error: lookup latchkey.example on 192.0.2.1:53: no such host", "the name latchkey.example is not known"},
+		{"Error while dialing: dial tcp 192.0.2.1:7070: connect: connection refused", "nothing listens at latchkey.example:7070 (connection refused): check that the server runs"},
+		{"context deadline exceeded", "whether a firewall blocks it"},
+		{"no such join code", "no such join code"},
+	} {
+		if got := explainFailure("latchkey.example:7070", tt.why); !strings.Contains(got, tt.want) {
+			t.Errorf("%q is explained as %q, want %q", tt.why, got, tt.want)
+		}
+	}
+	e := Enrolment{Dir: t.TempDir(), Address: "127.0.0.1:1", JoinCode: newService(t).joinCode(), Plaintext: true}
+	if _, err := Enroll(t.Context(), e); err == nil || !strings.Contains(err.Error(), "nothing listens at 127.0.0.1:1") {
+		t.Errorf("error %v, want one about a refused connection", err)
+	}
+}
