@@ -139,11 +139,14 @@ func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error)
 // exchangeJoinCode sends an enrolment request to the server, over TLS or, with Plaintext, unencrypted to loopback only, and returns the
 // answer without checking it. Its errors are texts for the person at the bridge.
 func (e Enrolment) exchangeJoinCode(ctx context.Context, r *lockv1.EnrollRequest) (*lockv1.EnrollResponse, error) {
+	if scheme, rest, ok := strings.Cut(e.Address, "://"); ok && strings.HasPrefix(strings.ToLower(scheme), "http") {
+		return nil, fmt.Errorf("%s: enroll takes HOST:PORT of %s; write it without %s://: %s", e.Address, grpcListener, scheme, strings.TrimRight(rest, "/"))
+	}
 	creds := credentials.NewTLS(&tls.Config{MinVersion: tls.VersionTLS12, RootCAs: e.Trusted})
 	if e.Plaintext {
 		host, _, err := net.SplitHostPort(e.Address)
 		if err != nil {
-			return nil, fmt.Errorf("%s names no port: give HOST:PORT, the server's --listen-grpc (port 7070 unless it says otherwise)", e.Address)
+			return nil, fmt.Errorf("%s names no port: give HOST:PORT of %s", e.Address, grpcListener)
 		}
 		if !config.IsLoopback(host) {
 			return nil, fmt.Errorf("%s is not this machine: a join code is a secret and is sent over TLS only", e.Address)

@@ -42,6 +42,8 @@ func TestEnrollTrustsOnlyTheCAOfTheJoinCode(t *testing.T) {
 		{"half a join code", func(_ *service, e *Enrolment) { e.JoinCode = e.JoinCode[:20] }, "join code is incomplete"},
 		{"a wrong join code", func(_ *service, e *Enrolment) { e.JoinCode = "x" + e.JoinCode }, "no such join code"},
 		{"no port", func(_ *service, e *Enrolment) { e.Address = "127.0.0.1" }, "names no port"},
+		{"a web address", func(_ *service, e *Enrolment) { e.Address = "http://127.0.0.1:7070/" }, "write it without http://: 127.0.0.1:7070"},
+		{"a web address over TLS", func(_ *service, e *Enrolment) { e.Address, e.Plaintext = "https://127.0.0.1:7070", false }, "write it without https://: 127.0.0.1:7070"},
 		{"another program", func(_ *service, e *Enrolment) { e.Address = hangingUp(t) }, "not the server's gRPC listener"},
 		{"plaintext to elsewhere", func(_ *service, e *Enrolment) { e.Address = "192.0.2.1:443" }, "over TLS only"},
 	} {
