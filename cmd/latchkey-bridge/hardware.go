@@ -160,16 +160,19 @@ func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logge
 	return site.Driver(), closeAll, nil
 }
 
-// playScript plays the fault script of --sim-script on the simulated locks in the background, until stop is called. It logs an error of the
-// script.
+// playScript plays the fault script of --sim-script on the simulated locks in the background, until stop is called. It fails for a
+// script that cannot be played.
 func (s *simulation) playScript(ctx context.Context, site *sim.Site, log *slog.Logger) (stop func() error, err error) {
 	f, err := os.Open(s.Script)
 	if err != nil {
 		return nil, fmt.Errorf("the script: %w", err)
 	}
 	moves, err := sim.ReadScript(f)
-	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, err
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = site.Check(moves)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("--sim-script %s: %w", s.Script, err)
 	}
 	ctx, cancel := context.WithCancel(ctx)
 	done := make(chan struct{})

@@ -242,6 +242,12 @@ func TestSimulatedLocksWithAScript(t *testing.T) {
 	if err := stop(); err != nil {
 		t.Error(err)
 	}
+	if err := os.WriteFile(script, []byte(`{"at":"1h","lock":"fron","deed":"jams"}`+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.openDriver(t.Context(), dir, discard()); err == nil || !strings.Contains(err.Error(), "the locks are front") {
+		t.Errorf("a script of an unknown lock: %v", err)
+	}
 	s.Script = filepath.Join(dir, "none")
 	if _, _, err := s.openDriver(t.Context(), dir, discard()); err == nil {
 		t.Error("a script that is not there was played")

@@ -145,6 +145,33 @@ func TestScriptIsReproducible(t *testing.T) {
 	}
 }
 
+// A mistake in a script is found before it is played, not at the time of the move.
+func TestCheckFindsMistakesInAScript(t *testing.T) {
+	h, _ := site(t, Config{Locks: one(ZWave)})
+	good := Move{Lock: "front", Deed: Jams}
+	for _, tt := range []struct {
+		bad  Move
+		want string
+	}{
+		{good, ""},
+		{Move{Lock: "front", Deed: Fails, Fault: LostAck}, ""},
+		{Move{Lock: "fron", Deed: Jams}, `move 2 of the script: no lock "fron"; the locks are front`},
+		{Move{Lock: "front", Deed: "explodes"}, `no deed "explodes"; the deeds are fails, goesOff,`},
+		{Move{Lock: "front", Deed: Fails, Fault: "slips"}, `no fault "slips"; the faults are lost, lostAck,`},
+	} {
+		err := h.Check([]Move{good, tt.bad})
+		if (err != nil) != (tt.want != "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%+v: %v, want %q", tt.bad, err, tt.want)
+		}
+	}
+	if err := h.Check(RandomScript(1, []string{"front"}, 200, time.Hour)); err != nil {
+		t.Error(err)
+	}
+	if _, err := NewSite(Config{Locks: []Spec{{Address: "front", Profile: "zwav"}}}); err == nil || !strings.Contains(err.Error(), "the profiles are matter, nuki,") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestInvalidScriptFails(t *testing.T) {
 	h, _ := site(t, Config{Locks: one(ZWave)})
 	for _, m := range []Move{{Lock: "nowhere", Deed: Jams}, {Lock: "front", Deed: "sings"}, {Lock: "nowhere", Deed: Fails}} {

@@ -31,6 +31,11 @@ const (
 	Hang           FaultKind = "hang"        // the operation takes effect but the call returns only at its deadline
 )
 
+// faultKinds are all kinds of faults.
+var faultKinds = []FaultKind{
+	Lost, LostAck, Late, Offline, Busy, Duplicate, Occupied, Full, FalseDuplicate, Jammed, LowPower, ClockUntrusted, Unconfirmed, Hang,
+}
+
 // Fault is a fault that affects the next set or clear operation of a lock, once.
 type Fault struct {
 	Kind  FaultKind

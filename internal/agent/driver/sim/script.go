@@ -7,6 +7,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
 
 	"latchkey.dev/internal/clock"
@@ -55,8 +56,10 @@ func (s *Span) UnmarshalText(text []byte) error {
 	return err
 }
 
-// ReadScript reads a fault script with one JSON object per line. It refuses unknown fields; only Play refuses unknown locks and deeds. An
-// unknown fault is never refused and has no effect.
+// deeds are all deeds that a script can contain.
+var deeds = []Deed{Fails, GoesOff, ComesOn, Jams, Frees, Drains, Drifts, IsSet, IsQuiet, IsReset, Stripped}
+
+// ReadScript reads a fault script with one JSON object per line. It refuses unknown fields; Check refuses unknown locks, deeds and faults.
 func ReadScript(r io.Reader) ([]Move, error) {
 	var out []Move
 	in := json.NewDecoder(r)
@@ -70,6 +73,35 @@ func ReadScript(r io.Reader) ([]Move, error) {
 		}
 		out = append(out, m)
 	}
+}
+
+// Check refuses a script with a move that Play cannot carry out: an unknown lock or deed, or an unknown fault of Fails. The error numbers the
+// moves in the order of the script, and lists what is allowed.
+func (h *Site) Check(script []Move) error {
+	for i, m := range script {
+		var err error
+		switch {
+		case h.locks[m.Lock] == nil:
+			err = fmt.Errorf("no lock %q; the locks are %s", m.Lock, strings.Join(h.Addresses(), ", "))
+		case !slices.Contains(deeds, m.Deed):
+			err = fmt.Errorf("no deed %q; the deeds are %s", m.Deed, joinWords(deeds))
+		case m.Deed == Fails && !slices.Contains(faultKinds, m.Fault):
+			err = fmt.Errorf("no fault %q; the faults are %s", m.Fault, joinWords(faultKinds))
+		}
+		if err != nil {
+			return fmt.Errorf("move %d of the script: %w", i+1, err)
+		}
+	}
+	return nil
+}
+
+// joinWords returns words in one text, with commas.
+func joinWords[W ~string](words []W) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = string(w)
+	}
+	return strings.Join(out, ", ")
 }
 
 // Play carries out the moves of a fault script, each at its time. It fails at an invalid move, or when ctx ends before the last move; the

@@ -8,10 +8,12 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -89,7 +91,7 @@ func NewSite(c Config) (*Site, error) {
 		p, ok := profiles[s.Profile]
 		switch {
 		case !ok:
-			return nil, fmt.Errorf("lock %q: no profile %q", s.Address, s.Profile)
+			return nil, fmt.Errorf("lock %q: no profile %q; the profiles are %s", s.Address, s.Profile, strings.Join(slices.Sorted(maps.Keys(profiles)), ", "))
 		case s.Address == "" || h.locks[s.Address] != nil:
 			return nil, fmt.Errorf("lock %q: want an address that no other lock has", s.Address)
 		}
