@@ -81,6 +81,10 @@ func (r *run) Run(ctx context.Context, c *commands, log *slog.Logger) error {
 	if r.Driver == "" {
 		r.Driver = "sim"
 	}
+	// The drivers store their data in the directory, and a bridge that is not enrolled must not create it.
+	if err := agent.CheckStored(c.Dir); err != nil {
+		return err
+	}
 	for {
 		err := r.runOnce(ctx, c, log)
 		if !errors.Is(err, agent.ErrLocksChanged) {

@@ -86,10 +86,13 @@ func New(ctx context.Context, cfg Config) (*Bridge, error) {
 }
 
 // Open opens the store of an enrolled bridge, without its locks, and stores the settings of cfg. Run loads the locks when the driver knows
-// them. It fails if no bridge is enrolled in the directory, in which it then leaves an empty store, or with [ErrInUse] if one runs.
+// them. It fails if no bridge is enrolled in the directory, where it then creates nothing, or with [ErrInUse] if one runs.
 func Open(cfg Config) (*Bridge, error) {
 	if cfg.Clock == nil {
 		cfg.Clock = clock.System
+	}
+	if err := CheckStored(cfg.Dir); err != nil {
+		return nil, err
 	}
 	st, err := openStore(cfg.Dir)
 	if err != nil {

@@ -112,7 +112,7 @@ func examineEnrolment(dir string, err error) Finding {
 // storedIdentity reads the identity of a bridge that does not run from its store directory. It fails with errNotEnrolled if no bridge is
 // enrolled there, or with [ErrInUse] if one runs. It creates no files in a directory without a store.
 func storedIdentity(dir string) (id identity, err error) {
-	if err := checkStored(dir); err != nil {
+	if err := CheckStored(dir); err != nil {
 		return id, err
 	}
 	st, err := openStore(dir)

@@ -117,7 +117,7 @@ func checkSameBridge(former, next string) error {
 // Enrolled reads from the store directory dir what status shows of a bridge that does not run: its id, the address of the server, and the
 // end of its certificate. It fails if no bridge is enrolled there, or with [ErrInUse] if one runs.
 func Enrolled(dir string) (bridgeID, connect string, until time.Time, err error) {
-	if err := checkStored(dir); err != nil {
+	if err := CheckStored(dir); err != nil {
 		return "", "", time.Time{}, err
 	}
 	st, err := openStore(dir)

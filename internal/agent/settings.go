@@ -37,7 +37,7 @@ func (s *store) settings() (settings json.RawMessage, err error) {
 // LastSettings returns the driver settings of the last run on a directory; nil if none are stored. It fails if the directory has no store,
 // or with [ErrInUse] if a bridge runs.
 func LastSettings(dir string) (settings []byte, err error) {
-	if err := checkStored(dir); err != nil {
+	if err := CheckStored(dir); err != nil {
 		return nil, err
 	}
 	st, err := openStore(dir)

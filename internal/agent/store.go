@@ -182,13 +182,13 @@ var (
 	errNotEnrolled = errors.New("this bridge is not enrolled: ask staff for a join code and run latchkey-bridge enroll")
 )
 
-// checkStored returns nil if a directory has a store, errNotEnrolled if not, or another error that says why that cannot be seen. It creates
-// no files.
-func checkStored(dir string) error {
+// CheckStored returns nil if a directory has a store, an error about enrolment if not, or another error that says why that cannot be seen. It
+// creates no files.
+func CheckStored(dir string) error {
 	_, err := os.Stat(filepath.Join(dir, storeFile))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return errNotEnrolled
+		return fmt.Errorf("%w. The directory is %s; give another one with --dir", errNotEnrolled, dir)
 	case errors.Is(err, fs.ErrPermission):
 		return fmt.Errorf("%w: run this command as the bridge's user: sudo -u latchkey-bridge latchkey-bridge --dir %s", err, dir)
 	}
