@@ -10,7 +10,6 @@ import (
 	"os"
 	"strings"
 	"text/tabwriter"
-	"time"
 
 	"latchkey.dev/internal/agent"
 	"latchkey.dev/internal/agent/driver"
@@ -179,7 +178,7 @@ func examineLock(l agent.LockHealth) agent.Finding {
 	case !l.Online && l.LastSeen.IsZero():
 		f.OK, f.Detail, f.Advice = false, l.Model+", never seen", "press a key at the lock; if the bridge still does not see it, pair it again"
 	case !l.Online:
-		f.OK, f.Detail = false, l.Model+", offline since "+l.LastSeen.Local().Format(time.DateTime)
+		f.OK, f.Detail = false, l.Model+", offline since "+agent.FormatTime(l.LastSeen)
 		f.Advice = "check its batteries first, then whether something blocks the radio"
 	case l.Bolt == string(slot.Jammed):
 		f.OK, f.Detail = false, l.Model+", online, jammed"

@@ -125,7 +125,15 @@ func TestFindingsOfLocks(t *testing.T) {
 	}
 }
 
+// inUTC sets the machine's time zone to UTC during a test.
+func inUTC(t *testing.T) {
+	zone := time.Local
+	time.Local = time.UTC
+	t.Cleanup(func() { time.Local = zone })
+}
+
 func TestStatusShowsEverything(t *testing.T) {
+	inUTC(t)
 	full := uint32(90)
 	behind := -3 * time.Second
 	at := time.Date(2026, 11, 21, 11, 8, 7, 0, time.Local)
@@ -147,19 +155,19 @@ func TestStatusShowsEverything(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := `bridge       brg_1 of prp_1, latchkey-bridge/1.2
-running      since 2026-11-21 11:08:07
-driver       connected to the MQTT broker 127.0.0.1:1883 since 2026-11-21 11:08:07
+running      since 2026-11-21 11:08:07 UTC
+driver       connected to the MQTT broker 127.0.0.1:1883 since 2026-11-21 11:08:07 UTC
 server       bridges.example.com:7090, no session: the name is not known
 clock        drifting, not compared with the server's yet
-certificate  until 2026-11-21 11:08:07
+certificate  until 2026-11-21 11:08:07 UTC
 events       12 not yet delivered
 
-LOCK                           MODEL  STATE                                                    BATTERY  CLOCK  CODES                                                 FAILED TRIES
-room 101 (0x00158d0001a2b3c4)  M1     online, locked                                           90%      -3s    3 verified, 2 empty; changing: 2 new, 1 sent; 1 busy  4 since 2026-11-21 11:08:07
-back                           M2     offline since 2026-11-21 11:08:07                        -        -      no code                                               -
-side                           M3     offline, never seen                                      -        -      no code, 1 empty                                      -
-gate                           M5     online, locked, keypad paused until 2026-11-21 11:08:07  -        -      no code                                               -
-cellar                         M4     unknown, no connection to the MQTT broker                -        -      no code                                               -
+LOCK                           MODEL  STATE                                                        BATTERY  CLOCK  CODES                                                 FAILED TRIES
+room 101 (0x00158d0001a2b3c4)  M1     online, locked                                               90%      -3s    3 verified, 2 empty; changing: 2 new, 1 sent; 1 busy  4 since 2026-11-21 11:08:07 UTC
+back                           M2     offline since 2026-11-21 11:08:07 UTC                        -        -      no code                                               -
+side                           M3     offline, never seen                                          -        -      no code, 1 empty                                      -
+gate                           M5     online, locked, keypad paused until 2026-11-21 11:08:07 UTC  -        -      no code                                               -
+cellar                         M4     unknown, no connection to the MQTT broker                    -        -      no code                                               -
 `
 	if diff := cmp.Diff(want, text.String()); diff != "" {
 		t.Error(diff)
@@ -167,6 +175,7 @@ cellar                         M4     unknown, no connection to the MQTT broker 
 }
 
 func TestStatusOfABridgeThatWaitsForItsLocks(t *testing.T) {
+	inUTC(t)
 	at := time.Date(2026, 11, 21, 11, 8, 7, 0, time.Local)
 	var text strings.Builder
 	if err := printHealth(&text, agent.Health{Started: at, Connection: &agent.ConnectionHealth{
@@ -175,8 +184,8 @@ func TestStatusOfABridgeThatWaitsForItsLocks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, line := range []string{
-		"running      since 2026-11-21 11:08:07, waiting for its locks\n",
-		"driver       no connection to the MQTT broker 127.0.0.1:1883: connection refused, since 2026-11-21 11:08:07\n",
+		"running      since 2026-11-21 11:08:07 UTC, waiting for its locks\n",
+		"driver       no connection to the MQTT broker 127.0.0.1:1883: connection refused, since 2026-11-21 11:08:07 UTC\n",
 	} {
 		if !strings.Contains(text.String(), line) {
 			t.Errorf("%q is missing in\n%s", line, text.String())

@@ -48,20 +48,17 @@ func (s *status) printStopped(c *commands) error {
 	if s.JSON {
 		return json.NewEncoder(os.Stdout).Encode(map[string]any{"bridgeId": id, "service": connect, "certificateUntil": until, "running": false})
 	}
-	_, err = fmt.Fprintf(os.Stdout, "bridge       %s\nrunning      no\nserver       %s\ncertificate  until %s\n", id, connect, formatLocalTime(until))
+	_, err = fmt.Fprintf(os.Stdout, "bridge       %s\nrunning      no\nserver       %s\ncertificate  until %s\n", id, connect, agent.FormatTime(until))
 	return err
 }
 
-// formatLocalTime formats a time in the machine's time zone, without naming the zone.
-func formatLocalTime(t time.Time) string { return t.Local().Format(time.DateTime) }
-
 // printHealth prints the state of a running bridge and a table of its locks.
 func printHealth(w io.Writer, h agent.Health) error {
-	running := "since " + formatLocalTime(h.Started)
+	running := "since " + agent.FormatTime(h.Started)
 	if !h.Ready {
 		running += ", waiting for its locks"
 	}
-	session := "in session since " + formatLocalTime(h.Since)
+	session := "in session since " + agent.FormatTime(h.Since)
 	if h.Epoch == 0 {
 		session = "no session: " + orElse(h.Trouble, "not yet")
 	}
@@ -76,7 +73,7 @@ func printHealth(w io.Writer, h agent.Health) error {
 		{"driver", describeConnection(h.Connection)},
 		{"server", h.Service + ", " + session},
 		{"clock", h.ClockQuality + ", " + offset},
-		{"certificate", "until " + formatLocalTime(h.CertificateUntil)},
+		{"certificate", "until " + agent.FormatTime(h.CertificateUntil)},
 		{"events", fmt.Sprintf("%d not yet delivered", h.EventsWaiting)},
 		{},
 		{"LOCK", "MODEL", "STATE", "BATTERY", "CLOCK", "CODES", "FAILED TRIES"},
@@ -103,9 +100,9 @@ func describeConnection(c *agent.ConnectionHealth) string {
 	case c == nil:
 		return ""
 	case c.Cause == "":
-		return "connected to the " + c.Peer + " since " + formatLocalTime(c.Since)
+		return "connected to the " + c.Peer + " since " + agent.FormatTime(c.Since)
 	}
-	return c.Detail + ", since " + formatLocalTime(c.Since)
+	return c.Detail + ", since " + agent.FormatTime(c.Since)
 }
 
 // causeTexts maps the cause of a lost connection of the driver to text: why no lock can be reached.
@@ -125,7 +122,7 @@ func lockTitle(l agent.LockHealth) string {
 // lockRow returns the row of a lock in the table of printHealth.
 func lockRow(l agent.LockHealth) []string {
 	const none = "-"
-	state, battery, clock, failed := "offline since "+formatLocalTime(l.LastSeen), none, none, none
+	state, battery, clock, failed := "offline since "+agent.FormatTime(l.LastSeen), none, none, none
 	switch {
 	case l.Online:
 		state = "online, " + l.Bolt
@@ -135,7 +132,7 @@ func lockRow(l agent.LockHealth) []string {
 		state = "offline, never seen"
 	}
 	if !l.KeypadPausedUntil.IsZero() {
-		state += ", keypad paused until " + formatLocalTime(l.KeypadPausedUntil)
+		state += ", keypad paused until " + agent.FormatTime(l.KeypadPausedUntil)
 	}
 	if l.BatteryPercent != nil {
 		battery = fmt.Sprintf("%d%%", *l.BatteryPercent)
@@ -144,7 +141,7 @@ func lockRow(l agent.LockHealth) []string {
 		clock = l.ClockOffset.Round(time.Second).String()
 	}
 	if l.FailedTries > 0 {
-		failed = fmt.Sprintf("%d since %s", l.FailedTries, formatLocalTime(l.FailingSince))
+		failed = fmt.Sprintf("%d since %s", l.FailedTries, agent.FormatTime(l.FailingSince))
 	}
 	return []string{lockTitle(l), l.Model, state, battery, clock, describeCodes(l), failed}
 }

@@ -75,7 +75,7 @@ func examineRunning(ctx context.Context, dir string, h Health) []Finding {
 // examineConnection checks the driver's connection to another program, such as an MQTT broker. ready means that the bridge knows its locks.
 // The finding is OK only if the driver is connected and ready is true.
 func examineConnection(c ConnectionHealth, ready bool) Finding {
-	f := Finding{What: "driver", Detail: "connected to the " + c.Peer + " since " + c.Since.Local().Format(time.DateTime), OK: c.Cause == "" && ready}
+	f := Finding{What: "driver", Detail: "connected to the " + c.Peer + " since " + FormatTime(c.Since), OK: c.Cause == "" && ready}
 	switch c.Cause {
 	case "":
 		if !ready {
@@ -87,7 +87,7 @@ func examineConnection(c ConnectionHealth, ready bool) Finding {
 	default:
 		f.Advice = "start Zigbee2MQTT (systemctl status zigbee2mqtt), or correct --mqtt-base and restart the bridge"
 	}
-	f.Detail = c.Detail + ", since " + c.Since.Local().Format(time.DateTime)
+	f.Detail = c.Detail + ", since " + FormatTime(c.Since)
 	return f
 }
 
@@ -179,7 +179,7 @@ func examinePermissions(what, path string, forbidden fs.FileMode, fix string) Fi
 // examineSession checks whether the running bridge of the directory dir has a session with the server.
 func examineSession(dir string, h Health) Finding {
 	if h.Epoch != 0 {
-		return Finding{What: "session", OK: true, Detail: "with " + h.Service + " since " + h.Since.Local().Format(time.DateTime)}
+		return Finding{What: "session", OK: true, Detail: "with " + h.Service + " since " + FormatTime(h.Since)}
 	}
 	f := Finding{What: "session", Detail: h.Trouble, Advice: "see the findings below; the bridge works with what it has stored and tries again"}
 	switch {
@@ -217,7 +217,7 @@ func examineCertificate(dir string, id identity, now time.Time) Finding {
 		return f
 	}
 	left := leaf.NotAfter.Sub(now)
-	f.Detail = "until " + leaf.NotAfter.Local().Format(time.DateTime)
+	f.Detail = "until " + FormatTime(leaf.NotAfter)
 	switch {
 	case now.Before(leaf.NotBefore.Add(-time.Hour)):
 		f.Advice = "this machine's clock is before the certificate's start: set it (timedatectl set-ntp true)"

@@ -74,6 +74,9 @@ type LockHealth struct {
 	KeypadPausedUntil time.Time `json:"keypadPausedUntil,omitzero"`
 }
 
+// FormatTime formats a time for people in the machine's time zone, which it names.
+func FormatTime(t time.Time) string { return t.Local().Format("2006-01-02 15:04:05 MST") }
+
 // maxWaiting is the highest value of Health.EventsWaiting.
 const maxWaiting = 1000
 
