@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -85,20 +86,63 @@ func (c *integrationShow) Run(ctx context.Context, r *remote, io *streams) error
 }
 
 type integrationSet struct {
-	ID    string   `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
-	Name  *string  `help:"A new name."`
-	Scope []string `placeholder:"SCOPE" help:"A permission: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Repeat for more. The list replaces the former one."`
+	ID       string   `arg:"" name:"integration" help:"The integration's name or id (int_...)."`
+	Name     *string  `help:"A new name."`
+	Scope    []string `placeholder:"SCOPE" help:"A permission: reservations:write, reservations:read, pins:read, guests:read, endpoints:write, webhooks:write. Repeat for more. The list replaces the former one: a permission that it leaves out is lost." xor:"scopes"`
+	AddScope []string `placeholder:"SCOPE" help:"A permission to add to the present ones. Repeat for more." xor:"scopes"`
 }
 
-// Run changes the name or replaces the scopes of an integration. It fails without a flag.
+// Run changes the name, replaces the scopes of an integration or adds some. It names the scopes that were removed and added. It fails
+// without a flag.
 func (c *integrationSet) Run(ctx context.Context, r *remote, io *streams) error {
-	if c.Name == nil && len(c.Scope) == 0 {
+	if c.Name == nil && len(c.Scope)+len(c.AddScope) == 0 {
 		return errNothing
 	}
 	return r.asStaffOn(ctx, io, anIntegration, &c.ID, func(s *session) error {
-		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).UpdateIntegration(s, &propertyv1.UpdateIntegrationRequest{Id: c.ID, Name: c.Name, Scopes: c.Scope})
-		return s.printAnswer(answer, err, func() { s.printIntegration(answer.GetData()) })
+		client := propertyv1.NewIntegrationServiceClient(s.conn)
+		former, err := client.GetIntegration(s, &propertyv1.GetIntegrationRequest{Id: c.ID})
+		if err != nil {
+			return err
+		}
+		before := former.GetData().GetScopes()
+		answer, err := client.UpdateIntegration(s, &propertyv1.UpdateIntegrationRequest{Id: c.ID, Name: c.Name, Scopes: c.newScopes(before)})
+		return s.printAnswer(answer, err, func() {
+			s.printIntegration(answer.GetData())
+			if len(c.Scope)+len(c.AddScope) > 0 {
+				s.say("\n%s", scopeChange(before, answer.GetData().GetScopes()))
+			}
+		})
 	})
+}
+
+// newScopes returns the scopes to send for an integration with the scopes before; nil if they do not change.
+func (c *integrationSet) newScopes(before []string) []string {
+	if len(c.AddScope) == 0 {
+		return c.Scope
+	}
+	return append(slices.Clone(before), without(c.AddScope, before)...)
+}
+
+// scopeChange says which scopes an integration lost and got.
+func scopeChange(before, after []string) string {
+	var parts []string
+	if lost := without(before, after); len(lost) > 0 {
+		parts = append(parts, "removed: "+strings.Join(lost, " "))
+	}
+	if got := without(after, before); len(got) > 0 {
+		parts = append(parts, "added: "+strings.Join(got, " "))
+	}
+	if len(parts) == 0 {
+		return "The scopes did not change."
+	}
+	return "Scopes " + strings.Join(parts, "; ")
+}
+
+// without returns the sorted words of a list that are not in another list, each once.
+func without(list, other []string) []string {
+	left := slices.DeleteFunc(slices.Clone(list), func(w string) bool { return slices.Contains(other, w) })
+	slices.Sort(left)
+	return slices.Compact(left)
 }
 
 type rotateToken struct {

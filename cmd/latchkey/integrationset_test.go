@@ -1,0 +1,14 @@
+package main
+
+import "testing"
+
+// The list of --scope replaces the former one, so the command names what the partner lost.
+func TestChangedScopesAreNamed(t *testing.T) {
+	s, _ := newWorld(t)
+	s.ok("integration set 'Sandbox PMS' --scope endpoints:write --scope reservations:write --scope reservations:read")
+	s.ok("integration set 'Sandbox PMS' --scope endpoints:write --scope guests:read", "removed: reservations:read reservations:write; added: guests:read")
+	s.ok("integration set 'Sandbox PMS' --scope guests:read --scope endpoints:write", "The scopes did not change.")
+	s.ok("integration set 'Sandbox PMS' --add-scope pins:read --add-scope guests:read", "added: pins:read", "endpoints:write")
+	s.fails(2, "integration set 'Sandbox PMS' --scope pins:read --add-scope guests:read", "--scope", "--add-scope")
+	s.fails(2, "integration set 'Sandbox PMS' --add-scope ''", "is empty")
+}
