@@ -33,6 +33,7 @@ func (c *bridgeCreate) Run(ctx context.Context, r *remote, io *streams) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).CreateBridge(s, &propertyv1.CreateBridgeRequest{Name: c.Name})
 		return s.printAnswer(answer, err, func() {
 			s.say("Created %s: %s.", answer.GetData().GetId(), answer.GetData().GetName())
+			s.sayNamesakes(aBridge, answer.GetData().GetId(), answer.GetData().GetName())
 			s.printJoinCode(answer.GetJoinCode(), answer.GetJoinCodeExpiresAt())
 		})
 	})

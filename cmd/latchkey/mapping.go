@@ -188,7 +188,7 @@ func aPartnerSpace(integration string) kind {
 // partnerSpaceCandidates returns a partner's spaces as candidates, by their id and name at the partner.
 func partnerSpaceCandidates(list []*propertyv1.PartnerSpace) []candidate {
 	return candidatesOf(list, func(p *propertyv1.PartnerSpace) candidate {
-		return candidate{p.GetExternalId(), []string{p.GetName()}, p.GetType()}
+		return candidate{id: p.GetExternalId(), names: []string{p.GetName()}, about: p.GetType()}
 	})
 }
 

@@ -25,13 +25,13 @@ var (
 	aPerson = kind{"person", []string{"prs_"}, fault.PersonNotFound, "latchkey people list", func(s *session) ([]candidate, error) {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).ListPeople(s, &propertyv1.ListPeopleRequest{})
 		return candidatesOf(answer.GetData().GetList(), func(m *propertyv1.Member) candidate {
-			return candidate{m.GetId(), []string{m.GetEmail(), m.GetName()}, m.GetRole()}
+			return candidate{id: m.GetId(), names: []string{m.GetEmail(), m.GetName()}, about: m.GetRole()}
 		}), err
 	}}
 	anInvitation = kind{"invitation", []string{"pln_"}, fault.InvitationNotFound, "latchkey people list", func(s *session) ([]candidate, error) {
 		answer, err := propertyv1.NewPersonServiceClient(s.conn).ListPeople(s, &propertyv1.ListPeopleRequest{})
 		return candidatesOf(answer.GetData().GetInvitations(), func(i *propertyv1.PersonInvitation) candidate {
-			return candidate{i.GetId(), []string{i.GetEmail()}, i.GetRole()}
+			return candidate{id: i.GetId(), names: []string{i.GetEmail()}, about: i.GetRole()}
 		}), err
 	}}
 )

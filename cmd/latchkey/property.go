@@ -61,6 +61,7 @@ func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error 
 		return s.printAnswer(answer, err, func() {
 			p := answer.GetData()
 			s.say("Created %s: %s, %s.", p.GetId(), p.GetName(), p.GetTimeZone())
+			s.sayNamesakes(aProperty, p.GetId(), p.GetName())
 			s.printNextSteps(
 				`latchkey space create 101 --type Room     or many at once: latchkey space import FILE`,
 				`latchkey bridge create Reception          the program on site that drives the locks`,

@@ -314,6 +314,9 @@ func (s *session) resolveProperty() (string, error) {
 		for _, p := range list {
 			text += "\n  " + p.GetId() + "  " + p.GetName()
 		}
+		if answer.GetData().GetNextPageToken() != "" {
+			text += s.withTypedFlags("\n  and more: latchkey property list")
+		}
 		return "", errors.New(text)
 	}
 }

@@ -16,6 +16,7 @@ type candidate struct {
 	id    string
 	names []string // words that mean the object, at least one; the first is shown, and an empty one matches no word
 	about string   // text that distinguishes candidates with the same name
+	ended bool     // the object is out of use, so that a name means it only if it means no object in use
 }
 
 // kind is a kind of object, such as lock, that commands accept by id or name.
@@ -53,9 +54,24 @@ func (k kind) match(word string, list []candidate) []candidate {
 	if found := matching(list, func(c candidate) bool { return byID(c) || same(c) }); len(found) > 0 {
 		return found
 	}
-	return matching(list, byName(func(a, b string) bool {
-		return strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
-	}))
+	return matching(list, byName(alike))
+}
+
+// alike reports whether two names differ at most in case or spaces.
+func alike(a, b string) bool {
+	return strings.EqualFold(strings.Join(strings.Fields(a), ""), strings.Join(strings.Fields(b), ""))
+}
+
+// sayNamesakes prints a note for each other object in use whose name is alike that of a new object, because only their ids distinguish
+// them. It prints nothing if the list cannot be loaded: the object is created all the same.
+func (s *session) sayNamesakes(k kind, id, name string) {
+	list, err := k.list(s)
+	if err != nil {
+		return
+	}
+	for _, c := range matching(list, func(c candidate) bool { return c.id != id && !c.ended && alike(c.names[0], name) }) {
+		s.say("Another %s is called %s: %s. In commands on one of them, use the id.", k.noun, c.names[0], c.id)
+	}
 }
 
 // idMark is the prefix that marks a word as an id, where another system chose the ids.
@@ -66,10 +82,13 @@ func matching(list []candidate, meets func(c candidate) bool) []candidate {
 	return slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return !meets(c) })
 }
 
-// choose returns the id of the only candidate in list that a word refers to: see match. It fails with a fault if there is none or more than
-// one: the text lists up to ten of several.
+// choose returns the id of the only candidate in list that a word refers to: see match. Of several it returns the only one in use. It fails
+// with a fault if there is none or more than one: the text lists up to ten of several.
 func (k kind) choose(word string, list []candidate) (string, error) {
 	found := k.match(word, list)
+	if inUse := matching(found, func(c candidate) bool { return !c.ended }); len(inUse) == 1 {
+		found = inUse
+	}
 	switch len(found) {
 	case 0:
 		return "", fault.New(fault.NotFound, k.reason, "there is no %s %s; to list them: %s", k.noun, word, k.listing)
@@ -145,13 +164,13 @@ var (
 	aGate = kind{"gate", []string{"gat_"}, fault.GateNotFound, "latchkey gate list", func(s *session) ([]candidate, error) {
 		answer, err := propertyv1.NewGateServiceClient(s.conn).ListGates(s, &propertyv1.ListGatesRequest{})
 		return candidatesOf(answer.GetData().GetList(), func(g *propertyv1.Gate) candidate {
-			return candidate{g.GetId(), []string{g.GetName()}, "gate"}
+			return candidate{id: g.GetId(), names: []string{g.GetName()}, about: "gate"}
 		}), err
 	}}
 	aKiosk = kind{"kiosk", []string{"ksk_"}, fault.KioskNotFound, "latchkey kiosk list", func(s *session) ([]candidate, error) {
 		answer, err := propertyv1.NewKioskServiceClient(s.conn).ListKiosks(s, &propertyv1.ListKiosksRequest{})
 		return candidatesOf(answer.GetData().GetList(), func(k *propertyv1.Kiosk) candidate {
-			return candidate{k.GetId(), []string{k.GetName()}, "kiosk"}
+			return candidate{id: k.GetId(), names: []string{k.GetName()}, about: "kiosk"}
 		}), err
 	}}
 	aDoor = kind{"space or gate", []string{"spc_", "gat_"}, fault.SpaceNotFound, "latchkey space list, latchkey gate list", func(s *session) ([]candidate, error) {
@@ -165,31 +184,31 @@ var (
 	aBridge = kind{"bridge", []string{"brg_"}, fault.BridgeNotFound, "latchkey bridge list", func(s *session) ([]candidate, error) {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).ListBridges(s, &propertyv1.ListBridgesRequest{})
 		return candidatesOf(answer.GetData().GetList(), func(b *propertyv1.Bridge) candidate {
-			return candidate{b.GetId(), []string{b.GetName()}, b.GetState()}
+			return candidate{id: b.GetId(), names: []string{b.GetName()}, about: b.GetState(), ended: b.GetState() == "revoked"}
 		}), err
 	}}
 	anIntegration = kind{"integration", []string{"int_"}, fault.IntegrationNotFound, "latchkey integration list", func(s *session) ([]candidate, error) {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ListIntegrations(s, &propertyv1.ListIntegrationsRequest{})
 		return candidatesOf(answer.GetData().GetList(), func(in *propertyv1.Integration) candidate {
-			return candidate{in.GetId(), []string{in.GetName()}, ""}
+			return candidate{id: in.GetId(), names: []string{in.GetName()}}
 		}), err
 	}}
 	aCode = kind{"code", []string{"cod_"}, fault.CodeNotFound, "latchkey code list", func(s *session) ([]candidate, error) {
 		list, err := s.allCodes(&propertyv1.ListCodesRequest{})
 		return candidatesOf(list, func(c *propertyv1.Code) candidate {
-			return candidate{c.GetId(), []string{c.GetHolder()}, c.GetKind()}
+			return candidate{id: c.GetId(), names: []string{c.GetHolder()}, about: c.GetKind()}
 		}), err
 	}}
 	anApp = kind{"app", []string{"app_"}, fault.AppNotFound, "latchkey app list", func(s *session) ([]candidate, error) {
 		answer, err := adminv1.NewAppServiceClient(s.conn).ListApps(s, &adminv1.ListAppsRequest{})
 		return candidatesOf(answer.GetData().GetList(), func(a *adminv1.App) candidate {
-			return candidate{a.GetId(), []string{a.GetName()}, ""}
+			return candidate{id: a.GetId(), names: []string{a.GetName()}}
 		}), err
 	}}
 	aProperty = kind{"property", []string{"prp_"}, fault.PropertyNotFound, "latchkey property list", func(s *session) ([]candidate, error) {
 		list, err := s.allProperties()
 		return candidatesOf(list, func(p *propertyv1.Property) candidate {
-			return candidate{p.GetId(), []string{p.GetName()}, ""}
+			return candidate{id: p.GetId(), names: []string{p.GetName()}}
 		}), err
 	}}
 )
@@ -200,7 +219,7 @@ func tokenKind(listing string, list func(s *session) (*adminv1.TokenList, error)
 	return kind{"token", []string{"tok_"}, fault.TokenNotFound, listing, func(s *session) ([]candidate, error) {
 		tokens, err := list(s)
 		return candidatesOf(tokens.GetList(), func(t *adminv1.Token) candidate {
-			return candidate{t.GetId(), []string{t.GetName()}, "begins " + t.GetHint() + "..."}
+			return candidate{id: t.GetId(), names: []string{t.GetName()}, about: "begins " + t.GetHint() + "..."}
 		}), err
 	}}
 }
@@ -221,7 +240,7 @@ func lockCandidates(list []*propertyv1.Lock) []candidate {
 		if l.GetDoorName() != "" {
 			about = "on " + text.FullName(l.GetDoorParentName(), l.GetDoorName())
 		}
-		return candidate{l.GetId(), []string{l.GetName(), l.GetAddress()}, fmt.Sprintf("address %s at %s, %s", l.GetAddress(), l.GetBridgeId(), about)}
+		return candidate{id: l.GetId(), names: []string{l.GetName(), l.GetAddress()}, about: fmt.Sprintf("address %s at %s, %s", l.GetAddress(), l.GetBridgeId(), about)}
 	})
 }
 
@@ -232,7 +251,7 @@ func spaceCandidates(list []*propertyv1.Space) []candidate {
 		dorms[sp.GetId()] = sp.GetName()
 	}
 	return candidatesOf(list, func(sp *propertyv1.Space) candidate {
-		c := candidate{sp.GetId(), []string{sp.GetName()}, sp.GetType()}
+		c := candidate{id: sp.GetId(), names: []string{sp.GetName()}, about: sp.GetType()}
 		if dorm := dorms[sp.GetParentSpaceId()]; dorm != "" {
 			c.names, c.about = append(c.names, dorm+"/"+sp.GetName()), fmt.Sprintf("Bed in %s (%s/%s)", dorm, dorm, sp.GetName())
 		}
