@@ -90,10 +90,17 @@ func (bridgeRevoke) Help() string {
 	return `Codes on its locks stay there, because no bridge can remove them. Remove them at the locks, or enrol a new machine with: latchkey bridge join-code BRIDGE`
 }
 
-// Run revokes a bridge, which loses its connection within seconds. Codes on its locks stay there.
+// Run revokes a bridge, which loses its connection within seconds. Codes on its locks stay there, and it prints how many
+// locks that concerns.
 func (c *bridgeRevoke) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asStaffOn(ctx, io, aBridge, &c.ID, func(s *session) error {
 		answer, err := propertyv1.NewBridgeServiceClient(s.conn).RevokeBridge(s, &propertyv1.RevokeBridgeRequest{Id: c.ID})
-		return s.printAnswer(answer, err, func() { s.say("Revoked %s, %s.", c.ID, answer.GetData().GetName()) })
+		return s.printAnswer(answer, err, func() {
+			s.say("Revoked %s, %s.", c.ID, answer.GetData().GetName())
+			if n := int(answer.GetData().GetLocks()); n > 0 {
+				s.say("It drove %s. Codes on its locks stay there.", formatCount(n, "lock"))
+			}
+			s.printNextSteps("latchkey bridge join-code " + c.ID + "    enrols another machine in its place")
+		})
 	})
 }

@@ -35,3 +35,14 @@ func TestSecondPropertyOfTheSameName(t *testing.T) {
 	s.fails(1, "space list -p HARBOUR", "matches more than one property", first)
 	s.ok("space list -p "+first, "There is no space yet")
 }
+
+// The answer to a revoked bridge says what is left on its locks, and how a new machine takes them over.
+func TestRevokedBridgeNamesItsLocks(t *testing.T) {
+	s, _ := newWorld(t)
+	bridge := s.first(`brg_\w+`, s.ok("bridge list"))
+	s.ok("lock list", "Bridge in the office")
+	if out := s.ok("lock list"); strings.Contains(out, bridge) {
+		t.Errorf("the list of locks shows the id of the bridge:\n%s", out)
+	}
+	s.ok("bridge revoke 'bridge in the office'", "Revoked "+bridge, "It drove ", " locks. Codes on its locks stay there.", "latchkey bridge join-code --data-dir "+s.dir+" "+bridge)
+}
