@@ -115,5 +115,5 @@ func (s *session) assignAll(plan []assignment) error {
 		list.List = append(list.List, answer.GetData())
 	}
 	list.Total = int32(len(list.GetList())) // no overflow: a file has at most mostRows lines
-	return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.printLockTable("All locks are already assigned to these doors.", list.GetList()) })
+	return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.printLockTable("All locks are already assigned to these doors.", s.bridgeNames(list.GetList()), list.GetList()) })
 }

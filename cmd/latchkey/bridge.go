@@ -81,6 +81,25 @@ func (*bridgeList) Run(ctx context.Context, r *remote, io *streams) error {
 	})
 }
 
+// bridgeNames returns the names of the bridges of a property by their ids, for a table of locks. A name that several bridges have is left
+// out. If there are no locks, or the bridges cannot be loaded, it returns no names: the table then has ids.
+func (s *session) bridgeNames(locks []*propertyv1.Lock) map[string]string {
+	if len(locks) == 0 {
+		return nil
+	}
+	list, err := aBridge.list(s)
+	if err != nil {
+		return nil
+	}
+	names := map[string]string{}
+	for _, b := range list {
+		if len(matching(list, func(c candidate) bool { return alike(c.names[0], b.names[0]) })) == 1 {
+			names[b.id] = b.names[0]
+		}
+	}
+	return names
+}
+
 type bridgeRevoke struct {
 	ID string `arg:"" name:"bridge" help:"The bridge's name or id (brg_...)."`
 }

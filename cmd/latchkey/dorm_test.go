@@ -40,7 +40,7 @@ func TestTablesNameTheDormOfABed(t *testing.T) {
 		"a door of a test stay": func(s *session) {
 			s.printTestStay(&propertyv1.TestStay{Doors: []*propertyv1.TestDoor{{Name: *bed, ParentName: *dorm}}})
 		},
-		"a lock":           func(s *session) { s.printLocks([]*propertyv1.Lock{lock}) },
+		"a lock":           func(s *session) { s.printLockTable(noLock, nil, []*propertyv1.Lock{lock}) },
 		"a lock to choose": func(s *session) { s.say("%s", lockCandidates([]*propertyv1.Lock{lock})[0].about) },
 		"a suggestion":     func(s *session) { s.say("%s", suggestionOf(listed)) },
 		"a changed mapping": func(s *session) {

@@ -45,7 +45,7 @@ func (c *lockList) Run(ctx context.Context, r *remote, io *streams) error {
 			return err
 		}
 		list := &propertyv1.LockList{List: all, Total: int32(len(all))} // a property has far fewer locks than an int32 can count
-		return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.printLockTable(c.emptyText(), all) })
+		return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.printLockTable(c.emptyText(), s.bridgeNames(all), all) })
 	})
 }
 
@@ -287,11 +287,14 @@ func (c *lockUnlock) Run(ctx context.Context, r *remote, io *streams) error {
 
 const noLock = "There is no lock yet. Locks appear when their bridge connects: latchkey bridge list"
 
-// printLocks prints a table of locks, or the text noLock if there are none.
-func (s *session) printLocks(list []*propertyv1.Lock) { s.printLockTable(noLock, list) }
+// printLocks prints a table of locks with the names of their bridges, which it loads, or the text noLock if there are none.
+func (s *session) printLocks(list []*propertyv1.Lock) {
+	s.printLockTable(noLock, s.bridgeNames(list), list)
+}
 
-// printLockTable is printLocks with another text, none, for an empty list.
-func (s *session) printLockTable(none string, list []*propertyv1.Lock) {
+// printLockTable prints a table of locks, or the text none if there are none. bridges has the names of bridges by their ids; a bridge without
+// one is shown by its id.
+func (s *session) printLockTable(none string, bridges map[string]string, list []*propertyv1.Lock) {
 	var rows [][]string
 	for _, l := range list {
 		battery, door := "-", dash(l.GetDoorId())
@@ -301,7 +304,7 @@ func (s *session) printLockTable(none string, list []*propertyv1.Lock) {
 		if l.GetDoorName() != "" {
 			door = text.FullName(l.GetDoorParentName(), l.GetDoorName())
 		}
-		rows = append(rows, []string{l.GetId(), l.GetName(), door, onlineText(l.GetStatus()), dash(l.GetStatus().GetBolt()), battery, l.GetBridgeId(), l.GetAddress()})
+		rows = append(rows, []string{l.GetId(), l.GetName(), door, onlineText(l.GetStatus()), dash(l.GetStatus().GetBolt()), battery, cmp.Or(bridges[l.GetBridgeId()], l.GetBridgeId()), l.GetAddress()})
 	}
 	s.printTable(none, []string{"id", "name", "door", "online", "bolt", "battery", "bridge", "address"}, rows)
 }
