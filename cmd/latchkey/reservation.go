@@ -235,7 +235,7 @@ func (c *reservationShow) Run(ctx context.Context, r *remote, io *streams) error
 			return s.printAnswers(map[string]any{"reservation": x, "explanation": e})
 		}
 		s.printFacts("number", x.GetPmsNumber(), "guest", guestOf(x), "room", spaceText(x.GetParentSpaceName(), x.GetSpaceName()), "from", shortTime(zone, x.GetFrom().AsTime()), "to", shortTime(zone, x.GetTo().AsTime()),
-			"state", x.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice(),
+			"state", x.GetState(), "reason", e.GetReason(), "the guest reads", e.GetSentence(), "to do", e.GetAdvice(),
 			"adults", countOrEmpty(x.AdultCount), "children", countOrEmpty(x.ChildCount), "owed", strings.TrimSpace(x.GetOwing()+" "+x.GetOwingCurrency()), "email", x.GetEmail(), "mobile", x.GetMobile(),
 			"booked at", x.GetSourceName(), "number there", x.GetChannelNumber(), "group", x.GetPmsGroupId(),
 			"PMS", x.GetIntegrationName(), "PMS's id", x.GetPmsId(), "id", x.GetId(), "integration", x.GetIntegrationId())
@@ -292,7 +292,7 @@ func (c *reservationExplain) Run(ctx context.Context, r *remote, io *streams) er
 
 // printExplanation prints the whole explanation of a stay: its doors, and what happened.
 func (s *session) printExplanation(e *partnerv1.Explanation) {
-	s.printFacts("reservation", e.GetReservationId(), "state", e.GetState(), "the stay", e.GetSentence(), "to do", e.GetAdvice())
+	s.printFacts("reservation", e.GetReservationId(), "state", e.GetState(), "reason", e.GetReason(), "the guest reads", e.GetSentence(), "to do", e.GetAdvice())
 	s.say("")
 	s.printExplainedDoors(e)
 	s.say("")
