@@ -319,8 +319,17 @@ func (c *endpointList) Run(ctx context.Context, r *remote, io *streams) error {
 func (s *session) printEndpoints(list []*propertyv1.Endpoint) {
 	var rows [][]string
 	for _, e := range list {
-		rows = append(rows, []string{e.GetAction(), e.GetState(), e.GetMethod(), e.GetUrl(), formatTime(e.GetLastSuccessAt()), e.GetLastError()})
+		rows = append(rows, []string{e.GetAction(), e.GetState(), e.GetMethod(), e.GetUrl(), formatTime(e.GetLastSuccessAt()), formatTime(e.GetLastFailureAt()), failureOf(e)})
 	}
 	s.printTable("No endpoint is registered. The vendor registers endpoints: PATCH /v1/endpoints.",
-		[]string{"action", "state", "method", "url", "last success", "last error"}, rows)
+		[]string{"action", "state", "method", "url", "last success", "last failure", "last error"}, rows)
+}
+
+// failureOf returns why the last failed call or test of an endpoint failed, or "". The error stays after a success. If no call failed, the
+// error is of a test, which counts as no failure and has no time.
+func failureOf(e *propertyv1.Endpoint) string {
+	if e.GetLastError() != "" && e.GetLastFailureAt() == nil {
+		return e.GetLastError() + " (in a test)"
+	}
+	return e.GetLastError()
 }
