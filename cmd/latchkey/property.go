@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -133,10 +134,15 @@ func (s *session) allProperties() ([]*propertyv1.Property, error) {
 	})
 }
 
-type propertyShow struct{}
+type propertyShow struct {
+	Word string `arg:"" optional:"" name:"property" help:"The property, by name or id, as with --property."`
+}
 
 // Run prints the settings of the property.
-func (*propertyShow) Run(ctx context.Context, r *remote, io *streams) error {
+func (c *propertyShow) Run(ctx context.Context, r *remote, io *streams) error {
+	if err := r.nameProperty(c.Word); err != nil {
+		return err
+	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPropertyServiceClient(s.conn).GetProperty(s, &propertyv1.GetPropertyRequest{})
 		return s.printAnswer(answer, err, func() { s.printProperty(answer.GetData()) })
@@ -166,6 +172,7 @@ func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 type propertyDelete struct {
+	Word         string   `arg:"" optional:"" name:"property" help:"The property, by name or id, as with --property."`
 	Confirm      string   `placeholder:"NAME" help:"The name of the property, for scripts. Left out: the command asks for it."`
 	AbandonLocks []string `placeholder:"ID,..." help:"Locks that are gone for good, from the list in the server's refusal. They may open to old codes for ever."`
 }
@@ -177,13 +184,16 @@ still has them. The server refuses while a lock may still hold a code, or a phon
 lists the locks. If a lock is gone for good, add --abandon-locks. If the command is interrupted, run it again with the same flags.
 
 Example:
-  latchkey property delete --property "Harbour Hostel"`
+  latchkey property delete "Hostel Miramar"`
 }
 
 // Run deletes a property after the user has typed its name or named it with --confirm. It repeats the call until everything is deleted; the
 // first call already makes the tokens of the property invalid and revokes its bridges. The server refuses while a lock, except those of
 // --abandon-locks, may hold a code, or a phone a SmartKey.
 func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error {
+	if err := r.nameProperty(c.Word); err != nil {
+		return err
+	}
 	for done := false; !done; { // each call has its own deadline and deletes a part
 		err := r.asOperator(ctx, io, func(s *session) (err error) {
 			if r.Property, err = s.resolveProperty(); err != nil {
@@ -192,7 +202,9 @@ func (c *propertyDelete) Run(ctx context.Context, r *remote, io *streams) error 
 			if c.Confirm == "" {
 				fmt.Fprintf(io.errs, "This deletes %s with everything that belongs to it, for good.\nType the name of the property: ", r.Property)
 				line, _ := bufio.NewReader(io.in).ReadString('\n')
-				c.Confirm = strings.TrimSpace(line)
+				if c.Confirm = strings.TrimSpace(line); c.Confirm == "" {
+					return errors.New("nothing was deleted: type the name of the property, or add --confirm NAME")
+				}
 			}
 			answer, err := adminv1.NewPropertyServiceClient(s.conn).DeleteProperty(s, &adminv1.DeletePropertyRequest{
 				Id: r.Property, Name: c.Confirm, AbandonedLockIds: c.AbandonLocks,

@@ -321,6 +321,19 @@ func (s *session) resolveProperty() (string, error) {
 	}
 }
 
+// nameProperty chooses the property that an argument names, as --property does, instead of the one from the environment. It fails if the
+// user also typed --property with another word. It ignores an empty word.
+func (r *remote) nameProperty(word string) error {
+	if word == "" {
+		return nil
+	}
+	if strings.Contains(r.typed, " --property ") && r.Property != word {
+		return usageError{fmt.Errorf("the command names two properties: %s, and %s with --property", word, r.Property)}
+	}
+	r.Property = word
+	return nil
+}
+
 // checkProperty returns an error if --property names another property than that of the staff token.
 func (s *session) checkProperty() error {
 	if s.Property == "" {

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"cmp"
 	"context"
+	"errors"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 )
@@ -15,6 +17,7 @@ type tokenCommands struct {
 }
 
 type tokenCreate struct {
+	Word string   `arg:"" optional:"" name:"token" help:"Who or what uses the token, as with --name."`
 	Role string   `enum:"viewer,operator,owner" default:"operator" help:"viewer: read only. operator: also change spaces, mappings and locks. owner: also change settings and credentials."`
 	Name string   `help:"Who or what uses the token."`
 	TTL  lifetime `name:"ttl" placeholder:"DURATION" help:"The token expires after this time, such as 30d, at most 366d. Left out: never."`
@@ -22,18 +25,21 @@ type tokenCreate struct {
 
 func (tokenCreate) Help() string {
 	return `Example:
-  latchkey token create --role viewer --name "Dashboard in the office" --ttl 30d`
+  latchkey token create "Dashboard in the office" --role viewer --ttl 30d`
 }
 
 // Run creates and prints a staff token of the property. Only an operator can do so.
 func (c *tokenCreate) Run(ctx context.Context, r *remote, io *streams) error {
+	if c.Word != "" && c.Name != "" {
+		return usageError{errors.New("name the token, or use --name, not both")}
+	}
 	return r.asOperator(ctx, io, func(s *session) error {
 		property, err := s.resolveProperty()
 		if err != nil {
 			return err
 		}
 		answer, err := adminv1.NewTokenServiceClient(s.conn).CreateStaffToken(s, &adminv1.CreateStaffTokenRequest{
-			PropertyId: property, Name: c.Name, Role: c.Role, TtlMinutes: int32(c.TTL),
+			PropertyId: property, Name: cmp.Or(c.Word, c.Name), Role: c.Role, TtlMinutes: int32(c.TTL),
 		})
 		return s.printAnswer(answer, err, func() {
 			s.say("Created %s, %s of %s.", answer.GetData().GetId(), c.Role, property)
