@@ -42,6 +42,9 @@ func statusOf(err error) *status.Status {
 // explain converts the error of a command to the text for the user: what was wrong, each wrong field by its flag or, if the values came
 // from a file, by its line, and what to do. n translates fields to flags.
 func explain(err error, n naming) string {
+	if h := (*hintedError)(nil); errors.As(err, &h) {
+		return explain(h.error, n) + "\n" + h.hint
+	}
 	st := statusOf(err)
 	if f, ok := fault.Of(err); ok && st == nil {
 		return f.Message
@@ -91,6 +94,14 @@ func explain(err error, n naming) string {
 	}
 	return text
 }
+
+// hintedError is the error of a command that knows what the user can do about it. hint is a sentence for the user.
+type hintedError struct {
+	error
+	hint string
+}
+
+func (e *hintedError) Unwrap() error { return e.error }
 
 // plain returns the description of a wrong value unchanged, or, if it is the regular expression for a time of day, an example in place of
 // it.

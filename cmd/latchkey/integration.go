@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/fault"
 )
 
 type integrationCommands struct {
@@ -44,6 +45,9 @@ func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) er
 			return err
 		}
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ConnectApp(s, &propertyv1.ConnectAppRequest{AppId: c.App, Name: c.Name, Scopes: c.Scope})
+		if err != nil {
+			return s.hintRotation(err, c.App)
+		}
 		return s.printAnswer(answer, err, func() {
 			in := answer.GetData()
 			s.say("Connected %s: %s.", in.GetId(), in.GetName())
@@ -54,6 +58,22 @@ func (c *integrationConnect) Run(ctx context.Context, r *remote, io *streams) er
 			)
 		})
 	})
+}
+
+// hintRotation adds the command that makes a new access token to the error of an app that is connected already. It returns other errors
+// unchanged.
+func (s *session) hintRotation(err error, app string) error {
+	if envelopeOf(err).GetReason() != string(fault.AlreadyExists) {
+		return err
+	}
+	answer, _ := propertyv1.NewIntegrationServiceClient(s.conn).ListIntegrations(s, &propertyv1.ListIntegrationsRequest{})
+	which := "INTEGRATION" // if the list cannot be loaded
+	for _, in := range answer.GetData().GetList() {
+		if in.GetAppId() == app {
+			which = in.GetId()
+		}
+	}
+	return &hintedError{err, s.withTypedFlags("The command is: latchkey integration rotate-token " + which)}
 }
 
 type integrationList struct{}

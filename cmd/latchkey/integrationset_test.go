@@ -12,3 +12,13 @@ func TestChangedScopesAreNamed(t *testing.T) {
 	s.fails(2, "integration set 'Sandbox PMS' --scope pins:read --add-scope guests:read", "--scope", "--add-scope")
 	s.fails(2, "integration set 'Sandbox PMS' --add-scope ''", "is empty")
 }
+
+// An error says which command helps.
+func TestConnectNamesTheNextCommand(t *testing.T) {
+	s := newShell(t)
+	s.ok("property create A --time-zone Europe/Lisbon")
+	s.fails(1, "integration connect 'My PMS'", "there is no app My PMS", "latchkey app create --data-dir "+s.dir+" 'My PMS'")
+	s.ok("app create 'My PMS'")
+	in := id(s.json("integration connect 'My PMS'"))
+	s.fails(1, "integration connect 'My PMS'", "already connected", "latchkey integration rotate-token --data-dir "+s.dir+" "+in)
+}

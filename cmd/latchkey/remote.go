@@ -77,10 +77,15 @@ func typedFlag(name, value string) string {
 	if value == "" {
 		return ""
 	}
-	if strings.ContainsAny(value, " '\"$&;()|<>*?`\\") {
-		value = "'" + strings.ReplaceAll(value, "'", `'\''`) + "'"
+	return " --" + name + " " + quoted(value)
+}
+
+// quoted formats a word for a shell, in quotes if necessary.
+func quoted(word string) string {
+	if strings.ContainsAny(word, " '\"$&;()|<>*?`\\") {
+		return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 	}
-	return " --" + name + " " + value
+	return word
 }
 
 // command matches latchkey and the next two words in a text, after which flags can follow. It does not match a command of one word.

@@ -265,5 +265,9 @@ func (s *session) resolveApp(app *string) error {
 	if strings.HasPrefix(s.Token, "lkp_") {
 		return nil
 	}
-	return s.resolve(anApp, app)
+	err := s.resolve(anApp, app)
+	if fault.Has(err, fault.AppNotFound) {
+		return &hintedError{err, s.withTypedFlags("To create it: latchkey app create " + quoted(*app))}
+	}
+	return err
 }
