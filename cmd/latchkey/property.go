@@ -59,7 +59,7 @@ func (propertyCreate) Help() string {
 func (c *propertyCreate) Run(ctx context.Context, r *remote, io *streams) error {
 	return r.asOperator(ctx, io, func(s *session) error {
 		answer, err := adminv1.NewPropertyServiceClient(s.conn).CreateProperty(s, &adminv1.CreatePropertyRequest{Settings: c.toMessage(&c.Name, &c.TimeZone)})
-		return s.printAnswer(answer, err, func() {
+		return s.printAnswer(answer, hintZone(err, &c.TimeZone), func() {
 			p := answer.GetData()
 			s.say("Created %s: %s, %s.", p.GetId(), p.GetName(), p.GetTimeZone())
 			s.sayNamesakes(aProperty, p.GetId(), p.GetName())
@@ -167,7 +167,7 @@ func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
 	}
 	return r.asStaff(ctx, io, func(s *session) error {
 		answer, err := propertyv1.NewPropertyServiceClient(s.conn).UpdateProperty(s, &propertyv1.UpdatePropertyRequest{Settings: c.toMessage(c.Name, c.TimeZone)})
-		return s.printAnswer(answer, err, func() { s.printProperty(answer.GetData()) })
+		return s.printAnswer(answer, hintZone(err, c.TimeZone), func() { s.printProperty(answer.GetData()) })
 	})
 }
 
