@@ -38,7 +38,7 @@ func start(ctx context.Context, args []string, in io.Reader, out, errs io.Writer
 	var file settingsFile
 	parser, err := kong.New(&c, kong.Name("latchkey"), kong.Description(description), kong.Vars{"version": version, "data_dir": config.Default().DataDir},
 		kong.Writers(out, errs), kong.Exit(func(code int) { panic(exit(code)) }), kong.ConfigureHelp(kong.HelpOptions{Compact: true}), kong.Help(printHelp), groups,
-		kong.ValueFormatter(describe), durations, ranges, kong.PostBuild(environment), kong.Configuration(file.read))
+		kong.ValueFormatter(describe), durations, ranges, texts, kong.PostBuild(environment), kong.Configuration(file.read))
 	if err != nil {
 		fmt.Fprintln(errs, "latchkey:", err)
 		return 2

@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"net/netip"
 	"reflect"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -18,6 +20,33 @@ var durations = kong.TypeMapper(reflect.TypeFor[time.Duration](), kong.MapperFun
 	target.SetInt(int64(d))
 	return err
 }))
+
+// texts is an option of kong that reads texts. The case of a word that the command line chooses, such as a type of space, does not matter.
+var texts = kong.KindMapper(reflect.String, kong.MapperFunc(func(c *kong.DecodeContext, target reflect.Value) error {
+	t, err := c.Scan.PopValue("string")
+	if err != nil {
+		return err
+	}
+	text, ok := t.Value.(string)
+	if !ok {
+		return fmt.Errorf("must be a text in quotes, not %v", t.Value)
+	}
+	target.SetString(inCaseOf(c.Value.EnumSlice(), text))
+	return nil
+}))
+
+// inCaseOf returns the word of a list that a text equals apart from case, or the text itself if there is none.
+func inCaseOf(words []string, text string) string {
+	if slices.Contains(words, text) {
+		return text
+	}
+	for _, w := range words {
+		if strings.EqualFold(w, text) {
+			return w
+		}
+	}
+	return text
+}
 
 // ranges is an option of kong that reads address ranges, and says what one is instead of the error of a parser.
 var ranges = kong.TypeMapper(reflect.TypeFor[netip.Prefix](), kong.MapperFunc(func(c *kong.DecodeContext, target reflect.Value) error {
