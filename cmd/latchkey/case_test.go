@@ -11,3 +11,10 @@ func TestCaseOfChosenWords(t *testing.T) {
 	s.ok("today INHOUSE", "in house")
 	s.fails(2, "space create 102 --type villa", "villa")
 }
+
+// An error names a command, not a call of the API.
+func TestErrorOfRuleNamesTheCommand(t *testing.T) {
+	s := newShell(t)
+	s.ok("property create A --time-zone Europe/Lisbon")
+	s.fails(1, "checkin settings --rule XX", "--rule must be the name of a rule (latchkey checkin rules lists them): ")
+}
