@@ -224,6 +224,10 @@ func TestSettingsComeFromFlagEnvironmentAndFile(t *testing.T) {
 	if got := run(); !strings.Contains(got, `no setting "listen-opps"`) {
 		t.Errorf("a misspelt setting: %s", got)
 	}
+	write(`{"listen-http": 7083}`)
+	if got := run(); !strings.Contains(got, "must be a text in quotes, not 7083") {
+		t.Errorf("a number: %s", got)
+	}
 }
 
 func TestMigrateCheckMakesNothing(t *testing.T) {
