@@ -138,8 +138,8 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 	s := newShell(t)
 	s.ok("property list", "There is no property yet", "latchkey property create")
 	s.fails(1, "space list", "there is no property yet", "latchkey property create")
-	s.ok("property create 'Harbour Hostel' --time-zone Europe/Lisbon --late-out 30", "Created prp_", "Next:", "latchkey integration connect")
-	s.ok("property show", "Harbour Hostel", "Europe/Lisbon", "late out", "30 min")
+	s.ok("property create 'Hostel Miramar' --time-zone Europe/Lisbon --late-out 30", "Created prp_", "Next:", "latchkey integration connect")
+	s.ok("property show", "Hostel Miramar", "Europe/Lisbon", "late out", "30 min")
 	s.ok("property set --no-gates-alone --owing threshold --owing-threshold 500", "threshold 500")
 
 	app := s.json("app create 'Cloud PMS'")
@@ -325,7 +325,7 @@ func TestOperatorIsRecorded(t *testing.T) {
 // A suggested command can be typed unchanged.
 func TestNextStepsUseTheSameServer(t *testing.T) {
 	s := newShell(t)
-	s.fails(1, "space list", "latchkey property create --data-dir "+s.dir+" \"Harbour Hostel\"")
+	s.fails(1, "space list", "latchkey property create --data-dir "+s.dir+" \"Hostel Miramar\"")
 	p := id(s.json("property create A --time-zone Europe/Lisbon"))
 	s.ok("property create B --time-zone Europe/Lisbon", "latchkey space create --data-dir "+s.dir+" 101", "latchkey space import --data-dir "+s.dir+" FILE")
 	s.ok("gate create G --property "+p, "latchkey lock assign --property "+p+" --data-dir "+s.dir+" LOCK gat_")

@@ -219,7 +219,7 @@ func (c *readSpaces) Run(ctx context.Context, r *remote, io *streams) error {
 		answer, err := propertyv1.NewIntegrationServiceClient(s.conn).ReadSpaces(s, &propertyv1.ReadSpacesRequest{Id: c.ID})
 		return s.printAnswer(answer, err, func() {
 			d := answer.GetData()
-			s.say("%d spaces, %d of them mapped, %d conflicts open.", d.GetFound(), d.GetMapped(), d.GetOpenConflicts())
+			s.say("%s, %d of them mapped, %s open.", formatCount(int(d.GetFound()), "space"), d.GetMapped(), formatCount(int(d.GetOpenConflicts()), "conflict"))
 			if d.GetMapped() < d.GetFound() {
 				s.printNextSteps("latchkey mapping suggest " + c.ID)
 			}
@@ -307,7 +307,7 @@ func (c *endpointTest) Run(ctx context.Context, r *remote, io *streams) error {
 				s.say("- %s", v)
 			}
 			if t.GetReason() != "" || t.GetMessage() != "" {
-				s.say("The PMS says: %s %s", t.GetReason(), t.GetMessage())
+				s.say("The PMS says: %s", reasonAndMessage(t.GetReason(), t.GetMessage()))
 			}
 		})
 		if err == nil && !t.GetOk() {
@@ -315,6 +315,14 @@ func (c *endpointTest) Run(ctx context.Context, r *remote, io *streams) error {
 		}
 		return err
 	})
+}
+
+// reasonAndMessage returns the reason and the message of a partner's error with a colon between them, or the one of them that is not empty.
+func reasonAndMessage(reason, message string) string {
+	if reason == "" || message == "" {
+		return reason + message
+	}
+	return reason + ": " + message
 }
 
 type endpointList struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	"google.golang.org/protobuf/proto"
@@ -121,9 +122,20 @@ func changedText(change *propertyv1.MappingChange) string {
 			parts = append(parts, "...")
 			break
 		}
-		parts = append(parts, row.GetExternalId()+": "+mappedText(row.GetBefore())+" → "+mappedText(row.GetAfter()))
+		parts = append(parts, row.GetExternalId()+": "+changedRow(row.GetBefore(), row.GetAfter()))
 	}
 	return strings.Join(parts, ", ")
+}
+
+// changedRow describes what a change did to the mapping of one space of the partner. If the space stayed, the partner renamed its own.
+func changedRow(before, after *propertyv1.MappedSpace) string {
+	switch {
+	case before.GetSpaceId() == "" || before.GetSpaceId() != after.GetSpaceId():
+		return mappedText(before) + " → " + mappedText(after)
+	case before.GetPartnerName() != after.GetPartnerName():
+		return fmt.Sprintf("%s, which the PMS called %s and now calls %s", mappedText(after), dash(before.GetPartnerName()), dash(after.GetPartnerName()))
+	}
+	return mappedText(after) + ", unchanged"
 }
 
 // mappedText returns the name of the space that a space of the partner was mapped to, or a dash.

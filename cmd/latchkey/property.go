@@ -52,7 +52,7 @@ type propertyCreate struct {
 
 func (propertyCreate) Help() string {
 	return `Example:
-  latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon --late-out 30`
+  latchkey property create "Hostel Miramar" --time-zone Europe/Lisbon --late-out 30`
 }
 
 // Run creates a property, and prints its id and the next steps. It is for operators only.
@@ -104,7 +104,7 @@ func (c *propertyList) Run(ctx context.Context, r *remote, io *streams) error {
 }
 
 // noProperty is what lists of properties print if there is none.
-const noProperty = `There is no property yet. Create one with: latchkey property create "Harbour Hostel" --time-zone Europe/Lisbon`
+const noProperty = `There is no property yet. Create one with: latchkey property create "Hostel Miramar" --time-zone Europe/Lisbon`
 
 // printPropertyStates prints all properties of the installation with their PMS apps and bridges.
 func (s *session) printPropertyStates() error {
@@ -174,7 +174,7 @@ func (c *propertySet) Run(ctx context.Context, r *remote, io *streams) error {
 type propertyDelete struct {
 	Word         string   `arg:"" optional:"" name:"property" help:"The property, by name or id, as with --property."`
 	Confirm      string   `placeholder:"NAME" help:"The name of the property, for scripts. Left out: the command asks for it."`
-	AbandonLocks []string `placeholder:"ID,..." help:"Locks that are gone for good, from the list in the server's refusal. They may open to old codes for ever."`
+	AbandonLocks []string `placeholder:"ID" help:"Locks that are gone for good, from the list in the server's refusal. They may open to old codes for ever."`
 }
 
 // Help returns what --help adds: what is deleted, when the server refuses it, and an example.
@@ -229,5 +229,13 @@ func (s *session) printProperty(p *propertyv1.Property) {
 	}
 	s.printFacts("id", p.GetId(), "name", p.GetName(), "time zone", p.GetTimeZone(), "check-in", p.GetCheckInTime(), "check-out", p.GetCheckOutTime(),
 		"early in", fmt.Sprintf("%d min", p.GetEarlyInMinutes()), "late out", fmt.Sprintf("%d min", p.GetLateOutMinutes()),
-		"PIN", fmt.Sprintf("%d digits", p.GetPinLength()), "gates alone", yesOrNo(p.GetGatesAlone()), "backup codes", yesOrNo(p.GetBackupCodes()), "step-up for doors and PINs", yesOrNo(p.GetAccessStepUp()), "owing", owing, "created", formatTime(p.GetCreatedAt()))
+		"PIN", pinText(p.GetPinLength()), "gates alone", yesOrNo(p.GetGatesAlone()), "backup codes", yesOrNo(p.GetBackupCodes()), "step-up for doors and PINs", yesOrNo(p.GetAccessStepUp()), "owing", owing, "created", formatTime(p.GetCreatedAt()))
+}
+
+// pinText describes the setting of the length of PINs: 0 lets the server choose for each door.
+func pinText(digits int32) string {
+	if digits == 0 {
+		return "automatic (6 or 8 digits)"
+	}
+	return fmt.Sprintf("%d digits", digits)
 }

@@ -13,7 +13,7 @@ func TestPropertyAsAnArgument(t *testing.T) {
 	s.ok("property show annex", "Europe/Rome")
 	t.Setenv("LATCHKEY_PROPERTY", "Harbour")
 	s.ok("property show annex", "Europe/Rome")
-	s.ok("property show", "Europe/Lisbon")
+	s.ok("property show", "Europe/Lisbon", "PIN", "automatic (6 or 8 digits)")
 	s.fails(2, "property show Annex -p Harbour", "two properties")
 	s.ok("token create Desk -p Annex", "Created tok_")
 	s.ok("token list -p Annex", "Desk")

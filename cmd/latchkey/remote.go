@@ -311,7 +311,7 @@ func (s *session) resolveProperty() (string, error) {
 	}
 	switch list := answer.GetData().GetList(); len(list) {
 	case 0:
-		return "", errors.New(s.withTypedFlags("there is no property yet; create one with:\n  latchkey property create \"Harbour Hostel\" --time-zone Europe/Lisbon"))
+		return "", errors.New(s.withTypedFlags("there is no property yet; create one with:\n  latchkey property create \"Hostel Miramar\" --time-zone Europe/Lisbon"))
 	case 1:
 		return list[0].GetId(), nil
 	default:

@@ -14,4 +14,3 @@ func TestTimeZonesAreSuggested(t *testing.T) {
 	s.fails(1, "property set --time-zone rome", "did you mean Europe/Rome?")
 	s.fails(1, "property set --time-zone Europe/Rome --check-in 25:00", "--check-in")
 }
-
