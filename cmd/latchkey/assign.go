@@ -115,5 +115,17 @@ func (s *session) assignAll(plan []assignment) error {
 		list.List = append(list.List, answer.GetData())
 	}
 	list.Total = int32(len(list.GetList())) // no overflow: a file has at most mostRows lines
-	return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() { s.printLockTable("All locks are already assigned to these doors.", s.bridgeNames(list.GetList()), list.GetList()) })
+	return s.printAnswer(&propertyv1.ListLocksResponse{Data: list}, nil, func() {
+		s.printLockTable("All locks are already assigned to these doors.", s.bridgeNames(list.GetList()), list.GetList())
+		s.sayAfterAssign()
+	})
+}
+
+// sayAfterAssign prints the next steps after locks have been assigned to doors.
+func (s *session) sayAfterAssign() {
+	s.printNextSteps(
+		"latchkey lock list --unassigned    shows the locks that have no door yet",
+		`latchkey app create "Your PMS"     the vendor, if "latchkey app list" does not show it`,
+		"latchkey integration connect APP   the vendor's access token for this property",
+	)
 }

@@ -223,7 +223,12 @@ func assign(ctx context.Context, r *remote, io *streams, lock, door string) erro
 			return err
 		}
 		answer, err := propertyv1.NewLockServiceClient(s.conn).AssignLock(s, &propertyv1.AssignLockRequest{Id: lock, DoorId: &door})
-		return s.printAnswer(answer, err, func() { s.printLocks([]*propertyv1.Lock{answer.GetData()}) })
+		return s.printAnswer(answer, err, func() {
+			s.printLocks([]*propertyv1.Lock{answer.GetData()})
+			if door != "" {
+				s.sayAfterAssign()
+			}
+		})
 	})
 }
 

@@ -73,7 +73,7 @@ func TestMappingFileWithAWordThatIsIDAndName(t *testing.T) {
 func TestNamesForIDs(t *testing.T) {
 	s, w := newWorld(t)
 	s.ok("lock unassign 'Bed A'", "Bed A")
-	s.ok("lock assign 'bed a' 'Dorm 4/Bed A'", "Bed A  Dorm 4 · Bed A")
+	s.ok("lock assign 'bed a' 'Dorm 4/Bed A'", "Bed A  Dorm 4 · Bed A", "Next:", "latchkey integration connect")
 	s.ok("lock rename 'Room 101' Alpha")
 	s.ok("lock show ALPHA", "Alpha", "Room 101")
 	s.ok("lock show 'Room 101'", "Alpha") // by its address
@@ -137,7 +137,7 @@ func TestAssignFromAFile(t *testing.T) {
 	s.ok("lock list --unassigned", "Bed A")
 	assign(0, "lock;door\nBed A;Dorm 4/Bed A\nbed b;Bed B\nFront door;Front door\nRoom 101;Room 101\n", "Bed A", "Front door")
 	s.ok("lock list --unassigned", "Every lock has a door")
-	assign(0, "lock,door\nBed A,Bed A\n", "All locks are already assigned")
+	assign(0, "lock,door\nBed A,Bed A\n", "All locks are already assigned", "latchkey lock list --data-dir "+s.dir+" --unassigned")
 	s.fails(1, "lock assign 'Room 101'", "--file")
 	s.fails(1, "lock assign 'Room 101' 'Room 101' --file x", "not both")
 	s.fails(1, "lock assign --file /nowhere/locks.csv", "/nowhere/locks.csv")
