@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"io/fs"
 	"log/slog"
 	"net"
 	"net/netip"
@@ -28,8 +29,33 @@ type listeners struct {
 	http, grpc, bridge, ops, socket net.Listener
 }
 
-// listen opens the listeners at the configured addresses. After an error none stays open.
-func listen(cfg config.Config) (_ *listeners, err error) {
+// checkAddresses fails if a configured address cannot be used, before the first start creates the data directory and the key: a start that
+// fails leaves nothing behind. It does nothing if the data directory exists.
+func checkAddresses(cfg config.Config) error {
+	if _, err := os.Stat(cfg.DataDir); !errors.Is(err, fs.ErrNotExist) {
+		return nil // the start continues, and fails later if it must
+	}
+	l, err := listenTCP(cfg)
+	if err != nil {
+		return err
+	}
+	return l.close()
+}
+
+// listen opens the listeners at the configured addresses and at the socket. After an error none stays open.
+func listen(cfg config.Config) (*listeners, error) {
+	l, err := listenTCP(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if l.socket, err = listenSocket(cfg.SocketPath()); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	return l, nil
+}
+
+// listenTCP opens the listeners at the configured addresses. After an error none stays open.
+func listenTCP(cfg config.Config) (_ *listeners, err error) {
 	l := &listeners{}
 	defer func() {
 		if err != nil {
@@ -46,8 +72,7 @@ func listen(cfg config.Config) (_ *listeners, err error) {
 			return nil, fmt.Errorf("--listen-%s: %w", at.flag, err)
 		}
 	}
-	l.socket, err = listenSocket(cfg.SocketPath())
-	return l, err
+	return l, nil
 }
 
 // limitConnections limits the connections per address on all listeners except the operators' socket; an IPv6 address counts as its /64. At

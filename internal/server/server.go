@@ -122,6 +122,9 @@ func New(ctx context.Context, cfg config.Config, o Options) (_ *Server, err erro
 		return nil, err
 	}
 	s.measureDatabase()
+	if err := checkAddresses(cfg); err != nil {
+		return nil, err
+	}
 	if err := s.openFoundation(ctx); err != nil {
 		return nil, err
 	}
