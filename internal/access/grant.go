@@ -147,12 +147,8 @@ func (run *stayRun) setSpace(u *ent.GrantUpdateOne) {
 // takesOver reports whether the grant taker takes over the space that another grant had before it moved out at leftAt. The caller then
 // removes the codes of the other grant at the door at once. leftAt is zero if the other grant is a code, over which every grant has
 // priority. The taker takes over if it came to the old space at that time or later, or if it was moved there from another space. A grant
-// that was created in the space while the other still had it only shares it: it ends no access of the other. A taker whose window has not
-// begun, after a check-in on an earlier day, cannot open the door yet: until then the other grant keeps it.
-func takesOver(taker *ent.Grant, leftAt, now time.Time) bool {
-	if !leftAt.IsZero() && taker.NotBefore.After(now) {
-		return false
-	}
+// that was created in the space while the other still had it only shares it: it ends no access of the other.
+func takesOver(taker *ent.Grant, leftAt time.Time) bool {
 	return !taker.PlacedAt.Before(leftAt) || taker.FromSpaceID != "" && taker.FromSpaceID != taker.SpaceID
 }
 

@@ -253,7 +253,7 @@ func (run *Run) markTakenOver() error {
 	}
 	var taken []string
 	for _, g := range others {
-		if takesOver(g, run.PlacedAt, run.Tx.Now()) {
+		if takesOver(g, run.PlacedAt) {
 			taken = append(taken, g.SpaceID)
 		}
 	}

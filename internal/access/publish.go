@@ -67,11 +67,6 @@ func (run *stayRun) reconcileDeparting(d Delta) error {
 	if !d.Opened && !d.Moved || !isLive(run.grant) || !isPrivate(run.place.Space) {
 		return nil
 	}
-	return run.reconcileLeaving()
-}
-
-// reconcileLeaving reconciles the reservations that are in another space, or in none, but still have a code on the door of this one's.
-func (run *stayRun) reconcileLeaving() error {
 	leaving, err := run.departingGrants()
 	if err != nil {
 		return fmt.Errorf("look for stays that leave a door: %w", err)

@@ -14,20 +14,15 @@ import (
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/notice"
-	"latchkey.dev/internal/space"
 	"latchkey.dev/internal/watch"
 )
 
-// Expire handles what only time causes, up to limit of each: it ends access after its window, completes the takeover of rooms whose next
-// guest was checked in on an earlier day, deletes PINs after pinRetention, and notifies staff of late codes. It returns the number of ended
-// grants; if that is limit, there may be more. A grant that fails is logged and does not block the others. It stays due, so the next call
-// tries it again.
+// Expire handles what only time causes, up to limit of each: it ends access after its window, deletes PINs after pinRetention, and notifies
+// staff of late codes. It returns the number of ended grants; if that is limit, there may be more. A grant that fails is logged and does not
+// block the others. It stays due, so the next call tries it again.
 func Expire(rec Reconciler, limit int) (int, error) {
 	n, err := rec.endExpired(limit)
 	if err != nil {
-		return n, err
-	}
-	if err := rec.completeTakeovers(limit); err != nil {
 		return n, err
 	}
 	if err := rec.deleteExpiredPINs(limit); err != nil {
@@ -59,41 +54,6 @@ func (rec Reconciler) endExpired(limit int) (n int, err error) {
 		}
 	}
 	return n, nil
-}
-
-// keptFromTaker selects the grants in a private space on whose door a stay that is moving out still has a code, which the grant takes over,
-// see [takesOver]. %s is the table of the grants.
-const keptFromTaker = `EXISTS (SELECT 1 FROM locks AS l
-	JOIN slots AS c ON c.lock_id = l.id AND c.door_id = l.door_id AND c.present
-	JOIN spaces AS s ON s.id = c.door_id AND (s.is_private OR s.type = '` + space.Bed + `')
-	JOIN grants AS g ON g.id = c.grant_id AND g.ended_at IS NULL AND g.space_id <> c.door_id
-	WHERE l.door_id = %[1]s.space_id AND g.id <> %[1]s.id AND (%[1]s.placed_at >= g.placed_at OR %[1]s.from_space_id NOT IN ('', %[1]s.space_id))
-	AND NOT EXISTS (SELECT 1 FROM spaces AS b WHERE b.id = g.space_id AND b.parent_id = c.door_id))`
-
-// completeTakeovers removes the codes of stays that are moving out of up to limit spaces, once the window of the guest who takes over the
-// space begins after it was held back. Grants that fail are logged and stay due.
-func (rec Reconciler) completeTakeovers(limit int) error {
-	kept := func(s *sql.Selector) {
-		s.Where(sql.ColumnsGT(s.C(entgrant.FieldNotBefore), s.C(entgrant.FieldPlacedAt)))
-		s.Where(sql.ExprP(fmt.Sprintf(keptFromTaker, s.TableName())))
-	}
-	due, err := rec.Tx.Grant.Query().Where(entgrant.OpenKeyGT(""), entgrant.NotBeforeLTE(rec.Tx.Now()), predicate.Grant(kept)).Limit(limit).All(rec.Tx.Context())
-	if err != nil {
-		return fmt.Errorf("find the spaces that a stay keeps from its next guest: %w", err)
-	}
-	for _, g := range due {
-		_, err := rec.Isolate("grant", g.ID, g.PropertyID, func() error {
-			run, err := rec.loadGrant(g)
-			if err != nil {
-				return err
-			}
-			return run.reconcileLeaving()
-		})
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // Isolate runs do in a savepoint and logs its failure, so that it does not block other grants and codes: then done is false and err is nil.

@@ -179,34 +179,6 @@ func TestSharerMovesOut(t *testing.T) {
 	}
 }
 
-// A guest who is moving out keeps the room while the lock of the new one does not answer, even if the next guest of the room is checked in
-// on the day before. Once that guest's window begins, the room is theirs alone.
-func TestNextGuestCheckedInADayEarly(t *testing.T) {
-	for _, unplaced := range []bool{false, true} {
-		each(t, func(t *testing.T, h *testProperty) {
-			a := h.checkIn("A", "r1", "r1", "g1")
-			h.clock.Advance(time.Second)
-			next, want := theirs("r2"), []string{"g1", "r2"}
-			if unplaced {
-				next, want = "", []string{"g1"}
-			}
-			h.put(reservation.Patch{reservation.PMSID: "A", reservation.SpaceID: next})
-			before := h.present(a.Row.ID)
-			h.clock.Advance(time.Second)
-			h.put(with(booking("B", "r1"), reservation.From, "2026-11-22T15:00:00+01:00"))
-			b := h.put(state("B", "started"))
-			same(t, "B waits", []string{access.WindowInFuture}, reasonsOf(b.Plan)[:1])
-			same(t, "A keeps the room", before, h.present(a.Row.ID))
-			h.sweep()
-			same(t, "A keeps the room after a sweep", before, h.present(a.Row.ID))
-			h.clock.Advance(b.Plan.Window.From.Sub(h.clock.Now()))
-			h.sweep()
-			same(t, "A is out when B comes", want, h.present(a.Row.ID))
-			same(t, "B", []string{"g1", "r1"}, h.present(b.Row.ID))
-		})
-	}
-}
-
 // Who stays on in a room after all has it alone, though another was in it meanwhile and is moving out.
 func TestStayingOnAfterTheWindow(t *testing.T) {
 	each(t, func(t *testing.T, h *testProperty) {

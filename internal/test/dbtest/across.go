@@ -32,7 +32,6 @@ var acrossProperties = map[string]string{
 	"access/code.BackupProperties":        sweep,
 	"access/code.ReconcileDue":            sweep,
 	"access.Reconciler.endExpired":        sweep,
-	"access.Reconciler.completeTakeovers": sweep,
 	"access.Reconciler.deleteExpiredPINs": sweep,
 	"access.Reconciler.notifyLateCodes":   sweep,
 	"event.Append":                        "the subject is an id, and only its numbers are read",
