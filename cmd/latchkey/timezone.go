@@ -36,7 +36,7 @@ func nearZone(word string) string {
 		tries = append(tries, area+"/"+name)
 	}
 	for _, try := range tries {
-		if _, err := time.LoadLocation(try); err == nil {
+		if _, err := time.LoadLocation(try); err == nil && try != "Local" { // the zone of this machine
 			return try
 		}
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"net/netip"
 	"reflect"
@@ -29,7 +30,7 @@ var texts = kong.KindMapper(reflect.String, kong.MapperFunc(func(c *kong.DecodeC
 	}
 	text, ok := t.Value.(string)
 	if !ok {
-		return fmt.Errorf("must be a text in quotes, not %v", t.Value)
+		return errors.New("must be a text in quotes") // without the value, which may be a secret
 	}
 	target.SetString(inCaseOf(c.Value.EnumSlice(), text))
 	return nil

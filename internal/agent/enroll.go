@@ -110,6 +110,7 @@ func checkSameBridge(former, next string) error {
 		return nil
 	}
 	return fmt.Errorf("this machine is bridge %[1]s, but the join code is one of bridge %[2]s. The code is now used up, and this machine is still %[1]s. "+
+		"If another machine was %[2]s, it can no longer connect until it is enrolled with a new code. "+
 		"To enrol %[1]s again, get a code of `latchkey bridge join-code %[1]s`. To make this machine %[2]s, which leaves the locks of %[1]s "+
 		"without a bridge, get a code of `latchkey bridge join-code %[2]s` and add --replace", former, next)
 }

@@ -29,7 +29,7 @@ type lock struct {
 	battery        *uint32     // percent; nil: none reported
 	batteryAt      time.Time   // when battery was reported
 	low            bool        // the last message about it that was not retained says that the battery is low
-	lowAt          time.Time   // when the last such message said so; zero: none did
+	lowAt          time.Time   // when the last such message said so, or when the first came if none did; zero: none came
 	tampered       bool        // the last message about it that was not retained has the tamper alarm
 	batteryOK      bool        // the driver has reported that the battery is not low
 	reportsChanges bool        // the lock has at some time reported that it stored or cleared a code

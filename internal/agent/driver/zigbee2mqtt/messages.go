@@ -276,13 +276,17 @@ func (l *lock) becameTampered(now report) bool {
 	return l.tampered && !was
 }
 
-// batteryOKAfter is how long a battery must not be low before its alarm counts as ended. A weak battery alarms on and off.
-const batteryOKAfter = time.Hour
+// batteryOKAfter is how long a battery must not be low, as far as the driver knows, before its alarm counts as ended. A weak battery alarms
+// only while the motor runs.
+const batteryOKAfter = 24 * time.Hour
 
 // batteryEvent returns the kind of event that a message is about the battery: BatteryLow, BatteryOK or "". A lock that reports no charge has
 // only this alarm. So the first message that the driver knows counts for such a lock: the battery may have become low, or may have been
 // replaced, while the bridge was off.
 func (l *lock) batteryEvent(before, now report) string {
+	if now.low != nil && l.lowAt.IsZero() {
+		l.lowAt = l.seen // it may have been low until then
+	}
 	switch {
 	case now.low == nil:
 		return ""

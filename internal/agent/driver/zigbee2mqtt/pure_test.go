@@ -256,10 +256,10 @@ func TestALowBatteryInTheFirstMessage(t *testing.T) {
 	}
 }
 
-// A battery is fine again after its alarm was off for an hour. The battery may have been replaced while the bridge was off.
+// A battery is fine again after its alarm was off for a day. The battery may have been replaced while the bridge was off.
 func TestTheEndOfALowBattery(t *testing.T) {
 	low, ok, charge := true, false, uint32(60)
-	const minute, hour = time.Minute, time.Hour
+	const minute, day = time.Minute, 24 * time.Hour
 	type message struct {
 		after time.Duration // after is the time since the message before
 		low   *bool
@@ -269,11 +269,12 @@ func TestTheEndOfALowBattery(t *testing.T) {
 		messages []message
 		want     []string
 	}{
-		"fine from the first message on": {nil, []message{{0, &ok}, {hour, &ok}}, []string{driver.BatteryOK}},
-		"replaced":                       {nil, []message{{0, &low}, {hour, &ok}, {hour, &ok}}, []string{driver.BatteryLow, driver.BatteryOK}},
-		"on and off":                     {nil, []message{{0, &low}, {minute, &ok}, {minute, &low}, {minute, &ok}, {minute, nil}, {hour, &ok}}, []string{driver.BatteryLow, driver.BatteryLow, driver.BatteryOK}},
-		"low again":                      {nil, []message{{0, &low}, {hour, &ok}, {hour, &low}, {hour, &ok}}, []string{driver.BatteryLow, driver.BatteryOK, driver.BatteryLow, driver.BatteryOK}},
-		"with a charge":                  {&charge, []message{{0, &ok}, {minute, &low}, {hour, &ok}}, []string{driver.BatteryLow}},
+		"fine from the first message on": {nil, []message{{0, &ok}, {day, &ok}}, []string{driver.BatteryOK}},
+		"replaced":                       {nil, []message{{0, &low}, {day, &ok}, {day, &ok}}, []string{driver.BatteryLow, driver.BatteryOK}},
+		"on and off":                     {nil, []message{{0, &low}, {minute, &ok}, {minute, &low}, {minute, &ok}, {minute, nil}, {day, &ok}}, []string{driver.BatteryLow, driver.BatteryLow, driver.BatteryOK}},
+		"low again":                      {nil, []message{{0, &low}, {day, &ok}, {day, &low}, {day, &ok}}, []string{driver.BatteryLow, driver.BatteryOK, driver.BatteryLow, driver.BatteryOK}},
+		"fine at a start of the bridge":  {nil, []message{{0, &ok}, {minute, &ok}}, nil},
+		"with a charge":                  {&charge, []message{{0, &ok}, {minute, &low}, {day, &ok}}, []string{driver.BatteryLow}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			l := &lock{battery: c.battery, seen: time.Unix(1_800_000_000, 0)}
