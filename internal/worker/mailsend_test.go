@@ -126,37 +126,40 @@ func TestMailIsRetried(t *testing.T) {
 	})
 }
 
+// jobsAfter runs a sweep and returns the number of unfinished jobs of mails.
+func (p *post) jobsAfter(sweep Sweep) (n int) {
+	p.Helper()
+	if err := sweep.Run(p.Context(), p.d); err != nil {
+		p.Fatal(err)
+	}
+	if _, err := p.d.View(p.Context()).ReadOne(`SELECT count(*) FROM river_job WHERE kind = 'mail.send' AND finalized_at IS NULL`, nil, &n); err != nil {
+		p.Fatal(err)
+	}
+	return n
+}
+
 // A mail whose job is lost gets another, and one that cannot be created for a day fails.
 func TestNoMailWaitsForEver(t *testing.T) {
 	eachPost(t, func(p *post) {
 		p.order()
 		sweep := p.mails.Sweep()
-		jobs := func() (n int) {
-			if err := sweep.Run(p.Context(), p.d); err != nil {
-				p.Fatal(err)
-			}
-			if _, err := p.d.View(p.Context()).ReadOne(`SELECT count(*) FROM river_job WHERE kind = 'mail.send' AND finalized_at IS NULL`, nil, &n); err != nil {
-				p.Fatal(err)
-			}
-			return n
-		}
 		lose := func() {
 			write(p.T, p.d, func(tx *db.Tx) error { _, err := tx.ExecContext(tx.Context(), `DELETE FROM river_job`); return err })
 		}
-		if n := jobs(); n != 1 {
+		if n := p.jobsAfter(sweep); n != 1 {
 			p.Fatalf("%d jobs", n)
 		}
 		lose()
 		p.clock.Advance(mailPatience + time.Second)
-		if n := jobs(); n != 1 {
+		if n := p.jobsAfter(sweep); n != 1 {
 			p.Errorf("%d jobs of a mail whose job was lost", n)
 		}
-		if n := jobs(); n != 1 {
+		if n := p.jobsAfter(sweep); n != 1 {
 			p.Errorf("%d jobs of a mail that has one", n)
 		}
 		lose()
 		p.clock.Advance(mail.GiveUpAfter + mailGrace)
-		if n := jobs(); n != 0 || p.all()[0].State != string(mail.Failed) || p.all()[0].Failure != string(mail.FailedInternal) {
+		if n := p.jobsAfter(sweep); n != 0 || p.all()[0].State != string(mail.Failed) || p.all()[0].Failure != string(mail.FailedInternal) {
 			p.Errorf("after a day: %d jobs, %s %s", n, p.all()[0].State, p.all()[0].Failure)
 		}
 		if all := p.notices(); len(all) != 1 || all[0].Kind != "mailFailed" {
@@ -174,17 +177,8 @@ func TestMailsThatWaitHideNoLostJob(t *testing.T) {
 		dbtest.Multiply(p, p.d, "mails", 2*mailSweepBatch+1, map[string]string{"id": "'mai_' || (1000 + n)"})
 		p.clock.Advance(mailPatience + time.Second)
 		sweep := p.mails.Sweep()
-		jobs := func() (n int) {
-			if err := sweep.Run(p.Context(), p.d); err != nil {
-				p.Fatal(err)
-			}
-			if _, err := p.d.View(p.Context()).ReadOne(`SELECT count(*) FROM river_job WHERE kind = 'mail.send' AND finalized_at IS NULL`, nil, &n); err != nil {
-				p.Fatal(err)
-			}
-			return n
-		}
 		for _, want := range []int{mailSweepBatch, 2 * mailSweepBatch, 2*mailSweepBatch + 1} {
-			if n := jobs(); n != want {
+			if n := p.jobsAfter(sweep); n != want {
 				p.Fatalf("%d mails have a job, want %d", n, want)
 			}
 		}
@@ -192,7 +186,7 @@ func TestMailsThatWaitHideNoLostJob(t *testing.T) {
 			_, err := tx.ExecContext(tx.Context(), `DELETE FROM river_job WHERE id = (SELECT min(id) FROM river_job)`)
 			return err
 		})
-		if n := jobs(); n != 2*mailSweepBatch+1 {
+		if n := p.jobsAfter(sweep); n != 2*mailSweepBatch+1 {
 			p.Errorf("after the last mail, the sweep does not begin again: %d jobs", n)
 		}
 	})

@@ -35,13 +35,12 @@ func (m Mails) Sweep() Sweep {
 		m.DB = d
 		now := d.View(ctx).Now()
 		tooOld := now.Add(-mail.GiveUpAfter - mailGrace)
-		var failed error
+		var failed, err error
 		old, failed = m.giveUpOld(ctx, old, tooOld)
 		if young.OrderedAt.Before(tooOld) {
 			young = mail.Unfinished{OrderedAt: tooOld}
 		}
-		next, err := m.enqueueAgain(ctx, young, now.Add(-mailPatience))
-		young = next
+		young, err = m.enqueueAgain(ctx, young, now.Add(-mailPatience))
 		return errors.Join(failed, err)
 	}}
 }
