@@ -213,6 +213,10 @@ func (c forms) SetParty(context.Context, *guestv1.SetPartyRequest, ...grpc.CallO
 	return &guestv1.SetPartyResponse{}, c.script.fail
 }
 
+func (c forms) SetArrival(context.Context, *guestv1.SetArrivalRequest, ...grpc.CallOption) (*guestv1.SetArrivalResponse, error) {
+	return &guestv1.SetArrivalResponse{}, c.script.fail
+}
+
 func (c forms) SetMailAddress(context.Context, *guestv1.SetMailAddressRequest, ...grpc.CallOption) (*guestv1.SetMailAddressResponse, error) {
 	return &guestv1.SetMailAddressResponse{}, c.script.fail
 }

@@ -83,6 +83,7 @@ var guestStates = []state{
 	{name: "people", path: "/g/stays/stay1/people"},
 	{name: "people-long", path: "/g/stays/stay1/people", given: long},
 	{name: "arrival", path: "/g/stays/stay1/form/arrival"},
+	{name: "arrival-wrong", path: "/g/stays/stay1/form/arrival", given: failing(fault.Fields(fault.Field{Path: "time", Reason: "invalid"})), act: wrong},
 	{name: "rules", path: "/g/stays/stay1/form/rules"},
 	{name: "rules-accepted", path: "/g/stays/stay1/form/rules", given: func(s *scripted) { s.stay.HouseRulesAcceptedAt = timestamppb.New(moment) }},
 	{name: "share", path: "/g/stays/stay1/form/share"},
