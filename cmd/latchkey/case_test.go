@@ -12,9 +12,9 @@ func TestCaseOfChosenWords(t *testing.T) {
 	s.fails(2, "space create 102 --type villa", "villa")
 }
 
-// An error names a command, not a call of the API.
-func TestErrorOfRuleNamesTheCommand(t *testing.T) {
+// The error lists the rules and names no call of the API.
+func TestErrorOfRuleListsTheRules(t *testing.T) {
 	s := newShell(t)
 	s.ok("property create A --time-zone Europe/Lisbon")
-	s.fails(1, "checkin settings --rule XX", "--rule must be the name of a rule (latchkey checkin rules lists them): ")
+	s.fails(1, "checkin settings --rule XX", "--rule must be one of the rules: ")
 }

@@ -103,13 +103,13 @@ type hintedError struct {
 
 func (e *hintedError) Unwrap() error { return e.error }
 
-// plain returns the description of a wrong value for the command line: an example instead of the regular expression for a time of day, and
-// a command instead of the name of a call.
+// plain returns the description of a wrong value unchanged, or, if it is the regular expression for a time of day, an example in place of
+// it.
 func plain(description string) string {
 	if strings.HasPrefix(description, "does not match regex pattern") && strings.Contains(description, ":[0-5][0-9]") {
 		return "must be HH:MM, such as 08:00"
 	}
-	return strings.Replace(description, ", as ListCheckInRules returns it", " (latchkey checkin rules lists them)", 1)
+	return description
 }
 
 // adviceOn returns what the user should do about an error, or "". said is the server's error detail: if it names a role, a token of that

@@ -140,7 +140,7 @@ func ruleProblems(stored *property.CheckInSettings, c property.CheckInChange) (w
 	name, signature, fills := valueOr(c.Rule, stored.Rule), valueOr(c.Signature, stored.Signature), rule.Who(valueOr(c.WhoFills, stored.WhoFills))
 	law, ok := rule.Find(name)
 	if !ok {
-		wrong = append(wrong, fault.Field{Path: "rule", Reason: fault.WrongValue, Message: "must be the name of a rule, as ListCheckInRules returns it: " + ruleNames()})
+		wrong = append(wrong, fault.Field{Path: "rule", Reason: fault.WrongValue, Message: "must be one of the rules: " + ruleNames()})
 		law = &rule.Rules[0]
 	}
 	if law.NoDrawnSignature && signature == guest.Drawn && (c.Rule != nil || c.Signature != nil) {
