@@ -235,8 +235,8 @@ func (l *lock) updateState(r report, retained bool) {
 	}
 }
 
-// eventsOf returns the lock events in the message now: its action, the alarms of its battery and its cover, and, if known is true, what
-// changed since the message before.
+// eventsOf returns the lock events in the message now: its action, the alarms of its battery, its cover and its door, and, if known is
+// true, what changed since the message before.
 func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	if e, ok := eventOf(now, l.caps.Slots); ok {
 		out = append(out, e)
@@ -246,6 +246,9 @@ func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	}
 	if l.becameTampered(now) {
 		out = append(out, driver.Event{Kind: driver.Tampered, Reason: "tamper"})
+	}
+	if l.becameForced(now) {
+		out = append(out, driver.Event{Kind: driver.Tampered, Reason: "forcedOpen"})
 	}
 	if !known {
 		return out
@@ -258,8 +261,6 @@ func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 			out = append(out, driver.Event{Kind: driver.DoorClosed})
 		case "error_jammed":
 			out = append(out, driver.Event{Kind: driver.Jammed})
-		case "error_forced_open":
-			out = append(out, driver.Event{Kind: driver.Tampered, Reason: "forcedOpen"})
 		}
 	}
 	return out
@@ -274,6 +275,17 @@ func (l *lock) becameTampered(now report) bool {
 	was := l.tampered
 	l.tampered = *now.tamper
 	return l.tampered && !was
+}
+
+// becameForced reports whether the lock has begun to say that its door was forced open. It also counts if the first message that the driver
+// knows says so: see becameTampered.
+func (l *lock) becameForced(now report) bool {
+	if now.door == "" {
+		return false
+	}
+	was := l.forced
+	l.forced = now.door == "error_forced_open"
+	return l.forced && !was
 }
 
 // batteryOKAfter is how long a battery must not be low, as far as the driver knows, before its alarm counts as ended. A weak battery alarms

@@ -294,34 +294,43 @@ func TestTheEndOfALowBattery(t *testing.T) {
 	}
 }
 
-// The alarm may have begun while the bridge was off. It is reported once, until it ends.
-func TestATamperAlarmInTheFirstMessage(t *testing.T) {
-	yes, no := true, false
-	for name, c := range map[string]struct {
-		retained bool // retained means that the broker stored the first message
-		tamper   []*bool
-		want     int
+// An alarm may have begun while the bridge was off. It is reported once, until it ends.
+func TestAnAlarmInTheFirstMessage(t *testing.T) {
+	for _, alarm := range []struct {
+		field, reason string
+		on, off       any
 	}{
-		"tampered":                   {false, []*bool{&yes, &yes}, 1},
-		"tampered, after a retained": {true, []*bool{&yes, &yes, &yes}, 1},
-		"tampered twice":             {false, []*bool{&yes, &no, &yes}, 2},
-		"not always in messages":     {false, []*bool{&no, nil, &yes, nil, &yes}, 1},
-		"not tampered":               {false, []*bool{nil, &no, nil}, 0},
+		{"tamper", "tamper", true, false},
+		{"door_state", "forcedOpen", "error_forced_open", "open"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			l, n := &lock{driver: &Driver{clock: clock.At(time.Unix(1_800_000_000, 0)), events: make(chan driver.Event, 9)}}, 0
-			for i, tamper := range c.tamper {
-				payload, _ := json.Marshal(map[string]any{"tamper": tamper})
-				l.onStateMessage(message{payload: payload, retained: c.retained && i == 0})
-			}
-			for ; len(l.driver.events) > 0; n++ {
-				if e := <-l.driver.events; e.Kind != driver.Tampered || e.Reason != "tamper" {
-					t.Errorf("%+v", e)
+		for name, c := range map[string]struct {
+			retained bool // retained means that the broker stored the first message
+			values   []any
+			want     int
+		}{
+			"on":                     {false, []any{alarm.on, alarm.on}, 1},
+			"on, after a retained":   {true, []any{alarm.on, alarm.on, alarm.on}, 1},
+			"on twice":               {false, []any{alarm.on, alarm.off, alarm.on}, 2},
+			"not always in messages": {false, []any{alarm.off, nil, alarm.on, nil, alarm.on}, 1},
+			"off":                    {false, []any{nil, alarm.off, nil}, 0},
+		} {
+			t.Run(alarm.field+" "+name, func(t *testing.T) {
+				l, n := &lock{driver: &Driver{clock: clock.At(time.Unix(1_800_000_000, 0)), events: make(chan driver.Event, 9)}}, 0
+				for i, value := range c.values {
+					payload, _ := json.Marshal(map[string]any{alarm.field: value})
+					l.onStateMessage(message{payload: payload, retained: c.retained && i == 0})
 				}
-			}
-			if n != c.want {
-				t.Errorf("%d events, want %d", n, c.want)
-			}
-		})
+				for len(l.driver.events) > 0 {
+					if e := <-l.driver.events; e.Kind == driver.Tampered && e.Reason == alarm.reason {
+						n++
+					} else if e.Kind == driver.Tampered {
+						t.Errorf("%+v", e)
+					}
+				}
+				if n != c.want {
+					t.Errorf("%d events, want %d", n, c.want)
+				}
+			})
+		}
 	}
 }
