@@ -44234,6 +44234,7 @@ type PinMutation struct {
 	id            *string
 	property_id   *string
 	grant_id      *string
+	code_id       *string
 	door_id       *string
 	mac           *[]byte
 	sealed        *[]byte
@@ -44416,9 +44417,71 @@ func (m *PinMutation) OldGrantID(ctx context.Context) (v string, err error) {
 	return oldValue.GrantID, nil
 }
 
+// ClearGrantID clears the value of the "grant_id" field.
+func (m *PinMutation) ClearGrantID() {
+	m.grant_id = nil
+	m.clearedFields[pin.FieldGrantID] = struct{}{}
+}
+
+// GrantIDCleared returns if the "grant_id" field was cleared in this mutation.
+func (m *PinMutation) GrantIDCleared() bool {
+	_, ok := m.clearedFields[pin.FieldGrantID]
+	return ok
+}
+
 // ResetGrantID resets all changes to the "grant_id" field.
 func (m *PinMutation) ResetGrantID() {
 	m.grant_id = nil
+	delete(m.clearedFields, pin.FieldGrantID)
+}
+
+// SetCodeID sets the "code_id" field.
+func (m *PinMutation) SetCodeID(s string) {
+	m.code_id = &s
+}
+
+// CodeID returns the value of the "code_id" field in the mutation.
+func (m *PinMutation) CodeID() (r string, exists bool) {
+	v := m.code_id
+	if v == nil {
+		return
+	}
+	return *v, true
+}
+
+// OldCodeID returns the old "code_id" field's value of the Pin entity.
+// If the Pin object wasn't provided to the builder, the object is fetched from the database.
+// An error is returned if the mutation operation is not UpdateOne, or the database query fails.
+func (m *PinMutation) OldCodeID(ctx context.Context) (v string, err error) {
+	if !m.op.Is(OpUpdateOne) {
+		return v, errors.New("OldCodeID is only allowed on UpdateOne operations")
+	}
+	if m.id == nil || m.oldValue == nil {
+		return v, errors.New("OldCodeID requires an ID field in the mutation")
+	}
+	oldValue, err := m.oldValue(ctx)
+	if err != nil {
+		return v, fmt.Errorf("querying old value for OldCodeID: %w", err)
+	}
+	return oldValue.CodeID, nil
+}
+
+// ClearCodeID clears the value of the "code_id" field.
+func (m *PinMutation) ClearCodeID() {
+	m.code_id = nil
+	m.clearedFields[pin.FieldCodeID] = struct{}{}
+}
+
+// CodeIDCleared returns if the "code_id" field was cleared in this mutation.
+func (m *PinMutation) CodeIDCleared() bool {
+	_, ok := m.clearedFields[pin.FieldCodeID]
+	return ok
+}
+
+// ResetCodeID resets all changes to the "code_id" field.
+func (m *PinMutation) ResetCodeID() {
+	m.code_id = nil
+	delete(m.clearedFields, pin.FieldCodeID)
 }
 
 // SetDoorID sets the "door_id" field.
@@ -44635,12 +44698,15 @@ func (m *PinMutation) Type() string {
 // order to get all numeric fields that were incremented/decremented, call
 // AddedFields().
 func (m *PinMutation) Fields() []string {
-	fields := make([]string, 0, 7)
+	fields := make([]string, 0, 8)
 	if m.property_id != nil {
 		fields = append(fields, pin.FieldPropertyID)
 	}
 	if m.grant_id != nil {
 		fields = append(fields, pin.FieldGrantID)
+	}
+	if m.code_id != nil {
+		fields = append(fields, pin.FieldCodeID)
 	}
 	if m.door_id != nil {
 		fields = append(fields, pin.FieldDoorID)
@@ -44669,6 +44735,8 @@ func (m *PinMutation) Field(name string) (ent.Value, bool) {
 		return m.PropertyID()
 	case pin.FieldGrantID:
 		return m.GrantID()
+	case pin.FieldCodeID:
+		return m.CodeID()
 	case pin.FieldDoorID:
 		return m.DoorID()
 	case pin.FieldMAC:
@@ -44692,6 +44760,8 @@ func (m *PinMutation) OldField(ctx context.Context, name string) (ent.Value, err
 		return m.OldPropertyID(ctx)
 	case pin.FieldGrantID:
 		return m.OldGrantID(ctx)
+	case pin.FieldCodeID:
+		return m.OldCodeID(ctx)
 	case pin.FieldDoorID:
 		return m.OldDoorID(ctx)
 	case pin.FieldMAC:
@@ -44724,6 +44794,13 @@ func (m *PinMutation) SetField(name string, value ent.Value) error {
 			return fmt.Errorf("unexpected type %T for field %s", value, name)
 		}
 		m.SetGrantID(v)
+		return nil
+	case pin.FieldCodeID:
+		v, ok := value.(string)
+		if !ok {
+			return fmt.Errorf("unexpected type %T for field %s", value, name)
+		}
+		m.SetCodeID(v)
 		return nil
 	case pin.FieldDoorID:
 		v, ok := value.(string)
@@ -44789,7 +44866,14 @@ func (m *PinMutation) AddField(name string, value ent.Value) error {
 // ClearedFields returns all nullable fields that were cleared during this
 // mutation.
 func (m *PinMutation) ClearedFields() []string {
-	return nil
+	var fields []string
+	if m.FieldCleared(pin.FieldGrantID) {
+		fields = append(fields, pin.FieldGrantID)
+	}
+	if m.FieldCleared(pin.FieldCodeID) {
+		fields = append(fields, pin.FieldCodeID)
+	}
+	return fields
 }
 
 // FieldCleared returns a boolean indicating if a field with the given name was
@@ -44802,6 +44886,14 @@ func (m *PinMutation) FieldCleared(name string) bool {
 // ClearField clears the value of the field with the given name. It returns an
 // error if the field is not defined in the schema.
 func (m *PinMutation) ClearField(name string) error {
+	switch name {
+	case pin.FieldGrantID:
+		m.ClearGrantID()
+		return nil
+	case pin.FieldCodeID:
+		m.ClearCodeID()
+		return nil
+	}
 	return fmt.Errorf("unknown Pin nullable field %s", name)
 }
 
@@ -44814,6 +44906,9 @@ func (m *PinMutation) ResetField(name string) error {
 		return nil
 	case pin.FieldGrantID:
 		m.ResetGrantID()
+		return nil
+	case pin.FieldCodeID:
+		m.ResetCodeID()
 		return nil
 	case pin.FieldDoorID:
 		m.ResetDoorID()

@@ -19,8 +19,10 @@ type Pin struct {
 	ID string `json:"id,omitempty"`
 	// PropertyID holds the value of the "property_id" field.
 	PropertyID string `json:"property_id,omitempty"`
-	// GrantID holds the value of the "grant_id" field.
+	// NULL: the PIN belongs to a code.
 	GrantID string `json:"grant_id,omitempty"`
+	// NULL: the PIN belongs to a grant.
+	CodeID string `json:"code_id,omitempty"`
 	// Empty: for all doors of the grant.
 	DoorID string `json:"door_id,omitempty"`
 	// Keyed hash under the property.
@@ -43,7 +45,7 @@ func (*Pin) scanValues(columns []string) ([]any, error) {
 			values[i] = new([]byte)
 		case pin.FieldRetired:
 			values[i] = new(sql.NullBool)
-		case pin.FieldID, pin.FieldPropertyID, pin.FieldGrantID, pin.FieldDoorID:
+		case pin.FieldID, pin.FieldPropertyID, pin.FieldGrantID, pin.FieldCodeID, pin.FieldDoorID:
 			values[i] = new(sql.NullString)
 		case pin.FieldCreatedAt:
 			values[i] = new(sql.NullTime)
@@ -79,6 +81,12 @@ func (_m *Pin) assignValues(columns []string, values []any) error {
 				return fmt.Errorf("unexpected type %T for field grant_id", values[i])
 			} else if value.Valid {
 				_m.GrantID = value.String
+			}
+		case pin.FieldCodeID:
+			if value, ok := values[i].(*sql.NullString); !ok {
+				return fmt.Errorf("unexpected type %T for field code_id", values[i])
+			} else if value.Valid {
+				_m.CodeID = value.String
 			}
 		case pin.FieldDoorID:
 			if value, ok := values[i].(*sql.NullString); !ok {
@@ -151,6 +159,9 @@ func (_m *Pin) String() string {
 	builder.WriteString(", ")
 	builder.WriteString("grant_id=")
 	builder.WriteString(_m.GrantID)
+	builder.WriteString(", ")
+	builder.WriteString("code_id=")
+	builder.WriteString(_m.CodeID)
 	builder.WriteString(", ")
 	builder.WriteString("door_id=")
 	builder.WriteString(_m.DoorID)

@@ -32,6 +32,28 @@ func (_c *PinCreate) SetGrantID(v string) *PinCreate {
 	return _c
 }
 
+// SetNillableGrantID sets the "grant_id" field if the given value is not nil.
+func (_c *PinCreate) SetNillableGrantID(v *string) *PinCreate {
+	if v != nil {
+		_c.SetGrantID(*v)
+	}
+	return _c
+}
+
+// SetCodeID sets the "code_id" field.
+func (_c *PinCreate) SetCodeID(v string) *PinCreate {
+	_c.mutation.SetCodeID(v)
+	return _c
+}
+
+// SetNillableCodeID sets the "code_id" field if the given value is not nil.
+func (_c *PinCreate) SetNillableCodeID(v *string) *PinCreate {
+	if v != nil {
+		_c.SetCodeID(*v)
+	}
+	return _c
+}
+
 // SetDoorID sets the "door_id" field.
 func (_c *PinCreate) SetDoorID(v string) *PinCreate {
 	_c.mutation.SetDoorID(v)
@@ -151,12 +173,14 @@ func (_c *PinCreate) check() error {
 			return &ValidationError{Name: "property_id", err: fmt.Errorf(`ent: validator failed for field "Pin.property_id": %w`, err)}
 		}
 	}
-	if _, ok := _c.mutation.GrantID(); !ok {
-		return &ValidationError{Name: "grant_id", err: errors.New(`ent: missing required field "Pin.grant_id"`)}
-	}
 	if v, ok := _c.mutation.GrantID(); ok {
 		if err := pin.GrantIDValidator(v); err != nil {
 			return &ValidationError{Name: "grant_id", err: fmt.Errorf(`ent: validator failed for field "Pin.grant_id": %w`, err)}
+		}
+	}
+	if v, ok := _c.mutation.CodeID(); ok {
+		if err := pin.CodeIDValidator(v); err != nil {
+			return &ValidationError{Name: "code_id", err: fmt.Errorf(`ent: validator failed for field "Pin.code_id": %w`, err)}
 		}
 	}
 	if _, ok := _c.mutation.DoorID(); !ok {
@@ -226,6 +250,10 @@ func (_c *PinCreate) createSpec() (*Pin, *sqlgraph.CreateSpec) {
 	if value, ok := _c.mutation.GrantID(); ok {
 		_spec.SetField(pin.FieldGrantID, field.TypeString, value)
 		_node.GrantID = value
+	}
+	if value, ok := _c.mutation.CodeID(); ok {
+		_spec.SetField(pin.FieldCodeID, field.TypeString, value)
+		_node.CodeID = value
 	}
 	if value, ok := _c.mutation.DoorID(); ok {
 		_spec.SetField(pin.FieldDoorID, field.TypeString, value)

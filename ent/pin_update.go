@@ -89,6 +89,12 @@ func (_u *PinUpdate) sqlSave(ctx context.Context) (_node int, err error) {
 			}
 		}
 	}
+	if _u.mutation.GrantIDCleared() {
+		_spec.ClearField(pin.FieldGrantID, field.TypeString)
+	}
+	if _u.mutation.CodeIDCleared() {
+		_spec.ClearField(pin.FieldCodeID, field.TypeString)
+	}
 	if value, ok := _u.mutation.Retired(); ok {
 		_spec.SetField(pin.FieldRetired, field.TypeBool, value)
 	}
@@ -204,6 +210,12 @@ func (_u *PinUpdateOne) sqlSave(ctx context.Context) (_node *Pin, err error) {
 				ps[i](selector)
 			}
 		}
+	}
+	if _u.mutation.GrantIDCleared() {
+		_spec.ClearField(pin.FieldGrantID, field.TypeString)
+	}
+	if _u.mutation.CodeIDCleared() {
+		_spec.ClearField(pin.FieldCodeID, field.TypeString)
 	}
 	if value, ok := _u.mutation.Retired(); ok {
 		_spec.SetField(pin.FieldRetired, field.TypeBool, value)

@@ -82,7 +82,7 @@ func (c *IntegrationClient) Read(ctx context.Context, condition string, args ...
 	return read(ctx, c.config, func() *Integration { return &Integration{config: c.config} }, selectIntegration+condition, integration.Columns, args)
 }
 
-const selectPin = "SELECT id, property_id, grant_id, door_id, mac, sealed, retired, created_at FROM pins WHERE "
+const selectPin = "SELECT id, property_id, grant_id, code_id, door_id, mac, sealed, retired, created_at FROM pins WHERE "
 
 // Read returns the rows that an SQL condition matches. Its placeholders are $1, $2 and so on. It does not run interceptors.
 func (c *PinClient) Read(ctx context.Context, condition string, args ...any) ([]*Pin, error) {

@@ -1664,18 +1664,22 @@ func init() {
 	pinDescGrantID := pinFields[2].Descriptor()
 	// pin.GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
 	pin.GrantIDValidator = pinDescGrantID.Validators[0].(func(string) error)
+	// pinDescCodeID is the schema descriptor for code_id field.
+	pinDescCodeID := pinFields[3].Descriptor()
+	// pin.CodeIDValidator is a validator for the "code_id" field. It is called by the builders before save.
+	pin.CodeIDValidator = pinDescCodeID.Validators[0].(func(string) error)
 	// pinDescDoorID is the schema descriptor for door_id field.
-	pinDescDoorID := pinFields[3].Descriptor()
+	pinDescDoorID := pinFields[4].Descriptor()
 	// pin.DefaultDoorID holds the default value on creation for the door_id field.
 	pin.DefaultDoorID = pinDescDoorID.Default.(string)
 	// pin.DoorIDValidator is a validator for the "door_id" field. It is called by the builders before save.
 	pin.DoorIDValidator = pinDescDoorID.Validators[0].(func(string) error)
 	// pinDescRetired is the schema descriptor for retired field.
-	pinDescRetired := pinFields[6].Descriptor()
+	pinDescRetired := pinFields[7].Descriptor()
 	// pin.DefaultRetired holds the default value on creation for the retired field.
 	pin.DefaultRetired = pinDescRetired.Default.(bool)
 	// pinDescCreatedAt is the schema descriptor for created_at field.
-	pinDescCreatedAt := pinFields[7].Descriptor()
+	pinDescCreatedAt := pinFields[8].Descriptor()
 	// pin.DefaultCreatedAt holds the default value on creation for the created_at field.
 	pin.DefaultCreatedAt = pinDescCreatedAt.Default.(func() time.Time)
 	// pinDescID is the schema descriptor for id field.

@@ -17,6 +17,8 @@ const (
 	FieldPropertyID = "property_id"
 	// FieldGrantID holds the string denoting the grant_id field in the database.
 	FieldGrantID = "grant_id"
+	// FieldCodeID holds the string denoting the code_id field in the database.
+	FieldCodeID = "code_id"
 	// FieldDoorID holds the string denoting the door_id field in the database.
 	FieldDoorID = "door_id"
 	// FieldMAC holds the string denoting the mac field in the database.
@@ -36,6 +38,7 @@ var Columns = []string{
 	FieldID,
 	FieldPropertyID,
 	FieldGrantID,
+	FieldCodeID,
 	FieldDoorID,
 	FieldMAC,
 	FieldSealed,
@@ -58,6 +61,8 @@ var (
 	PropertyIDValidator func(string) error
 	// GrantIDValidator is a validator for the "grant_id" field. It is called by the builders before save.
 	GrantIDValidator func(string) error
+	// CodeIDValidator is a validator for the "code_id" field. It is called by the builders before save.
+	CodeIDValidator func(string) error
 	// DefaultDoorID holds the default value on creation for the "door_id" field.
 	DefaultDoorID string
 	// DoorIDValidator is a validator for the "door_id" field. It is called by the builders before save.
@@ -86,6 +91,11 @@ func ByPropertyID(opts ...sql.OrderTermOption) OrderOption {
 // ByGrantID orders the results by the grant_id field.
 func ByGrantID(opts ...sql.OrderTermOption) OrderOption {
 	return sql.OrderByField(FieldGrantID, opts...).ToFunc()
+}
+
+// ByCodeID orders the results by the code_id field.
+func ByCodeID(opts ...sql.OrderTermOption) OrderOption {
+	return sql.OrderByField(FieldCodeID, opts...).ToFunc()
 }
 
 // ByDoorID orders the results by the door_id field.

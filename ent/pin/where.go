@@ -74,6 +74,11 @@ func GrantID(v string) predicate.Pin {
 	return predicate.Pin(sql.FieldEQ(FieldGrantID, v))
 }
 
+// CodeID applies equality check predicate on the "code_id" field. It's identical to CodeIDEQ.
+func CodeID(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldEQ(FieldCodeID, v))
+}
+
 // DoorID applies equality check predicate on the "door_id" field. It's identical to DoorIDEQ.
 func DoorID(v string) predicate.Pin {
 	return predicate.Pin(sql.FieldEQ(FieldDoorID, v))
@@ -219,6 +224,16 @@ func GrantIDHasSuffix(v string) predicate.Pin {
 	return predicate.Pin(sql.FieldHasSuffix(FieldGrantID, v))
 }
 
+// GrantIDIsNil applies the IsNil predicate on the "grant_id" field.
+func GrantIDIsNil() predicate.Pin {
+	return predicate.Pin(sql.FieldIsNull(FieldGrantID))
+}
+
+// GrantIDNotNil applies the NotNil predicate on the "grant_id" field.
+func GrantIDNotNil() predicate.Pin {
+	return predicate.Pin(sql.FieldNotNull(FieldGrantID))
+}
+
 // GrantIDEqualFold applies the EqualFold predicate on the "grant_id" field.
 func GrantIDEqualFold(v string) predicate.Pin {
 	return predicate.Pin(sql.FieldEqualFold(FieldGrantID, v))
@@ -227,6 +242,81 @@ func GrantIDEqualFold(v string) predicate.Pin {
 // GrantIDContainsFold applies the ContainsFold predicate on the "grant_id" field.
 func GrantIDContainsFold(v string) predicate.Pin {
 	return predicate.Pin(sql.FieldContainsFold(FieldGrantID, v))
+}
+
+// CodeIDEQ applies the EQ predicate on the "code_id" field.
+func CodeIDEQ(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldEQ(FieldCodeID, v))
+}
+
+// CodeIDNEQ applies the NEQ predicate on the "code_id" field.
+func CodeIDNEQ(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldNEQ(FieldCodeID, v))
+}
+
+// CodeIDIn applies the In predicate on the "code_id" field.
+func CodeIDIn(vs ...string) predicate.Pin {
+	return predicate.Pin(sql.FieldIn(FieldCodeID, vs...))
+}
+
+// CodeIDNotIn applies the NotIn predicate on the "code_id" field.
+func CodeIDNotIn(vs ...string) predicate.Pin {
+	return predicate.Pin(sql.FieldNotIn(FieldCodeID, vs...))
+}
+
+// CodeIDGT applies the GT predicate on the "code_id" field.
+func CodeIDGT(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldGT(FieldCodeID, v))
+}
+
+// CodeIDGTE applies the GTE predicate on the "code_id" field.
+func CodeIDGTE(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldGTE(FieldCodeID, v))
+}
+
+// CodeIDLT applies the LT predicate on the "code_id" field.
+func CodeIDLT(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldLT(FieldCodeID, v))
+}
+
+// CodeIDLTE applies the LTE predicate on the "code_id" field.
+func CodeIDLTE(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldLTE(FieldCodeID, v))
+}
+
+// CodeIDContains applies the Contains predicate on the "code_id" field.
+func CodeIDContains(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldContains(FieldCodeID, v))
+}
+
+// CodeIDHasPrefix applies the HasPrefix predicate on the "code_id" field.
+func CodeIDHasPrefix(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldHasPrefix(FieldCodeID, v))
+}
+
+// CodeIDHasSuffix applies the HasSuffix predicate on the "code_id" field.
+func CodeIDHasSuffix(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldHasSuffix(FieldCodeID, v))
+}
+
+// CodeIDIsNil applies the IsNil predicate on the "code_id" field.
+func CodeIDIsNil() predicate.Pin {
+	return predicate.Pin(sql.FieldIsNull(FieldCodeID))
+}
+
+// CodeIDNotNil applies the NotNil predicate on the "code_id" field.
+func CodeIDNotNil() predicate.Pin {
+	return predicate.Pin(sql.FieldNotNull(FieldCodeID))
+}
+
+// CodeIDEqualFold applies the EqualFold predicate on the "code_id" field.
+func CodeIDEqualFold(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldEqualFold(FieldCodeID, v))
+}
+
+// CodeIDContainsFold applies the ContainsFold predicate on the "code_id" field.
+func CodeIDContainsFold(v string) predicate.Pin {
+	return predicate.Pin(sql.FieldContainsFold(FieldCodeID, v))
 }
 
 // DoorIDEQ applies the EQ predicate on the "door_id" field.

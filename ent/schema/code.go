@@ -10,8 +10,8 @@ import (
 	"latchkey.dev/internal/privacy"
 )
 
-// Code is a code that belongs to no stay: of staff, for one use, or the backup code of a lock. Slots and pins have its id in
-// the column grant_id.
+// Code is a code that belongs to no stay: of staff, for one use, or the backup code of a lock. Slots have its id in the
+// column grant_id.
 type Code struct{ ent.Schema }
 
 func (Code) Annotations() []schema.Annotation { return table("codes", aboutStaff(privacy.Events)) }

@@ -122,6 +122,14 @@ func (Grant) Edges() []ent.Edge {
 	return ownedBy("reservation", Reservation.Type, "reservation_id", entsql.NoAction)
 }
 
+// A lock may still hold a PIN of a grant or a code.
+func (Pin) Edges() []ent.Edge {
+	return []ent.Edge{
+		maybeOwnedBy("grant", Grant.Type, "grant_id", entsql.NoAction),
+		maybeOwnedBy("code", Code.Type, "code_id", entsql.NoAction),
+	}
+}
+
 // A number of the status list stays revoked until its tokens have expired.
 func (KeyStatus) Edges() []ent.Edge {
 	return append(ownedBy("phone", Phone.Type, "phone_id", entsql.NoAction), ownedBy("grant", Grant.Type, "grant_id", entsql.NoAction)...)
@@ -255,6 +263,5 @@ var WithoutOwner = map[string]string{
 	"reservation_changes": "append-only: a list by time of change, whose rows expire when they are superseded",
 	"idempotency_keys":    "answers of calls, which expire; some calls belong to no property",
 
-	"pins":          "its owner is a grant or a code, and one column cannot refer to two tables",
 	"property_keys": "one key belongs to no property; the key of a property is deleted after the property, because it opens its other rows",
 }

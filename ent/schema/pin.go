@@ -2,6 +2,7 @@ package schema
 
 import (
 	"entgo.io/ent"
+	"entgo.io/ent/dialect/entsql"
 	"entgo.io/ent/schema"
 	"entgo.io/ent/schema/field"
 	"entgo.io/ent/schema/index"
@@ -14,7 +15,8 @@ import (
 type Pin struct{ ent.Schema }
 
 func (Pin) Annotations() []schema.Annotation {
-	return table("pins", aboutGuests(privacy.Stay).Keeps("locks may hold the PIN"))
+	return append(table("pins", aboutGuests(privacy.Stay).Keeps("locks may hold the PIN")),
+		entsql.Checks(map[string]string{"pins_one_owner": "((grant_id IS NULL) <> (code_id IS NULL))"}))
 }
 
 func (Pin) Fields() []ent.Field {
@@ -22,7 +24,8 @@ func (Pin) Fields() []ent.Field {
 
 		id(),
 		property(),
-		field.String("grant_id").Annotations(row).MaxRuneLen(40).Immutable(),
+		field.String("grant_id").Annotations(row).MaxRuneLen(40).Optional().Immutable().Comment("NULL: the PIN belongs to a code."),
+		field.String("code_id").Annotations(row).MaxRuneLen(40).Optional().Immutable().Comment("NULL: the PIN belongs to a grant."),
 		field.String("door_id").Annotations(row).MaxRuneLen(40).Default("").Immutable().Comment("Empty: for all doors of the grant."),
 		field.Bytes("mac").Annotations(hashed(secret)).Immutable().Comment("Keyed hash under the property."),
 		field.Bytes("sealed").Annotations(sealed(secret)).Immutable(),
@@ -34,5 +37,6 @@ func (Pin) Fields() []ent.Field {
 func (Pin) Indexes() []ent.Index {
 	return []ent.Index{
 		index.Fields("property_id", "mac").Unique(), index.Fields("grant_id"),
+		index.Fields("code_id").Annotations(entsql.IndexWhere("code_id IS NOT NULL")), // most PINs belong to a grant
 	}
 }

@@ -2,6 +2,7 @@ package access
 
 import (
 	"fmt"
+	"slices"
 	"time"
 
 	"latchkey.dev/ent"
@@ -45,7 +46,7 @@ func (run *stayRun) canReopen() bool {
 	return endedByTime(run.grant) && run.Tx.Now().Sub(*run.grant.EndedAt) < pinRetention
 }
 
-// newGrant makes a new grant, in memory only, the grant of the run. storeGrantPIN inserts its row once its PIN is generated. The former
+// newGrant makes a new grant, in memory only, the grant of the run. insertGrant inserts its row once the doors are loaded. The former
 // grant joins run.olderGrants if its codes may still be on a lock.
 func (run *stayRun) newGrant() {
 	if run.grant != nil && run.grant.ReleasedAt == nil {
@@ -57,11 +58,13 @@ func (run *stayRun) newGrant() {
 	})
 }
 
-// ensureStayPINs generates a PIN for every door that needs one, replaces PINs that a lock refused as duplicates, and stores the grant with
-// its shared PIN. A door for which no PIN is possible gets none, without an error.
+// ensureStayPINs generates a PIN for every door that needs one, replaces PINs that a lock refused as duplicates, and stores in the grant
+// its shared PIN. It inserts a new grant. A door for which no PIN is possible gets none, without an error.
 func (run *stayRun) ensureStayPINs() error {
 	if run.isNew() {
-		run.pins = run.newPINSet()
+		if err := run.insertGrant(); err != nil {
+			return err
+		}
 	}
 	if err := run.EnsurePINs(); err != nil {
 		return err
@@ -76,20 +79,28 @@ func (run *stayRun) ensureStayPINs() error {
 	return run.storeGrantPIN(pinID)
 }
 
+// insertGrant inserts a new grant, and begins its set of PINs. PINs refer to their grant, so its row comes first. If a door takes a
+// code, the row names the shared PIN that is generated next, so that storeGrantPIN changes it only if none is possible.
+func (run *stayRun) insertGrant() error {
+	g := run.grant
+	run.pins = run.newPINSet()
+	if slices.ContainsFunc(run.doors, Door.takesCode) {
+		g.PinID = id.New("pin")
+		run.pins.sharedID = g.PinID
+	}
+	err := run.Tx.Grant.Create().SetID(g.ID).SetPropertyID(g.PropertyID).SetReservationID(g.ReservationID).SetSpaceID(g.SpaceID).
+		SetNotBefore(g.NotBefore).SetNotAfter(g.NotAfter).SetPinID(g.PinID).SetKeyGeneration(g.KeyGeneration).
+		SetNillableOpenKey(g.OpenKey).SetPlacedAt(g.PlacedAt).SetCreatedAt(g.CreatedAt).Exec(run.Tx.Context())
+	if err != nil {
+		return fmt.Errorf("store a grant: %w", err)
+	}
+	return nil
+}
+
 // storeGrantPIN stores in the grant pinID, the id of its shared PIN, and run.Redraws, how many of its PINs were replaced so far because a
-// lock refused them. It does nothing if both are unchanged. A new grant is inserted.
+// lock refused them. It does nothing if both are unchanged.
 func (run *stayRun) storeGrantPIN(pinID string) error {
 	g := run.grant
-	if run.isNew() {
-		g.PinID = pinID
-		err := run.Tx.Grant.Create().SetID(g.ID).SetPropertyID(g.PropertyID).SetReservationID(g.ReservationID).SetSpaceID(g.SpaceID).
-			SetNotBefore(g.NotBefore).SetNotAfter(g.NotAfter).SetPinID(g.PinID).SetKeyGeneration(g.KeyGeneration).
-			SetNillableOpenKey(g.OpenKey).SetPlacedAt(g.PlacedAt).SetCreatedAt(g.CreatedAt).Exec(run.Tx.Context())
-		if err != nil {
-			return fmt.Errorf("store a grant: %w", err)
-		}
-		return nil
-	}
 	if g.PinID == pinID && g.Redraws == run.Redraws {
 		return nil
 	}

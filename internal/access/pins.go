@@ -20,8 +20,9 @@ import (
 // accept the shared one, and for gates whose PIN was reset.
 type pinSet struct {
 	Reconciler
-	propertyID, holderID string
-	length               int // length is the number of digits in the property's settings; 0: the locks decide
+	holder   Holder
+	length   int    // length is the number of digits in the property's settings; 0: the locks decide
+	sharedID string // sharedID is the id of the next shared PIN, which the row of a new grant names already; else empty
 	// generator generates PINs inside the transaction, because only the stored row reserves a PIN. Its work is bounded.
 	generator  pin.Generator
 	shared     *ent.Pin
@@ -34,7 +35,7 @@ type pinSet struct {
 // newPINSet returns an empty set of PINs for the holder.
 func (run *Run) newPINSet() *pinSet {
 	return &pinSet{
-		Reconciler: run.Reconciler, propertyID: run.PropertyID, holderID: run.ID, length: run.Rules.PINLength,
+		Reconciler: run.Reconciler, holder: run.Holder, length: run.Rules.PINLength,
 		perDoor: map[string]*ent.Pin{}, digits: map[string]string{}, impossible: map[string]bool{},
 	}
 }
@@ -44,9 +45,9 @@ func (run *Run) loadPINs() error {
 	if run.pins != nil {
 		return nil
 	}
-	rows, err := run.Tx.Pin.Read(run.Tx.Context(), "property_id = $1 AND grant_id = $2", run.PropertyID, run.ID)
+	rows, err := run.Tx.Pin.Read(run.Tx.Context(), "property_id = $1 AND "+run.pinColumn()+" = $2", run.PropertyID, run.ID)
 	if err != nil {
-		return fmt.Errorf("load the PINs of a grant: %w", err)
+		return fmt.Errorf("load PINs: %w", err)
 	}
 	run.pins = run.newPINSet()
 	for _, p := range rows {
@@ -246,7 +247,10 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	for i, d := range doors {
 		rules[i] = d.Lock.PIN
 	}
-	p := &ent.Pin{ID: id.New("pin"), PropertyID: c.propertyID, GrantID: c.holderID, DoorID: doorID, CreatedAt: c.Tx.Now()}
+	p := &ent.Pin{ID: id.New("pin"), PropertyID: c.holder.PropertyID, DoorID: doorID, CreatedAt: c.Tx.Now()}
+	if doorID == "" && c.sharedID != "" {
+		p.ID, c.sharedID = c.sharedID, ""
+	}
 	code, err := c.generator.Generate(pinLength(c.length, doors), rules, func(code string) (bool, error) { return c.reserve(p, code) })
 	if errors.Is(err, pin.ErrImpossible) || errors.Is(err, pin.ErrTaken) {
 		return nil, errNoPIN
@@ -268,8 +272,8 @@ func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
 	}
 	p.MAC, p.Sealed = c.mac(code), sealed
 	stored, err := c.Tx.Insert(entsql.Insert(entpin.Table).
-		Columns(entpin.FieldID, entpin.FieldPropertyID, entpin.FieldGrantID, entpin.FieldDoorID, entpin.FieldMAC, entpin.FieldSealed, entpin.FieldCreatedAt).
-		Values(p.ID, p.PropertyID, p.GrantID, p.DoorID, p.MAC, p.Sealed, p.CreatedAt).
+		Columns(entpin.FieldID, entpin.FieldPropertyID, c.holder.pinColumn(), entpin.FieldDoorID, entpin.FieldMAC, entpin.FieldSealed, entpin.FieldCreatedAt).
+		Values(p.ID, p.PropertyID, c.holder.ID, p.DoorID, p.MAC, p.Sealed, p.CreatedAt).
 		OnConflict(entsql.ConflictColumns(entpin.FieldPropertyID, entpin.FieldMAC), entsql.DoNothing()))
 	if err != nil {
 		return false, fmt.Errorf("store a PIN: %w", err)
@@ -281,14 +285,14 @@ func (c *pinSet) reserve(p *ent.Pin, code string) (bool, error) {
 func purpose(pinID string) string { return "pin/" + pinID }
 
 // mac returns the keyed hash of a PIN's digits, by which a unique index finds PINs with equal digits in a property.
-func (c *pinSet) mac(code string) []byte { return c.Keys.MAC("pin/"+c.propertyID, code) }
+func (c *pinSet) mac(code string) []byte { return c.Keys.MAC("pin/"+c.holder.PropertyID, code) }
 
 // decrypt returns the digits of a PIN, which it caches for the run.
 func (c *pinSet) decrypt(p *ent.Pin) (string, error) {
 	if code, ok := c.digits[p.ID]; ok {
 		return code, nil
 	}
-	raw, err := c.Keys.Open(c.Tx.Context(), c.propertyID, purpose(p.ID), p.Sealed)
+	raw, err := c.Keys.Open(c.Tx.Context(), c.holder.PropertyID, purpose(p.ID), p.Sealed)
 	if err != nil {
 		return "", fmt.Errorf("open a PIN: %w", err)
 	}
@@ -374,9 +378,9 @@ func (run *Run) ReleaseRetiredPINs() error {
 // DeletePINs deletes the PINs of the holder, or only those that match which, so that their digits can be used again. The caller must know
 // that no lock holds them.
 func (run *Run) DeletePINs(which ...predicate.Pin) error {
-	which = append(which, entpin.PropertyID(run.PropertyID), entpin.GrantID(run.ID))
+	which = append(which, entpin.PropertyID(run.PropertyID), predicate.Pin(entsql.FieldEQ(run.pinColumn(), run.ID)))
 	if _, err := run.Tx.Pin.Delete().Where(which...).Exec(run.Tx.Context()); err != nil {
-		return fmt.Errorf("release the PINs of a grant: %w", err)
+		return fmt.Errorf("release PINs: %w", err)
 	}
 	return nil
 }

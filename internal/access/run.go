@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"latchkey.dev/ent"
+	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/space"
@@ -16,9 +17,18 @@ type Holder struct {
 	// PlacedAt is when the reservation got its space, and so left the former one, see [takesOver]. It is zero for a code, over which every
 	// reservation has priority.
 	PlacedAt  time.Time
+	IsCode    bool   // IsCode means that the holder is a code, not a grant
 	Unplaced  bool   // Unplaced means that the reservation has no space; it keeps its doors until it has one
 	OneTimeID string // OneTimeID is the id of a one-time code; else empty
 	Redraws   int    // Redraws counts the replaced PINs that a lock refused as duplicates, at most maxRedraws
+}
+
+// pinColumn returns the column of the PINs that has the id of the holder.
+func (h Holder) pinColumn() string {
+	if h.IsCode {
+		return entpin.FieldCodeID
+	}
+	return entpin.FieldGrantID
 }
 
 // Run is one pass through the stages that every change of access takes. Each stage has a file of its own name:

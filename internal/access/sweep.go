@@ -11,6 +11,7 @@ import (
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/ent/predicate"
 	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/notice"
@@ -91,6 +92,14 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 			return fmt.Errorf("forget the PIN of a grant: %w", err)
 		}
 		watch.Notify(rec.Tx, g.PropertyID, watch.Reservations, g.ReservationID)
+	}
+	return nil
+}
+
+// DeletePINsOfCodes deletes the PINs of staff, one-time and backup codes. The caller must know that no lock holds them.
+func DeletePINsOfCodes(tx *db.Tx, propertyID string, codeIDs []string) error {
+	if _, err := tx.Pin.Delete().Where(entpin.PropertyID(propertyID), entpin.CodeIDIn(codeIDs...)).Exec(tx.Context()); err != nil {
+		return fmt.Errorf("delete the PINs of codes: %w", err)
 	}
 	return nil
 }

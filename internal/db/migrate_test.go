@@ -3,6 +3,7 @@ package db_test
 import (
 	"context"
 	"database/sql"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -111,8 +112,15 @@ func TestBothEnginesHaveTheSameMigrations(t *testing.T) {
 	}
 }
 
+var copiedTable = regexp.MustCompile(`copy rows from old table "(\w+)"`)
+
+// copiesTable has the later migrations that copy a table, with the table. The copy of a small one takes less than a second.
+var copiesTable = map[string]string{
+	"0030_owners_of_pins.sql": "pins", // those of stays and codes that have not ended; SQLite cannot make a column nullable
+}
+
 // A copy of a large table takes minutes, and its space on the disk, while nothing works. The first migrations copied tables to add foreign keys.
-func TestNewMigrationsCopyNoTable(t *testing.T) {
+func TestNewMigrationsCopyNoLargeTable(t *testing.T) {
 	entries, err := migrate.Files.ReadDir("sqlite")
 	if err != nil {
 		t.Fatal(err)
@@ -125,8 +133,10 @@ func TestNewMigrationsCopyNoTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Contains(string(text), "copy rows from old table") {
-			t.Errorf("%s copies a table: add columns in place", e.Name())
+		for _, copied := range copiedTable.FindAllStringSubmatch(string(text), -1) {
+			if copied[1] != copiesTable[e.Name()] {
+				t.Errorf("%s copies the table %s: add columns in place", e.Name(), copied[1])
+			}
 		}
 	}
 }

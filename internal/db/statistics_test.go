@@ -38,8 +38,8 @@ func TestSQLiteReadsFewRowsOfAProperty(t *testing.T) {
 			}
 			columns := []string{"id"}
 			for _, i := range table.Indexes {
-				if i.Annotation == nil || i.Annotation.Where == "" {
-					columns = append(columns, i.Columns[0].Name)
+				if first := i.Columns[0].Name; i.Annotation == nil || i.Annotation.Where == "" || i.Annotation.Where == first+" IS NOT NULL" {
+					columns = append(columns, first)
 				}
 			}
 			for _, column := range columns {

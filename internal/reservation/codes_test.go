@@ -113,7 +113,7 @@ func TestWeeklyWindowsFollowEachOther(t *testing.T) {
 			t.Error("a code that was revoked has places")
 		}
 		pins := func() int {
-			n, err := h.db.View(t.Context()).Pin.Query().Where(entpin.GrantID(c.ID)).Count(t.Context())
+			n, err := h.db.View(t.Context()).Pin.Query().Where(entpin.CodeID(c.ID)).Count(t.Context())
 			h.must(err)
 			return n
 		}

@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	entgrant "latchkey.dev/ent/grant"
+	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
@@ -33,6 +35,25 @@ func TestImpossiblePINIsReadAsSuch(t *testing.T) {
 		same(t, "reset once the lock accepts PINs", []access.Part(nil), h.reset(a.Row.ID, access.PartPIN))
 		if now := h.pins(a.Row.ID); now.PIN == "" || now.PIN == first.PIN {
 			t.Errorf("the room has the PIN %q", now.PIN)
+		}
+	})
+}
+
+// The row of a grant is stored before its PINs, and names its shared PIN, also if none is possible.
+func TestGrantNamesItsSharedPIN(t *testing.T) {
+	each(t, func(t *testing.T, h *testProperty) {
+		for _, door := range []string{"r2", "g1"} {
+			h.capable(door, func(c *slot.Capabilities) { c.PINMin, c.PINMax, c.Alphabet = 4, 4, "0" })
+		}
+		for room, has := range map[string]bool{"r1": true, "r2": false, "bare": false} {
+			s := h.checkIn("in "+room, room)
+			g, err := h.db.View(h.ctx()).Grant.Query().Where(entgrant.PropertyID(h.id), entgrant.ReservationID(s.Row.ID)).Only(h.ctx())
+			h.must(err)
+			p, err := h.db.View(h.ctx()).Pin.Query().Where(entpin.PropertyID(h.id), entpin.GrantID(g.ID)).All(h.ctx())
+			h.must(err)
+			if len(p) > 1 || has != (len(p) == 1) || has != (g.PinID != "") || has && p[0].ID != g.PinID {
+				t.Errorf("in %s: the grant names the PIN %q, and has %v", room, g.PinID, p)
+			}
 		}
 	})
 }

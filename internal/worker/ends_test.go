@@ -30,8 +30,8 @@ type end struct {
 	canceled     bool // the reservation was canceled, and would begin in the future
 }
 
-// The rows of a stay refer to the reservation or the grant with these ids in their own property.
-const theStay, theGrant = "theStay", "theGrant"
+// The rows of a stay or a code refer to the reservation, the grant or the code with these ids in their own property.
+const theStay, theGrant, theCode = "theStay", "theGrant", "theCode"
 
 // ends has at least one row of each table that holds data of guests or names of codes, with the sweep that ends it. A row has a second end if it ends in
 // another way too.
@@ -61,6 +61,7 @@ var ends = []end{
 	{table: "arrivals", sweep: "stays", row: dbtest.Values{"id": theStay}},
 	{table: "grants", sweep: "stays", row: dbtest.Values{"reservation_id": theStay, "ended_at": longAgo}},
 	{table: "pins", sweep: "stays", row: dbtest.Values{"grant_id": theGrant}},
+	{table: "pins", sweep: "ended codes", row: dbtest.Values{"code_id": theCode}},
 	{table: "acts", sweep: "stays", row: dbtest.Values{"grant_id": theGrant}},
 	{table: "acts", sweep: "commands of staff", row: dbtest.Values{"created_at": longAgo}},
 	{table: "codes", sweep: "ended codes", row: dbtest.Values{"ended_at": longAgo, "released_at": longAgo, "doors": "[]", "hours": "[]"}},
@@ -154,11 +155,11 @@ func tableNames() (names []string) {
 // propertyOf returns the property of a row of ends. Each row has its own, so that no other row keeps it.
 func propertyOf(i int) string { return fmt.Sprintf("prp_%02d", i) }
 
-// insert stores the row, and its stay and grant if it refers to them.
+// insert stores the row, and its stay, grant and code if it refers to them.
 func (e end) insert(t *testing.T, d *db.DB, propertyID string) {
 	t.Helper()
 	own := func(v any) any {
-		if v == theStay || v == theGrant {
+		if v == theStay || v == theGrant || v == theCode {
 			return fmt.Sprintf("%v/%s", v, propertyID)
 		}
 		return v
@@ -174,6 +175,9 @@ func (e end) insert(t *testing.T, d *db.DB, propertyID string) {
 	}
 	if e.row["grant_id"] == theGrant {
 		dbtest.Insert(t, d, "grants", dbtest.Values{"id": own(theGrant), "property_id": propertyID, "reservation_id": own(theStay), "ended_at": longAgo})
+	}
+	if e.row["code_id"] == theCode {
+		dbtest.Insert(t, d, "codes", dbtest.Values{"id": own(theCode), "property_id": propertyID, "ended_at": longAgo, "released_at": longAgo, "doors": "[]", "hours": "[]"})
 	}
 	if e.table == "disclosures" || e.table == "messages" {
 		dbtest.Insert(t, d, "guests", dbtest.Values{"id": "guestOf/" + propertyID, "property_id": propertyID, "reservation_id": own(theStay)})

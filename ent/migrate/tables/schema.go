@@ -2015,28 +2015,51 @@ var (
 	PinsColumns = []*schema.Column{
 		{Name: "id", Type: field.TypeString, Size: 40},
 		{Name: "property_id", Type: field.TypeString, Size: 40},
-		{Name: "grant_id", Type: field.TypeString, Size: 40},
 		{Name: "door_id", Type: field.TypeString, Size: 40, Default: ""},
 		{Name: "mac", Type: field.TypeBytes},
 		{Name: "sealed", Type: field.TypeBytes},
 		{Name: "retired", Type: field.TypeBool, Default: false},
 		{Name: "created_at", Type: field.TypeTime, SchemaType: map[string]string{"postgres": "timestamptz(6)", "sqlite3": "datetime"}},
+		{Name: "grant_id", Type: field.TypeString, Nullable: true, Size: 40},
+		{Name: "code_id", Type: field.TypeString, Nullable: true, Size: 40},
 	}
 	// PinsTable holds the schema information for the "pins" table.
 	PinsTable = &schema.Table{
 		Name:       "pins",
 		Columns:    PinsColumns,
 		PrimaryKey: []*schema.Column{PinsColumns[0]},
+		ForeignKeys: []*schema.ForeignKey{
+			{
+				Symbol:     "pins_grants_grant",
+				Columns:    []*schema.Column{PinsColumns[7]},
+				RefColumns: []*schema.Column{GrantsColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+			{
+				Symbol:     "pins_codes_code",
+				Columns:    []*schema.Column{PinsColumns[8]},
+				RefColumns: []*schema.Column{CodesColumns[0]},
+				OnDelete:   schema.NoAction,
+			},
+		},
 		Indexes: []*schema.Index{
 			{
 				Name:    "pin_property_id_mac",
 				Unique:  true,
-				Columns: []*schema.Column{PinsColumns[1], PinsColumns[4]},
+				Columns: []*schema.Column{PinsColumns[1], PinsColumns[3]},
 			},
 			{
 				Name:    "pin_grant_id",
 				Unique:  false,
-				Columns: []*schema.Column{PinsColumns[2]},
+				Columns: []*schema.Column{PinsColumns[7]},
+			},
+			{
+				Name:    "pin_code_id",
+				Unique:  false,
+				Columns: []*schema.Column{PinsColumns[8]},
+				Annotation: &entsql.IndexAnnotation{
+					Where: "code_id IS NOT NULL",
+				},
 			},
 		},
 	}
@@ -3012,8 +3035,13 @@ func init() {
 	PhoneLinksTable.Annotation = &entsql.Annotation{
 		Table: "phone_links",
 	}
+	PinsTable.ForeignKeys[0].RefTable = GrantsTable
+	PinsTable.ForeignKeys[1].RefTable = CodesTable
 	PinsTable.Annotation = &entsql.Annotation{
 		Table: "pins",
+	}
+	PinsTable.Annotation.Checks = map[string]string{
+		"pins_one_owner": "((grant_id IS NULL) <> (code_id IS NULL))",
 	}
 	ProfileLinksTable.ForeignKeys[0].RefTable = GuestProfilesTable
 	ProfileLinksTable.Annotation = &entsql.Annotation{

@@ -17,7 +17,7 @@ import (
 
 // newRun returns an [access.Run] for a code, before anything is loaded.
 func newRun(rec access.Reconciler, c *ent.Code, rules access.Rules) *access.Run {
-	run := &access.Run{Reconciler: rec, Holder: access.Holder{ID: c.ID, PropertyID: c.PropertyID, Redraws: c.Redraws}, Rules: rules}
+	run := &access.Run{Reconciler: rec, Holder: access.Holder{ID: c.ID, PropertyID: c.PropertyID, IsCode: true, Redraws: c.Redraws}, Rules: rules}
 	if c.Kind == string(OneTime) {
 		run.OneTimeID = c.ID
 	}

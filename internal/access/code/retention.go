@@ -6,6 +6,7 @@ import (
 
 	entcode "latchkey.dev/ent/code"
 	entslot "latchkey.dev/ent/slot"
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
 )
 
@@ -30,6 +31,9 @@ func DeleteEnded(tx *db.Tx, before time.Time, limit int) (int, error) {
 // deleteAll deletes codes that no lock holds. A free slot names the last code that it held, so that reference is cleared.
 func deleteAll(tx *db.Tx, propertyID string, ids []string) error {
 	err := tx.Slot.Update().Where(entslot.PropertyID(propertyID), entslot.GrantIDIn(ids...)).SetGrantID("").SetPinID("").Exec(tx.Context())
+	if err == nil {
+		err = access.DeletePINsOfCodes(tx, propertyID, ids)
+	}
 	if err == nil {
 		_, err = tx.Code.Delete().Where(entcode.PropertyID(propertyID), entcode.IDIn(ids...)).Exec(tx.Context())
 	}
