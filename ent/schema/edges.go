@@ -263,5 +263,6 @@ var WithoutOwner = map[string]string{
 	"reservation_changes": "append-only: a list by time of change, whose rows expire when they are superseded",
 	"idempotency_keys":    "answers of calls, which expire; some calls belong to no property",
 
-	"property_keys": "one key belongs to no property; the key of a property is deleted after the property, because it opens its other rows",
+	"property_keys": "two keys belong to no property; the key of a property is stored before the property, in a transaction of its own, because it " +
+		"seals the property's first rows and a rollback must not undo a key that is in use; both are deleted in one transaction",
 }
