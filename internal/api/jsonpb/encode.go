@@ -34,8 +34,7 @@ func Append(b []byte, msg protoreflect.Message) ([]byte, error) {
 	b = append(b, '{')
 	first := true
 	for _, f := range p.ordered {
-		has := msg.Has(f.fd)
-		if !has && f.fd.HasPresence() {
+		if f.presence && !msg.Has(f.fd) {
 			continue
 		}
 		if !first {
@@ -45,12 +44,12 @@ func Append(b []byte, msg protoreflect.Message) ([]byte, error) {
 		b = append(b, f.key...)
 		v := msg.Get(f.fd)
 		switch {
-		case f.fd.IsList():
-			b, err = appendList(b, f, v.List())
+		case f.list == 0:
+			b, err = appendValue(b, f, v)
 		case f.fd.IsMap():
 			b, err = appendMap(b, f, v.Map())
 		default:
-			b, err = appendValue(b, f, v)
+			b, err = appendList(b, f, v.List())
 		}
 		if err != nil {
 			return nil, err

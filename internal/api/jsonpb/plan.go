@@ -62,6 +62,7 @@ type field struct {
 	json       string
 	key        string // quoted JSON name followed by a colon
 	proto      string
+	presence   bool                         // an unset field differs from one with the default value
 	oneof      protoreflect.OneofDescriptor // nil for a field outside of oneofs; an optional field counts as outside
 	value      protoreflect.FieldDescriptor // the field itself, or the value field of a map
 	list       int                          // position among the lists and maps of the message, counted from 1; 0 for other fields
@@ -80,7 +81,7 @@ func planOf(md protoreflect.MessageDescriptor) *plan {
 	p := &plan{form: formOfMessage(md), fields: make(map[string]*field, 2*fields.Len()), ordered: make([]*field, fields.Len())}
 	for i := range fields.Len() {
 		fd := fields.Get(i)
-		f := &field{fd: fd, index: i, json: fd.JSONName(), key: strconv.Quote(fd.JSONName()) + ":", proto: string(fd.Name()), value: fd}
+		f := &field{fd: fd, index: i, json: fd.JSONName(), key: strconv.Quote(fd.JSONName()) + ":", proto: string(fd.Name()), presence: fd.HasPresence(), value: fd}
 		if fd.IsMap() {
 			f.value = fd.MapValue()
 		}
