@@ -272,6 +272,30 @@ func TestDomainAndProtoViolationsAreReportedTogether(t *testing.T) {
 	}
 }
 
+// Values of a wrong type in the settings of a property are reported together with what the rules refuse.
+func TestSettingsOfWrongTypesAreReported(t *testing.T) {
+	t.Parallel()
+	w := e2etest.Open(t)
+	before := e2etest.PartnerView(t, w)
+	for _, c := range []struct {
+		verb, path string
+		as         e2etest.Caller
+	}{
+		{"PATCH", "/v1/property", w.Owner()},
+		{"POST", "/v1/admin/properties", e2etest.Operator()},
+		{"PATCH", "/v1/admin/properties/prp_0", e2etest.Operator()},
+	} {
+		want := map[string]string{"settings.name": "wrongType", "settings.timeZone": "wrongValue", "settings.lateOutMinutes": "outOfRange"}
+		o, err := w.Do(t.Context(), c.as, c.verb, c.path, `{"settings":{"name":7,"timeZone":"Lisbon","lateOutMinutes":-1}}`)
+		if err != nil || o.HTTP != http.StatusBadRequest || o.Reason != "invalidFields" || !maps.Equal(o.Fields, want) {
+			t.Errorf("%s %s: %v %v %v; want %v", c.verb, c.path, o, err, o.Fields, want)
+		}
+	}
+	if after := e2etest.PartnerView(t, w); after != before {
+		t.Errorf("something was changed:\n%s\nbefore:\n%s", after, before)
+	}
+}
+
 // The property and admin areas refuse unknown fields, and name the missing required field.
 func TestUnknownFieldsAreRefused(t *testing.T) {
 	t.Parallel()
