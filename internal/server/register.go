@@ -29,7 +29,7 @@ import (
 // stored.
 func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 	p.partnerAPI = &partnerapi.Service{
-		DB: s.db, Keys: s.keys, Answers: p.answers, Registry: p.registry, CheckURL: p.pms.CheckURL, Tester: s.tester(p),
+		DB: s.db, Keys: s.keys, Answers: p.answers, Validator: p.validator, Registry: p.registry, CheckURL: p.pms.CheckURL, Tester: s.tester(p),
 		ReadSpaces: p.readings.Soon, FirstSpaces: p.readings.First, KeepStays: s.cfg.KeepStays,
 		TestDelivery: s.testDelivery, DeliverSoon: p.webhooks.Soon,
 	}
@@ -52,7 +52,7 @@ func (s *Server) registerPartner(p *parts, to grpc.ServiceRegistrar) {
 func (s *Server) registerStaffAndAdmin(p *parts, to grpc.ServiceRegistrar) {
 	stays := propertyapi.Stays{Replan: p.reservations.Replan, CompleteDays: p.days.Soon}
 	deps := propertyapi.Deps{
-		DB: s.db, Answers: p.answers, Keys: s.keys, Partners: p.registry, Mappings: p.spaces.Mappings, CA: p.ca, Stays: stays,
+		DB: s.db, Answers: p.answers, Keys: s.keys, Validator: p.validator, Partners: p.registry, Mappings: p.spaces.Mappings, CA: p.ca, Stays: stays,
 		KeepStays: s.cfg.KeepStays, KeepEvents: s.cfg.KeepEvents, KeepAudit: s.cfg.KeepAudit,
 		ReadSpaces: func(ctx context.Context, propertyID, integrationID string) (message.Message, error) {
 			out, err := p.spaces.ReadNow(ctx, propertyID, integrationID)
@@ -105,7 +105,7 @@ func (s *Server) registerStaffAndAdmin(p *parts, to grpc.ServiceRegistrar) {
 	p.provider = &propertyapi.Identities{Sessions: sessions}
 	propertyv1.RegisterIdentityServiceServer(to, p.provider)
 	propertyv1.RegisterPersonServiceServer(to, &propertyapi.People{Deps: deps, URL: s.invitationURL, Mail: p.mails.OrderJoin})
-	operators := adminapi.New(adminapi.Deps{DB: s.db, Answers: p.answers, Keys: s.keys, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL, Describe: s.describe, Jobs: s.jobs})
+	operators := adminapi.New(adminapi.Deps{DB: s.db, Answers: p.answers, Keys: s.keys, Validator: p.validator, Partners: p.registry, Stays: stays, OwnerURL: s.ownerURL, Describe: s.describe, Jobs: s.jobs})
 	adminv1.RegisterPropertyServiceServer(to, operators.Property)
 	adminv1.RegisterAppServiceServer(to, operators.App)
 	adminv1.RegisterTokenServiceServer(to, operators.Token)

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"buf.build/go/protovalidate"
 	"go.opentelemetry.io/otel/attribute"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/health"
@@ -16,7 +17,6 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	lockv1 "latchkey.dev/gen/latchkey/lock/v1"
-	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/gen/site"
 	"latchkey.dev/internal/access"
@@ -74,6 +74,7 @@ type parts struct {
 	identities   *openid.Provider
 	provider     propertyv1.IdentityServiceServer // provider is the service from which pages read the identity provider
 	answers      *idem.Answers
+	validator    protovalidate.Validator
 	chain        *chain.Chain
 	grpc         *grpc.Server
 	bridges      *grpc.Server
@@ -220,8 +221,9 @@ func (s *Server) probe(ctx context.Context, e partner.Endpoint, secrets []string
 // also creates the handlers of the docs and of the web pages.
 func (s *Server) wireAPI(p *parts) (err error) {
 	p.answers = &idem.Answers{DB: s.db, Keys: s.keys, Render: map[string]idem.Renderer{}, StripPersonal: map[string]func(proto.Message){}}
+	p.validator = protovalidate.GlobalValidator // one for the process, because it compiles the rules of each message once
 	p.chain, err = chain.New(chain.Config{
-		Logger: s.log, Registerer: s.metrics, Clock: s.clock,
+		Logger: s.log, Registerer: s.metrics, Clock: s.clock, Validator: p.validator,
 		Authenticators: s.authenticators(p),
 		Public:         []string{healthv1.Health_ServiceDesc.ServiceName, reflectionv1.ServerReflection_ServiceDesc.ServiceName},
 		HandlerFields:  handlerFields(),
@@ -275,11 +277,8 @@ func (s *Server) wireAPI(p *parts) (err error) {
 
 // handlerFields returns the request fields that handlers validate themselves, by the name of the RPC, because their rules depend on
 // stored data.
-func handlerFields() map[string]string {
-	fields := map[string]string{
-		partnerv1.ReservationService_UpsertReservation_FullMethodName:       "reservation",
-		partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: "reservations",
-	}
+func handlerFields() map[string]chain.HandlerField {
+	fields := partnerapi.HandlerFields()
 	maps.Copy(fields, propertyapi.HandlerFields())
 	maps.Copy(fields, adminapi.HandlerFields())
 	return fields

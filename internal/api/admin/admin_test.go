@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"buf.build/go/protovalidate"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -47,7 +48,7 @@ func eachOffice(t *testing.T, f func(o *office)) {
 		keys := dbtest.Keys(t, d)
 		o := &office{T: t, d: d, keys: keys, partners: partner.New(d, keys, clock.System), replanned: map[string]int{},
 			ctx: actor.With(t.Context(), actor.Actor{Kind: actor.Operator, ID: "socket"})}
-		o.Services = New(Deps{DB: d, Answers: &idem.Answers{DB: d, Keys: keys}, Keys: keys, Partners: o.partners,
+		o.Services = New(Deps{DB: d, Answers: &idem.Answers{DB: d, Keys: keys}, Keys: keys, Validator: protovalidate.GlobalValidator, Partners: o.partners,
 			Stays: propertyapi.Stays{
 				Replan: func(_ *db.Tx, propertyID string, t space.AffectedStays) error {
 					if t.All {

@@ -10,6 +10,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
+	"latchkey.dev/internal/api/jsonpb"
 	propertyapi "latchkey.dev/internal/api/property"
 	"latchkey.dev/internal/bridge"
 	"latchkey.dev/internal/db"
@@ -26,12 +27,18 @@ type properties struct {
 	Deps
 }
 
-// CreateProperty creates a property. The settings must have a name and a time zone; an error names all missing and invalid settings.
+// CreateProperty is createProperty for a request that was not read from JSON. The chain calls createProperty: see HandlerFields.
 func (s *properties) CreateProperty(ctx context.Context, r *adminv1.CreatePropertyRequest) (*adminv1.CreatePropertyResponse, error) {
+	return s.createProperty(ctx, r, nil)
+}
+
+// createProperty creates a property. The settings must have a name and a time zone; an error names all missing and invalid settings. The
+// report is nil for a protobuf request.
+func (s *properties) createProperty(ctx context.Context, r *adminv1.CreatePropertyRequest, report *jsonpb.Report) (*adminv1.CreatePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	settings, err := propertyapi.Settings(ctx, r.GetSettings(), property.Settings.Complete)
+	settings, err := propertyapi.Settings(s.Validator, report, r.GetSettings(), property.Settings.Complete)
 	if err != nil {
 		return nil, err
 	}
@@ -92,13 +99,18 @@ func (s *properties) GetProperty(ctx context.Context, r *adminv1.GetPropertyRequ
 	return &adminv1.GetPropertyResponse{Data: propertyapi.Message(row)}, nil
 }
 
-// UpdateProperty changes the settings that the request has, and recomputes the access of the reservations and, if necessary, their times.
-// It has no etag, so it overwrites changes by staff.
+// UpdateProperty is updateProperty for a request that was not read from JSON. The chain calls updateProperty: see HandlerFields.
 func (s *properties) UpdateProperty(ctx context.Context, r *adminv1.UpdatePropertyRequest) (*adminv1.UpdatePropertyResponse, error) {
+	return s.updateProperty(ctx, r, nil)
+}
+
+// updateProperty changes the settings that the request has, and recomputes the access of the reservations and, if necessary, their times.
+// It has no etag, so it overwrites changes by staff. The report is nil for a protobuf request.
+func (s *properties) updateProperty(ctx context.Context, r *adminv1.UpdatePropertyRequest, report *jsonpb.Report) (*adminv1.UpdatePropertyResponse, error) {
 	if err := requireOperator(ctx); err != nil {
 		return nil, err
 	}
-	settings, err := propertyapi.Settings(ctx, r.GetSettings(), property.Settings.Fit)
+	settings, err := propertyapi.Settings(s.Validator, report, r.GetSettings(), property.Settings.Fit)
 	if err != nil {
 		return nil, err
 	}

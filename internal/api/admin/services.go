@@ -5,10 +5,12 @@ import (
 	"context"
 	"time"
 
+	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	adminv1 "latchkey.dev/gen/latchkey/admin/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/property"
@@ -21,10 +23,11 @@ import (
 
 // Deps are the dependencies of the services.
 type Deps struct {
-	DB       *db.DB
-	Answers  *idem.Answers
-	Keys     *keyring.Ring
-	Partners *partner.Registry
+	DB        *db.DB
+	Answers   *idem.Answers
+	Keys      *keyring.Ring
+	Validator protovalidate.Validator
+	Partners  *partner.Registry
 	property.Stays
 	// OwnerURL returns the address of a link with which a person becomes owner of a property. If propertyID is "", the link also creates
 	// the property.
@@ -52,10 +55,10 @@ func New(d Deps) *Services {
 }
 
 // HandlerFields returns the request fields that handlers validate themselves, by full method name: see [chain.Config.HandlerFields].
-func HandlerFields() map[string]string {
-	return map[string]string{
-		adminv1.PropertyService_CreateProperty_FullMethodName: "settings",
-		adminv1.PropertyService_UpdateProperty_FullMethodName: "settings",
+func HandlerFields() map[string]chain.HandlerField {
+	return map[string]chain.HandlerField{
+		adminv1.PropertyService_CreateProperty_FullMethodName: chain.NewHandlerField("settings", (*properties).createProperty),
+		adminv1.PropertyService_UpdateProperty_FullMethodName: chain.NewHandlerField("settings", (*properties).updateProperty),
 	}
 }
 

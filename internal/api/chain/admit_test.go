@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"buf.build/go/protovalidate"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -25,7 +26,7 @@ import (
 func TestUnknownMethodNamesAreBounded(t *testing.T) {
 	var log bytes.Buffer
 	c, err := chain.New(chain.Config{
-		Logger: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Limits: chain.Limits{PerMinute: 1, Burst: 2},
+		Logger: slog.New(slog.NewTextHandler(&log, nil)), Registerer: prometheus.NewRegistry(), Validator: protovalidate.GlobalValidator, Limits: chain.Limits{PerMinute: 1, Burst: 2},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -55,7 +56,7 @@ func TestUnknownMethodNamesAreBounded(t *testing.T) {
 // address, whose calls need no credential, have a separate limit.
 func TestRefusedCallsDoNotUseUpTheLimitOfOthers(t *testing.T) {
 	c, err := chain.New(chain.Config{
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Limits: chain.Limits{PerMinute: 1, Burst: 2},
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Validator: protovalidate.GlobalValidator, Limits: chain.Limits{PerMinute: 1, Burst: 2},
 		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly},
 	})
 	if err != nil {
@@ -98,7 +99,7 @@ func TestRefusedCallsDoNotUseUpTheLimitOfOthers(t *testing.T) {
 // TestGuessesAreCountedByAddress tries invalid credentials from one address. Callers with valid ones are still served.
 func TestGuessesAreCountedByAddress(t *testing.T) {
 	c, err := chain.New(chain.Config{
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Limits: chain.Limits{PerMinute: 1, Burst: 2},
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Validator: protovalidate.GlobalValidator, Limits: chain.Limits{PerMinute: 1, Burst: 2},
 		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly},
 	})
 	if err != nil {
@@ -129,8 +130,8 @@ func TestGuessesAreCountedByAddress(t *testing.T) {
 
 func TestIdempotencyKeys(t *testing.T) {
 	c, err := chain.New(chain.Config{
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
-		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly}, HandlerFields: map[string]string{upsert: "reservation"},
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Validator: protovalidate.GlobalValidator,
+		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"buf.build/go/protovalidate"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -32,7 +33,8 @@ func allocated(f func()) uint64 {
 // TestViolationsAreBounded sends requests with so many violations that listing all would take hundreds of megabytes.
 func TestViolationsAreBounded(t *testing.T) {
 	c, err := chain.New(chain.Config{
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), HandlerFields: map[string]string{partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: "reservations"},
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Validator: protovalidate.GlobalValidator,
+		HandlerFields: map[string]chain.HandlerField{partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: chain.NewHandlerField("reservations", (*service).batch)},
 		Authenticators: map[string]chain.Authenticator{
 			"latchkey.partner.v1": partnerOnly,
 			"latchkey.property.v1": func(context.Context, chain.Credentials) (actor.Actor, error) {

@@ -71,8 +71,6 @@ type Call struct {
 	Method    string // Method is the full method name; shortened if the method is unknown
 	Protocol  Protocol
 	Client    netip.Addr // Client is the client's address (see clientAddr); zero over a Unix socket
-	// Report lists what the JSON reader found in the request; nil for a protobuf request. The reader sets it before Unary runs the call.
-	Report *jsonpb.Report
 
 	chain       *Chain
 	method      *method
@@ -88,8 +86,9 @@ type Call struct {
 	idempotencyKey string        // value of the Idempotency-Key header; empty if it is missing or the call changes nothing
 	refusal        error         // error with which the call is refused; nil if it is accepted
 
-	request  proto.Message // message of a unary call
-	recorded bool          // the audit log has an entry of the call
+	report   *jsonpb.Report // what the JSON reader found in the request of a unary call; nil for a protobuf request
+	request  proto.Message  // message of a unary call
+	recorded bool           // the audit log has an entry of the call
 
 	running  bool        // Unary or Stream has begun to handle the call, also if it is refused; with its context, they begin a new call
 	arriving bool        // the call is counted as unfinished: see beginArrival
@@ -122,18 +121,17 @@ func ActionDeadline(ctx context.Context, limit time.Duration) time.Time {
 // IdempotencyKey returns the Idempotency-Key of a call that changes something, or "".
 func (call *Call) IdempotencyKey() string { return call.idempotencyKey }
 
-// ReportOf returns what the JSON reader found in the request of a call; nil for a protobuf request. Only handlers that validate a field
-// themselves (Config.HandlerFields) need it: gRPC calls them with a context and the message, so the context is its only way to them.
-func ReportOf(ctx context.Context) *jsonpb.Report {
-	if call := From(ctx); call != nil {
-		return call.Report
-	}
-	return nil
-}
+// SetReport passes to the call what the JSON reader finds in its request. The server calls it before Unary runs the call. The reader can
+// fill r later, but before the handler runs.
+func (call *Call) SetReport(r *jsonpb.Report) { call.report = r }
+
+// IncompleteBody returns the JSON body of the request if it contains anything that its message cannot represent, else nil: see
+// [jsonpb.Report.IncompleteBody].
+func (call *Call) IncompleteBody() []byte { return call.report.IncompleteBody() }
 
 // NewCall returns a call that did not run through a chain. It is for tests of handlers and interceptors.
 func NewCall(idempotencyKey string, r *jsonpb.Report) *Call {
-	return &Call{idempotencyKey: idempotencyKey, Report: r, started: time.Now()}
+	return &Call{idempotencyKey: idempotencyKey, report: r, started: time.Now()}
 }
 
 // With returns a context from which [From] returns the call.

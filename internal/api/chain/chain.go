@@ -11,6 +11,7 @@ import (
 	"net/netip"
 	"time"
 
+	"buf.build/go/protovalidate"
 	"github.com/prometheus/client_golang/prometheus"
 	"golang.org/x/sync/semaphore"
 	"google.golang.org/grpc"
@@ -38,10 +39,11 @@ type Authenticator func(ctx context.Context, c Credentials) (actor.Actor, error)
 // Interceptor is a grpc.UnaryServerInterceptor that also gets the call.
 type Interceptor func(ctx context.Context, call *Call, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error)
 
-// Config configures a chain. Logger and Registerer are required.
+// Config configures a chain. Logger, Registerer and Validator are required.
 type Config struct {
 	Logger     *slog.Logger
 	Registerer prometheus.Registerer
+	Validator  protovalidate.Validator
 	Clock      clock.Clock // Clock is the system clock if nil
 
 	// Authenticators maps a proto package (an API area), such as "latchkey.partner.v1", to its authenticator. Without one, methods that need
@@ -49,9 +51,9 @@ type Config struct {
 	Authenticators map[string]Authenticator
 	// Public lists services without credential and access rule, such as "grpc.health.v1.Health".
 	Public []string
-	// HandlerFields maps a full method name to the proto name of the request field that the handler validates itself with [Violations],
-	// because the validation needs stored data.
-	HandlerFields map[string]string
+	// HandlerFields maps a full method name to the request field that the handler validates itself, because the validation needs stored
+	// data.
+	HandlerFields map[string]HandlerField
 	// Static maps a full method name to additional validation that needs no stored data but that protovalidate rules cannot express. Its
 	// violations are answered together with those of the rules.
 	Static map[string]func(proto.Message) []fault.Field
@@ -78,7 +80,8 @@ type Chain struct {
 	clock          clock.Clock
 	auth           map[string]Authenticator
 	public         map[string]bool
-	handlerFields  map[string]string
+	validator      protovalidate.Validator
+	handlerFields  map[string]HandlerField
 	static         map[string]func(proto.Message) []fault.Field
 	strictPackages []string
 	explainStorage func(error) error
@@ -96,17 +99,17 @@ type Chain struct {
 	methods        map[string]*method
 }
 
-// New creates a chain. It fails without Logger or Registerer, or if the metrics are already registered.
+// New creates a chain. It fails without Logger, Registerer or Validator, or if the metrics are already registered.
 func New(cfg Config) (*Chain, error) {
-	if cfg.Logger == nil || cfg.Registerer == nil {
-		return nil, errors.New("chain: Logger and Registerer are required")
+	if cfg.Logger == nil || cfg.Registerer == nil || cfg.Validator == nil {
+		return nil, errors.New("chain: Logger, Registerer and Validator are required")
 	}
 	m, err := newMetrics(cfg.Registerer)
 	if err != nil {
 		return nil, fmt.Errorf("chain: metrics: %w", err)
 	}
 	c := &Chain{
-		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, handlerFields: cfg.HandlerFields, static: cfg.Static, strictPackages: cfg.StrictPackages, explainStorage: cfg.Explain, audit: cfg.Audit, inner: cfg.Inner, proxies: cfg.TrustedProxies,
+		log: cfg.Logger, clock: cfg.Clock, auth: cfg.Authenticators, validator: cfg.Validator, handlerFields: cfg.HandlerFields, static: cfg.Static, strictPackages: cfg.StrictPackages, explainStorage: cfg.Explain, audit: cfg.Audit, inner: cfg.Inner, proxies: cfg.TrustedProxies,
 		deadline: cfg.Deadline, metrics: m,
 		public: map[string]bool{}, methods: map[string]*method{},
 		calls:    newLimiter("calls", cfg.Limits.PerMinute, cfg.Limits.Burst),

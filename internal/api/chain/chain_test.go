@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"buf.build/go/protovalidate"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -27,6 +28,7 @@ import (
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 )
 
@@ -41,18 +43,22 @@ type service struct {
 	fail error
 }
 
-func (s *service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest) (*partnerv1.UpsertReservationResponse, error) {
+func (s *service) upsert(ctx context.Context, req *partnerv1.UpsertReservationRequest, report *jsonpb.Report) (*partnerv1.UpsertReservationResponse, error) {
 	if s.seen != nil {
 		s.seen(ctx)
 	}
 	if s.fail != nil {
 		return nil, s.fail
 	}
-	wrong, err := chain.Violations(chain.ReportOf(ctx), req.GetReservation(), "")
+	wrong, err := chain.Violations(protovalidate.GlobalValidator, report, req.GetReservation(), "")
 	if err = errors.Join(err, fault.Err(fault.Fields(wrong...))); err != nil {
 		return nil, err
 	}
 	return &partnerv1.UpsertReservationResponse{Data: req.GetReservation()}, nil
+}
+
+func (s *service) batch(context.Context, *partnerv1.BatchUpsertReservationsRequest, *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
+	return nil, s.fail
 }
 
 func (s *service) GetReservation(context.Context, *partnerv1.GetReservationRequest) (*partnerv1.GetReservationResponse, error) {
@@ -89,9 +95,9 @@ func start(t *testing.T, s *service, change func(*chain.Config)) (*grpc.ClientCo
 	t.Helper()
 	registry := prometheus.NewRegistry()
 	cfg := chain.Config{
-		Logger: slog.New(slog.DiscardHandler), Registerer: registry, Public: []string{"grpc.health.v1.Health"},
+		Logger: slog.New(slog.DiscardHandler), Registerer: registry, Validator: protovalidate.GlobalValidator, Public: []string{"grpc.health.v1.Health"},
 		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": partnerOnly, "latchkey.lock.v1": partnerOnly},
-		HandlerFields:  map[string]string{upsert: "reservation"},
+		HandlerFields:  map[string]chain.HandlerField{upsert: chain.NewHandlerField("reservation", (*service).upsert)},
 	}
 	if change != nil {
 		change(&cfg)

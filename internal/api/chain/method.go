@@ -25,6 +25,7 @@ type method struct {
 	streams      bool                              // client or server streams messages
 	access       *rpcv1.Access                     // nil for a public or unknown method
 	handlerField string                            // JSON name of the field that the handler validates itself, or ""
+	handle       reportHandler                     // handler that validates handlerField; nil if the handler validates no field
 	static       func(proto.Message) []fault.Field // see Config.Static; nil: none
 	entries      []protoreflect.FieldDescriptor    // fields that are lists of messages, whose entries are validated one at a time
 	options      []protovalidate.ValidationOption  // make the validation of a whole request leave out entries and handlerField
@@ -66,7 +67,7 @@ func (r *Registrar) Err() error { return r.err }
 // RegisterService registers a service with the chain and then with each registrar. If the chain refuses the service, no registrar gets it,
 // and Err returns the first error.
 func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
-	if err := r.chain.registerService(desc); err != nil {
+	if err := r.chain.registerService(desc, impl); err != nil {
 		if r.err == nil {
 			r.err = err
 		}
@@ -81,9 +82,10 @@ func (r *Registrar) RegisterService(desc *grpc.ServiceDesc, impl any) {
 	}
 }
 
-// registerService adds the methods of a service. Their access rules come from proto options; a public service has none. It fails for a
-// method without a valid rule or without an authenticator, and for an audited stream. The methods before that one stay added.
-func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
+// registerService adds the methods of the service impl. Their access rules come from proto options; a public service has none. It fails
+// for a method without a valid rule or without an authenticator, for one whose handler in Config.HandlerFields belongs to another type, and
+// for an audited stream. The methods before that one stay added.
+func (c *Chain) registerService(desc *grpc.ServiceDesc, impl any) error {
 	if c.public[desc.ServiceName] {
 		c.registerPublic(desc)
 		return nil
@@ -113,7 +115,13 @@ func (c *Chain) registerService(desc *grpc.ServiceDesc) error {
 		if m.streams && m.isAudited() {
 			return fmt.Errorf("chain: %s: a stream has no entry in the audit log", full)
 		}
-		if err := m.excludeFromValidation(c.handlerFields[full], md.Input()); err != nil {
+		field, ok := c.handlerFields[full]
+		if ok {
+			if m.handle, ok = field.bind(impl); !ok {
+				return fmt.Errorf("chain: %s: %T does not have the handler that validates %s", full, impl, field.name)
+			}
+		}
+		if err := m.excludeFromValidation(field.name, md.Input()); err != nil {
 			return fmt.Errorf("chain: %s: %w", full, err)
 		}
 		c.addMethod(full, m)

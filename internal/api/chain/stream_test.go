@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"buf.build/go/protovalidate"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -45,7 +46,7 @@ func TestStreamsInProcess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var revoked atomic.Bool
 		c, err := chain.New(chain.Config{
-			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Validator: protovalidate.GlobalValidator,
 			Authenticators: map[string]chain.Authenticator{"latchkey.guest.v1": func(_ context.Context, c chain.Credentials) (actor.Actor, error) {
 				if revoked.Load() || c.Bearer != "lks_1" {
 					return actor.Actor{}, credential.Refused()
@@ -112,7 +113,7 @@ func TestRoleOfAStreamChanges(t *testing.T) {
 		var role atomic.Value
 		role.Store("manager")
 		c, err := chain.New(chain.Config{
-			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+			Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Validator: protovalidate.GlobalValidator,
 			Authenticators: map[string]chain.Authenticator{"latchkey.guest.v1": func(context.Context, chain.Credentials) (actor.Actor, error) {
 				return actor.Actor{Kind: actor.Staff, PropertyID: "prp_1", Role: role.Load().(string)}, nil
 			}},

@@ -12,7 +12,8 @@ import (
 )
 
 // Unary runs one unary call as a grpc.UnaryServerInterceptor: admission, unless the call is admitted already, validation, handler, audit
-// log, metrics and access log. Its errors are gRPC statuses. If the audit log fails, the caller gets an error even after a success.
+// log, metrics and access log. For a method in Config.HandlerFields, it calls the handler there instead of the given one. Its errors are
+// gRPC statuses. If the audit log fails, the caller gets an error even after a success.
 func (c *Chain) Unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, handler grpc.UnaryHandler) (any, error) {
 	ctx, call := c.startCall(ctx, info.FullMethod)
 	defer call.End()
@@ -46,7 +47,7 @@ func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.Un
 		return nil, call.refusal
 	}
 	ctx = call.handlerContext(ctx)
-	if r := call.Report; r != nil && r.Fault != nil {
+	if r := call.report; r != nil && r.Fault != nil {
 		return nil, r.Fault
 	}
 	if msg, ok := req.(proto.Message); ok {
@@ -57,6 +58,9 @@ func (c *Chain) runUnary(ctx context.Context, call *Call, req any, info *grpc.Un
 	call.releaseMemory()
 	if err := ctx.Err(); err != nil {
 		return nil, err // the caller has disconnected or its deadline has passed: do not start the handler
+	}
+	if handle := call.method.handle; handle != nil {
+		handler = func(ctx context.Context, req any) (any, error) { return handle(ctx, req, call.report) }
 	}
 	if c.inner != nil {
 		return c.inner(ctx, call, req, info, handler)

@@ -3,6 +3,8 @@ package chain
 import (
 	"testing"
 
+	"buf.build/go/protovalidate"
+
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/fault"
 )
@@ -16,7 +18,7 @@ func TestDuplicateIsNamed(t *testing.T) {
 		{[]string{"access.issued", "door.opened", "lock.offline", "door.opened", "access.issued"}, `must not contain "door.opened" more than once`},
 		{[]string{"access.issued", "door.opened"}, ""},
 	} {
-		found, err := Violations(nil, &partnerv1.UpsertWebhookRequest{Url: "https://pms.example/", Events: c.events}, "")
+		found, err := Violations(protovalidate.GlobalValidator, nil, &partnerv1.UpsertWebhookRequest{Url: "https://pms.example/", Events: c.events}, "")
 		if err != nil || len(found) > 1 || len(found) == 0 && c.want != "" {
 			t.Fatal(found, err)
 		}

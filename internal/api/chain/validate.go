@@ -27,8 +27,8 @@ func (c *Chain) validate(call *Call, msg proto.Message) error {
 		return nil
 	}
 	canonicalize(msg.ProtoReflect())
-	report := call.Report
-	found, oversized, err := violations(report, msg, "", call.method)
+	report := call.report
+	found, oversized, err := violations(c.validator, report, msg, "", call.method)
 	if err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func (c *Chain) validate(call *Call, msg proto.Message) error {
 // Violations returns what is wrong with msg, a part of a request: JSON values of a wrong type, violated rules of the proto, and unprintable
 // text. If lists are too long, it returns only that. The list is empty if nothing is wrong. prefix is the path of msg in the request, with
 // which all returned paths begin: "" for the body itself, "reservations[2]" for a list entry. The error is an internal one.
-func Violations(report *jsonpb.Report, msg proto.Message, prefix string) ([]fault.Field, error) {
-	found, oversized, err := violations(report, msg, prefix, unknownMethod)
+func Violations(v protovalidate.Validator, report *jsonpb.Report, msg proto.Message, prefix string) ([]fault.Field, error) {
+	found, oversized, err := violations(v, report, msg, prefix, unknownMethod)
 	if err != nil || oversized {
 		return found, err
 	}
@@ -78,7 +78,7 @@ func Violations(report *jsonpb.Report, msg proto.Message, prefix string) ([]faul
 
 // violations returns what is wrong with a message of a call to m, apart from type errors of the JSON reader. If lists or maps are too long,
 // oversized is true, and it returns only the errors about their length.
-func violations(report *jsonpb.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
+func violations(v protovalidate.Validator, report *jsonpb.Report, msg proto.Message, prefix string, m *method) (found []fault.Field, oversized bool, err error) {
 	// The JSON reader has already checked text and the length of lists.
 	w := walker{deep: report == nil, path: prefix}
 	w.walkMessage(msg.ProtoReflect())
@@ -91,7 +91,7 @@ func violations(report *jsonpb.Report, msg proto.Message, prefix string, m *meth
 	if len(large) > 0 {
 		return large, true, nil
 	}
-	if found, err = ruleViolations(msg, prefix, m); err != nil {
+	if found, err = ruleViolations(v, msg, prefix, m); err != nil {
 		return nil, false, err
 	}
 	return append(found, w.found...), false, nil
@@ -99,13 +99,13 @@ func violations(report *jsonpb.Report, msg proto.Message, prefix string, m *meth
 
 // ruleViolations returns the violations of protovalidate rules in a request. It validates list entries one at a time and stops after
 // envelope.MaxViolations.
-func ruleViolations(msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
-	found, err := messageViolations(msg, prefix, m.options...)
+func ruleViolations(v protovalidate.Validator, msg proto.Message, prefix string, m *method) ([]fault.Field, error) {
+	found, err := messageViolations(v, msg, prefix, m.options...)
 	for _, fd := range m.entries {
 		list := msg.ProtoReflect().Get(fd).List()
 		for i := 0; err == nil && i < list.Len() && len(found) < envelope.MaxViolations; i++ {
 			var more []fault.Field
-			more, err = messageViolations(list.Get(i).Message().Interface(), joinPath(prefix, fd.JSONName()+"["+strconv.Itoa(i)+"]"))
+			more, err = messageViolations(v, list.Get(i).Message().Interface(), joinPath(prefix, fd.JSONName()+"["+strconv.Itoa(i)+"]"))
 			found = append(found, more...)
 		}
 	}
@@ -113,8 +113,8 @@ func ruleViolations(msg proto.Message, prefix string, m *method) ([]fault.Field,
 }
 
 // messageViolations returns the violations of protovalidate rules in one message, at most envelope.MaxViolations.
-func messageViolations(msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
-	err := protovalidate.Validate(msg, options...)
+func messageViolations(validator protovalidate.Validator, msg proto.Message, prefix string, options ...protovalidate.ValidationOption) ([]fault.Field, error) {
+	err := validator.Validate(msg, options...)
 	if err == nil {
 		return nil, nil
 	}

@@ -127,14 +127,14 @@ func (h *Handler) unaryHandler(full string, m grpc.MethodDesc, impl any) func(co
 		ctx, cancel := withCallerDeadline(ctx)
 		defer cancel()
 		ctx = grpc.NewContextWithServerTransportStream(ctx, sts)
-		report := &jsonpb.Report{}
+		call, report := chain.From(ctx), &jsonpb.Report{}
 		if req.Msg.json {
-			chain.From(ctx).Report = report
+			call.SetReport(report)
 		}
 		resp, err := m.Handler(impl, ctx, func(v any) error {
-			chain.From(ctx).MessageArrived()
+			call.MessageArrived()
 			if err := req.Msg.decode(ctx, v, report); err != nil {
-				chain.From(ctx).Fail(err) // Fail stores the error; the chain answers it
+				call.Fail(err) // Fail stores the error; the chain answers it
 			}
 			return nil
 		}, h.unary)

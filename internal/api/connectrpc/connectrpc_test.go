@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"buf.build/go/protovalidate"
 	"connectrpc.com/connect"
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -67,7 +68,7 @@ func authenticate(ctx context.Context, c chain.Credentials) (actor.Actor, error)
 func start(t *testing.T, s *service) *httptest.Server {
 	t.Helper()
 	c, err := chain.New(chain.Config{
-		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(),
+		Logger: slog.New(slog.DiscardHandler), Registerer: prometheus.NewRegistry(), Validator: protovalidate.GlobalValidator,
 		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": authenticate, "latchkey.lock.v1": authenticate},
 	})
 	if err != nil {

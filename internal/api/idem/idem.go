@@ -105,7 +105,7 @@ func (a *Answers) newClaim(ctx context.Context, call *chain.Call, req any, metho
 		return nil, nil, fmt.Errorf("hash a request: %w", err)
 	}
 	// The hash includes unknown fields and invalid values, which the message does not contain.
-	raw = append(raw, call.Report.IncompleteBody()...)
+	raw = append(raw, call.IncompleteBody()...)
 	plain := sha256.Sum256(raw)
 	c := &claim{
 		AnswerKey: db.AnswerKey{Holder: who.Subject(), PropertyID: who.PropertyID, Method: method, Key: key},

@@ -12,7 +12,6 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
-	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/jsonpb"
@@ -32,10 +31,15 @@ type item struct {
 	err   error
 }
 
-// batch stores the items of a request in order in one transaction, so that the Idempotency-Key covers the whole batch. Each item has its
-// own savepoint, so that it fails alone. An internal error fails the whole batch.
-func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
-	items, err := validateItems(req, report)
+// batch stores several reservation changes, in order and in one transaction, so that the Idempotency-Key covers the whole batch. Each item
+// has its own savepoint, so that it fails alone, and the answer lists the failures. Only an internal error, or a wrong number of masks,
+// fails the whole batch. The report is nil for a protobuf request.
+func (s *Service) batch(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
+	a, err := caller(ctx)
+	if err != nil {
+		return nil, err
+	}
+	items, err := s.validateItems(req, report)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +64,7 @@ func (s *Service) batch(ctx context.Context, a actor.Actor, req *partnerv1.Batch
 
 // validateItems converts and validates each reservation of a batch. An invalid reservation gets errors in its item and does not fail the
 // call. A wrong number of masks fails it: masks belong to reservations by their position, and would clear fields of others.
-func validateItems(req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) ([]item, error) {
+func (s *Service) validateItems(req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb.Report) ([]item, error) {
 	if masks, all := len(req.GetUpdateMasks()), len(req.GetReservations()); masks != 0 && masks != all {
 		return nil, fault.Fields(fault.Field{Path: "updateMasks", Reason: fault.WrongValue,
 			Message: fmt.Sprintf("must have one mask for each of the reservations, or none: there are %d reservations and %d masks", all, masks)})
@@ -74,7 +78,7 @@ func validateItems(req *partnerv1.BatchUpsertReservationsRequest, report *jsonpb
 			mask = masks[i]
 		}
 		it.patch, it.wrong = patchOf(sent, mask)
-		wrong, err := chain.Violations(report, sent, it.path)
+		wrong, err := chain.Violations(s.Validator, report, sent, it.path)
 		if err != nil {
 			return nil, err
 		}

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"testing"
 
+	"buf.build/go/protovalidate"
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/types/known/fieldmaskpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
-	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
@@ -39,7 +39,7 @@ func counter(t *testing.T, d *db.DB, read func()) (*Service, context.Context) {
 		t.Fatal(err)
 	}
 	d.Subscribe(requested, func(string) { read() })
-	s := &Service{DB: d, Keys: keys, Answers: &idem.Answers{DB: d, Keys: keys}, ReadSpaces: func(tx *db.Tx, propertyID, integrationID string) error {
+	s := &Service{DB: d, Keys: keys, Answers: &idem.Answers{DB: d, Keys: keys}, Validator: protovalidate.GlobalValidator, ReadSpaces: func(tx *db.Tx, propertyID, integrationID string) error {
 		if propertyID != "prp_1" || integrationID != "int_1" {
 			return errors.New("another's spaces")
 		}
@@ -206,7 +206,7 @@ func TestBatchMasksCountInJSON(t *testing.T) {
 			{"pmsMeta": {"id": "A"}, "pmsNumber": "new", "state": "canceled", "booker": {"lastName": "Other"}},
 			{"pmsMeta": {"id": "A"}, "adultCount": null}
 		], "updateMasks": ["pmsNumber,booker.firstName", ""]}`), req.ProtoReflect(), report)
-		out, err := s.BatchUpsertReservations(chain.NewCall("", report).With(ctx), req)
+		out, err := s.batch(ctx, req, report)
 		if err != nil || len(out.GetData().GetUpdatedReservations()) != 2 {
 			t.Fatal(out, err)
 		}

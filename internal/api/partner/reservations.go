@@ -18,9 +18,23 @@ import (
 	"latchkey.dev/internal/space"
 )
 
-// UpsertReservation creates or changes one reservation. It validates the request itself, because the required fields depend on the stored
-// reservation. A patch that is older than the stored reservation changes nothing and is no error: the answer is marked as stale.
+// HandlerFields returns the request fields that handlers validate themselves, by full method name: see [chain.Config.HandlerFields].
+func HandlerFields() map[string]chain.HandlerField {
+	return map[string]chain.HandlerField{
+		partnerv1.ReservationService_UpsertReservation_FullMethodName:       chain.NewHandlerField("reservation", (*Service).upsertReservation),
+		partnerv1.ReservationService_BatchUpsertReservations_FullMethodName: chain.NewHandlerField("reservations", (*Service).batch),
+	}
+}
+
+// UpsertReservation is upsertReservation for a request that was not read from JSON. The chain calls upsertReservation: see HandlerFields.
 func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest) (*partnerv1.UpsertReservationResponse, error) {
+	return s.upsertReservation(ctx, req, nil)
+}
+
+// upsertReservation creates or changes one reservation. It validates the request itself, because the required fields depend on the stored
+// reservation. A patch that is older than the stored reservation changes nothing and is no error: the answer is marked as stale. The
+// report is nil for a protobuf request.
+func (s *Service) upsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest, report *jsonpb.Report) (*partnerv1.UpsertReservationResponse, error) {
 	a, err := caller(ctx)
 	if err != nil {
 		return nil, err
@@ -30,11 +44,11 @@ func (s *Service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertRe
 		sent = &partnerv1.Reservation{}
 	}
 	patch, wrong := patchOf(sent, req.GetUpdateMask())
-	at, report := "", chain.ReportOf(ctx)
+	at := ""
 	if report != nil && report.Field == "" {
 		at = "reservation" // Connect's JSON body is the whole request, so paths begin with the field's name; REST's body is the reservation
 	}
-	more, err := chain.Violations(report, sent, at)
+	more, err := chain.Violations(s.Validator, report, sent, at)
 	if err != nil {
 		return nil, err
 	}
@@ -247,12 +261,7 @@ func resetExtend(a actor.Actor) []string {
 	return []string{"access"}
 }
 
-// BatchUpsertReservations stores several reservation changes. Each succeeds or fails separately, and the answer lists the failures; only an
-// internal error, or a wrong number of masks, fails all.
+// BatchUpsertReservations is batch for a request that was not read from JSON. The chain calls batch: see HandlerFields.
 func (s *Service) BatchUpsertReservations(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest) (*partnerv1.BatchUpsertReservationsResponse, error) {
-	a, err := caller(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return s.batch(ctx, a, req, chain.ReportOf(ctx))
+	return s.batch(ctx, req, nil)
 }

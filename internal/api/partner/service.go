@@ -5,6 +5,8 @@ import (
 	"context"
 	"time"
 
+	"buf.build/go/protovalidate"
+
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/idem"
@@ -23,10 +25,11 @@ type Service struct {
 	partnerv1.UnimplementedIntegrationServiceServer
 	partnerv1.UnimplementedWebhookServiceServer
 
-	DB       *db.DB
-	Keys     *keyring.Ring
-	Answers  *idem.Answers
-	Registry *partner.Registry
+	DB        *db.DB
+	Keys      *keyring.Ring
+	Answers   *idem.Answers
+	Validator protovalidate.Validator
+	Registry  *partner.Registry
 	// KeepStays is the retention period of reservations after their end.
 	KeepStays time.Duration
 	// CheckURL returns an error if a URL is not allowed for an endpoint or a webhook.

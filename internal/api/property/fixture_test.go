@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"buf.build/go/protovalidate"
 	"github.com/google/go-cmp/cmp"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -64,7 +65,7 @@ func newWorld(t *testing.T, d *db.DB, c *clock.Fixed) *world {
 	keys := dbtest.Keys(t, d)
 	w := &world{d: d, clock: c}
 	w.deps = Deps{
-		DB: d, Answers: &idem.Answers{DB: d, Keys: keys}, Keys: keys, Partners: partner.New(d, keys, c),
+		DB: d, Answers: &idem.Answers{DB: d, Keys: keys}, Keys: keys, Validator: protovalidate.GlobalValidator, Partners: partner.New(d, keys, c),
 		Stays: Stays{
 			Replan: func(_ *db.Tx, _ string, touched space.AffectedStays) error {
 				w.replanned = append(w.replanned, touched)

@@ -6,6 +6,7 @@ import (
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/space"
@@ -29,11 +30,16 @@ func (s *properties) GetProperty(ctx context.Context, _ *propertyv1.GetPropertyR
 	return &propertyv1.GetPropertyResponse{Data: Message(row)}, nil
 }
 
-// UpdateProperty changes the settings that the request has, and recomputes the access of all stays. It refuses an outdated etag; without
-// one it overwrites. To turn accessStepUp off, a person must prove again who they are.
+// UpdateProperty is updateProperty for a request that was not read from JSON. The chain calls updateProperty: see HandlerFields.
 func (s *properties) UpdateProperty(ctx context.Context, r *propertyv1.UpdatePropertyRequest) (*propertyv1.UpdatePropertyResponse, error) {
+	return s.updateProperty(ctx, r, nil)
+}
+
+// updateProperty changes the settings that the request has, and recomputes the access of all stays. It refuses an outdated etag; without
+// one it overwrites. To turn accessStepUp off, a person must prove again who they are. The report is nil for a protobuf request.
+func (s *properties) updateProperty(ctx context.Context, r *propertyv1.UpdatePropertyRequest, report *jsonpb.Report) (*propertyv1.UpdatePropertyResponse, error) {
 	return writeAsStaff(ctx, s.Deps, func(tx *db.Tx, propertyID string) (*propertyv1.UpdatePropertyResponse, error) {
-		settings, err := Settings(ctx, r.GetSettings(), property.Settings.Fit)
+		settings, err := Settings(s.Validator, report, r.GetSettings(), property.Settings.Fit)
 		if err != nil {
 			return nil, err
 		}

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/proto"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
@@ -37,12 +38,13 @@ type Stays struct {
 
 // Deps are the dependencies of the services. All but OpenWithin are required.
 type Deps struct {
-	DB       *db.DB
-	Answers  *idem.Answers
-	Keys     *keyring.Ring
-	Partners *partner.Registry
-	Mappings space.Mappings
-	CA       *bridge.CA
+	DB        *db.DB
+	Answers   *idem.Answers
+	Keys      *keyring.Ring
+	Validator protovalidate.Validator
+	Partners  *partner.Registry
+	Mappings  space.Mappings
+	CA        *bridge.CA
 	Stays
 	// ReadSpaces calls a partner's getSpaces endpoint and stores the result. The error says why the call failed. The message gives the same
 	// reason to staff and can be rendered in any language.

@@ -1,30 +1,34 @@
 package property
 
 import (
-	"context"
 	"slices"
 
+	"buf.build/go/protovalidate"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/property"
 )
 
-// HandlerFields returns the request fields that handlers validate themselves, by method name: see [chain.Config.HandlerFields].
-func HandlerFields() map[string]string {
-	return map[string]string{propertyv1.PropertyService_UpdateProperty_FullMethodName: "settings"}
+// HandlerFields returns the request fields that handlers validate themselves, by full method name: see [chain.Config.HandlerFields].
+func HandlerFields() map[string]chain.HandlerField {
+	return map[string]chain.HandlerField{
+		propertyv1.PropertyService_UpdateProperty_FullMethodName: chain.NewHandlerField("settings", (*properties).updateProperty),
+	}
 }
 
-// Settings converts the settings in a request. It returns all errors at once: violations of proto rules, and for other fields the errors of
-// fit, the domain's check. It names their fields "settings.name" and so on.
-func Settings(ctx context.Context, m *propertyv1.PropertySettings, fit func(property.Settings) error) (property.Settings, error) {
+// Settings converts the settings in a request. It returns all errors at once: values of a wrong type and violations of proto rules, and for
+// other fields the errors of fit, the domain's check. It names their fields "settings.name" and so on. The report is nil for a protobuf
+// request.
+func Settings(v protovalidate.Validator, report *jsonpb.Report, m *propertyv1.PropertySettings, fit func(property.Settings) error) (property.Settings, error) {
 	if m == nil {
 		m = &propertyv1.PropertySettings{}
 	}
-	wrong, err := chain.Violations(chain.ReportOf(ctx), m, "settings")
+	wrong, err := chain.Violations(v, report, m, "settings")
 	if err != nil {
 		return property.Settings{}, err
 	}

@@ -135,7 +135,7 @@ func (h *Handler) admitCall(ctx context.Context, _ *http.Request) metadata.MD {
 	md := chain.MetadataOf(x.request.Header)
 	md[chain.HeaderRequestID] = []string{x.id}
 	x.callContext, x.call = h.admit(metadata.NewIncomingContext(ctx, md), method, chain.REST)
-	x.call.Report = &x.report
+	x.call.SetReport(&x.report)
 	if x.call.Refused() {
 		x.bodyTimedOut = chain.Discard(x.writer, x.request)
 	}

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"buf.build/go/protovalidate"
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/prometheus/client_golang/prometheus"
 	"google.golang.org/grpc"
@@ -20,6 +21,7 @@ import (
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/inproc"
+	"latchkey.dev/internal/api/jsonpb"
 	"latchkey.dev/internal/api/rest"
 	"latchkey.dev/internal/fault"
 )
@@ -56,20 +58,20 @@ func (d *service) note(ctx context.Context, call string) error {
 	return d.fail
 }
 
-func (d *service) UpsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest) (*partnerv1.UpsertReservationResponse, error) {
+func (d *service) upsertReservation(ctx context.Context, req *partnerv1.UpsertReservationRequest, report *jsonpb.Report) (*partnerv1.UpsertReservationResponse, error) {
 	d.mu.Lock()
 	d.upsert = req
 	d.mu.Unlock()
 	if err := d.note(ctx, "upsert"); err != nil {
 		return nil, err
 	}
-	if wrong, err := chain.Violations(chain.ReportOf(ctx), req.GetReservation(), ""); err != nil || len(wrong) > 0 {
+	if wrong, err := chain.Violations(protovalidate.GlobalValidator, report, req.GetReservation(), ""); err != nil || len(wrong) > 0 {
 		return nil, errors.Join(err, fault.Err(fault.Fields(wrong...)))
 	}
 	return &partnerv1.UpsertReservationResponse{Data: req.GetReservation()}, nil
 }
 
-func (d *service) BatchUpsertReservations(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest) (*partnerv1.BatchUpsertReservationsResponse, error) {
+func (d *service) batchUpsertReservations(ctx context.Context, req *partnerv1.BatchUpsertReservationsRequest, _ *jsonpb.Report) (*partnerv1.BatchUpsertReservationsResponse, error) {
 	d.mu.Lock()
 	d.batch = req
 	d.mu.Unlock()
@@ -134,9 +136,11 @@ func newStack(t testing.TB, limits chain.Limits) *stack {
 		logger = slog.New(slog.DiscardHandler)
 	}
 	c, err := chain.New(chain.Config{
-		Logger: logger, Registerer: prometheus.NewRegistry(), Limits: limits,
+		Logger: logger, Registerer: prometheus.NewRegistry(), Validator: protovalidate.GlobalValidator, Limits: limits,
 		Authenticators: map[string]chain.Authenticator{"latchkey.partner.v1": authenticate},
-		HandlerFields:  map[string]string{upsert: "reservation", batch: "reservations"},
+		HandlerFields: map[string]chain.HandlerField{
+			upsert: chain.NewHandlerField("reservation", (*service).upsertReservation), batch: chain.NewHandlerField("reservations", (*service).batchUpsertReservations),
+		},
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -5,7 +5,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -14,17 +13,12 @@ import (
 // request id and the caller. It carries no transaction, no subscriber, no validator and no body: those are parameters.
 var contextValues = map[string]string{
 	"internal/actor":          "the caller",
-	"internal/api/chain":      "the call: its request id, its caller and how its request was read, which has reportReaders as its only readers; and a deadline that ends with the message",
+	"internal/api/chain":      "the call: its request id and its caller; and a deadline that ends with the message",
 	"internal/api/connectrpc": "the deadline that the caller asks for",
 	"internal/api/idem":       "the idempotency key of the call with the hash of its request",
 	"internal/api/rest":       "the HTTP request, for code that the gateway generates with a context as its only parameter",
 	"internal/db":             "a mark that refuses Write inside of Write",
 }
-
-// reportReaders are the files that read from the context how the request was read. Their handlers validate a field themselves, because
-// its rules depend on stored data. gRPC calls a handler with a context and a message, and nothing else. Interceptors get the call as a
-// parameter.
-var reportReaders = []string{"internal/api/partner/reservations.go", "internal/api/property/settings.go"}
 
 func TestContextsCarryOnlyTheCall(t *testing.T) {
 	used := map[string]bool{}
@@ -39,8 +33,8 @@ func TestContextsCarryOnlyTheCall(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if bytes.Contains(content, []byte("chain.ReportOf(")) != slices.Contains(reportReaders, name) {
-			t.Errorf("%s: only %v read the report of the JSON reader from the context", name, reportReaders)
+		if bytes.Contains(content, []byte("protovalidate.Validate(")) || name != "internal/server/wire.go" && bytes.Contains(content, []byte("protovalidate.GlobalValidator")) {
+			t.Errorf("%s uses the validator of the process: pass it as a parameter, from internal/server/wire.go", name)
 		}
 		if pkg := path.Dir(name); bytes.Contains(content, []byte("context.WithValue(")) {
 			used[pkg] = true
