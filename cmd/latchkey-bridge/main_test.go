@@ -11,7 +11,10 @@ import (
 	"testing"
 
 	"github.com/alecthomas/kong"
+	"go.uber.org/goleak"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // People type the address of the HTTP listener, which they know from the browser.
 func TestEnrollExplainsAnHTTPListener(t *testing.T) {

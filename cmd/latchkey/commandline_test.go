@@ -228,3 +228,13 @@ func TestDefectIsNoSuccess(t *testing.T) {
 	}()
 	t.Errorf("ended with %d", start(t.Context(), []string{"--version"}, strings.NewReader(""), brokenWriter{}, brokenWriter{}))
 }
+
+// The case of a word that the command line itself chooses does not matter.
+func TestCaseOfChosenWords(t *testing.T) {
+	s := newShell(t)
+	s.ok("property create A --time-zone Europe/Lisbon")
+	s.ok("space create 101 --type room", "Room")
+	s.ok("space list --type ROOM", "101")
+	s.ok("today INHOUSE", "in house")
+	s.fails(2, "space create 102 --type villa", "villa")
+}

@@ -119,3 +119,10 @@ func TestBlankNamesAreRefused(t *testing.T) {
 		s.fails(1, command, name+" must not be ")
 	}
 }
+
+// The error lists the rules and names no call of the API.
+func TestErrorOfRuleListsTheRules(t *testing.T) {
+	s := newShell(t)
+	s.ok("property create A --time-zone Europe/Lisbon")
+	s.fails(1, "checkin settings --rule XX", "--rule must be one of the rules: ")
+}

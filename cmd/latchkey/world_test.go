@@ -1,6 +1,7 @@
 package main
 
 import (
+	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
@@ -28,4 +29,25 @@ func newWorld(t *testing.T) (*shell, *sandbox.World) {
 		}
 	})
 	return &shell{T: t, dir: cfg.DataDir, grpc: w.Server.GRPCAddr()}, w
+}
+
+// push sends a reservation for today as the PMS does.
+func push(t *testing.T, w *sandbox.World, id, number, first, last, state, room string, nights int) {
+	t.Helper()
+	zone, err := time.LoadLocation("Europe/Lisbon")
+	if err != nil {
+		t.Fatal(err)
+	}
+	today := time.Now().In(zone)
+	fields := map[string]any{
+		"pmsNumber": number, "booker": map[string]any{"firstName": first, "lastName": last}, "state": state,
+		"fromDate": today.Format(time.DateOnly), "toDate": today.AddDate(0, 0, nights).Format(time.DateOnly),
+	}
+	if room != "" {
+		fields["roomId"] = room
+	}
+	answer, err := w.PMS.Push(t.Context(), id, fields)
+	if err != nil || answer.Status != http.StatusOK {
+		t.Fatalf("push %s: %v, %v", id, answer, err)
+	}
 }

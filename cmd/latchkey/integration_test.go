@@ -1,6 +1,12 @@
 package main
 
-import "testing"
+import (
+	"testing"
+
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+)
 
 // The list of --scope replaces the former one, so the command names what the partner lost.
 func TestChangedScopesAreNamed(t *testing.T) {
@@ -21,4 +27,18 @@ func TestConnectNamesTheNextCommand(t *testing.T) {
 	s.ok("app create 'My PMS'")
 	in := id(s.json("integration connect 'My PMS'"))
 	s.fails(1, "integration connect 'My PMS'", "already connected", "latchkey integration rotate-token --data-dir "+s.dir+" "+in)
+}
+
+// A test that failed stores no time, and a later success does not clear the error.
+func TestErrorsOfEndpointsSayWhen(t *testing.T) {
+	if got := failureOf(&propertyv1.Endpoint{}); got != "" {
+		t.Error(got)
+	}
+	message := "x"
+	if got := failureOf(&propertyv1.Endpoint{LastError: &message, State: "ok"}); got != "x (in a test)" {
+		t.Error(got)
+	}
+	if got := failureOf(&propertyv1.Endpoint{LastError: &message, State: "ok", LastFailureAt: timestamppb.Now()}); got != "x" {
+		t.Error(got)
+	}
 }
