@@ -54,3 +54,12 @@ func TestViewRefusesAChangeInAnExpression(t *testing.T) {
 		}
 	})
 }
+
+func TestInfo(t *testing.T) {
+	dbtest.Each(t, func(t *testing.T, d *db.DB) {
+		i, err := d.Info(t.Context())
+		if err != nil || i.Version == "" || i.Bytes < 100_000 || i.Migration == "" {
+			t.Errorf("the database is %+v, %v", i, err)
+		}
+	})
+}

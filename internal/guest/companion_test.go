@@ -3,6 +3,7 @@ package guest_test
 import (
 	"testing"
 
+	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/actor"
 	"latchkey.dev/internal/conversation"
 	"latchkey.dev/internal/db"
@@ -99,6 +100,19 @@ func TestRemovedCompanionEndsTheNoticeOfUnreadMessages(t *testing.T) {
 		h.write(func(tx *db.Tx) error { return guest.RemoveCompanion(tx, h.keys, a, companion) })
 		if open, err := notice.IsOpen(h.db.View(t.Context()), unread); err != nil || open {
 			t.Errorf("the notice is open: %t, %v", open, err)
+		}
+	})
+}
+
+// The main guest removes a companion. What the companion calls their phone, often a name, goes with the other data of the companion.
+func TestRemovedCompanionLeavesNoNameOfAPhone(t *testing.T) {
+	each(t, func(t *testing.T, h *fixture) {
+		id, main, companion := h.fullStay(access.Confirmed)
+		h.addPhone("phn_main", id, "")
+		h.addPhone("phn_theirs", id, companion.GuestID)
+		h.write(func(tx *db.Tx) error { return guest.RemoveCompanion(tx, h.keys, main, companion.GuestID) })
+		if !h.isNamed("phn_main") || h.isNamed("phn_theirs") {
+			t.Errorf("named: the main guest's phone %t, the companion's %t", h.isNamed("phn_main"), h.isNamed("phn_theirs"))
 		}
 	})
 }

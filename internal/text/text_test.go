@@ -136,3 +136,25 @@ func TestTruncate(t *testing.T) {
 		}
 	}
 }
+
+// Beds of two dorms have different full names, also if their own names are equal.
+func TestFullName(t *testing.T) {
+	for _, c := range []struct{ parent, name, want string }{
+		{"", "Room 101", "Room 101"}, {"Dorm 6", "Bed A", "Dorm 6 · Bed A"}, {"Dorm 8", "Bed A", "Dorm 8 · Bed A"},
+		{"Dorm 4", "Dorm 4-1", "Dorm 4-1"}, {"1", "10", "1 · 10"}, {"Dorm 4", "Dorm 4", "Dorm 4 · Dorm 4"}, {"Dorm 4", "", ""},
+	} {
+		if got := FullName(c.parent, c.name); got != c.want {
+			t.Errorf("%q in %q: %q, want %q", c.name, c.parent, got, c.want)
+		}
+	}
+}
+
+func TestGroups(t *testing.T) {
+	for digits, want := range map[string]string{
+		"": "", "1234": "12 34", "12345": "123 45", "480271": "480 271", "1234567": "123 45 67", "12345678": "1234 5678", "123456789": "123 456 789",
+	} {
+		if got := strings.Join(Groups(digits), " "); got != want {
+			t.Errorf("%s: %q, want %q", digits, got, want)
+		}
+	}
+}
