@@ -18,6 +18,7 @@ import (
 	"latchkey.dev/internal/guest"
 	"latchkey.dev/internal/guest/rule"
 	"latchkey.dev/internal/mail"
+	"latchkey.dev/internal/property"
 	"latchkey.dev/internal/reservation"
 )
 
@@ -261,4 +262,21 @@ func TestClearancesOfAMovedStayAreNotListed(t *testing.T) {
 		must(s.ClearStage(a.ctx, &propertyv1.ClearStageRequest{ReservationId: id, Stage: "identityCheck", RefuseBecause: "another person"}))(t)
 		same(t, "a refusal", []string{"identityCheck another person"}, listed())
 	})
+}
+
+func TestRetentionOfAPropertyIsNotLongerThanTheInstallations(t *testing.T) {
+	const installation = 400 * 24 * time.Hour
+	for name, tt := range map[string]struct {
+		change property.CheckInChange
+		want   int
+	}{
+		"unchanged":   {property.CheckInChange{}, 0},
+		"as long":     {property.CheckInChange{KeepStayDays: new(400), MessageDays: new(400)}, 0},
+		"longer":      {property.CheckInChange{KeepStayDays: new(401), MessageDays: new(401)}, 2},
+		"the default": {property.CheckInChange{KeepStayDays: new(0)}, 0},
+	} {
+		if got := retentionProblems(tt.change, installation); len(got) != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
 }

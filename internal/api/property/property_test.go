@@ -17,6 +17,7 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
+	"latchkey.dev/internal/staff"
 )
 
 // The test covers every method of every service by reflection, including new ones.
@@ -294,4 +295,24 @@ func TestSettingsOfTwoPeople(t *testing.T) {
 		same(t, "days of the server", []int32{400, 365, 1095, 30, 7}, []int32{kept.GetStayDays(), kept.GetEventDays(), kept.GetAuditDays(), kept.GetCanceledStayDays(), kept.GetAnswerDays()})
 		same(t, "the etag after another setting of the server", seen, rules().GetEtag()) // a server setting does not make open pages outdated
 	})
+}
+
+func TestWhoReadsCodeUses(t *testing.T) {
+	person := func(role staff.Role) actor.Actor {
+		return actor.Actor{Kind: actor.Staff, PersonID: "prs_one", Role: string(role)}
+	}
+	for name, tt := range map[string]struct {
+		a    actor.Actor
+		want bool
+	}{
+		"housekeeping": {person(staff.Housekeeping), false},
+		"front desk":   {person(staff.FrontDesk), true},
+		"manager":      {person(staff.Manager), true},
+		"a token":      {actor.Actor{Kind: actor.Staff, Role: "viewer"}, true},
+		"no role":      {person(""), false},
+	} {
+		if got := mayReadCodeUses(tt.a); got != tt.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
 }
