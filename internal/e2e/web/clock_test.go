@@ -6,6 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/chromedp/kb"
+
+	"latchkey.dev/internal/sandbox"
 	"latchkey.dev/internal/test/browser"
 )
 
@@ -201,4 +204,56 @@ func TestTabletEnlargesOneVisit(t *testing.T) {
 	k.Click("Larger text")
 	k.Visit(w.Base + "/k/")
 	larger("false")
+}
+
+// While the PMS is asked, a dialog covers the tablet's page: it keeps the focus, and no key closes it.
+func TestDialogWhileThePMSIsAsked(t *testing.T) {
+	t.Parallel()
+	script := base()
+	script.asking = make(chan struct{})
+	stage("confirmDetails")(script)
+	address := script.serve(t)
+	k := browser.Open(t, browser.WithSize(browser.Kiosk))
+	for _, name := range []string{"lk-kiosk", "lk-visit"} {
+		k.SetCookie(address, name, "x")
+	}
+	k.Visit(address + "/k/you")
+	k.Click("Yes, check in")
+	const open = `document.getElementById("asking").matches(":modal")`
+	k.WaitUntil("the dialog", open)
+	for _, key := range []string{kb.Escape, kb.Escape, kb.Tab} {
+		k.Press(key)
+		if !k.Holds(open) || k.Holds(`document.getElementById("main").contains(document.activeElement)`) {
+			t.Fatalf("after %q the dialog is closed, or the focus is behind it", key)
+		}
+	}
+	close(script.asking)
+	k.WaitHeading("Is this still right?")
+}
+
+// A PMS that takes a call and never answers stops the guest at the tablet, with words that say what to do: the service gives up after 10 s.
+// When the PMS answers again, "Try again" goes on.
+func TestTabletAtAPMSThatHangs(t *testing.T) {
+	t.Parallel()
+	w := open(t)
+	w.book("B-1", "1001", "R101", nil)
+	w.PMS.SetConduct("B-1", sandbox.Hangs)
+	k := w.enrol()
+	w.atBooking(k)
+	k.Click("Yes, check in")
+	k.WaitText("Asking the property")
+	k.WaitText("does not answer just now. Your details are saved. We have notified the staff.")
+	k.Axe()
+	k.Screenshot("hangs")
+	if k.Has(".pin") || w.PMS.CheckInCount("B-1") != 0 {
+		t.Error("a guest whom the PMS did not answer is checked in")
+	}
+	w.PMS.SetConduct("B-1", sandbox.Normal)
+	k.Click("Try again")
+	w.fillAtKiosk(k, "Ada", "Lovelace")
+	walkTo(k, "You are checked in")
+	w.opens("Room 101", w.pinOn(k))
+	if n := w.PMS.CheckInCount("B-1"); n != 1 {
+		t.Errorf("the PMS checked the guest in %d times", n)
+	}
 }
