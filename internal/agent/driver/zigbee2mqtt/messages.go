@@ -209,6 +209,7 @@ func (l *lock) onStateMessage(m message) {
 	}
 	l.updateState(now, m.retained)
 	if m.retained { // a retained message is old: it causes no event and answers no operation
+		l.endAlarms(now)
 		return
 	}
 	for _, e := range l.eventsOf(before, now, known) {
@@ -266,6 +267,9 @@ func (l *lock) eventsOf(before, now report, known bool) (out []driver.Event) {
 	return out
 }
 
+// forcedOpen is the door_state of a door that was forced open.
+const forcedOpen = "error_forced_open"
+
 // becameTampered reports whether the tamper alarm has begun. It also counts if the first message that the driver knows has it: it may have
 // begun while the bridge was off.
 func (l *lock) becameTampered(now report) bool {
@@ -277,6 +281,13 @@ func (l *lock) becameTampered(now report) bool {
 	return l.tampered && !was
 }
 
+// endAlarms notes the alarms that a retained message does not have any more, which ended while the driver had no connection to the broker:
+// the next one is new. It does not note new alarms, which the next message reports.
+func (l *lock) endAlarms(now report) {
+	l.tampered = l.tampered && (now.tamper == nil || *now.tamper)
+	l.forced = l.forced && (now.door == "" || now.door == forcedOpen)
+}
+
 // becameForced reports whether the lock has begun to say that its door was forced open. It also counts if the first message that the driver
 // knows says so: see becameTampered.
 func (l *lock) becameForced(now report) bool {
@@ -284,7 +295,7 @@ func (l *lock) becameForced(now report) bool {
 		return false
 	}
 	was := l.forced
-	l.forced = now.door == "error_forced_open"
+	l.forced = now.door == forcedOpen
 	return l.forced && !was
 }
 

@@ -304,26 +304,30 @@ func TestAnAlarmInTheFirstMessage(t *testing.T) {
 		{"door_state", "forcedOpen", "error_forced_open", "open"},
 	} {
 		for name, c := range map[string]struct {
-			retained bool // retained means that the broker stored the first message
+			retained int // retained is the message that the broker stored, counted from 1; 0: none
 			values   []any
 			want     int
 		}{
-			"on":                     {false, []any{alarm.on, alarm.on}, 1},
-			"on, after a retained":   {true, []any{alarm.on, alarm.on, alarm.on}, 1},
-			"on twice":               {false, []any{alarm.on, alarm.off, alarm.on}, 2},
-			"not always in messages": {false, []any{alarm.off, nil, alarm.on, nil, alarm.on}, 1},
-			"off":                    {false, []any{nil, alarm.off, nil}, 0},
+			"on":                         {0, []any{alarm.on, alarm.on}, 1},
+			"on, after a retained":       {1, []any{alarm.on, alarm.on, alarm.on}, 1},
+			"on twice":                   {0, []any{alarm.on, alarm.off, alarm.on}, 2},
+			"ended without a connection": {2, []any{alarm.on, alarm.off, alarm.on}, 2},
+			"lasts without a connection": {2, []any{alarm.on, alarm.on, alarm.on}, 1},
+			"unknown without connection": {2, []any{alarm.on, nil, alarm.on}, 1},
+			"not always in messages":     {0, []any{alarm.off, nil, alarm.on, nil, alarm.on}, 1},
+			"off":                        {0, []any{nil, alarm.off, nil}, 0},
 		} {
 			t.Run(alarm.field+" "+name, func(t *testing.T) {
 				l, n := &lock{driver: &Driver{clock: clock.At(time.Unix(1_800_000_000, 0)), events: make(chan driver.Event, 9)}}, 0
 				for i, value := range c.values {
 					payload, _ := json.Marshal(map[string]any{alarm.field: value})
-					l.onStateMessage(message{payload: payload, retained: c.retained && i == 0})
+					l.onStateMessage(message{payload: payload, retained: i+1 == c.retained})
 				}
 				for len(l.driver.events) > 0 {
-					if e := <-l.driver.events; e.Kind == driver.Tampered && e.Reason == alarm.reason {
+					switch e := <-l.driver.events; {
+					case e.Kind == driver.Tampered && e.Reason == alarm.reason:
 						n++
-					} else if e.Kind == driver.Tampered {
+					case alarm.field != "door_state" || e.Kind != driver.DoorOpened:
 						t.Errorf("%+v", e)
 					}
 				}
