@@ -28,7 +28,9 @@ func files(t *testing.T, extensions ...string) []string {
 		for _, ext := range extensions {
 			if filepath.Ext(name) == ext {
 				found = append(found, name)
-				folders[filepath.Dir(name)] = true
+				for folder := filepath.Dir(name); !folders[folder]; folder = filepath.Dir(folder) {
+					folders[folder] = true
+				}
 			}
 		}
 	}
