@@ -31,7 +31,7 @@ type lock struct {
 	low            bool        // the last message about it that was not retained says that the battery is low
 	lowAt          time.Time   // when the last such message said so, or when the first came if none did; zero: none came
 	tampered       bool        // the last message that was not retained has the tamper alarm, and no retained one after it lacks it
-	forced         bool        // the same of the alarm that the door was forced open
+	forced         bool        // like tampered, for the alarm that the door was forced open
 	batteryOK      bool        // the driver has reported that the battery is not low
 	reportsChanges bool        // the lock has at some time reported that it stored or cleared a code
 	updates        chan update // updates for the running operation; nil: none runs
