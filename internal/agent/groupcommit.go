@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"runtime"
 	"sync"
 
 	"go.etcd.io/bbolt"
@@ -41,6 +42,7 @@ func (w *groupCommit) update(change func(*bbolt.Tx) error) error {
 	case <-own.turn:
 	}
 	defer w.handOver() // deferred, so that the next caller commits even if a change panics
+	runtime.Gosched()  // callers that are about to wait share this commit: a check-in changes the locks of several doors at once
 	w.mu.Lock()
 	all := w.waiting
 	w.waiting = nil

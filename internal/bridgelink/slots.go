@@ -3,7 +3,6 @@ package bridgelink
 import (
 	"context"
 	"errors"
-	"runtime"
 	"slices"
 	"time"
 
@@ -77,8 +76,8 @@ func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, er
 }
 
 // enqueueSlots queues one message for each lock in sentUpTo that has changes or needs a snapshot. sentUpTo has, by lock id, the generation
-// that was sent, or needsSnapshot. Locks with a revocation come first in desired. The PINs of a lock are encrypted only after the message
-// of the previous lock was passed to the sender.
+// that was sent, or needsSnapshot. Locks with a revocation come first in desired. It does not start the sender: messages that leave
+// together reach the bridge together, which then stores them in one commit.
 func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.DesiredSlot) {
 	byLock := make(map[string][]lock.DesiredSlot, len(sentUpTo))
 	var order []string
@@ -98,7 +97,7 @@ func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.Desired
 	}
 }
 
-// enqueueLock queues the message with the slots of a lock, moves the lock's cursor and starts the sender. If all is true, the message is a
+// enqueueLock queues the message with the slots of a lock and moves the lock's cursor. If all is true, the message is a
 // snapshot; otherwise it has the changes, and is left out if there are none. The cursor also passes a slot that cannot be encrypted: the
 // next snapshot tries it again.
 func (s *session) enqueueLock(id string, all bool, desired []lock.DesiredSlot) {
@@ -117,8 +116,6 @@ func (s *session) enqueueLock(id string, all bool, desired []lock.DesiredSlot) {
 		s.enqueue(&lockv1.ConnectResponse{Kind: &lockv1.ConnectResponse_LockDelta{LockDelta: &lockv1.LockDelta{Address: c.address, Slots: slots}}})
 	}
 	s.node.counters.slotsSent.Add(float64(len(slots)))
-	s.outbox.flush(s.stream)
-	runtime.Gosched() // encryption is slow; the sender runs first
 }
 
 // snapshot returns the message with all slots of a lock that the bridge has to know. The bridge does not touch a slot that is not in it.
