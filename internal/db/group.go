@@ -6,6 +6,7 @@ import (
 	"errors"
 	"log/slog"
 	"runtime"
+	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,7 +22,8 @@ const (
 )
 
 // group is the writer of SQLite: callers that wait at the same time share one transaction and one commit. One goroutine owns
-// the transaction. Each closure runs on the goroutine of its caller, so that a panic reaches the caller that caused it.
+// the transaction and runs the closures of all callers, one after the other, because waking each caller for its turn takes more CPU than a
+// statement. If a closure panics or calls runtime.Goexit, that continues in its caller.
 type group struct {
 	pool    *sql.DB
 	changes *changes
@@ -34,13 +36,15 @@ type group struct {
 	closed bool
 	queue  chan *ticket
 	done   chan struct{}
+
+	batch []*ticket // batch are the tickets of the present transaction. Only the writer's goroutine uses it
 }
 
 const (
 	// Values of ticket.state.
 	waiting int32 = iota
 	started
-	gone // the caller was cancelled before its turn, or panicked in it
+	gone // the caller was cancelled before its turn, or has its outcome
 )
 
 // ticket is one waiting call of Write.
@@ -48,12 +52,34 @@ type ticket struct {
 	ctx   context.Context
 	fn    func(*Tx) error
 	state atomic.Int32
-	turn  chan transaction // turn tells the caller to run fn now, in this transaction
-	ran   chan struct{}    // ran tells the writer that fn has returned or panicked
-	final chan error       // final tells the caller the outcome
-	err   error            // err is the error of the last run
-	tx    *Tx              // tx is the transaction of the last run
+	final chan outcome // final sends the caller its only outcome
+	err   error        // err is the error of the last run
+	tx    *Tx          // tx is the transaction of the last run
 }
+
+// outcome is the result of Write. leave, if not nil, continues a panic or runtime.Goexit of the closure in the caller.
+type outcome struct {
+	err   error
+	leave func()
+}
+
+// result returns the error of an outcome, or continues the panic or runtime.Goexit.
+func (o outcome) result() error {
+	if o.leave != nil {
+		o.leave()
+	}
+	return o.err
+}
+
+// end sends the caller its outcome. It does nothing if the caller is gone.
+func (t *ticket) end(o outcome) {
+	if t.state.Swap(gone) != gone {
+		t.final <- o
+	}
+}
+
+// errLeft is the error of a run whose closure panicked or called runtime.Goexit.
+var errLeft = errors.New("db: the closure did not return")
 
 // transaction is a transaction of the writer. The writer's own statements, such as SAVEPOINT, run on conn, because sql.Tx starts a
 // goroutine to watch each query.
@@ -94,30 +120,24 @@ func newGroup(pool *sql.DB, changes *changes, cfg Config) *group {
 		pool: pool, changes: changes, timeout: cfg.WriteTimeout, span: groupSpan, clock: cfg.Clock, log: cfg.Logger,
 		queue: make(chan *ticket, cfg.QueueSize), done: make(chan struct{}),
 	}
-	go g.loop()
+	go g.loop(nil)
 	return g
 }
 
-// write queues a change and waits for its outcome. It runs fn on the caller's goroutine each time the writer gives the change its turn. It
-// gives up if ctx ends before the first turn.
+// write queues a change and waits for its outcome. It gives up if ctx ends before the writer runs the change.
 func (g *group) write(ctx context.Context, fn func(*Tx) error) error {
-	t := &ticket{ctx: ctx, fn: fn, turn: make(chan transaction, 1), ran: make(chan struct{}, 1), final: make(chan error, 1)}
+	t := &ticket{ctx: ctx, fn: fn, final: make(chan outcome, 1)}
 	if err := g.enqueue(t); err != nil {
 		return err
 	}
-	cancelled := ctx.Done()
-	for {
-		select {
-		case tx := <-t.turn:
-			g.run(t, tx)
-		case err := <-t.final:
-			return err
-		case <-cancelled:
-			if t.state.CompareAndSwap(waiting, gone) {
-				return ctx.Err()
-			}
-			cancelled = nil
+	select {
+	case o := <-t.final:
+		return o.result()
+	case <-ctx.Done():
+		if t.state.CompareAndSwap(waiting, gone) {
+			return ctx.Err()
 		}
+		return (<-t.final).result()
 	}
 }
 
@@ -136,125 +156,161 @@ func (g *group) enqueue(t *ticket) error {
 	}
 }
 
-// run calls the closure of t in the transaction tx, and stores its error in t.err. A panic marks t as gone and continues. run is on the
-// goroutine of Write's caller, while the writer waits for t.ran.
-func (g *group) run(t *ticket, tx transaction) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
-	defer cancel()
-	t.tx = newTx(ctx, dialect.SQLite, tx.sql, tx.conn, g.clock.Now(), g.changes)
+// loop is the writer: it commits queued changes together, one batch after the other, until close. First it runs the rest of a batch
+// that the former goroutine of the writer left.
+func (g *group) loop(rest []*ticket) {
 	returned := false
 	defer func() {
-		if !returned { // a panic or runtime.Goexit continues in the caller
-			t.state.Store(gone)
+		if !returned { // by runtime.Goexit in a closure, such as FailNow of a test
+			go g.loop(g.batch)
+			return
 		}
-		t.ran <- struct{}{}
+		close(g.done)
 	}()
-	t.err = t.tx.run(t.fn)
-	returned = true
-}
-
-// loop is the writer: it commits queued changes together, one batch after the other, until close.
-func (g *group) loop() {
-	defer close(g.done)
+	if g.batch = rest; len(rest) > 0 {
+		g.endBatch(g.rerunWithSavepoints())
+	}
 	for t := range g.queue {
 		g.commitBatch(t)
 	}
+	returned = true
 }
 
 // commitBatch runs first and the queued tickets in one transaction, and sends each caller its outcome. If one of several changes fails
-// after it has written, it runs all again with savepoints; if the commit fails, each in a transaction of its own. It does nothing if the
-// caller of first is gone.
+// after it has written, it runs all again with savepoints. It does nothing if the caller of first is gone.
 func (g *group) commitBatch(first *ticket) {
 	if !first.state.CompareAndSwap(waiting, started) {
 		return
 	}
-	members, err := g.runTogether(first)
+	err := g.runTogether(first)
 	if errors.Is(err, errBatchFailed) {
-		members, err = g.rerunWithSavepoints(members)
-	}
-	if err == nil {
-		for _, t := range members {
-			t.final <- t.err
+		if err = nil; len(g.batch) > 1 {
+			err = g.rerunWithSavepoints()
 		}
-		return
 	}
-	g.changes.invalidate()
-	if len(members) > 1 {
-		g.log.Warn("shared commit failed; its changes run again one by one", "changes", len(members), "error", err)
+	g.endBatch(err)
+}
+
+// endBatch sends the callers of the batch their outcomes after its transaction, which failed with err if err is not nil. Then it runs each
+// change again in a transaction of its own.
+func (g *group) endBatch(err error) {
+	if err != nil {
+		g.changes.invalidate()
+		if len(g.batch) > 1 {
+			g.log.Warn("shared commit failed; its changes run again one by one", "changes", len(g.batch), "error", err)
+		}
 	}
-	for _, t := range members {
-		g.runSolo(t, err)
+	for _, t := range g.batch {
+		if err != nil {
+			g.runSolo(t, err)
+		} else {
+			t.end(outcome{err: t.err})
+		}
 	}
+	g.batch = nil
+}
+
+// inTransaction calls f in a new transaction and commits it. It rolls the transaction back if f returns an error or calls runtime.Goexit.
+func (g *group) inTransaction(f func(tx transaction) error) (err error) {
+	tx, err := g.begin()
+	if err != nil {
+		return err
+	}
+	returned := false
+	defer func() {
+		if !returned {
+			_ = tx.rollback()
+		}
+	}()
+	err = f(tx)
+	returned = true
+	if err == nil {
+		return tx.commit()
+	}
+	if undo := tx.rollback(); undo != nil {
+		return errors.Join(err, undo)
+	}
+	return err
 }
 
 // errBatchFailed means that a shared transaction was rolled back because one change failed after it had written. All its
 // changes run again with savepoints.
 var errBatchFailed = errors.New("db: a change failed after it had written")
 
-// runTogether runs first and the queued tickets in one transaction and commits it. members are the tickets in it; after an error nothing is
+// runTogether runs first and the queued tickets in one transaction and commits it. g.batch are the tickets in it; after an error nothing is
 // stored. The error of a single change is in its ticket: it fails the others, with errBatchFailed, only if that change had written. It uses
 // no savepoints, because a savepoint costs as much as a statement, and a change that fails has seldom written before.
-func (g *group) runTogether(first *ticket) (members []*ticket, err error) {
-	tx, err := g.begin()
-	if err != nil {
-		return []*ticket{first}, err
-	}
-	begun := time.Now()
-	for t := first; t != nil; t = g.next(len(members), begun) {
-		members = append(members, t)
-		if g.turn(tx, t) && t.tx.wrote() {
-			if err = tx.rollback(); err == nil && len(members) > 1 {
-				err = errBatchFailed
+func (g *group) runTogether(first *ticket) error {
+	g.batch = append(g.batch, first)
+	return g.inTransaction(func(tx transaction) error {
+		begun := time.Now()
+		for t := first; t != nil; t = g.next(begun) {
+			if failed := g.run(t, tx); failed && t.tx.wrote() {
+				return errBatchFailed
 			}
-			return members, err
 		}
-	}
-	return members, tx.commit()
+		return nil
+	})
 }
 
 // rerunWithSavepoints runs the tickets of a failed batch again in one transaction, with the tickets that were queued meanwhile. Each has
-// its own savepoint, so that a failing ticket does not affect the others. It returns all tickets that belong to the transaction.
-func (g *group) rerunWithSavepoints(members []*ticket) ([]*ticket, error) {
-	tx, err := g.begin()
-	if err != nil {
-		return members, err
-	}
-	begun := time.Now()
-	for i := 0; i < len(members); i++ {
-		if t := members[i]; t.state.Load() != gone {
-			if err := g.withSavepoint(tx, t); err != nil {
-				return members, errors.Join(err, tx.rollback())
+// its own savepoint, so that a failing ticket does not affect the others.
+func (g *group) rerunWithSavepoints() error {
+	return g.inTransaction(func(tx transaction) error {
+		begun := time.Now()
+		for i := 0; i < len(g.batch); i++ {
+			if t := g.batch[i]; t.state.Load() != gone {
+				if err := g.withSavepoint(tx, t); err != nil {
+					return err
+				}
+			}
+			if i+1 == len(g.batch) {
+				g.next(begun)
 			}
 		}
-		if i+1 == len(members) {
-			if t := g.next(len(members), begun); t != nil {
-				members = append(members, t)
-			}
+		return nil
+	})
+}
+
+// run runs the closure of t in the transaction tx, stores its error in t.err, and reports whether it failed. A panic or runtime.Goexit is a
+// failure, and the outcome of t at once.
+func (g *group) run(t *ticket, tx transaction) (failed bool) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(t.ctx), g.timeout)
+	defer cancel()
+	t.err = errLeft
+	t.tx = newTx(ctx, dialect.SQLite, tx.sql, tx.conn, g.clock.Now(), g.changes)
+	returned := false
+	defer func() {
+		if returned {
+			return
 		}
-	}
-	return members, tx.commit()
+		failed = true
+		p := recover()
+		if p == nil {
+			t.end(outcome{leave: runtime.Goexit})
+			return
+		}
+		g.log.Error("a change panicked", "panic", p, "stack", string(debug.Stack()))
+		t.end(outcome{leave: func() { panic(p) }})
+	}()
+	t.err = t.tx.run(t.fn)
+	returned = true
+	return t.err != nil
 }
 
-// turn makes the caller of t run its closure in tx, waits for the closure, and reports whether it failed or panicked.
-func (g *group) turn(tx transaction, t *ticket) (failed bool) {
-	t.err = nil
-	t.turn <- tx
-	<-t.ran
-	return t.err != nil || t.state.Load() == gone
-}
-
-// next returns the next ticket whose caller still waits, or nil if the queue is empty or the transaction is full. The transaction began at
-// begun, and have counts its tickets. next does not block, but yields the processor once, so that more callers can join: a shared commit
-// costs less per change.
-func (g *group) next(have int, begun time.Time) *ticket {
+// next returns the next ticket whose caller still waits, after it has added the ticket to the batch, or nil if the queue is empty or the
+// transaction, which began at begun, is full. next does not block, but yields the processor once, so that more callers can join: a shared
+// commit costs less per change.
+func (g *group) next(begun time.Time) *ticket {
 	yielded := false
-	for have < groupMax && time.Since(begun) < g.span {
+	for len(g.batch) < groupMax && time.Since(begun) < g.span {
 		select {
 		case t, ok := <-g.queue:
 			if !ok {
 				return nil
 			}
 			if t.state.CompareAndSwap(waiting, started) {
+				g.batch = append(g.batch, t)
 				return t
 			}
 		default:
@@ -274,7 +330,7 @@ func (g *group) withSavepoint(tx transaction, t *ticket) error {
 	if err := tx.exec("SAVEPOINT change"); err != nil {
 		return err
 	}
-	if g.turn(tx, t) {
+	if g.run(t, tx) {
 		g.changes.invalidate()
 		if err := tx.exec("ROLLBACK TO change"); err != nil {
 			return err
@@ -290,22 +346,19 @@ func (g *group) runSolo(t *ticket, reason error) {
 		return
 	}
 	if err := t.ctx.Err(); err != nil {
-		t.final <- err
+		t.end(outcome{err: err})
 		return
 	}
-	tx, err := g.begin()
-	if err != nil {
-		t.final <- errors.Join(err, reason)
-		return
+	ran := false
+	err := g.inTransaction(func(tx transaction) error {
+		ran = true
+		g.run(t, tx)
+		return t.err
+	})
+	if !ran {
+		err = errors.Join(err, reason)
 	}
-	if !g.turn(tx, t) {
-		t.final <- tx.commit()
-		return
-	}
-	_ = tx.rollback()
-	if t.state.Load() != gone {
-		t.final <- t.err
-	}
+	t.end(outcome{err: err})
 }
 
 // rollback ends tx. It ignores the error if SQLite has already rolled back.

@@ -3,7 +3,9 @@ package db_test
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -141,5 +143,73 @@ func TestNoSavepointAfterARollback(t *testing.T) {
 	})
 	if err == nil || len(stored(t, d)) != 0 {
 		t.Errorf("%v, stored %v", err, stored(t, d))
+	}
+}
+
+// Whichever way the writer runs a closure that does not return, its caller leaves in the same way, and the other changes are stored.
+func TestClosureThatDoesNotReturn(t *testing.T) {
+	fails := func(tx *db.Tx) error { return errors.Join(put("never")(tx), errors.New("fails after it has written")) }
+	failsAtCommit := func(tx *db.Tx) error {
+		_, err := tx.SQL().Exec(`INSERT INTO child VALUES (42)`)
+		return err
+	}
+	for name, c := range map[string]struct {
+		run   int // the run of the closure that does not return
+		other func(*db.Tx) error
+	}{
+		"in a shared transaction": {1, put("a")},
+		"in a savepoint":          {2, fails},
+		"in its own transaction":  {2, failsAtCommit},
+	} {
+		for how, leave := range map[string]func(){"panic": func() { panic("boom") }, "Goexit": runtime.Goexit} {
+			t.Run(how+" "+name, func(t *testing.T) {
+				d := dbtest.Open(t, "sqlite")
+				mustWrite(t, d, func(tx *db.Tx) error {
+					_, err := tx.SQL().Exec(`CREATE TABLE parent (n integer PRIMARY KEY);
+						CREATE TABLE child (n integer REFERENCES parent (n) DEFERRABLE INITIALLY DEFERRED)`)
+					return err
+				})
+				db.ShareSlowCommits(d)
+				release := hold(t, d)
+				var callers sync.WaitGroup
+				var left any
+				callers.Go(func() {
+					defer func() { left = recover() }()
+					runs := 0
+					err := d.Write(context.Background(), func(tx *db.Tx) error {
+						if err := put("lost")(tx); err != nil {
+							return err
+						}
+						if runs++; runs == c.run {
+							leave()
+						}
+						return nil
+					})
+					t.Errorf("Write returned %v", err)
+				})
+				awaitQueued(d, 1)
+				callers.Go(func() { _ = d.Write(context.Background(), c.other) })
+				awaitQueued(d, 2)
+				var err error
+				callers.Go(func() { err = d.Write(context.Background(), put("kept")) })
+				awaitQueued(d, 3)
+				release()
+				callers.Wait()
+				if panics := how == "panic"; panics != (left == "boom") {
+					t.Errorf("the caller left with %v", left)
+				}
+				if err != nil {
+					t.Error(err)
+				}
+				mustWrite(t, d, put("next"))
+				want := []string{"kept", "next"}
+				if c.run == 1 {
+					want = []string{"a", "kept", "next"}
+				}
+				if diff := cmp.Diff(want, stored(t, d)); diff != "" {
+					t.Error(diff)
+				}
+			})
+		}
 	}
 }
