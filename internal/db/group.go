@@ -19,6 +19,9 @@ import (
 const (
 	groupMax  = 128                   // the most changes that share a commit
 	groupSpan = 20 * time.Millisecond // the time after which no further change joins a commit
+	// groupYields is how often the writer yields the processor before it commits, so that callers that are about to queue a change share the
+	// commit. In the ingest bench, 3 make 5 % more changes a second than 1; 10 and 40 are not better than 3.
+	groupYields = 3
 )
 
 // group is the writer of SQLite: callers that wait at the same time share one transaction and one commit. One goroutine owns
@@ -299,11 +302,10 @@ func (g *group) run(t *ticket, tx transaction) (failed bool) {
 }
 
 // next returns the next ticket whose caller still waits, after it has added the ticket to the batch, or nil if the queue is empty or the
-// transaction, which began at begun, is full. next does not block, but yields the processor once, so that more callers can join: a shared
-// commit costs less per change.
+// transaction, which began at begun, is full. next does not block, but yields the processor, so that more callers can join: a shared commit
+// costs less per change.
 func (g *group) next(begun time.Time) *ticket {
-	yielded := false
-	for len(g.batch) < groupMax && time.Since(begun) < g.span {
+	for yields := 0; len(g.batch) < groupMax && time.Since(begun) < g.span; {
 		select {
 		case t, ok := <-g.queue:
 			if !ok {
@@ -314,10 +316,10 @@ func (g *group) next(begun time.Time) *ticket {
 				return t
 			}
 		default:
-			if yielded {
+			if yields == groupYields {
 				return nil
 			}
-			yielded = true
+			yields++
 			runtime.Gosched()
 		}
 	}
