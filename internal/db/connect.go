@@ -165,15 +165,16 @@ func (t *connTracker) closeOthers(keep *pgx.Conn) {
 }
 
 // statementWatcher is called with each statement before it runs; nil except in tests.
-var statementWatcher atomic.Pointer[func(query string)]
+var statementWatcher atomic.Pointer[func(ctx context.Context, query string)]
 
 // WatchStatements is for tests. From now on, in the whole process, it calls watch with each statement of a Write or View before it runs, on
-// the goroutine that runs it. The next call replaces watch, which must not be nil.
-func WatchStatements(watch func(query string)) { statementWatcher.Store(&watch) }
+// the goroutine that runs it, which for a Write is not that of its caller. ctx has the values of the caller's context. The next call replaces
+// watch, which must not be nil.
+func WatchStatements(watch func(ctx context.Context, query string)) { statementWatcher.Store(&watch) }
 
 // watchStatement passes a statement to the function that a test has set with WatchStatements, if any.
-func watchStatement(query string) {
+func watchStatement(ctx context.Context, query string) {
 	if watch := statementWatcher.Load(); watch != nil {
-		(*watch)(query)
+		(*watch)(ctx, query)
 	}
 }

@@ -316,20 +316,20 @@ type storageConn struct {
 
 // ExecContext runs a statement with prepared arguments, and converts its error: see storageConn.
 func (c storageConn) ExecContext(ctx context.Context, query string, args ...any) (sql.Result, error) {
-	res, err := c.ExecQuerier.ExecContext(ctx, query, c.prepare(query, args)...)
+	res, err := c.ExecQuerier.ExecContext(ctx, query, c.prepare(ctx, query, args)...)
 	return res, Explain(err)
 }
 
 // QueryContext runs a query with prepared arguments, and converts its error: see storageConn.
 func (c storageConn) QueryContext(ctx context.Context, query string, args ...any) (*sql.Rows, error) {
-	rows, err := c.ExecQuerier.QueryContext(ctx, query, c.prepare(query, args)...)
+	rows, err := c.ExecQuerier.QueryContext(ctx, query, c.prepare(ctx, query, args)...)
 	return rows, Explain(err)
 }
 
 // prepare passes the statement to the watcher of a test, if any, and returns the arguments as the database needs them. On SQLite it changes
 // the times in args itself.
-func (c storageConn) prepare(query string, args []any) []any {
-	watchStatement(query)
+func (c storageConn) prepare(ctx context.Context, query string, args []any) []any {
+	watchStatement(ctx, query)
 	if c.utc {
 		return inUTC(args)
 	}

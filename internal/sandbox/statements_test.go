@@ -1,8 +1,9 @@
 package sandbox
 
 import (
+	"context"
 	"fmt"
-	"runtime"
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	propertyv1 "latchkey.dev/gen/latchkey/property/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/config"
 	"latchkey.dev/internal/server"
 	"latchkey.dev/internal/test/dbtest"
@@ -25,19 +27,10 @@ func statementsOf(t *testing.T, request func() error) []string {
 	})
 }
 
-// isForPage reports whether a statement runs for the request of a page, on the goroutine of the request.
-func isForPage() bool {
-	pcs := make([]uintptr, 128)
-	frames := runtime.CallersFrames(pcs[:runtime.Callers(0, pcs)])
-	for {
-		f, more := frames.Next()
-		if strings.HasPrefix(f.Function, "latchkey.dev/internal/web/") {
-			return true
-		}
-		if !more {
-			return false
-		}
-	}
+// isForPage reports whether a statement runs for the request of a page: its context is that of an HTTP request, but not of a call of the PMS.
+func isForPage(ctx context.Context) bool {
+	call := chain.From(ctx)
+	return ctx.Value(http.ServerContextKey) != nil && (call == nil || !strings.HasPrefix(call.Method, "/latchkey.partner."))
 }
 
 // rooms is the number of rooms of the large group.

@@ -1,6 +1,7 @@
 package worker
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"slices"
@@ -37,8 +38,8 @@ func (p *post) bookGroup(rooms int, email func(room int) string) {
 // statementsOf returns how many statements f runs.
 func statementsOf(f func()) int64 {
 	var n atomic.Int64
-	db.WatchStatements(func(string) { n.Add(1) })
-	defer db.WatchStatements(func(string) {})
+	db.WatchStatements(func(context.Context, string) { n.Add(1) })
+	defer db.WatchStatements(func(context.Context, string) {})
 	f()
 	return n.Load()
 }

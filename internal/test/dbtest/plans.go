@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"regexp"
@@ -201,16 +202,16 @@ func Multiply(t testing.TB, d *db.DB, table string, n int, set map[string]string
 	}
 }
 
-// Statements returns the statements that the process runs during f. keep decides about each on the goroutine that runs it; if keep is
-// nil, all are returned.
-func Statements(t testing.TB, keep func() bool, f func()) []string {
+// Statements returns the statements that the process runs during f. keep decides about each by its context; if keep is nil, all are
+// returned.
+func Statements(t testing.TB, keep func(context.Context) bool, f func()) []string {
 	t.Helper()
 	watchScopes()
 	var mu sync.Mutex
 	var run []string
-	db.WatchStatements(func(statement string) {
-		checkScope(statement)
-		if keep != nil && !keep() {
+	db.WatchStatements(func(ctx context.Context, statement string) {
+		checkScope(ctx, statement)
+		if keep != nil && !keep(ctx) {
 			return
 		}
 		mu.Lock()

@@ -1,6 +1,7 @@
 package dbtest
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"runtime"
@@ -59,7 +60,7 @@ var watchScopes = sync.OnceFunc(func() {
 var scoped sync.Map
 
 // checkScope records a statement that does not name the property although it should. It runs before each statement.
-func checkScope(statement string) {
+func checkScope(_ context.Context, statement string) {
 	if _, ok := scoped.Load(statement); ok {
 		return
 	}
