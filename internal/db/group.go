@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"runtime/debug"
@@ -186,7 +187,7 @@ func (g *group) commitBatch(first *ticket) {
 		return
 	}
 	err := g.runTogether(first)
-	if errors.Is(err, errBatchFailed) {
+	if err == errBatchFailed { // no other error in it, such as one of the rollback
 		if err = nil; len(g.batch) > 1 {
 			err = g.rerunWithSavepoints()
 		}
@@ -194,8 +195,8 @@ func (g *group) commitBatch(first *ticket) {
 	g.endBatch(err)
 }
 
-// endBatch sends the callers of the batch their outcomes after its transaction, which failed with err if err is not nil. Then it runs each
-// change again in a transaction of its own.
+// endBatch sends the callers of the batch their outcomes. If err is not nil, the transaction of the batch failed with it: then each change
+// first runs again in a transaction of its own.
 func (g *group) endBatch(err error) {
 	if err != nil {
 		g.changes.invalidate()
@@ -293,7 +294,7 @@ func (g *group) run(t *ticket, tx transaction) (failed bool) {
 			t.end(outcome{leave: runtime.Goexit})
 			return
 		}
-		g.log.Error("a change panicked", "panic", p, "stack", string(debug.Stack()))
+		g.log.Error("a change panicked", "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
 		t.end(outcome{leave: func() { panic(p) }})
 	}()
 	t.err = t.tx.run(t.fn)
