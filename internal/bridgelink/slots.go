@@ -3,6 +3,7 @@ package bridgelink
 import (
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"time"
 
@@ -76,8 +77,8 @@ func (s *session) loadDesired(sentUpTo map[string]int64) ([]lock.DesiredSlot, er
 }
 
 // enqueueSlots queues one message for each lock in sentUpTo that has changes or needs a snapshot. sentUpTo has, by lock id, the generation
-// that was sent, or needsSnapshot. Locks with a revocation come first in desired. It does not start the sender: messages that leave
-// together reach the bridge together, which then stores them in one commit.
+// that was sent, or needsSnapshot. Locks with a revocation come first in desired. It starts the sender after each sendTogether locks, before
+// the PINs of the next are encrypted, and at the end. An unlock command can still overtake what the sender does not have yet.
 func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.DesiredSlot) {
 	byLock := make(map[string][]lock.DesiredSlot, len(sentUpTo))
 	var order []string
@@ -87,15 +88,24 @@ func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.Desired
 		}
 		byLock[w.LockID] = append(byLock[w.LockID], w)
 	}
-	for _, id := range order {
-		s.enqueueLock(id, sentUpTo[id] == needsSnapshot, byLock[id])
+	for locks := range slices.Chunk(order, sendTogether) {
+		for _, id := range locks {
+			s.enqueueLock(id, sentUpTo[id] == needsSnapshot, byLock[id])
+		}
+		s.outbox.flush(s.stream)
+		runtime.Gosched() // encryption is slow; the sender runs first
 	}
 	for id, generation := range sentUpTo {
 		if byLock[id] == nil && generation == needsSnapshot {
 			s.enqueue(snapshot(s.cursors[id].address, nil))
 		}
 	}
+	s.outbox.flush(s.stream)
 }
+
+// sendTogether is the maximum number of locks whose changes the sender gets at once. The doors of a stay, seldom more, then reach the bridge
+// together, so that it can store them in one commit.
+const sendTogether = 4
 
 // enqueueLock queues the message with the slots of a lock and moves the lock's cursor. If all is true, the message is a
 // snapshot; otherwise it has the changes, and is left out if there are none. The cursor also passes a slot that cannot be encrypted: the
