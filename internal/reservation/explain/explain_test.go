@@ -293,37 +293,6 @@ func TestEvidenceHasSteps(t *testing.T) {
 
 func english(m message.Message) string { return message.Reader{}.Text(m) }
 
-// Each step has texts for the guest and for staff, with the parameters that they need.
-func TestEachStepHasTexts(t *testing.T) {
-	seen := map[string]bool{}
-	for kind := range message.Kinds(message.English) {
-		if strings.HasPrefix(kind, "step.") || strings.HasPrefix(kind, "verdict.") {
-			seen[strings.TrimSuffix(kind, ".staff")] = true
-		}
-	}
-	for kind := range seen {
-		all := message.Kinds(message.English)
-		for _, name := range all[kind+".staff"] {
-			if !slices.Contains(all[kind], name) {
-				t.Errorf("the text of %s for staff has the parameter %s, which the text for the guest lacks", kind, name)
-			}
-		}
-		if all[kind] == nil || all[kind+".staff"] == nil {
-			t.Errorf("%s lacks a text for the guest or for staff", kind)
-		}
-	}
-	rapid.Check(t, func(r *rapid.T) {
-		for _, s := range Explain(randomStay(r, 30)).Steps {
-			if err := s.Text.Check(); err != nil {
-				r.Errorf("%s: %v", s.Kind, err)
-			}
-			if got := english(ForStaff(s.Text)); got == "" || strings.Contains(got, "?") || strings.Contains(got, "step.") {
-				r.Errorf("%s for staff: %q", s.Kind, got)
-			}
-		}
-	})
-}
-
 // randomStay returns a stay with random events, stored when they happened.
 func randomStay(r *rapid.T, most int) Facts {
 	var all []Event
