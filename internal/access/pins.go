@@ -12,7 +12,6 @@ import (
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/access/pin"
-	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/lock/slot"
 )
 
@@ -247,7 +246,7 @@ func (c *pinSet) generate(doorID string, doors []Door) (*ent.Pin, error) {
 	for i, d := range doors {
 		rules[i] = d.Lock.PIN
 	}
-	p := &ent.Pin{ID: id.New("pin"), PropertyID: c.holder.PropertyID, DoorID: doorID, CreatedAt: c.Tx.Now()}
+	p := c.holder.newPIN(doorID, c.Tx.Now())
 	if doorID == "" && c.sharedID != "" {
 		p.ID, c.sharedID = c.sharedID, ""
 	}

@@ -6,6 +6,7 @@ import (
 	"latchkey.dev/ent"
 	entpin "latchkey.dev/ent/pin"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/id"
 	"latchkey.dev/internal/keyring"
 	"latchkey.dev/internal/space"
 )
@@ -29,6 +30,17 @@ func (h Holder) pinColumn() string {
 		return entpin.FieldCodeID
 	}
 	return entpin.FieldGrantID
+}
+
+// newPIN returns a PIN of the holder without digits. doorID is the door of a separate PIN; empty for the shared PIN.
+func (h Holder) newPIN(doorID string, now time.Time) *ent.Pin {
+	p := &ent.Pin{ID: id.New("pin"), PropertyID: h.PropertyID, DoorID: doorID, CreatedAt: now}
+	if h.IsCode {
+		p.CodeID = h.ID
+	} else {
+		p.GrantID = h.ID
+	}
+	return p
 }
 
 // Run is one pass through the stages that every change of access takes. Each stage has a file of its own name:
