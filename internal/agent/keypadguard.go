@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"go.etcd.io/bbolt"
@@ -128,10 +127,10 @@ func (g *keypadGuard) setLockout(ctx context.Context) (next time.Duration, err e
 		g.retryDelay = 0
 		log.Warn("the lock did not accept the lockout after wrong PINs", "result", a.Result, "attempts", got.Attempts, "pause", got.Pause)
 	case a.Result == slot.Busy:
-		return max(a.RetryAfter, lockoutRetryMin) + rand.N(lockoutRetryMin), nil
+		return max(a.RetryAfter, lockoutRetryMin) + clock.FullJitter(lockoutRetryMin), nil
 	default: // the lockout that was read back earlier stays stored
 		g.retryDelay = min(max(2*g.retryDelay, lockoutRetryMin), lockoutRetryMax)
-		return g.retryDelay - rand.N(g.retryDelay/4), nil
+		return g.retryDelay - clock.FullJitter(g.retryDelay/4), nil
 	}
 	g.rec.Lockout, g.rec.CheckedAt = got, g.worker.bridge.clock.Now()
 	return next, g.save()

@@ -69,7 +69,7 @@ func Sleep(ctx context.Context, d time.Duration) bool {
 // Jitter returns a random duration between half of d and d, so that many callers do not act at the same time. d must not be negative.
 func Jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
 
-// FullJitter returns a random duration from zero to less than d, for a backoff whose limit is d. d must be positive.
+// FullJitter returns a random duration from zero to less than d, such as a backoff whose limit is d. d must be positive.
 func FullJitter(d time.Duration) time.Duration { return rand.N(d) }
 
 // Spread returns a random duration between d-spread and d+spread, so that many callers do not act at the same time. spread must not be

@@ -3,7 +3,6 @@ package readiness
 import (
 	"fmt"
 	"maps"
-	"math/rand/v2"
 	"slices"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	entproperty "latchkey.dev/ent/property"
 	entreservation "latchkey.dev/ent/reservation"
 	"latchkey.dev/internal/access"
+	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/notice"
@@ -124,7 +124,7 @@ func (l *Check) storeArrival(tx *db.Tx) (int, error) {
 	if l.before.Verdict != string(l.verdict.Status) {
 		watch.Notify(tx, l.before.PropertyID, watch.Reservations, l.before.ID)
 	}
-	at := nextCheck(l.at, l.row.FromAt, l.verdict.Status, l.previousWait(), rand.N(recheckJitter))
+	at := nextCheck(l.at, l.row.FromAt, l.verdict.Status, l.previousWait(), clock.FullJitter(recheckJitter))
 	return tx.Arrival.Update().Where(asFound).SetFromAt(l.row.FromAt).SetMinutes(l.minutes).SetVerdict(string(l.verdict.Status)).
 		SetJudgedAt(l.at).SetAgainAt(at).Save(tx.Context())
 }
