@@ -98,7 +98,7 @@ func (b Fleet) result(baseline, product *fleet, commit float64) *Result {
 	r.note("bridges", float64(b.Bridges), "")
 	r.note("p99 of a durable commit", commit, "ms")
 	r.atMost("memory, times the floor", r.Value/r.Baseline, 1.6)
-	r.atMost("act p99, ms: 3 times the floor and a commit", r.P99, 3*r.BaselineP99+commit)
+	r.atMost("p99 of an unlock command, ms: 3 times the floor and a commit", r.P99, 3*r.BaselineP99+commit)
 	return r.finish()
 }
 

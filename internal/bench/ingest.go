@@ -155,6 +155,7 @@ func (b Ingest) result(baseline, empty, full *site) *Result {
 	r.note("server's CPU for a change", median(empty.costs), "µs")
 	r.note("server's CPU for a call that does nothing", median(baseline.costs), "µs")
 	r.atLeast("of the floor", r.Value/r.Baseline, aim)
+	r.atMost("server's CPU for a change, times that for a call that does nothing", median(empty.costs)/median(baseline.costs), 2)
 	if full != nil {
 		rate := median(full.rates)
 		r.note(fmt.Sprintf("with %d reservations stored", b.Rows), rate, r.Unit)

@@ -157,7 +157,7 @@ func TestResultsOfTheFleet(t *testing.T) {
 	}
 	want := []Check{
 		{"memory, times the floor", 1.5, 1.6, false, true},
-		{"act p99, ms: 3 times the floor and a commit", 8, 14, false, true},
+		{"p99 of an unlock command, ms: 3 times the floor and a commit", 8, 14, false, true},
 	}
 	if d := cmp.Diff(want, r.Checks); d != "" {
 		t.Error(d)
