@@ -1,10 +1,16 @@
 package convert
 
 import (
+	"strings"
+
+	"google.golang.org/protobuf/types/known/structpb"
+
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/clock"
 	"latchkey.dev/internal/message"
+	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation/explain"
+	"latchkey.dev/internal/text"
 )
 
 // Explanation converts the explanation of a reservation's access to its protobuf message, which the partner and property APIs share. Its
@@ -30,4 +36,22 @@ func Explanation(e explain.Explanation, to message.Reader) *partnerv1.Explanatio
 		})
 	}
 	return out
+}
+
+// Sentence renders a message with a capital letter, which the catalogue of texts omits. A JSON field at the beginning keeps its case.
+func Sentence(to message.Reader, m message.Message) string {
+	out := to.Text(m)
+	if path, _ := m.Params["path"].(string); path != "" && strings.HasPrefix(out, path) {
+		return out
+	}
+	return text.Capitalize(out)
+}
+
+// Problem converts a failure of an endpoint or webhook to its kind, its parameters and its text in the language of the reader. A failure
+// stored by an old server has no kind and only English text.
+func Problem(f partner.Failure, to message.Reader) (kind string, parameters *structpb.Struct, sentence string) {
+	if f.Problem.Kind == "" {
+		return "", nil, f.Text
+	}
+	return strings.TrimPrefix(f.Problem.Kind, "endpoint."), Struct(f.Problem.Params), Sentence(to, f.Problem)
 }

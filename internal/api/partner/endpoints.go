@@ -10,10 +10,12 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation"
 )
@@ -38,7 +40,7 @@ func (s *Service) UpsertEndpoint(ctx context.Context, req *partnerv1.UpsertEndpo
 				return nil, err
 			}
 		}
-		out := &partnerv1.UpsertEndpointResponse{Data: endpointMessage(e, true)}
+		out := &partnerv1.UpsertEndpointResponse{Data: endpointMessage(e, true, chain.Reader(ctx))}
 		if secret != "" {
 			out.SigningSecret = &secret
 		}
@@ -102,7 +104,7 @@ func (s *Service) ListEndpoints(ctx context.Context, _ *partnerv1.ListEndpointsR
 	}
 	list := &partnerv1.EndpointList{Total: int32(len(all))}
 	for _, e := range all {
-		list.List = append(list.List, endpointMessage(e, withTokens))
+		list.List = append(list.List, endpointMessage(e, withTokens, chain.Reader(ctx)))
 	}
 	return &partnerv1.ListEndpointsResponse{Data: list}, nil
 }
@@ -119,7 +121,7 @@ func (s *Service) DeleteEndpoint(ctx context.Context, req *partnerv1.DeleteEndpo
 		if err != nil {
 			return nil, err
 		}
-		return &partnerv1.DeleteEndpointResponse{Data: endpointMessage(e, true)}, nil
+		return &partnerv1.DeleteEndpointResponse{Data: endpointMessage(e, true, chain.Reader(ctx))}, nil
 	})
 }
 
@@ -134,13 +136,12 @@ func (s *Service) TestEndpoint(ctx context.Context, req *partnerv1.TestEndpointR
 	if err != nil {
 		return nil, err
 	}
-	violations := make([]string, len(found.Failures))
-	for i, v := range found.Failures {
-		violations[i] = v.Text
-	}
 	out := &partnerv1.EndpointTest{
-		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond), Violations: violations,
+		Ok: found.OK, Status: int32(found.Status), LatencyMs: float64(found.Latency) / float64(time.Millisecond),
 		Reason: convert.TextOrNil(found.Reason), Message: convert.TextOrNil(found.Message),
+	}
+	for _, v := range found.Failures {
+		out.Violations, out.Problems = append(out.Violations, v.Text), append(out.Problems, endpointProblem(v, chain.Reader(ctx)))
 	}
 	return &partnerv1.TestEndpointResponse{Data: out}, nil
 }
@@ -195,17 +196,27 @@ func (s *Service) RenderReset(ctx context.Context, answer proto.Message) error {
 	return s.addPINs(tx, a, row, to, func(string) bool { return true })
 }
 
-// endpointMessage converts an endpoint with its health and, if withToken is true, its token.
-func endpointMessage(e partner.Endpoint, withToken bool) *partnerv1.Endpoint {
+// endpointMessage converts an endpoint with its health and, if withToken is true, its token. to is the reader of the last problem.
+func endpointMessage(e partner.Endpoint, withToken bool, to message.Reader) *partnerv1.Endpoint {
 	out := &partnerv1.Endpoint{
 		Action: e.Action, Url: e.URL, Method: e.Method, IntegrationId: e.IntegrationID, TokenIn: e.TokenIn,
 		Health: &partnerv1.EndpointHealth{
 			State: e.Health.State(), ConsecutiveFailures: int32(e.Health.Failures),
 			LastSuccessAt: convert.OptionalTime(e.Health.LastSuccessAt), LastFailureAt: convert.OptionalTime(e.Health.LastFailureAt), LastError: convert.TextOrNil(e.Health.LastError.Text),
+			LastProblem: endpointProblem(e.Health.LastError, to),
 		},
 	}
 	if withToken {
 		out.Token = &e.Token
 	}
 	return out
+}
+
+// endpointProblem converts a failure of an endpoint or webhook, or returns nil for a success.
+func endpointProblem(f partner.Failure, to message.Reader) *partnerv1.EndpointProblem {
+	if !f.Failed() {
+		return nil
+	}
+	kind, parameters, text := convert.Problem(f, to)
+	return &partnerv1.EndpointProblem{Kind: kind, Parameters: parameters, Text: text}
 }

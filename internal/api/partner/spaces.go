@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/lock"
@@ -110,7 +111,7 @@ func (s *Service) GetIntegration(ctx context.Context, _ *partnerv1.GetIntegratio
 		return nil, err
 	}
 	for _, e := range endpoints {
-		out.Endpoints = append(out.Endpoints, endpointMessage(e, false))
+		out.Endpoints = append(out.Endpoints, endpointMessage(e, false, chain.Reader(ctx)))
 	}
 	return &partnerv1.GetIntegrationResponse{Data: out}, nil
 }

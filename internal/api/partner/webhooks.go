@@ -9,6 +9,7 @@ import (
 
 	partnerv1 "latchkey.dev/gen/latchkey/partner/v1"
 	"latchkey.dev/internal/actor"
+	"latchkey.dev/internal/api/chain"
 	"latchkey.dev/internal/api/convert"
 	"latchkey.dev/internal/api/idem"
 	"latchkey.dev/internal/api/jsonpb"
@@ -16,6 +17,7 @@ import (
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/event"
 	"latchkey.dev/internal/fault"
+	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/reservation"
 )
@@ -46,7 +48,7 @@ func (s *Service) UpsertWebhook(ctx context.Context, req *partnerv1.UpsertWebhoo
 				return nil, err
 			}
 		}
-		data, err := webhookMessage(tx, row)
+		data, err := webhookMessage(tx, row, chain.Reader(ctx))
 		return &partnerv1.UpsertWebhookResponse{Data: data, SigningSecret: convert.TextOrNil(secret)}, err
 	})
 }
@@ -64,7 +66,7 @@ func (s *Service) ListWebhooks(ctx context.Context, _ *partnerv1.ListWebhooksReq
 	}
 	list := &partnerv1.WebhookList{Total: int32(len(rows))}
 	for _, row := range rows {
-		m, err := webhookMessage(view, row)
+		m, err := webhookMessage(view, row, chain.Reader(ctx))
 		if err != nil {
 			return nil, err
 		}
@@ -84,7 +86,7 @@ func (s *Service) DeleteWebhook(ctx context.Context, req *partnerv1.DeleteWebhoo
 		if err != nil {
 			return nil, err
 		}
-		data, err := webhookMessage(tx, row)
+		data, err := webhookMessage(tx, row, chain.Reader(ctx))
 		return &partnerv1.DeleteWebhookResponse{Data: data}, err
 	})
 }
@@ -105,7 +107,7 @@ func (s *Service) RotateWebhookSecret(ctx context.Context, req *partnerv1.Rotate
 		if err != nil {
 			return nil, err
 		}
-		data, err := webhookMessage(tx, row)
+		data, err := webhookMessage(tx, row, chain.Reader(ctx))
 		return &partnerv1.RotateWebhookSecretResponse{Data: data, SigningSecret: secret}, err
 	})
 }
@@ -178,8 +180,8 @@ func (s *Service) PINGeneratedBody(view *db.Tx, propertyID, integrationID, reser
 	return body, nil
 }
 
-// webhookMessage converts a webhook with its health and the number of waiting messages.
-func webhookMessage(view *db.Tx, w *partner.WebhookRow) (*partnerv1.Webhook, error) {
+// webhookMessage converts a webhook with its health and the number of waiting messages. to is the reader of the last problem.
+func webhookMessage(view *db.Tx, w *partner.WebhookRow, to message.Reader) (*partnerv1.Webhook, error) {
 	backlog, err := partner.BacklogOf(view, w)
 	if err != nil {
 		return nil, err
@@ -191,6 +193,7 @@ func webhookMessage(view *db.Tx, w *partner.WebhookRow) (*partnerv1.Webhook, err
 		Health: &partnerv1.WebhookHealth{
 			State: health.State(), ConsecutiveFailures: int32(health.Failures), LastSuccessAt: convert.OptionalTime(health.LastSuccessAt),
 			LastFailureAt: convert.OptionalTime(health.LastFailureAt), LastError: convert.TextOrNil(health.LastError.Text),
+			LastProblem: endpointProblem(health.LastError, to),
 		},
 		Backlog: &partnerv1.WebhookBacklog{
 			Waiting: int32(backlog.Waiting), WaitingSince: convert.OptionalTime(backlog.Since), FailingSubjects: int32(backlog.HeldBack),

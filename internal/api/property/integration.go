@@ -2,7 +2,6 @@ package property
 
 import (
 	"context"
-	"strings"
 	"time"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -15,7 +14,6 @@ import (
 	"latchkey.dev/internal/message"
 	"latchkey.dev/internal/partner"
 	"latchkey.dev/internal/space"
-	"latchkey.dev/internal/text"
 )
 
 type integrations struct {
@@ -152,15 +150,6 @@ func (s *integrations) RotateSigningSecret(ctx context.Context, r *propertyv1.Ro
 	})
 }
 
-// sentence renders a message with a capital letter, which the catalogue of texts omits. A JSON field at the beginning keeps its case.
-func sentence(to message.Reader, m message.Message) string {
-	out := to.Text(m)
-	if path, _ := m.Params["path"].(string); path != "" && strings.HasPrefix(out, path) {
-		return out
-	}
-	return text.Capitalize(out)
-}
-
 // withProblem adds to the fault err, in the language of the call, why the spaces of a PMS could not be read. It returns err if it is no
 // fault, or problem is empty.
 func (s *integrations) withProblem(ctx context.Context, propertyID string, err error, problem message.Message) error {
@@ -172,7 +161,7 @@ func (s *integrations) withProblem(ctx context.Context, propertyID string, err e
 	if err != nil {
 		return err
 	}
-	return f.Put("problem", sentence(to, problem))
+	return f.Put("problem", convert.Sentence(to, problem))
 }
 
 // ReadSpaces calls the partner's getSpaces endpoint now and stores the result. It returns how many spaces were found and mapped, and the
@@ -234,18 +223,13 @@ func (s *integrations) TestEndpoint(ctx context.Context, r *propertyv1.TestEndpo
 	return &propertyv1.TestEndpointResponse{Data: out}, nil
 }
 
-// endpointProblem converts a failure of an endpoint, or returns nil for a success. A failure stored by an old server has only English text.
+// endpointProblem converts a failure of an endpoint or webhook, or returns nil for a success.
 func endpointProblem(f partner.Failure, to message.Reader) *propertyv1.EndpointProblem {
 	if !f.Failed() {
 		return nil
 	}
-	out := &propertyv1.EndpointProblem{
-		Kind: strings.TrimPrefix(f.Problem.Kind, "endpoint."), Parameters: convert.Struct(f.Problem.Params), Text: sentence(to, f.Problem),
-	}
-	if out.Kind == "" {
-		out.Text = f.Text
-	}
-	return out
+	kind, parameters, text := convert.Problem(f, to)
+	return &propertyv1.EndpointProblem{Kind: kind, Parameters: parameters, Text: text}
 }
 
 // integrationMessage converts an integration with its endpoints, webhooks and access tokens, without secrets.

@@ -11,6 +11,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	_ "latchkey.dev/gen/latchkey/rpc/v1"
 	reflect "reflect"
@@ -136,8 +137,10 @@ type EndpointHealth struct {
 	LastSuccessAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=last_success_at,json=lastSuccessAt,proto3" json:"last_success_at,omitempty"`
 	// The last failed call.
 	LastFailureAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_failure_at,json=lastFailureAt,proto3" json:"last_failure_at,omitempty"`
-	// Why the last failed call, or test, failed.
-	LastError     *string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
+	// Why the last failed call, or test, failed, in English.
+	LastError *string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
+	// The same as a kind with parameters, and in the language of the caller.
+	LastProblem   *EndpointProblem `protobuf:"bytes,6,opt,name=last_problem,json=lastProblem,proto3" json:"last_problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -207,6 +210,78 @@ func (x *EndpointHealth) GetLastError() string {
 	return ""
 }
 
+func (x *EndpointHealth) GetLastProblem() *EndpointProblem {
+	if x != nil {
+		return x.LastProblem
+	}
+	return nil
+}
+
+// EndpointProblem is what is wrong with an endpoint or webhook, or with its answer.
+type EndpointProblem struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The kind: a camelCase word, such as lookup (the server's name is not known), connect, certificateExpired, firstByteTime, status, notJson or
+	// missing. New ones may be added. Empty: only the English text is known.
+	Kind string `protobuf:"bytes,1,opt,name=kind,proto3" json:"kind,omitempty"`
+	// The parameters of the text, by name, such as status or path. A parameter that is a text of its own has its kind and parameters.
+	Parameters *structpb.Struct `protobuf:"bytes,2,opt,name=parameters,proto3" json:"parameters,omitempty"`
+	// What is wrong, in the language of the caller.
+	Text          string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *EndpointProblem) Reset() {
+	*x = EndpointProblem{}
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *EndpointProblem) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*EndpointProblem) ProtoMessage() {}
+
+func (x *EndpointProblem) ProtoReflect() protoreflect.Message {
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use EndpointProblem.ProtoReflect.Descriptor instead.
+func (*EndpointProblem) Descriptor() ([]byte, []int) {
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *EndpointProblem) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *EndpointProblem) GetParameters() *structpb.Struct {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
+}
+
+func (x *EndpointProblem) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
 // UpsertEndpointRequest registers one endpoint.
 type UpsertEndpointRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -227,7 +302,7 @@ type UpsertEndpointRequest struct {
 
 func (x *UpsertEndpointRequest) Reset() {
 	*x = UpsertEndpointRequest{}
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[2]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[3]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -239,7 +314,7 @@ func (x *UpsertEndpointRequest) String() string {
 func (*UpsertEndpointRequest) ProtoMessage() {}
 
 func (x *UpsertEndpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[2]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[3]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -252,7 +327,7 @@ func (x *UpsertEndpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpsertEndpointRequest.ProtoReflect.Descriptor instead.
 func (*UpsertEndpointRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{2}
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{3}
 }
 
 func (x *UpsertEndpointRequest) GetAction() string {
@@ -303,7 +378,7 @@ type UpsertEndpointResponse struct {
 
 func (x *UpsertEndpointResponse) Reset() {
 	*x = UpsertEndpointResponse{}
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[3]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -315,7 +390,7 @@ func (x *UpsertEndpointResponse) String() string {
 func (*UpsertEndpointResponse) ProtoMessage() {}
 
 func (x *UpsertEndpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[3]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -328,7 +403,7 @@ func (x *UpsertEndpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UpsertEndpointResponse.ProtoReflect.Descriptor instead.
 func (*UpsertEndpointResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{3}
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *UpsertEndpointResponse) GetData() *Endpoint {
@@ -354,7 +429,7 @@ type ListEndpointsRequest struct {
 
 func (x *ListEndpointsRequest) Reset() {
 	*x = ListEndpointsRequest{}
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[4]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -366,7 +441,7 @@ func (x *ListEndpointsRequest) String() string {
 func (*ListEndpointsRequest) ProtoMessage() {}
 
 func (x *ListEndpointsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[4]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -379,7 +454,7 @@ func (x *ListEndpointsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEndpointsRequest.ProtoReflect.Descriptor instead.
 func (*ListEndpointsRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{4}
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{5}
 }
 
 // ListEndpointsResponse lists the endpoints.
@@ -393,7 +468,7 @@ type ListEndpointsResponse struct {
 
 func (x *ListEndpointsResponse) Reset() {
 	*x = ListEndpointsResponse{}
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[5]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -405,7 +480,7 @@ func (x *ListEndpointsResponse) String() string {
 func (*ListEndpointsResponse) ProtoMessage() {}
 
 func (x *ListEndpointsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[5]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -418,7 +493,7 @@ func (x *ListEndpointsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListEndpointsResponse.ProtoReflect.Descriptor instead.
 func (*ListEndpointsResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{5}
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *ListEndpointsResponse) GetData() *EndpointList {
@@ -441,7 +516,7 @@ type EndpointList struct {
 
 func (x *EndpointList) Reset() {
 	*x = EndpointList{}
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[6]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -453,7 +528,7 @@ func (x *EndpointList) String() string {
 func (*EndpointList) ProtoMessage() {}
 
 func (x *EndpointList) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[6]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -466,7 +541,7 @@ func (x *EndpointList) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndpointList.ProtoReflect.Descriptor instead.
 func (*EndpointList) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{6}
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *EndpointList) GetList() []*Endpoint {
@@ -494,7 +569,7 @@ type DeleteEndpointRequest struct {
 
 func (x *DeleteEndpointRequest) Reset() {
 	*x = DeleteEndpointRequest{}
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[7]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -506,7 +581,7 @@ func (x *DeleteEndpointRequest) String() string {
 func (*DeleteEndpointRequest) ProtoMessage() {}
 
 func (x *DeleteEndpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[7]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -519,7 +594,7 @@ func (x *DeleteEndpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEndpointRequest.ProtoReflect.Descriptor instead.
 func (*DeleteEndpointRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{7}
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *DeleteEndpointRequest) GetAction() string {
@@ -540,7 +615,7 @@ type DeleteEndpointResponse struct {
 
 func (x *DeleteEndpointResponse) Reset() {
 	*x = DeleteEndpointResponse{}
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[8]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -552,7 +627,7 @@ func (x *DeleteEndpointResponse) String() string {
 func (*DeleteEndpointResponse) ProtoMessage() {}
 
 func (x *DeleteEndpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[8]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -565,7 +640,7 @@ func (x *DeleteEndpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DeleteEndpointResponse.ProtoReflect.Descriptor instead.
 func (*DeleteEndpointResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{8}
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *DeleteEndpointResponse) GetData() *Endpoint {
@@ -586,7 +661,7 @@ type TestEndpointRequest struct {
 
 func (x *TestEndpointRequest) Reset() {
 	*x = TestEndpointRequest{}
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[9]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -598,7 +673,7 @@ func (x *TestEndpointRequest) String() string {
 func (*TestEndpointRequest) ProtoMessage() {}
 
 func (x *TestEndpointRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[9]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -611,7 +686,7 @@ func (x *TestEndpointRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestEndpointRequest.ProtoReflect.Descriptor instead.
 func (*TestEndpointRequest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{9}
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TestEndpointRequest) GetAction() string {
@@ -632,7 +707,7 @@ type TestEndpointResponse struct {
 
 func (x *TestEndpointResponse) Reset() {
 	*x = TestEndpointResponse{}
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[10]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -644,7 +719,7 @@ func (x *TestEndpointResponse) String() string {
 func (*TestEndpointResponse) ProtoMessage() {}
 
 func (x *TestEndpointResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[10]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -657,7 +732,7 @@ func (x *TestEndpointResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TestEndpointResponse.ProtoReflect.Descriptor instead.
 func (*TestEndpointResponse) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{10}
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *TestEndpointResponse) GetData() *EndpointTest {
@@ -682,14 +757,16 @@ type EndpointTest struct {
 	// that does not exist, latchkey-test: an error about it passes the test.
 	Reason *string `protobuf:"bytes,5,opt,name=reason,proto3,oneof" json:"reason,omitempty"`
 	// The message in the partner's own error.
-	Message       *string `protobuf:"bytes,6,opt,name=message,proto3,oneof" json:"message,omitempty"`
+	Message *string `protobuf:"bytes,6,opt,name=message,proto3,oneof" json:"message,omitempty"`
+	// The violations as kinds with parameters, and in the language of the caller, in the same order.
+	Problems      []*EndpointProblem `protobuf:"bytes,7,rep,name=problems,proto3" json:"problems,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *EndpointTest) Reset() {
 	*x = EndpointTest{}
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[11]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -701,7 +778,7 @@ func (x *EndpointTest) String() string {
 func (*EndpointTest) ProtoMessage() {}
 
 func (x *EndpointTest) ProtoReflect() protoreflect.Message {
-	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[11]
+	mi := &file_latchkey_partner_v1_endpoint_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -714,7 +791,7 @@ func (x *EndpointTest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndpointTest.ProtoReflect.Descriptor instead.
 func (*EndpointTest) Descriptor() ([]byte, []int) {
-	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{11}
+	return file_latchkey_partner_v1_endpoint_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *EndpointTest) GetOk() bool {
@@ -759,11 +836,18 @@ func (x *EndpointTest) GetMessage() string {
 	return ""
 }
 
+func (x *EndpointTest) GetProblems() []*EndpointProblem {
+	if x != nil {
+		return x.Problems
+	}
+	return nil
+}
+
 var File_latchkey_partner_v1_endpoint_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_endpoint_proto_rawDesc = "" +
 	"\n" +
-	"\"latchkey/partner/v1/endpoint.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xf5\x01\n" +
+	"\"latchkey/partner/v1/endpoint.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xf5\x01\n" +
 	"\bEndpoint\x12\x16\n" +
 	"\x06action\x18\x01 \x01(\tR\x06action\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x16\n" +
@@ -772,15 +856,22 @@ const file_latchkey_partner_v1_endpoint_proto_rawDesc = "" +
 	"\x0eintegration_id\x18\x05 \x01(\tR\rintegrationId\x12\x19\n" +
 	"\btoken_in\x18\x06 \x01(\tR\atokenIn\x12;\n" +
 	"\x06health\x18\a \x01(\v2#.latchkey.partner.v1.EndpointHealthR\x06healthB\b\n" +
-	"\x06_token\"\x94\x02\n" +
+	"\x06_token\"\xdd\x02\n" +
 	"\x0eEndpointHealth\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x121\n" +
 	"\x14consecutive_failures\x18\x02 \x01(\x05R\x13consecutiveFailures\x12B\n" +
 	"\x0flast_success_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\rlastSuccessAt\x12B\n" +
 	"\x0flast_failure_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\rlastFailureAt\x12\"\n" +
 	"\n" +
-	"last_error\x18\x05 \x01(\tH\x00R\tlastError\x88\x01\x01B\r\n" +
-	"\v_last_error\"\xfa\x01\n" +
+	"last_error\x18\x05 \x01(\tH\x00R\tlastError\x88\x01\x01\x12G\n" +
+	"\flast_problem\x18\x06 \x01(\v2$.latchkey.partner.v1.EndpointProblemR\vlastProblemB\r\n" +
+	"\v_last_error\"r\n" +
+	"\x0fEndpointProblem\x12\x12\n" +
+	"\x04kind\x18\x01 \x01(\tR\x04kind\x127\n" +
+	"\n" +
+	"parameters\x18\x02 \x01(\v2\x17.google.protobuf.StructR\n" +
+	"parameters\x12\x12\n" +
+	"\x04text\x18\x03 \x01(\tR\x04text\"\xfa\x01\n" +
 	"\x15UpsertEndpointRequest\x12C\n" +
 	"\x06action\x18\x01 \x01(\tB+\xbaH(r&R\tgetSpacesR\x10getCheckInStatusR\acheckInR\x06action\x12\x1a\n" +
 	"\x03url\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\x80\x10R\x03url\x12*\n" +
@@ -804,7 +895,7 @@ const file_latchkey_partner_v1_endpoint_proto_rawDesc = "" +
 	"\x13TestEndpointRequest\x12C\n" +
 	"\x06action\x18\x01 \x01(\tB+\xbaH(r&R\tgetSpacesR\x10getCheckInStatusR\acheckInR\x06action\"M\n" +
 	"\x14TestEndpointResponse\x125\n" +
-	"\x04data\x18\x01 \x01(\v2!.latchkey.partner.v1.EndpointTestR\x04data\"\xc8\x01\n" +
+	"\x04data\x18\x01 \x01(\v2!.latchkey.partner.v1.EndpointTestR\x04data\"\x8a\x02\n" +
 	"\fEndpointTest\x12\x0e\n" +
 	"\x02ok\x18\x01 \x01(\bR\x02ok\x12\x16\n" +
 	"\x06status\x18\x02 \x01(\x05R\x06status\x12\x1d\n" +
@@ -814,7 +905,8 @@ const file_latchkey_partner_v1_endpoint_proto_rawDesc = "" +
 	"violations\x18\x04 \x03(\tR\n" +
 	"violations\x12\x1b\n" +
 	"\x06reason\x18\x05 \x01(\tH\x00R\x06reason\x88\x01\x01\x12\x1d\n" +
-	"\amessage\x18\x06 \x01(\tH\x01R\amessage\x88\x01\x01B\t\n" +
+	"\amessage\x18\x06 \x01(\tH\x01R\amessage\x88\x01\x01\x12@\n" +
+	"\bproblems\x18\a \x03(\v2$.latchkey.partner.v1.EndpointProblemR\bproblemsB\t\n" +
 	"\a_reasonB\n" +
 	"\n" +
 	"\b_message2\xf8\x04\n" +
@@ -836,44 +928,49 @@ func file_latchkey_partner_v1_endpoint_proto_rawDescGZIP() []byte {
 	return file_latchkey_partner_v1_endpoint_proto_rawDescData
 }
 
-var file_latchkey_partner_v1_endpoint_proto_msgTypes = make([]protoimpl.MessageInfo, 12)
+var file_latchkey_partner_v1_endpoint_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_latchkey_partner_v1_endpoint_proto_goTypes = []any{
 	(*Endpoint)(nil),               // 0: latchkey.partner.v1.Endpoint
 	(*EndpointHealth)(nil),         // 1: latchkey.partner.v1.EndpointHealth
-	(*UpsertEndpointRequest)(nil),  // 2: latchkey.partner.v1.UpsertEndpointRequest
-	(*UpsertEndpointResponse)(nil), // 3: latchkey.partner.v1.UpsertEndpointResponse
-	(*ListEndpointsRequest)(nil),   // 4: latchkey.partner.v1.ListEndpointsRequest
-	(*ListEndpointsResponse)(nil),  // 5: latchkey.partner.v1.ListEndpointsResponse
-	(*EndpointList)(nil),           // 6: latchkey.partner.v1.EndpointList
-	(*DeleteEndpointRequest)(nil),  // 7: latchkey.partner.v1.DeleteEndpointRequest
-	(*DeleteEndpointResponse)(nil), // 8: latchkey.partner.v1.DeleteEndpointResponse
-	(*TestEndpointRequest)(nil),    // 9: latchkey.partner.v1.TestEndpointRequest
-	(*TestEndpointResponse)(nil),   // 10: latchkey.partner.v1.TestEndpointResponse
-	(*EndpointTest)(nil),           // 11: latchkey.partner.v1.EndpointTest
-	(*timestamppb.Timestamp)(nil),  // 12: google.protobuf.Timestamp
+	(*EndpointProblem)(nil),        // 2: latchkey.partner.v1.EndpointProblem
+	(*UpsertEndpointRequest)(nil),  // 3: latchkey.partner.v1.UpsertEndpointRequest
+	(*UpsertEndpointResponse)(nil), // 4: latchkey.partner.v1.UpsertEndpointResponse
+	(*ListEndpointsRequest)(nil),   // 5: latchkey.partner.v1.ListEndpointsRequest
+	(*ListEndpointsResponse)(nil),  // 6: latchkey.partner.v1.ListEndpointsResponse
+	(*EndpointList)(nil),           // 7: latchkey.partner.v1.EndpointList
+	(*DeleteEndpointRequest)(nil),  // 8: latchkey.partner.v1.DeleteEndpointRequest
+	(*DeleteEndpointResponse)(nil), // 9: latchkey.partner.v1.DeleteEndpointResponse
+	(*TestEndpointRequest)(nil),    // 10: latchkey.partner.v1.TestEndpointRequest
+	(*TestEndpointResponse)(nil),   // 11: latchkey.partner.v1.TestEndpointResponse
+	(*EndpointTest)(nil),           // 12: latchkey.partner.v1.EndpointTest
+	(*timestamppb.Timestamp)(nil),  // 13: google.protobuf.Timestamp
+	(*structpb.Struct)(nil),        // 14: google.protobuf.Struct
 }
 var file_latchkey_partner_v1_endpoint_proto_depIdxs = []int32{
 	1,  // 0: latchkey.partner.v1.Endpoint.health:type_name -> latchkey.partner.v1.EndpointHealth
-	12, // 1: latchkey.partner.v1.EndpointHealth.last_success_at:type_name -> google.protobuf.Timestamp
-	12, // 2: latchkey.partner.v1.EndpointHealth.last_failure_at:type_name -> google.protobuf.Timestamp
-	0,  // 3: latchkey.partner.v1.UpsertEndpointResponse.data:type_name -> latchkey.partner.v1.Endpoint
-	6,  // 4: latchkey.partner.v1.ListEndpointsResponse.data:type_name -> latchkey.partner.v1.EndpointList
-	0,  // 5: latchkey.partner.v1.EndpointList.list:type_name -> latchkey.partner.v1.Endpoint
-	0,  // 6: latchkey.partner.v1.DeleteEndpointResponse.data:type_name -> latchkey.partner.v1.Endpoint
-	11, // 7: latchkey.partner.v1.TestEndpointResponse.data:type_name -> latchkey.partner.v1.EndpointTest
-	2,  // 8: latchkey.partner.v1.EndpointService.UpsertEndpoint:input_type -> latchkey.partner.v1.UpsertEndpointRequest
-	4,  // 9: latchkey.partner.v1.EndpointService.ListEndpoints:input_type -> latchkey.partner.v1.ListEndpointsRequest
-	7,  // 10: latchkey.partner.v1.EndpointService.DeleteEndpoint:input_type -> latchkey.partner.v1.DeleteEndpointRequest
-	9,  // 11: latchkey.partner.v1.EndpointService.TestEndpoint:input_type -> latchkey.partner.v1.TestEndpointRequest
-	3,  // 12: latchkey.partner.v1.EndpointService.UpsertEndpoint:output_type -> latchkey.partner.v1.UpsertEndpointResponse
-	5,  // 13: latchkey.partner.v1.EndpointService.ListEndpoints:output_type -> latchkey.partner.v1.ListEndpointsResponse
-	8,  // 14: latchkey.partner.v1.EndpointService.DeleteEndpoint:output_type -> latchkey.partner.v1.DeleteEndpointResponse
-	10, // 15: latchkey.partner.v1.EndpointService.TestEndpoint:output_type -> latchkey.partner.v1.TestEndpointResponse
-	12, // [12:16] is the sub-list for method output_type
-	8,  // [8:12] is the sub-list for method input_type
-	8,  // [8:8] is the sub-list for extension type_name
-	8,  // [8:8] is the sub-list for extension extendee
-	0,  // [0:8] is the sub-list for field type_name
+	13, // 1: latchkey.partner.v1.EndpointHealth.last_success_at:type_name -> google.protobuf.Timestamp
+	13, // 2: latchkey.partner.v1.EndpointHealth.last_failure_at:type_name -> google.protobuf.Timestamp
+	2,  // 3: latchkey.partner.v1.EndpointHealth.last_problem:type_name -> latchkey.partner.v1.EndpointProblem
+	14, // 4: latchkey.partner.v1.EndpointProblem.parameters:type_name -> google.protobuf.Struct
+	0,  // 5: latchkey.partner.v1.UpsertEndpointResponse.data:type_name -> latchkey.partner.v1.Endpoint
+	7,  // 6: latchkey.partner.v1.ListEndpointsResponse.data:type_name -> latchkey.partner.v1.EndpointList
+	0,  // 7: latchkey.partner.v1.EndpointList.list:type_name -> latchkey.partner.v1.Endpoint
+	0,  // 8: latchkey.partner.v1.DeleteEndpointResponse.data:type_name -> latchkey.partner.v1.Endpoint
+	12, // 9: latchkey.partner.v1.TestEndpointResponse.data:type_name -> latchkey.partner.v1.EndpointTest
+	2,  // 10: latchkey.partner.v1.EndpointTest.problems:type_name -> latchkey.partner.v1.EndpointProblem
+	3,  // 11: latchkey.partner.v1.EndpointService.UpsertEndpoint:input_type -> latchkey.partner.v1.UpsertEndpointRequest
+	5,  // 12: latchkey.partner.v1.EndpointService.ListEndpoints:input_type -> latchkey.partner.v1.ListEndpointsRequest
+	8,  // 13: latchkey.partner.v1.EndpointService.DeleteEndpoint:input_type -> latchkey.partner.v1.DeleteEndpointRequest
+	10, // 14: latchkey.partner.v1.EndpointService.TestEndpoint:input_type -> latchkey.partner.v1.TestEndpointRequest
+	4,  // 15: latchkey.partner.v1.EndpointService.UpsertEndpoint:output_type -> latchkey.partner.v1.UpsertEndpointResponse
+	6,  // 16: latchkey.partner.v1.EndpointService.ListEndpoints:output_type -> latchkey.partner.v1.ListEndpointsResponse
+	9,  // 17: latchkey.partner.v1.EndpointService.DeleteEndpoint:output_type -> latchkey.partner.v1.DeleteEndpointResponse
+	11, // 18: latchkey.partner.v1.EndpointService.TestEndpoint:output_type -> latchkey.partner.v1.TestEndpointResponse
+	15, // [15:19] is the sub-list for method output_type
+	11, // [11:15] is the sub-list for method input_type
+	11, // [11:11] is the sub-list for extension type_name
+	11, // [11:11] is the sub-list for extension extendee
+	0,  // [0:11] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_endpoint_proto_init() }
@@ -883,15 +980,15 @@ func file_latchkey_partner_v1_endpoint_proto_init() {
 	}
 	file_latchkey_partner_v1_endpoint_proto_msgTypes[0].OneofWrappers = []any{}
 	file_latchkey_partner_v1_endpoint_proto_msgTypes[1].OneofWrappers = []any{}
-	file_latchkey_partner_v1_endpoint_proto_msgTypes[3].OneofWrappers = []any{}
-	file_latchkey_partner_v1_endpoint_proto_msgTypes[11].OneofWrappers = []any{}
+	file_latchkey_partner_v1_endpoint_proto_msgTypes[4].OneofWrappers = []any{}
+	file_latchkey_partner_v1_endpoint_proto_msgTypes[12].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_latchkey_partner_v1_endpoint_proto_rawDesc), len(file_latchkey_partner_v1_endpoint_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   12,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

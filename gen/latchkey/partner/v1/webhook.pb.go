@@ -163,8 +163,10 @@ type WebhookHealth struct {
 	LastSuccessAt *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=last_success_at,json=lastSuccessAt,proto3" json:"last_success_at,omitempty"`
 	// The last failed delivery.
 	LastFailureAt *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=last_failure_at,json=lastFailureAt,proto3" json:"last_failure_at,omitempty"`
-	// Why the last failed delivery, or test, failed.
-	LastError     *string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
+	// Why the last failed delivery, or test, failed, in English.
+	LastError *string `protobuf:"bytes,5,opt,name=last_error,json=lastError,proto3,oneof" json:"last_error,omitempty"`
+	// The same as a kind with parameters, and in the language of the caller.
+	LastProblem   *EndpointProblem `protobuf:"bytes,6,opt,name=last_problem,json=lastProblem,proto3" json:"last_problem,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -232,6 +234,13 @@ func (x *WebhookHealth) GetLastError() string {
 		return *x.LastError
 	}
 	return ""
+}
+
+func (x *WebhookHealth) GetLastProblem() *EndpointProblem {
+	if x != nil {
+		return x.LastProblem
+	}
+	return nil
 }
 
 // WebhookBacklog is what was not delivered.
@@ -962,7 +971,7 @@ var File_latchkey_partner_v1_webhook_proto protoreflect.FileDescriptor
 
 const file_latchkey_partner_v1_webhook_proto_rawDesc = "" +
 	"\n" +
-	"!latchkey/partner/v1/webhook.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xe2\x03\n" +
+	"!latchkey/partner/v1/webhook.proto\x12\x13latchkey.partner.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\"latchkey/partner/v1/endpoint.proto\x1a\x1clatchkey/rpc/v1/access.proto\"\xe2\x03\n" +
 	"\aWebhook\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12\x10\n" +
 	"\x03url\x18\x02 \x01(\tR\x03url\x12\x16\n" +
@@ -977,14 +986,15 @@ const file_latchkey_partner_v1_webhook_proto_rawDesc = "" +
 	"\n" +
 	"created_at\x18\n" +
 	" \x01(\v2\x1a.google.protobuf.TimestampR\tcreatedAtB\x12\n" +
-	"\x10_disabled_reason\"\x93\x02\n" +
+	"\x10_disabled_reason\"\xdc\x02\n" +
 	"\rWebhookHealth\x12\x14\n" +
 	"\x05state\x18\x01 \x01(\tR\x05state\x121\n" +
 	"\x14consecutive_failures\x18\x02 \x01(\x05R\x13consecutiveFailures\x12B\n" +
 	"\x0flast_success_at\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampR\rlastSuccessAt\x12B\n" +
 	"\x0flast_failure_at\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampR\rlastFailureAt\x12\"\n" +
 	"\n" +
-	"last_error\x18\x05 \x01(\tH\x00R\tlastError\x88\x01\x01B\r\n" +
+	"last_error\x18\x05 \x01(\tH\x00R\tlastError\x88\x01\x01\x12G\n" +
+	"\flast_problem\x18\x06 \x01(\v2$.latchkey.partner.v1.EndpointProblemR\vlastProblemB\r\n" +
 	"\v_last_error\"\xad\x02\n" +
 	"\x0eWebhookBacklog\x12\x18\n" +
 	"\awaiting\x18\x01 \x01(\x05R\awaiting\x12?\n" +
@@ -1070,6 +1080,7 @@ var file_latchkey_partner_v1_webhook_proto_goTypes = []any{
 	(*TestWebhookResponse)(nil),         // 13: latchkey.partner.v1.TestWebhookResponse
 	(*WebhookTest)(nil),                 // 14: latchkey.partner.v1.WebhookTest
 	(*timestamppb.Timestamp)(nil),       // 15: google.protobuf.Timestamp
+	(*EndpointProblem)(nil),             // 16: latchkey.partner.v1.EndpointProblem
 }
 var file_latchkey_partner_v1_webhook_proto_depIdxs = []int32{
 	15, // 0: latchkey.partner.v1.Webhook.disabled_at:type_name -> google.protobuf.Timestamp
@@ -1079,30 +1090,31 @@ var file_latchkey_partner_v1_webhook_proto_depIdxs = []int32{
 	15, // 4: latchkey.partner.v1.Webhook.created_at:type_name -> google.protobuf.Timestamp
 	15, // 5: latchkey.partner.v1.WebhookHealth.last_success_at:type_name -> google.protobuf.Timestamp
 	15, // 6: latchkey.partner.v1.WebhookHealth.last_failure_at:type_name -> google.protobuf.Timestamp
-	15, // 7: latchkey.partner.v1.WebhookBacklog.waiting_since:type_name -> google.protobuf.Timestamp
-	15, // 8: latchkey.partner.v1.WebhookBacklog.next_retry_at:type_name -> google.protobuf.Timestamp
-	15, // 9: latchkey.partner.v1.WebhookBacklog.given_up_at:type_name -> google.protobuf.Timestamp
-	0,  // 10: latchkey.partner.v1.UpsertWebhookResponse.data:type_name -> latchkey.partner.v1.Webhook
-	7,  // 11: latchkey.partner.v1.ListWebhooksResponse.data:type_name -> latchkey.partner.v1.WebhookList
-	0,  // 12: latchkey.partner.v1.WebhookList.list:type_name -> latchkey.partner.v1.Webhook
-	0,  // 13: latchkey.partner.v1.DeleteWebhookResponse.data:type_name -> latchkey.partner.v1.Webhook
-	0,  // 14: latchkey.partner.v1.RotateWebhookSecretResponse.data:type_name -> latchkey.partner.v1.Webhook
-	14, // 15: latchkey.partner.v1.TestWebhookResponse.data:type_name -> latchkey.partner.v1.WebhookTest
-	3,  // 16: latchkey.partner.v1.WebhookService.UpsertWebhook:input_type -> latchkey.partner.v1.UpsertWebhookRequest
-	5,  // 17: latchkey.partner.v1.WebhookService.ListWebhooks:input_type -> latchkey.partner.v1.ListWebhooksRequest
-	8,  // 18: latchkey.partner.v1.WebhookService.DeleteWebhook:input_type -> latchkey.partner.v1.DeleteWebhookRequest
-	10, // 19: latchkey.partner.v1.WebhookService.RotateWebhookSecret:input_type -> latchkey.partner.v1.RotateWebhookSecretRequest
-	12, // 20: latchkey.partner.v1.WebhookService.TestWebhook:input_type -> latchkey.partner.v1.TestWebhookRequest
-	4,  // 21: latchkey.partner.v1.WebhookService.UpsertWebhook:output_type -> latchkey.partner.v1.UpsertWebhookResponse
-	6,  // 22: latchkey.partner.v1.WebhookService.ListWebhooks:output_type -> latchkey.partner.v1.ListWebhooksResponse
-	9,  // 23: latchkey.partner.v1.WebhookService.DeleteWebhook:output_type -> latchkey.partner.v1.DeleteWebhookResponse
-	11, // 24: latchkey.partner.v1.WebhookService.RotateWebhookSecret:output_type -> latchkey.partner.v1.RotateWebhookSecretResponse
-	13, // 25: latchkey.partner.v1.WebhookService.TestWebhook:output_type -> latchkey.partner.v1.TestWebhookResponse
-	21, // [21:26] is the sub-list for method output_type
-	16, // [16:21] is the sub-list for method input_type
-	16, // [16:16] is the sub-list for extension type_name
-	16, // [16:16] is the sub-list for extension extendee
-	0,  // [0:16] is the sub-list for field type_name
+	16, // 7: latchkey.partner.v1.WebhookHealth.last_problem:type_name -> latchkey.partner.v1.EndpointProblem
+	15, // 8: latchkey.partner.v1.WebhookBacklog.waiting_since:type_name -> google.protobuf.Timestamp
+	15, // 9: latchkey.partner.v1.WebhookBacklog.next_retry_at:type_name -> google.protobuf.Timestamp
+	15, // 10: latchkey.partner.v1.WebhookBacklog.given_up_at:type_name -> google.protobuf.Timestamp
+	0,  // 11: latchkey.partner.v1.UpsertWebhookResponse.data:type_name -> latchkey.partner.v1.Webhook
+	7,  // 12: latchkey.partner.v1.ListWebhooksResponse.data:type_name -> latchkey.partner.v1.WebhookList
+	0,  // 13: latchkey.partner.v1.WebhookList.list:type_name -> latchkey.partner.v1.Webhook
+	0,  // 14: latchkey.partner.v1.DeleteWebhookResponse.data:type_name -> latchkey.partner.v1.Webhook
+	0,  // 15: latchkey.partner.v1.RotateWebhookSecretResponse.data:type_name -> latchkey.partner.v1.Webhook
+	14, // 16: latchkey.partner.v1.TestWebhookResponse.data:type_name -> latchkey.partner.v1.WebhookTest
+	3,  // 17: latchkey.partner.v1.WebhookService.UpsertWebhook:input_type -> latchkey.partner.v1.UpsertWebhookRequest
+	5,  // 18: latchkey.partner.v1.WebhookService.ListWebhooks:input_type -> latchkey.partner.v1.ListWebhooksRequest
+	8,  // 19: latchkey.partner.v1.WebhookService.DeleteWebhook:input_type -> latchkey.partner.v1.DeleteWebhookRequest
+	10, // 20: latchkey.partner.v1.WebhookService.RotateWebhookSecret:input_type -> latchkey.partner.v1.RotateWebhookSecretRequest
+	12, // 21: latchkey.partner.v1.WebhookService.TestWebhook:input_type -> latchkey.partner.v1.TestWebhookRequest
+	4,  // 22: latchkey.partner.v1.WebhookService.UpsertWebhook:output_type -> latchkey.partner.v1.UpsertWebhookResponse
+	6,  // 23: latchkey.partner.v1.WebhookService.ListWebhooks:output_type -> latchkey.partner.v1.ListWebhooksResponse
+	9,  // 24: latchkey.partner.v1.WebhookService.DeleteWebhook:output_type -> latchkey.partner.v1.DeleteWebhookResponse
+	11, // 25: latchkey.partner.v1.WebhookService.RotateWebhookSecret:output_type -> latchkey.partner.v1.RotateWebhookSecretResponse
+	13, // 26: latchkey.partner.v1.WebhookService.TestWebhook:output_type -> latchkey.partner.v1.TestWebhookResponse
+	22, // [22:27] is the sub-list for method output_type
+	17, // [17:22] is the sub-list for method input_type
+	17, // [17:17] is the sub-list for extension type_name
+	17, // [17:17] is the sub-list for extension extendee
+	0,  // [0:17] is the sub-list for field type_name
 }
 
 func init() { file_latchkey_partner_v1_webhook_proto_init() }
@@ -1110,6 +1122,7 @@ func file_latchkey_partner_v1_webhook_proto_init() {
 	if File_latchkey_partner_v1_webhook_proto != nil {
 		return
 	}
+	file_latchkey_partner_v1_endpoint_proto_init()
 	file_latchkey_partner_v1_webhook_proto_msgTypes[0].OneofWrappers = []any{}
 	file_latchkey_partner_v1_webhook_proto_msgTypes[1].OneofWrappers = []any{}
 	file_latchkey_partner_v1_webhook_proto_msgTypes[3].OneofWrappers = []any{}
