@@ -5,20 +5,26 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
 
-// contextValues are the packages of the product that put a value into a context, with what it is. A context carries a deadline, the
-// request id and the caller. It carries no transaction, no subscriber, no validator and no body: those are parameters.
+// contextValues are the values that the product puts into contexts, by package and type of the key. A context carries a deadline, the caller
+// and the call. It carries no transaction, no subscriber, no validator and no body: those are parameters.
 var contextValues = map[string]string{
-	"internal/actor":          "the caller",
-	"internal/api/chain":      "the call: its request id and its caller; and a deadline that ends with the message",
-	"internal/api/connectrpc": "the deadline that the caller asks for",
-	"internal/api/idem":       "the idempotency key of the call with the hash of its request",
-	"internal/api/rest":       "the HTTP request, for code that the gateway generates with a context as its only parameter",
-	"internal/db":             "a mark that refuses Write inside of Write",
+	"internal/actor key":                  "the caller",
+	"internal/api/chain callKey":          "the call: its request id, what the audit log records of it, and what one interceptor found for the next",
+	"internal/api/chain receiveLimitKey":  "the largest message that the caller may send",
+	"internal/api/connectrpc deadlineKey": "the deadline that the caller asks for",
+	"internal/api/idem claimKey":          "the idempotency key of the call with the hash of its request",
+	"internal/api/rest exchangeKey":       "the HTTP request, for code that the gateway generates with a context as its only parameter",
+	"internal/db insideChange":            "a mark that refuses Write inside of Write",
+	"internal/db insideShared":            "a mark that refuses ViewShared inside of ViewShared",
 }
+
+// contextValue matches a call that puts a value into a context, and the type of the key if it has the usual form.
+var contextValue = regexp.MustCompile(`context\.WithValue\((?:[\w.()]+, (\w+)\{\})?`)
 
 func TestContextsCarryOnlyTheCall(t *testing.T) {
 	used := map[string]bool{}
@@ -36,16 +42,17 @@ func TestContextsCarryOnlyTheCall(t *testing.T) {
 		if bytes.Contains(content, []byte("protovalidate.Validate(")) || name != "internal/server/wire.go" && bytes.Contains(content, []byte("protovalidate.GlobalValidator")) {
 			t.Errorf("%s uses the validator of the process: pass it as a parameter, from internal/server/wire.go", name)
 		}
-		if pkg := path.Dir(name); bytes.Contains(content, []byte("context.WithValue(")) {
-			used[pkg] = true
-			if contextValues[pkg] == "" {
-				t.Errorf("%s puts a value into a context: pass it as a parameter", name)
+		for _, m := range contextValue.FindAllSubmatch(content, -1) {
+			value := path.Dir(name) + " " + string(m[1])
+			used[value] = true
+			if contextValues[value] == "" {
+				t.Errorf("%s puts a value into a context (%s): pass it as a parameter", name, value)
 			}
 		}
 	}
-	for pkg := range contextValues {
-		if !used[pkg] {
-			t.Errorf("%s puts no value into a context: remove it from the list", pkg)
+	for value := range contextValues {
+		if !used[value] {
+			t.Errorf("%s is no value of a context: remove it from the list", value)
 		}
 	}
 }
