@@ -103,8 +103,8 @@ func (s *session) enqueueSlots(sentUpTo map[string]int64, desired []lock.Desired
 	s.outbox.flush(s.stream)
 }
 
-// sendTogether is the maximum number of locks whose changes the sender gets at once. The doors of a stay, seldom more, then reach the bridge
-// together, so that it can store them in one commit.
+// sendTogether is the maximum number of locks whose changes the sender gets at once. The doors of a stay are seldom more, so they reach the
+// bridge together, and it can store them in one commit.
 const sendTogether = 4
 
 // enqueueLock queues the message with the slots of a lock and moves the lock's cursor. If all is true, the message is a
