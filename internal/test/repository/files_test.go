@@ -17,7 +17,6 @@ const fewestLines = 40
 // shortFiles are the shorter files whose subject no other file of their package has, with that subject.
 var shortFiles = map[string]string{
 	"internal/api/chain/reason_test.go":            "reasons in the audit log; the other tests are about addresses, credentials, limits and wrong values",
-	"internal/api/convert/explanation.go":          "the explanation of an access; the other files are about guests, exports and optional fields",
 	"internal/lock/formergrant_test.go":            "the grant and the door of an event; the other tests are about readings of a lock",
 	"internal/reservation/replan_internal_test.go": "an unexported function for plans; the other tests are about days, patches and retention",
 	"internal/server/contract_test.go":             "the contract of the PMS, of which only this package imports both sides",
