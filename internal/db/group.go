@@ -171,7 +171,8 @@ func (g *group) loop(rest []*ticket) {
 		}
 		close(g.done)
 	}()
-	if g.batch = rest; len(rest) > 0 {
+	g.batch = rest
+	if len(rest) > 0 {
 		g.endBatch(g.rerunWithSavepoints())
 	}
 	for t := range g.queue {
@@ -187,8 +188,9 @@ func (g *group) commitBatch(first *ticket) {
 		return
 	}
 	err := g.runTogether(first)
-	if err == errBatchFailed { // no other error in it, such as one of the rollback
-		if err = nil; len(g.batch) > 1 {
+	if err == errBatchFailed { // and the rollback succeeded: otherwise err also has its error
+		err = nil // a change that had no other change with it keeps its own error
+		if len(g.batch) > 1 {
 			err = g.rerunWithSavepoints()
 		}
 	}
@@ -215,7 +217,7 @@ func (g *group) endBatch(err error) {
 }
 
 // inTransaction calls f in a new transaction and commits it. It rolls the transaction back if f returns an error or calls runtime.Goexit.
-func (g *group) inTransaction(f func(tx transaction) error) (err error) {
+func (g *group) inTransaction(f func(tx transaction) error) error {
 	tx, err := g.begin()
 	if err != nil {
 		return err
