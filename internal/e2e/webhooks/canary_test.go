@@ -49,7 +49,7 @@ func TestDeliveriesLeaveNothingReadable(t *testing.T) {
 		}})
 		w.Await("the PIN is delivered and refused", func(ctx context.Context) (bool, error) {
 			state, err := refused.state(ctx)
-			return e2etest.ValueAt(state, "health.lastError") != nil && len(accepts.received("reservationPinGenerated")) > 0, errors.Join(err, fmt.Errorf("%v", state))
+			return e2etest.ValueAt(state, "health.lastError") != nil && e2etest.ValueAt(state, "health.lastProblem.kind") != nil && len(accepts.received("reservationPinGenerated")) > 0, errors.Join(err, fmt.Errorf("%v", state))
 		})
 		w.Await("the access is delivered", func(context.Context) (bool, error) { return len(accepts.received("access.issued")) > 0, nil })
 		pin := accepts.received("reservationPinGenerated")[0]
