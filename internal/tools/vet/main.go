@@ -1,4 +1,4 @@
-// Command vet is a go vet -vettool: the checks of go vet, staticcheck, simple and some of stylecheck in one pass.
+// Command vet is a go vet -vettool: the checks of go vet, staticcheck with its check for unused code, simple and some of stylecheck in one pass.
 package main
 
 import (
@@ -48,6 +48,7 @@ import (
 	"honnef.co/go/tools/simple"
 	"honnef.co/go/tools/staticcheck"
 	"honnef.co/go/tools/stylecheck"
+	"honnef.co/go/tools/unused"
 )
 
 // vet are the checks of go vet. Those of assembly are left out: there is none here.
@@ -64,7 +65,7 @@ func main() {
 	if ofDependency(os.Args[len(os.Args)-1]) {
 		unitchecker.Main(factsOfDependencies...)
 	}
-	all := vet
+	all := append(vet, unusedCode)
 	for _, a := range slices.Concat(staticcheck.Analyzers, simple.Analyzers) {
 		all = append(all, a.Analyzer)
 	}
@@ -87,6 +88,29 @@ func main() {
 		all[i] = &checked
 	}
 	unitchecker.Main(all...)
+}
+
+// unusedCode reports what staticcheck's U1000 finds within one package: go vet analyses a package together with its own tests, so a name that
+// only they use counts as used, as does an exported name.
+var unusedCode = &analysis.Analyzer{
+	Name: "unused", Doc: "code that nothing uses", Requires: []*analysis.Analyzer{unused.Analyzer.Analyzer},
+	Run: func(pass *analysis.Pass) (any, error) {
+		found := pass.ResultOf[unused.Analyzer.Analyzer].(unused.Result)
+		for _, o := range found.Unused {
+			pass.Reportf(position(pass, o.Position), "%s %s is unused", o.Kind, o.Name)
+		}
+		return nil, nil
+	},
+}
+
+// position returns the position in the files of the pass that at describes.
+func position(pass *analysis.Pass, at token.Position) (found token.Pos) {
+	for _, f := range pass.Files {
+		if file := pass.Fset.File(f.FileStart); file.Name() == at.Filename {
+			return file.Pos(at.Offset)
+		}
+	}
+	return token.NoPos
 }
 
 // ignored reports whether the line of a finding at a position, or the line above it, has a comment "//lint:ignore CHECK reason" with this

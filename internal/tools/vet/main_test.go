@@ -9,7 +9,24 @@ import (
 	"testing"
 
 	"golang.org/x/tools/go/analysis"
+	"golang.org/x/tools/go/analysis/analysistest"
 )
+
+func TestUnusedCode(t *testing.T) {
+	dir, remove, err := analysistest.WriteFiles(map[string]string{"p/p.go": `package p
+
+func Exported() { used() }
+
+func used() {}
+
+func unused() {} // want "func unused is unused"
+`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer remove()
+	analysistest.Run(t, dir, unusedCode, "p")
+}
 
 // The comment is on the line of the finding or on the line above it, and names the check and a reason.
 func TestIgnored(t *testing.T) {
