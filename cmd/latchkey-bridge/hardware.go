@@ -44,7 +44,7 @@ type simulation struct {
 	Locks   map[string]string `help:"Simulated locks, as address=profile; profiles: zwave, zwaveUser, matter, zigbee2mqtt, nuki, ttlock, pausable." placeholder:"FRONT=zwave" mapsep:","`
 	Latency time.Duration     `help:"How long a simulated operation takes." default:"0s"`
 	Seed    uint64            `help:"Seed of the simulation." default:"1"`
-	Site    string            `name:"house" help:"URL of simulated locks in another process on this machine, instead of --sim-locks. For tests." placeholder:"http://127.0.0.1:9000"`
+	Site    string            `name:"site" aliases:"sim-house" help:"URL of simulated locks in another process on this machine, instead of --sim-locks. For tests." placeholder:"http://127.0.0.1:9000"`
 	Keypads string            `help:"host:port to serve the simulated keypads on: POST /{address} with {\"pin\": \"...\"}; empty: none." placeholder:"127.0.0.1:0"`
 	Script  string            `help:"File with faults of the simulated locks and when they happen, one JSON object per line." type:"path"`
 }
@@ -117,14 +117,14 @@ func (m *mqtt) tlsConfig() (*tls.Config, error) {
 }
 
 // openDriver opens a driver of simulated locks, which store their codes in the bridge's directory dir, and starts their keypads and script.
-// The returned function stops them. With --sim-house it connects to simulated locks of another process instead.
+// The returned function stops them. With --sim-site it connects to simulated locks of another process instead.
 func (s *simulation) openDriver(ctx context.Context, dir string, log *slog.Logger) (driver.Driver, func() error, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, nil, err
 	}
 	if s.Site != "" {
 		if len(s.Locks) > 0 || s.Keypads != "" || s.Script != "" {
-			return nil, nil, errors.New("--sim-house takes no other --sim flag: the locks are in the other process")
+			return nil, nil, errors.New("--sim-site takes no other --sim flag: the locks are in the other process")
 		}
 		return sim.Dial(s.Site), func() error { return nil }, nil
 	}

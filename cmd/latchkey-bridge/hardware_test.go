@@ -263,9 +263,18 @@ func TestSimulatedLocksWithAScript(t *testing.T) {
 	}
 }
 
+// --sim-house is the former name of --sim-site.
+func TestFormerNamesOfFlags(t *testing.T) {
+	for _, name := range []string{"--sim-site", "--sim-house"} {
+		if c := parsed(t, "run", name, "http://127.0.0.1:1"); c.Run.Sim.Site != "http://127.0.0.1:1" {
+			t.Errorf("%s: %q", name, c.Run.Sim.Site)
+		}
+	}
+}
+
 func TestServedSimulatedLocksTakeNoOtherFlag(t *testing.T) {
 	s := simulation{Site: "http://127.0.0.1:1", Locks: map[string]string{"front": "zwave"}}
-	if _, _, err := s.openDriver(t.Context(), t.TempDir(), discard()); err == nil || !strings.Contains(err.Error(), "--sim-house") {
+	if _, _, err := s.openDriver(t.Context(), t.TempDir(), discard()); err == nil || !strings.Contains(err.Error(), "--sim-site") {
 		t.Errorf("two sorts of simulated locks at once: %v", err)
 	}
 }

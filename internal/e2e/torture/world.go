@@ -215,7 +215,7 @@ func (w *world) startSite(i int, plot []lockSpec, grpcAddr, bridgeAddr string) {
 	w.failOnError(err)
 	dir := filepath.Join(w.dir, "bridge-"+s.name)
 	w.failOnError(program.Run(w.t.Context(), []string{"LATCHKEY_JOIN_CODE=" + b.GetJoinCode()}, "latchkey-bridge", "--dir", dir, "enroll", "--plaintext", "--connect", between, grpcAddr))
-	s.bridge = program.New(w.t, "latchkey-bridge", locks.URL+"/locks", "--dir", dir, "--log-level", "warn", "run", "--sim-house", locks.URL)
+	s.bridge = program.New(w.t, "latchkey-bridge", locks.URL+"/locks", "--dir", dir, "--log-level", "warn", "run", "--sim-site", locks.URL)
 	w.failOnError(s.bridge.Start(w.t.Context()))
 	w.sites = append(w.sites, s)
 }
