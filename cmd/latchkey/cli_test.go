@@ -174,7 +174,7 @@ func TestEachCommandSuggestsTheNext(t *testing.T) {
 	s.fails(1, "mail settings --host smtp.example.com --security none", "security", "fromAddress")
 	s.ok("mail settings --host smtp.example.com --user desk --from desk@example.com", "smtp.example.com:587", "starttls", " <desk@example.com>", "latchkey mail test")
 	if out := s.ok("mail settings --host ''", "There is no mail server"); strings.Contains(out, "latchkey mail test") {
-		s.Errorf("a mail server that was removed is to be tested: %s", out)
+		s.Errorf("a mail server that was removed will be tested: %s", out)
 	}
 	s.fails(1, "mail test owner@example.com", "the mail was not sent. No mail server is set")
 	s.fails(1, "mail list --reservation 4711", "there is no reservation 4711")

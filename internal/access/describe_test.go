@@ -109,7 +109,7 @@ func TestDescribe(t *testing.T) {
 		{"no PIN", Facts{Right: allowed, Doors: []Door{room("a")}, NoPIN: map[string]bool{"a": true}}, StatusFailed, []string{"a failed planned pinNotPossible"}, []string{PINNotPossible}},
 		{"only the gate", Facts{Right: allowed, Doors: []Door{room("a"), gateAt("g")}, Codes: []SlotCode{code("g", slot.Verified)}}, StatusPartial,
 			[]string{"a failed planned slotsFull", "g verified planned "}, []string{lock.SlotsFull}},
-		{"gates alone, as the property wishes", Facts{Right: allowed, Doors: []Door{bare, gateAt("g")}, Codes: []SlotCode{code("g", slot.Verified)}}, StatusIssued,
+		{"gates alone, as the property set", Facts{Right: allowed, Doors: []Door{bare, gateAt("g")}, Codes: []SlotCode{code("g", slot.Verified)}}, StatusIssued,
 			[]string{"bare none none noLock", "g verified planned "}, []string{NoLock}},
 		{"no lock", Facts{Right: allowed, Doors: []Door{bare}, HadGrant: true}, StatusNone, []string{"bare none none noLock"}, []string{NoLock}},
 		{"switched off", Facts{Right: allowed, Unplaced: space.SpaceInactive, Doors: []Door{off}, HadGrant: true}, StatusFailed, []string{"a none none spaceInactive"}, []string{space.SpaceInactive}},

@@ -59,7 +59,7 @@ func TestReconcile(t *testing.T) {
 		{"as desired", allowed, false, []Door{room("a")}, []SlotCode{code("a", slot.Queued)}, nil},
 		{"nothing to open", allowed, false, []Door{bare}, nil, nil},
 		{"a space that is switched off", allowed, false, []Door{off}, nil, nil},
-		{"a revoked bridge may be enrolled anew", allowed, false, []Door{revoked}, nil, []Step{{Put, "new", ""}}},
+		{"a revoked bridge may be enrolled again", allowed, false, []Door{revoked}, nil, []Step{{Put, "new", ""}}},
 		{"dates moved", allowed, false, []Door{room("a"), gateAt("g")}, []SlotCode{but(code("a", slot.Verified), outdated), but(code("g", slot.Used), outdated)},
 			[]Step{{Change, "a", "s-a"}, {Change, "g", "s-g"}}},
 		{"another PIN", allowed, false, []Door{room("a")}, []SlotCode{but(code("a", slot.Failed), func(h *SlotCode) { h.PIN = "refused" })}, []Step{{Change, "a", "s-a"}}},

@@ -34,7 +34,7 @@ func TestDecide(t *testing.T) {
 		{name: "checked in before the hour", now: "2026-11-21T08:00:00+01:00", window: [2]string{"2026-11-21T08:00:00+01:00", to}},
 		{name: "checked in after the hour", now: "2026-11-21T18:00:00+01:00", window: [2]string{"2026-11-21T18:00:00+01:00", to}},
 		{name: "checked in on the second day", now: "2026-11-22T18:00:00+01:00", window: [2]string{"2026-11-22T18:00:00+01:00", to}},
-		{name: "an open window does not begin anew", now: "2026-11-22T09:00:00+01:00", opened: "2026-11-21T16:00:00+01:00",
+		{name: "an open window does not begin again", now: "2026-11-22T09:00:00+01:00", opened: "2026-11-21T16:00:00+01:00",
 			window: [2]string{"2026-11-21T16:00:00+01:00", to}},
 		{name: "late-out minutes", now: "2026-11-21T16:00:00+01:00", late: 90, window: [2]string{"2026-11-21T16:00:00+01:00", "2026-11-24T12:30:00+01:00"}},
 		{name: "in the late-out minutes", now: "2026-11-24T11:30:00+01:00", late: 60, window: [2]string{"2026-11-24T11:30:00+01:00", "2026-11-24T12:00:00+01:00"}},

@@ -62,7 +62,7 @@ func TestForeignCodesAreFoundAndNotChanged(t *testing.T) {
 		}
 		s.bridge.outbox.open()
 		if again := s.foreign("front"); len(again) != slots-1 || !again[5] || again[6] {
-			t.Errorf("the next session is told %v, want all %d slots, 5 occupied", again, slots-1)
+			t.Errorf("the next session reports %v, want all %d slots, 5 occupied", again, slots-1)
 		}
 		if err := s.locks.ProgramSilently("front", 5, ""); err != nil {
 			t.Fatal(err)
@@ -127,7 +127,7 @@ func TestForeignCodesAreReported(t *testing.T) {
 				_ = s.locks.ProgramSilently("front", 5, "864209")
 				round()
 				if got := s.foreign("front"); !got[5] {
-					s.t.Errorf("the session is told %v", got)
+					s.t.Errorf("the session reports %v", got)
 				}
 			},
 			want: map[uint32]bool{5: true},
@@ -150,7 +150,7 @@ func TestForeignCodesAreReported(t *testing.T) {
 				got := s.foreign("front")
 				maps.DeleteFunc(got, func(n uint32, _ bool) bool { return n != 5 })
 				if fmt.Sprint(got) != fmt.Sprint(tt.want) {
-					t.Errorf("the next session is told %v, want %v", got, tt.want)
+					t.Errorf("the next session reports %v, want %v", got, tt.want)
 				}
 			})
 		})

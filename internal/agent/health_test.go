@@ -77,7 +77,7 @@ func waitFor(t *testing.T, what string, try func() error) {
 		select {
 		case <-tick.C:
 		case <-end:
-			t.Fatalf("waited in vain for %s: %v", what, err)
+			t.Fatalf("gave up waiting for %s: %v", what, err)
 		}
 	}
 }

@@ -198,7 +198,7 @@ func TestEachAddressHasABudget(t *testing.T) {
 			t.Errorf("%s: %d calls at once", remote, n)
 		}
 	}
-	for _, remote := range []string{"192.0.2.1:2", "[2001:db8::2]:9", "[::ffff:192.0.2.2]:1", "nobody"} {
+	for _, remote := range []string{"192.0.2.1:2", "[2001:db8::2]:9", "[::ffff:192.0.2.2]:1", "not an address"} {
 		if n := spend(remote); n != 0 {
 			t.Errorf("%s has a budget of its own: %d", remote, n)
 		}

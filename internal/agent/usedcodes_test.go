@@ -43,7 +43,7 @@ func TestOneTimeCodeEndsWithoutTheService(t *testing.T) {
 			s.want("front", 1, plumber)
 			s.want("back", 1, plumber)
 		}},
-		{name: "the other lock hears of it afterwards", then: func(s *site) { s.want("back", 1, plumber) }, late: true},
+		{name: "the other lock gets the change afterwards", then: func(s *site) { s.want("back", 1, plumber) }, late: true},
 	} {
 		for profile := range sim.Profiles() {
 			t.Run(tt.name+"/"+profile, func(t *testing.T) {
@@ -210,7 +210,7 @@ func TestUsedCodeIsSetOnNoOtherLock(t *testing.T) {
 			},
 		},
 		{
-			name:   "the power goes before the other lock hears of it",
+			name:   "the power goes before the other lock has the change",
 			before: func(s *site) { s.want("back", 1, later); s.pass(time.Minute) },
 			then: func(s *site) {
 				s.kill()

@@ -78,7 +78,7 @@ func TestZigbeeLock(t *testing.T) {
 			select {
 			case <-tick.C:
 			case <-end:
-				t.Fatal("waited in vain: ", what)
+				t.Fatal("gave up waiting for ", what)
 			}
 		}
 	}

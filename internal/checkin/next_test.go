@@ -186,7 +186,7 @@ func TestNext(t *testing.T) {
 			Step{Stage: Ready, CanComplete: true}},
 		"signature": {func(f *Facts) { f.Rules.Signature, f.Party.Signs = "paper", true },
 			Step{Stage: Signature, Stops: []Stop{{Reason: StopSignature}}}},
-		"nobody signs": {func(f *Facts) { f.Rules.Signature = "paper" }, Step{Stage: Ready, CanComplete: true}},
+		"no signature": {func(f *Facts) { f.Rules.Signature = "paper" }, Step{Stage: Ready, CanComplete: true}},
 		"identity check cleared, signature open": {func(f *Facts) {
 			f.Rules.IdentityCheck, f.Rules.Signature, f.Party.Signs, f.Cleared = "live", "paper", true, []Clearance{{Stage: IdentityCheck}}
 		}, Step{Stage: Signature, Stops: []Stop{{Reason: StopSignature}}}},

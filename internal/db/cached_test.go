@@ -85,7 +85,7 @@ func TestCached(t *testing.T) {
 			}
 			return errChanged
 		}, errChanged)
-		s.expect("a change was undone after it was looked at", "a", 1)
+		s.expect("a change was undone after it was read", "a", 1)
 		write(func(tx *db.Tx) error {
 			err := tx.Savepoint(func() error {
 				if err := put("c")(tx); err != nil {
@@ -99,7 +99,7 @@ func TestCached(t *testing.T) {
 			}
 			return nil
 		}, nil)
-		s.expect("a part was undone after it was looked at", "a", 0)
+		s.expect("a part was undone after it was read", "a", 0)
 		write(func(tx *db.Tx) error { return tx.Secret.DeleteOneID("a").Exec(tx.Context()) }, nil)
 		s.expect("one was deleted", "", 1)
 		if view := d.View(t.Context()); s.list(view) != "" {

@@ -24,7 +24,7 @@ func TestCheckpointerCopiesTheLog(t *testing.T) {
 			break
 		}
 	}
-	t.Errorf("the log has %d pages and never began anew", length)
+	t.Errorf("the log has %d pages and never restarted", length)
 }
 
 func TestCheckpointLosesNoChange(t *testing.T) {

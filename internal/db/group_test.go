@@ -96,7 +96,7 @@ func TestLostTransactionIsRerunSingly(t *testing.T) {
 				t.Errorf("innocent changes failed: %v, %v", errs[0], errs[2])
 			}
 			if errs[1] == nil {
-				t.Error("the culprit was told that it is stored")
+				t.Error("the caller whose change failed got no error")
 			}
 			if errs[3] == nil {
 				t.Error("a duplicate was stored")

@@ -44,7 +44,7 @@ func meta(more map[string]any) map[string]any {
 
 var badReservations = []refused{
 	{name: "everything at once", body: fields{
-		"pmsMeta": meta(map[string]any{"id": nil, "companionIds": []any{"", 7}, "updatedAt": "yesterday"}), "pmsNumber": 12, "booker": map[string]any{"email": "nobody", "mobile": true},
+		"pmsMeta": meta(map[string]any{"id": nil, "companionIds": []any{"", 7}, "updatedAt": "yesterday"}), "pmsNumber": 12, "booker": map[string]any{"email": "no-address", "mobile": true},
 		"state": "gone", "fromDate": "2190-13-01", "toDate": nil, "adultCount": 2.5, "childCount": -1, "price": "12", "owing": 1.234, "owingCurrency": "EUR",
 		"sourceName": long(256), "channelManager": "a\x00b",
 	}, reason: "invalidFields", fields: map[string]string{

@@ -94,7 +94,7 @@ func TestOperatorMatrix(t *testing.T) {
 			cookies map[string]string
 			may     bool
 		}{
-			"nobody":                                     {},
+			"anonymous":                                  {},
 			"a person of the staff":                      {cookies: map[string]string{"lk-staff": staffMember.token}},
 			"a session of staff in the cookie":           {cookies: map[string]string{"lk-operator": staffMember.token}},
 			"an operator token in place of a session":    {cookies: map[string]string{"lk-operator": token}},

@@ -167,7 +167,7 @@ func TestRotation(t *testing.T) {
 		}
 		n, err := keyring.RotateFile(t.Context(), p.key, store)
 		if err != nil || n != 3 { // the property's, the system's, the hash key
-			t.Fatalf("sealed %d keys anew, %v", n, err)
+			t.Fatalf("sealed %d keys again, %v", n, err)
 		}
 		after := open(t, p.source(), store)
 		if got, err := after.Open(t.Context(), "prp_a", "x", sealed); err != nil || string(got) != "secret" {

@@ -159,7 +159,7 @@ func TestFlappingIsNotifiedOnce(t *testing.T) {
 		look()
 		is("back", count(links...), 2, 2, 2, 2)
 		if n := notices("bridgeUnreachable"); n != 0 {
-			t.Error("the notice of a bridge that is back stands")
+			t.Error("the notice of a bridge that is back is open")
 		}
 		for i := range 20 {
 			percent := 20 + i%2
@@ -176,7 +176,7 @@ func TestFlappingIsNotifiedOnce(t *testing.T) {
 		})
 		is("a new battery, a wrong clock", count("lock.batteryLow", "lock.batteryOk", "lock.clockUntrusted", "lock.clockOk"), 1, 1, 1, 0)
 		if notices("batteryLow") != 0 {
-			t.Error("the notice of a battery that was changed stands")
+			t.Error("the notice of a battery that was changed is open")
 		}
 	})
 }

@@ -50,7 +50,7 @@ func TestPatternsAreCheckedWhenReported(t *testing.T) {
 		s.connect("front")
 		check("of a new lock", 1, 1, "777")
 		report(slices.Repeat([]string{costly}, 32)...)
-		check("while it stands", 32, 1)
+		check("while it is open", 32, 1)
 		report("777")
 		check("corrected", 0, 1, "777")
 		report(slices.Repeat([]string{"777"}, slot.MaxPatterns+1)...)

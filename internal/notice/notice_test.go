@@ -58,7 +58,7 @@ func TestProblemIsNotifiedOnce(t *testing.T) {
 		write(t, d, func(tx *db.Tx) error {
 			n, err := MarkRead(tx, other)
 			if n != 0 {
-				t.Errorf("another property marked %d of ours", n)
+				t.Errorf("another property marked %d notices of the first one", n)
 			}
 			return err
 		})
@@ -69,7 +69,7 @@ func TestProblemIsNotifiedOnce(t *testing.T) {
 			}
 			return err
 		})
-		tell("read, but it stands")
+		tell("read, but still open")
 		write(t, d, func(tx *db.Tx) error { return Resolve(tx, p, p+"/k") })
 		tell("came back")
 		if diff := cmp.Diff([]string{"came back", "first"}, texts(p, false)); diff != "" {
@@ -121,7 +121,7 @@ func TestOldNoticesAreDeleted(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
 		p := hotel(t, d, "A")
 		write(t, d, func(tx *db.Tx) error {
-			for _, key := range []string{"", "", "", p + "/stands", p + "/stood"} {
+			for _, key := range []string{"", "", "", p + "/open", p + "/stood"} {
 				if err := Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": key}, OnceKey: key}); err != nil {
 					return err
 				}
@@ -137,10 +137,10 @@ func TestOldNoticesAreDeleted(t *testing.T) {
 					t.Errorf("forgot %d, %v, want %d", n, err, step.want)
 				}
 			}
-			return Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": "stands still"}, OnceKey: p + "/stands"})
+			return Add(tx, Notice{PropertyID: p, Kind: "batteryLow", Subject: "s", Params: message.Params{"lock": "blocked"}, OnceKey: p + "/open"})
 		})
-		if left, err := List(d.View(t.Context()), p, Filter{}, 10, ""); err != nil || len(left) != 1 || left[0].Parameters["lock"] != "stands still" {
-			t.Errorf("left %v, %v: want what stands to be told anew", left, err)
+		if left, err := List(d.View(t.Context()), p, Filter{}, 10, ""); err != nil || len(left) != 1 || left[0].Parameters["lock"] != "blocked" {
+			t.Errorf("left %v, %v: want the open notices to be sent again", left, err)
 		}
 	})
 }

@@ -68,12 +68,12 @@ func TestRegisterUpsertsByActionAndShowsTheSecretOnce(t *testing.T) {
 		row := x.d.View(x.Context()).Endpoint.Query().AllX(x.Context())
 		for _, r := range row {
 			if strings.Contains(string(r.SealedToken), "n3w") {
-				t.Error("the token is stored as it is")
+				t.Error("the token is stored in plain text")
 			}
 		}
 		secrets, err := x.r.SigningSecrets(x.d.View(x.Context()), x.p1, x.int1)
 		if diff := cmp.Diff([]string{secret}, secrets); err != nil || diff != "" {
-			t.Errorf("%v: the secret shown is not the one that signs", err)
+			t.Errorf("%v: the secret shown does not sign", err)
 		}
 	})
 }
@@ -249,11 +249,11 @@ func TestStaffAreNotifiedOncePerEpisodeOfFailures(t *testing.T) {
 			return x.d.View(x.Context()).Notice.Query().Where(entnotice.OnceKey(failingKey(x.int1, GetSpaces))).CountX(x.Context())
 		}
 		if openNotices() != 1 || notices() != 2 {
-			t.Errorf("before a call to the new one: %d of %d notices stand, want 1 of 2", openNotices(), notices())
+			t.Errorf("before a call to the new one: %d of %d notices are open, want 1 of 2", openNotices(), notices())
 		}
 		call("")
 		if openNotices() != 0 {
-			t.Errorf("the new one answers, and %d notices stand", openNotices())
+			t.Errorf("the new one answers, and %d notices are open", openNotices())
 		}
 		x.register(Endpoint{Action: GetSpaces, URL: "https://pms.example/last"})
 		call("")

@@ -140,7 +140,7 @@ func TestErrorTextOmitsPartnersText(t *testing.T) {
 			t.Errorf("status %d: fault %+v", status, f)
 		}
 		if strings.Contains(err.Error()+f.Message+z.logs.String(), "Jane") {
-			t.Errorf("the partner's text stands in an error or a log: %v\n%s", err, z.logs)
+			t.Errorf("the partner's text is in an error or a log: %v\n%s", err, z.logs)
 		}
 	}
 }
@@ -168,7 +168,7 @@ func TestCheckInSendsOnlyTheDisclosure(t *testing.T) {
 		t.Errorf("sent %s, want %s", got, want)
 	}
 	if strings.Contains(z.logs.String(), "Doe") {
-		t.Error("a guest's name stands in the log")
+		t.Error("a guest's name is in the log")
 	}
 }
 

@@ -79,7 +79,7 @@ func (z *zoo) silent(t *testing.T, text string) {
 	t.Helper()
 	for _, secret := range []string{testToken, url.QueryEscape(testToken), url.PathEscape(testToken), testSecret, strings.TrimPrefix(testSecret, secretPrefix)} {
 		if strings.Contains(text, secret) {
-			t.Errorf("%q stands in %q", secret, text)
+			t.Errorf("%q is in %q", secret, text)
 		}
 	}
 }

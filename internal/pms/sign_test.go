@@ -95,7 +95,7 @@ func TestRotationOverlaps(t *testing.T) {
 	}
 	old := signed(t, []string{testSecret}, "GET", "/spaces", "", signedAt)
 	if _, err := Verify([]string{secondSecret, testSecret}, old, nil, signedAt); err != nil {
-		t.Errorf("the old secret fails beside the new one: %v", err)
+		t.Errorf("the old secret fails next to the new one: %v", err)
 	}
 	if _, err := Verify([]string{secondSecret}, old, nil, signedAt); err == nil {
 		t.Error("another secret verifies")

@@ -105,7 +105,7 @@ func TestWeeklyWindowsFollowEachOther(t *testing.T) {
 			t.Errorf("within the days that bridges know, something is sent: %s", diff)
 		}
 		h.later(2 * time.Hour)
-		window("handed anew", slot.Queued, noon.Add(44*time.Hour), noon.Add(48*time.Hour), 7, 9)
+		window("sent again", slot.Queued, noon.Add(44*time.Hour), noon.Add(48*time.Hour), 7, 9)
 		h.verify("r1", "g1")
 		h.later(6 * time.Hour)
 		h.ends(c)

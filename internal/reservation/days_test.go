@@ -92,7 +92,7 @@ func TestNewHoursMoveCheckedInStaysAtOnce(t *testing.T) {
 		same(t, "changed", before.UpdatedAt.Add(time.Minute), row.UpdatedAt)
 		same(t, "changed by the PMS", before.PmsUpdatedAt, row.PmsUpdatedAt)
 		same(t, "a stay that the PMS gave by moments", other, h.plan("B").Window)
-		same(t, "locks that are told", []string{"r1 queued", "g1 queued"}, doorsOf(h.plan("A")))
+		same(t, "locks with a change", []string{"r1 queued", "g1 queued"}, doorsOf(h.plan("A")))
 		h.verify("r1", "g1")
 		same(t, "PINs", pins, h.pins(row.ID))
 		generations := h.generations()

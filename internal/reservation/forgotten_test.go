@@ -60,7 +60,7 @@ func TestExplanationSaysThatEventsWereDeleted(t *testing.T) {
 		}
 		i := slices.Index(kinds, "earlierForgotten")
 		if i+1 != slices.Index(kinds, "roomChanged") || !e.Steps[i].At.Equal(moved) {
-			t.Errorf("told as step %d, at %v, want just before the change of room, at %v: %v", i, e.Steps[i].At, moved, kinds)
+			t.Errorf("reported as step %d, at %v, want just before the change of room, at %v: %v", i, e.Steps[i].At, moved, kinds)
 		}
 	})
 }

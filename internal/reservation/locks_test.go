@@ -177,7 +177,7 @@ func TestDuplicate(t *testing.T) {
 		}
 		h.reportSlots("r1", slot.Failed, slot.Duplicate)
 		if !drawn[h.pins(s.Row.ID).PIN] {
-			t.Error("drawing anew has no end")
+			t.Error("drawing again has no end")
 		}
 		same(t, "doors", []string{"r1 failed duplicateOnLock", "g1 queued"}, doorsOf(h.plan("A")))
 		same(t, "staff", []string{"duplicateOnLock"}, h.notices(s.Row.ID))
@@ -289,7 +289,7 @@ func TestChangeForAnUnreachableLock(t *testing.T) {
 					h.online(true)
 					h.verify("r1", "g1")
 					if p = h.plan("A"); slices.Contains(p.Reasons, access.FormerCode) || p.Doors[0].MayBeInstalled {
-						t.Errorf("once it was heard: reasons %v, doors %+v", p.Reasons, p.Doors)
+						t.Errorf("once it was reported: reasons %v, doors %+v", p.Reasons, p.Doors)
 					}
 				}
 				b := h.checkIn("B", "r2", "r2", "g1")

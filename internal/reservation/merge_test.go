@@ -236,7 +236,7 @@ func TestMergeReplacesAliases(t *testing.T) {
 		{"companions cleared", plus(least(), Patch{CompanionIDs: []string{"a"}}), plus(id, Patch{CompanionIDs: []string{}}), any1(func(r Record) []string { return r.CompanionIDs }), []string(nil)},
 		{"the PMS's clock cleared", plus(least(), Patch{PMSUpdatedAt: now}), plus(id, Patch{PMSUpdatedAt: nil}), any1(func(r Record) *time.Time { return r.PMSUpdatedAt }), (*time.Time)(nil)},
 		{"a clock at the edge", least(), plus(id, Patch{PMSUpdatedAt: now.Add(maxClockAhead)}), any1(func(r Record) time.Time { return *r.PMSUpdatedAt }), now.Add(maxClockAhead)},
-		{"what people wrote is kept as it is", least(), plus(id, Patch{LastName: " de la Cruz "}), any1(func(r Record) string { return r.LastName }), " de la Cruz "},
+		{"what people wrote is kept unchanged", least(), plus(id, Patch{LastName: " de la Cruz "}), any1(func(r Record) string { return r.LastName }), " de la Cruz "},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r, wrong := merged(t, c.first, c.then)

@@ -28,7 +28,7 @@ func TestRoomMove(t *testing.T) {
 		h.clock.Advance(24 * time.Hour)
 		h.sweep()
 		same(t, "a deadline does not cut", []string{"g1", "r1", "r2"}, h.present(s.Row.ID))
-		same(t, "but staff are told", []string{"codeLate"}, h.notices(s.Row.ID))
+		same(t, "but staff are notified", []string{"codeLate"}, h.notices(s.Row.ID))
 		h.sweep()
 		same(t, "once", []string{"codeLate"}, h.notices(s.Row.ID))
 

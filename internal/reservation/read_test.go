@@ -328,7 +328,7 @@ func TestAffected(t *testing.T) {
 			slices.Sort(want)
 			same(t, "affected", want, got)
 			if of, err := reservation.Affected(tx, two.id, one.scope.IntegrationID, []string{theirs("r1")}); err != nil || len(of) > 0 {
-				t.Errorf("another property is told of %v, %v", of, err)
+				t.Errorf("another property reads %v, %v", of, err)
 			}
 			return err
 		})
@@ -342,7 +342,7 @@ func TestPropertyOfAnUnknownZone(t *testing.T) {
 		})
 		_, err := h.try(booking("A", "r1"))
 		if _, known := fault.Of(err); err == nil || known {
-			t.Errorf("got %v: a defect of ours, not of the caller", err)
+			t.Errorf("got %v: a defect of the server, not of the caller", err)
 		}
 	})
 }

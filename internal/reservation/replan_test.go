@@ -200,7 +200,7 @@ func TestReplanKeepsTheQueueOfDueStays(t *testing.T) {
 			t.Errorf("the stay that was due is due at %v", due)
 		}
 		if due := h.row(ids[101]).PlanDueAt; due == nil || !due.Equal(morning) {
-			t.Errorf("the stay that was put off is due at %v", due)
+			t.Errorf("the postponed stay is due at %v", due)
 		}
 	})
 }

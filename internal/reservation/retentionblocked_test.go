@@ -202,7 +202,7 @@ func TestErasedIDIsUsedAgain(t *testing.T) {
 			t.Errorf("the new stay has the booker %v", b)
 		}
 		if open() != 0 {
-			t.Error("the notice is not settled")
+			t.Error("the notice is not resolved")
 		}
 		i, err := h.db.View(h.ctx()).Invitation.Get(h.ctx(), rsv)
 		h.must(err)

@@ -288,7 +288,7 @@ func TestRemovedOnceNoLockHasACode(t *testing.T) {
 		same(t, "while the lock is away", access.StatusRemoving, out.Plan.Status)
 		h.online(true)
 		h.verify("r1", "g1")
-		same(t, "once it was heard", access.StatusRemoved, h.plan("A").Status)
+		same(t, "once it was reported", access.StatusRemoved, h.plan("A").Status)
 	})
 }
 

@@ -204,7 +204,7 @@ func (h *testProperty) searchFor(pins map[string]string) {
 	}
 	for p := range pins {
 		if strings.Contains(text.String(), p) {
-			h.t.Errorf("a PIN stands in the clear")
+			h.t.Errorf("a PIN is stored in plain text")
 		}
 	}
 }

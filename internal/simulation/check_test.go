@@ -44,7 +44,7 @@ func (l *lock) watch(c cell) {
 		w.fail(l, "property 3: a code opens %v before its window", c.opens.Sub(opens))
 	}
 	if step := max(l.caps.Granularity, 1); l.caps.Schedule == slot.ScheduleWindow && !c.ends.IsZero() && c.to.After(c.ends.Add(step)) {
-		w.fail(l, "property 3: the lock was told to keep a code open %v after its window", c.to.Sub(c.ends))
+		w.fail(l, "property 3: the lock was commanded to keep a code open %v after its window", c.to.Sub(c.ends))
 	}
 }
 

@@ -73,7 +73,7 @@ func (w *world) unsettled(asked func(*lock, int) bool) []string {
 			if asked(l, i) && !l.settled(i) {
 				s, p := l.slots[i].server, l.slots[i]
 				b, _ := l.state.Slot(uint32(i))
-				out = append(out, fmt.Sprintf("lock %d (%s) slot %d: %v; observed generation %d %s %s present %v; called %s; touches %d seen %d heard %d; held %d; code of generation %d there",
+				out = append(out, fmt.Sprintf("lock %d (%s) slot %d: %v; observed generation %d %s %s present %v; called %s; touches %d seen %d reported %d; held %d; code of generation %d there",
 					l.number, l.profile.Name, i, s.Desired, s.Observed.Generation, s.Observed.Evidence, s.Observed.Result, s.Observed.Present,
 					publicEvidence(s, w.now), p.touches, p.noticed, p.reported, b.Content.Kind, p.cell.generation))
 			}

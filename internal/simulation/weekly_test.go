@@ -159,7 +159,7 @@ func TestNewHoursDoNotConfirmTheOldCode(t *testing.T) {
 		s.pass(2 * time.Minute)
 		sendDesired()
 		s.pass(time.Minute)
-		called("handed anew", slot.Removing)
+		called("sent again", slot.Removing)
 		s.locks.SetOdds(sim.Odds{})
 		s.pass(10 * time.Minute)
 		called("once the lock is back", slot.Sent, slot.Accepted, slot.Verified)

@@ -169,7 +169,7 @@ func TestDiff(t *testing.T) {
 			known: Stored{Listing: list(dorm, bed("x", "1", "d")), Mappings: []Mapped{bedMapped("x", "d")}}, reading: list(again, bed("x", "1", "n")),
 			opened: []string{"newUnmapped n"}, upsert: list(again, bed("x", "1", "n")), gone: []string{"d"}, rooms: map[string]string{"x": "n"},
 		},
-		"a bed moves to an older room with the name of the one that ends": {
+		"a bed moves to an older room with the name of a room that ends": {
 			known: Stored{Listing: list(dorm, again, bed("x", "1", "d")), Mappings: []Mapped{bedMapped("x", "d")}}, reading: list(again, bed("x", "1", "n")),
 			opened: []string{"moved x"}, upsert: list(bed("x", "1", "n")), gone: []string{"d"},
 		},

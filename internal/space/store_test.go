@@ -309,7 +309,7 @@ func TestManyNewSpacesMakeOneNotice(t *testing.T) {
 		isOpen := func() bool { return h.d.View(h.ctx()).Notice.Query().OnlyX(h.ctx()).OnceKey != nil }
 		h.read(append(all[:1:1], all[2:]...)...) // the first of the new spaces is gone
 		if !isOpen() {
-			h.t.Error("the notice is settled while 40 conflicts are open")
+			h.t.Error("the notice is resolved while 40 conflicts are open")
 		}
 		h.read(all[0])
 		if isOpen() {

@@ -35,7 +35,7 @@ func TestSuggest(t *testing.T) {
 		"two could be meant": {
 			listing: list(room("1", "Double"), room("2", "Double")), ours: []Own{own("a", Room, "Double", "")},
 		},
-		"two of ours could be meant": {
+		"two spaces of the property could be meant": {
 			listing: list(room("1", "Double")), ours: []Own{own("a", Room, "Double", ""), own("b", Room, "double", "")},
 		},
 		"mapped ones are left alone": {

@@ -40,7 +40,7 @@ func TestEventsRescheduleArrivalChecks(t *testing.T) {
 				t.Fatal(err)
 			}
 			if soon := a.AgainAt.Before(later); soon != c.soon {
-				t.Errorf("%s: looked at soon: %v, want %v", c.name, soon, c.soon)
+				t.Errorf("%s: checked soon: %v, want %v", c.name, soon, c.soon)
 			}
 		}
 	})

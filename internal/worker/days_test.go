@@ -66,7 +66,7 @@ func TestDatesAreRecomputed(t *testing.T) {
 		}
 		a, err := d.View(t.Context()).Arrival.Get(t.Context(), "rsv_0007")
 		if err != nil || !a.AgainAt.Before(later) {
-			t.Errorf("looked at again at %v: %v", a.AgainAt, err)
+			t.Errorf("checked again at %v: %v", a.AgainAt, err)
 		}
 	}, dbtest.Clock(clock.At(at.Add(-5*time.Hour))))
 }

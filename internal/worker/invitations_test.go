@@ -226,7 +226,7 @@ func TestFailingInvitations(t *testing.T) {
 				p.Error("the failures are not reported")
 			}
 		}
-		p.wantMails("beside rows that fail", "invitation bea@example.com")
+		p.wantMails("next to rows that fail", "invitation bea@example.com")
 	})
 }
 

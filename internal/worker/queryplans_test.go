@@ -137,7 +137,7 @@ func TestPeriodicWorkUsesIndexes(t *testing.T) {
 				return err
 			})
 		})
-		for _, search := range []guest.Search{{PropertyID: "prp_one", Number: "N1", FamilyName: "Silva", Place: "Lobby"}, {PropertyID: "prp_one", Number: "X9", FamilyName: "Nobody", Place: "Lobby"}} {
+		for _, search := range []guest.Search{{PropertyID: "prp_one", Number: "N1", FamilyName: "Silva", Place: "Lobby"}, {PropertyID: "prp_one", Number: "X9", FamilyName: "Unknown", Place: "Lobby"}} {
 			run("search of a guest", func() {
 				if _, err := search.Match(p.d.View(p.Context()), p.keys); err != nil {
 					p.Log(err)

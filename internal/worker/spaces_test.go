@@ -69,7 +69,7 @@ func TestReadSpaces(t *testing.T) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		if replanned != 1 {
-			t.Errorf("%d spaces planned anew, want 1", replanned)
+			t.Errorf("%d spaces planned again, want 1", replanned)
 		}
 		failure = fault.New(fault.Unavailable, "partnerUnavailable", "the partner's getSpaces did not answer in time")
 		for i := range 4 {

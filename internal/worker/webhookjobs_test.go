@@ -120,7 +120,7 @@ func TestEventDuringADrainGetsAJob(t *testing.T) {
 			h.enqueue(right)
 		}
 		if n := h.storedJobs(); n < 2 {
-			t.Errorf("%d jobs, want the one that delivers and one that runs after it", n)
+			t.Errorf("%d jobs, want the job that delivers and another that runs after it", n)
 		}
 		close(goOn)
 		if got := <-entered; got != 2 {

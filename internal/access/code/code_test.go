@@ -109,7 +109,7 @@ func TestWeeklyHoursCoverEightDays(t *testing.T) {
 		}
 		all := append([]slot.Window{slot.Window(s.Right.Window)}, s.Right.Later.All()...)
 		if !s.Right.Open || !s.Next.After(now) || s.Next.After(now.Add(scheduleEvery)) {
-			t.Fatalf("stands as %+v", s)
+			t.Fatalf("the result is %+v", s)
 		}
 		for range 20 {
 			at := now.Add(time.Duration(rapid.Int64Range(0, int64(8*24*time.Hour)-1).Draw(t, "at")))
@@ -122,7 +122,7 @@ func TestWeeklyHoursCoverEightDays(t *testing.T) {
 		}
 		if soon := now.Add(time.Minute).Truncate(scheduleEvery); soon.Equal(now.Truncate(scheduleEvery)) {
 			if again := Evaluate(terms, zone, now.Add(time.Minute)); again.End == "" && (again.Right.Later != s.Right.Later || !again.Right.Window.Same(s.Right.Window)) {
-				t.Fatal("a minute later it is handed anew")
+				t.Fatal("a minute later it is sent again")
 			}
 		}
 	})

@@ -27,7 +27,7 @@ func TestClockRules(t *testing.T) {
 	kept, boot, up = false, "boot-1", time.Hour
 	a, note := tk.observe(wall, time.Second)
 	if !note || a.Boot != boot || a.Up != up {
-		t.Fatalf("the server's word is to be noted: %+v", a)
+		t.Fatalf("the server's time is not noted: %+v", a)
 	}
 	if c := tk.clock(wall); c.Quality != smartkey.Synchronized || c.Error > 3*time.Second {
 		t.Errorf("in time with the server: %+v", c)

@@ -93,7 +93,7 @@ func TestOnlyOperatorsMayCall(t *testing.T) {
 	eachOffice(t, func(o *office) {
 		property := o.property("A")
 		strangers := map[string]context.Context{
-			"nobody":         o.Context(),
+			"anonymous":      o.Context(),
 			"an owner":       actor.With(o.Context(), actor.Actor{Kind: actor.Staff, PropertyID: property, Role: credential.RoleOwner}),
 			"an integration": actor.With(o.Context(), actor.Actor{Kind: actor.Integration, PropertyID: property}),
 		}
@@ -158,7 +158,7 @@ func TestProperties(t *testing.T) {
 		out := "13:00"
 		must(o.Property.UpdateProperty(o.ctx, &adminv1.UpdatePropertyRequest{Id: ids[1], Settings: &propertyv1.PropertySettings{CheckOutTime: &out}}))(t)
 		if diff := cmp.Diff([]string{ids[1]}, o.completed); diff != "" {
-			t.Error("days completed anew:", diff)
+			t.Error("days completed again:", diff)
 		}
 		refused(o.Property.GetProperty(o.ctx, &adminv1.GetPropertyRequest{Id: "prp_none"}))(t, "get none", fault.PropertyNotFound)
 		refused(o.Property.UpdateProperty(o.ctx, &adminv1.UpdatePropertyRequest{Id: "prp_none", Settings: &propertyv1.PropertySettings{LateOutMinutes: &late}}))(t, "update none", fault.PropertyNotFound)

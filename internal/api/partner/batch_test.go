@@ -66,7 +66,7 @@ func TestBatchItemsAreIndependent(t *testing.T) {
 		s, ctx := counter(t, d, func() { wanted++ })
 		bad := sent("B")
 		bad.State = "in"
-		bad.Booker.Email = ptr("nobody")
+		bad.Booker.Email = ptr("no-address")
 		lost := sent("C")
 		lost.PmsMeta.SpaceId, lost.ParentSpaceId = nil, ptr("spc_unknown")
 		late := sent("A")
@@ -117,7 +117,7 @@ func TestRepeatedResetOfARemovedReservation(t *testing.T) {
 
 func TestInternalErrorFailsTheBatch(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		s, ctx := counter(t, d, func() { t.Error("told of what was not stored") })
+		s, ctx := counter(t, d, func() { t.Error("reported a change that was not stored") })
 		read := s.ReadSpaces
 		s.ReadSpaces = func(tx *db.Tx, propertyID, integrationID string) error {
 			n, err := tx.Reservation.Query().Count(tx.Context())

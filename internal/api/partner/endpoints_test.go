@@ -24,7 +24,7 @@ func TestEndpointTestReturnsThePartnersError(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, found := range []partner.Probed{
-			{OK: true, Status: 200, Reason: "noSuchReservation", Message: "Nobody has it."},
+			{OK: true, Status: 200, Reason: "noSuchReservation", Message: "There is none."},
 			{Status: 200, Reason: "closed", Message: "We sleep.", Failures: []partner.Failure{{Text: "answered with an error"}}},
 			{OK: true, Status: 200},
 		} {

@@ -80,8 +80,8 @@ func TestBatchOfMappings(t *testing.T) {
 			{"emptying what is empty", []string{"x-2", ""}, []string{"x-1=102", "x-3=101"}, ""},
 			{"held by another", []string{"x-2", r1}, []string{"x-1=102", "x-3=101"}, fault.AlreadyExists},
 			{"the second is not there", []string{"x-1", "", "x-3", "spc_none"}, []string{"x-1=102", "x-3=101"}, fault.SpaceNotFound},
-			{"one of theirs twice", []string{"x-1", r1, "x-1", r2}, []string{"x-1=102", "x-3=101"}, fault.InvalidFields},
-			{"one of ours twice", []string{"x-1", r1, "x-3", r1}, []string{"x-1=102", "x-3=101"}, fault.InvalidFields},
+			{"a space of the PMS twice", []string{"x-1", r1, "x-1", r2}, []string{"x-1=102", "x-3=101"}, fault.InvalidFields},
+			{"a space of the property twice", []string{"x-1", r1, "x-3", r1}, []string{"x-1=102", "x-3=101"}, fault.InvalidFields},
 		} {
 			err := batch(c.pairs...)
 			if c.fails == "" && err != nil || c.fails != "" && !fault.Has(err, c.fails) {

@@ -24,7 +24,7 @@ import (
 func TestOnlyStaffMayCall(t *testing.T) {
 	eachTenant(t, func(a, _ *tenant) {
 		strangers := map[string]context.Context{
-			"nobody":         a.Context(),
+			"anonymous":      a.Context(),
 			"an operator":    actor.With(a.Context(), actor.Actor{Kind: actor.Operator, ID: "socket"}),
 			"an integration": actor.With(a.Context(), actor.Actor{Kind: actor.Integration, PropertyID: a.id, IntegrationID: "int_1"}),
 			"staff of none":  actor.With(a.Context(), actor.Actor{Kind: actor.Staff, Role: credential.RoleOwner}),
@@ -121,11 +121,11 @@ func TestPropertySettings(t *testing.T) {
 			t.Errorf("got %v", p)
 		}
 		same(t, "replanned", []space.AffectedStays{{All: true}}, a.w.takeReplanned())
-		same(t, "days completed anew for a setting that is none of theirs", 0, a.w.completed)
+		same(t, "days completed again for a setting that they do not use", 0, a.w.completed)
 		for _, s := range []*propertyv1.PropertySettings{{CheckInTime: ptr("16:00")}, {CheckOutTime: ptr("10:00")}, {TimeZone: ptr("Europe/Berlin")}} {
 			must(a.Property.UpdateProperty(a.ctx, &propertyv1.UpdatePropertyRequest{Settings: s}))(t)
 		}
-		same(t, "days completed anew", 3, a.w.completed)
+		same(t, "days completed again", 3, a.w.completed)
 		a.w.takeReplanned()
 		_, err := a.Property.UpdateProperty(a.ctx, &propertyv1.UpdatePropertyRequest{Settings: &propertyv1.PropertySettings{TimeZone: &zone, EarlyInMinutes: ptr(int32(-1))}})
 		f, _ := fault.Of(err)

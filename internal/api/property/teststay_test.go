@@ -60,7 +60,7 @@ func TestTestStay(t *testing.T) {
 		check(a, err)
 		a.w.clock.Advance(25 * time.Hour)
 		if state, _ := open(a); state != "started" {
-			a.Errorf("a test stay that nobody ended in time is %s, and cannot be ended", state)
+			a.Errorf("a test stay that was not ended in time is %s, and cannot be ended", state)
 		}
 		_, err = a.TestStay.EndTestStay(a.ctx, &propertyv1.EndTestStayRequest{})
 		check(a, err)

@@ -171,7 +171,7 @@ func TestRefusedRequests(t *testing.T) {
 			fields: []string{"filter[type] wrongValue", "page[offset] outOfRange", "page[limit] wrongType"}},
 		{name: "unknown query names", method: "GET", target: "/v1/spaces?since=2026&filter[name]=x&page[size]=3", status: 400, title: "INVALID_ARGUMENT", reason: "invalidFields",
 			fields: []string{"filter[name] unsupported", "page[size] unsupported", "since unsupported"}},
-		{name: "a query beside a body", method: "PATCH", target: "/v1/reservations?updateMask=state&dryRun=1", body: `{}`, status: 400, title: "INVALID_ARGUMENT", reason: "invalidFields",
+		{name: "a query next to a body", method: "PATCH", target: "/v1/reservations?updateMask=state&dryRun=1", body: `{}`, status: 400, title: "INVALID_ARGUMENT", reason: "invalidFields",
 			fields: []string{"dryRun unsupported", "updateMask unsupported"}},
 		{name: "a query of a route that has a body", method: "PATCH", target: "/v1/reservations/batch?reservations[0]=x", body: `{"reservations":[{}]}`, status: 400, title: "INVALID_ARGUMENT", reason: "invalidFields",
 			fields: []string{"reservations[0] unsupported"}},

@@ -141,7 +141,7 @@ func (g *guest) awaitMove(pin, from, to string) {
 	g.t.Helper()
 	g.w.Await("the move is over", func(context.Context) (bool, error) { return !types(g.t, g.w, from, pin), nil })
 	if !types(g.t, g.w, to, pin) {
-		g.t.Fatal("the guest stands before two locked doors")
+		g.t.Fatal("the guest is in front of two locked doors")
 	}
 }
 

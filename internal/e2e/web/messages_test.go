@@ -35,8 +35,8 @@ func TestGuestAndStaffWrite(t *testing.T) {
 		t.Fatalf("staff read %v, %v", found, err)
 	}
 	p.Script("globalThis.sameDocument = true, globalThis.first = document.querySelector('#messages li p[dir]')")
-	p.Script(`globalThis.heard = [], globalThis.cuts = 0, globalThis.events = new EventSource(document.querySelector("[data-feed]").dataset.feed),
-		events.onmessage = e => heard.push(e.lastEventId), events.onerror = () => cuts++`)
+	p.Script(`globalThis.received = [], globalThis.cuts = 0, globalThis.events = new EventSource(document.querySelector("[data-feed]").dataset.feed),
+		events.onmessage = e => received.push(e.lastEventId), events.onerror = () => cuts++`)
 	p.WaitUntil("a stream of messages", `events.readyState === EventSource.OPEN`)
 	p.Fill("Your message", "not sent yet")
 	_, err = api.SendMessage(staff, &propertyv1.SendMessageRequest{GuestId: found.GetData().GetList()[0].GetGuestId(), Text: "Behind the house."})
@@ -45,8 +45,8 @@ func TestGuestAndStaffWrite(t *testing.T) {
 	}
 	p.WaitText("Behind the house.")
 	p.WaitText("Read ")
-	p.WaitUntil("the stream's message", `heard.length > 0`)
-	if !p.Holds(`heard.join() === "2" && cuts === 0`) {
+	p.WaitUntil("the stream's message", `received.length > 0`)
+	if !p.Holds(`received.join() === "2" && cuts === 0`) {
 		t.Error("the stream does not deliver the one new message, or is cut")
 	}
 	if !p.Holds("globalThis.first.isConnected") {

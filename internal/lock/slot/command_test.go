@@ -141,7 +141,7 @@ func (r commandRules) bridge(a command, add func(command, string)) {
 				t.report = "failed"
 			}
 		}
-		add(t, "remembered act told")
+		add(t, "remembered act reported")
 	}
 }
 

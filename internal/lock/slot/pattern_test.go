@@ -26,7 +26,7 @@ func TestFilterPatterns(t *testing.T) {
 		"too long":                {[]string{strings.Repeat("1", MaxPatternLength+1)}, nil},
 		"flags cost while parsed": {[]string{`(?i)[\x{100}-\x{1E942}]`, `(?P<a>1)`, `(?:(?i)1)`}, nil},
 		"other characters":        {[]string{"é", "1\x00", "\xff", "1\n"}, nil},
-		"more than are looked at": {append(slices.Repeat([]string{"("}, 4*MaxPatterns), "777"), nil},
+		"more than are checked":   {append(slices.Repeat([]string{"("}, 4*MaxPatterns), "777"), nil},
 		"classes of Unicode":      {[]string{`\pL`, `[^\PN]`}, nil},
 	} {
 		accepted, refused := FilterPatterns(c.said)

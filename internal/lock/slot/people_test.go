@@ -72,7 +72,7 @@ func (c *scenario) changeDesired(w world, i int, add adder) {
 				t.srv[i].Grant = ""
 			}
 			if t.session == 0 || c.sweep {
-				add(t, label+", not told yet", true)
+				add(t, label+", not reported yet", true)
 			}
 			if t.session != 0 {
 				c.push(&t, i)

@@ -25,7 +25,7 @@ func TestTypedGeneration(t *testing.T) {
 		{"taken off", realLock(), func(b *bench) { b.desire(1, always); b.answer(OK); b.desire(1, gone); b.answer(OK) }, 0},
 		{"about to be replaced", realLock(), func(b *bench) { b.desire(1, always); b.answer(OK); b.desire(1, code(another)) }, 1},
 		{"perhaps replaced", realLock(), func(b *bench) { b.desire(1, always); b.answer(OK); b.desire(1, code(another)); b.answer(Timeout) }, 1},
-		{"not replaced, and replaced anew", realLock(), func(b *bench) {
+		{"not replaced, and replaced again", realLock(), func(b *bench) {
 			b.desire(1, always)
 			b.answer(OK)
 			b.desire(1, code(another))

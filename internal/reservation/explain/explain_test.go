@@ -84,7 +84,7 @@ func TestSteps(t *testing.T) {
 			[]string{"0 pms bookingReceived", "1 pms checkedIn", "1 latchkey codeMade", "1 latchkey accessIssued", "2 bridge codeSent Room 1", "3 lock codeAccepted Room 1", "4 lock codeVerified Room 1", "9 guest doorOpened Room 1"},
 		},
 		{
-			"an opening that was heard of late stands where it was",
+			"an opening that was reported late is in its place",
 			stay(issued, evidence(2, room, slot.Verified), evidence(60, room, slot.Accepted), opened(10, room)),
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "10 guest doorOpened Room 1", "60 lock codeAccepted Room 1"},
 		},
@@ -94,7 +94,7 @@ func TestSteps(t *testing.T) {
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 bridge codeSent Room 1", "2 lock codeVerified Room 1", "2 guest doorOpened Room 1", "2 lock codeRemoved Room 1"},
 		},
 		{
-			"a lock that is lost and found, each told once",
+			"a lock that is lost and found, each reported once",
 			stay(issued, evidence(2, room, slot.Verified),
 				Event{At: at(5), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "disconnected"}, Event{At: at(6), Kind: event.LockOffline, DoorID: room, LockID: "lck_of_" + room, Reason: "lockOffline"},
 				Event{At: at(8), Kind: event.LockOnline, DoorID: room, LockID: "lck_of_" + room}, Event{At: at(9), Kind: event.LockOnline, DoorID: room, LockID: "lck_of_" + room}),
@@ -112,7 +112,7 @@ func TestSteps(t *testing.T) {
 			[]string{"0 pms bookingReceived", "1 latchkey accessIssued", "2 lock codeVerified Room 1", "3 lock codeRemoved Room 1"},
 		},
 		{
-			"others' doings at a private door are not told, a stranger's code and staff are",
+			"what others do at a private door is not reported, a stranger's code and staff are",
 			stay(issued, evidence(2, room, slot.Verified), evidence(2, gate, slot.Verified),
 				Event{At: at(5), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, OfOtherStay: true}, Event{At: at(6), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room, OfOtherStay: true},
 				Event{At: at(7), Kind: event.DoorDenied, DoorID: room, LockID: "lck_of_" + room}, Event{At: at(8), Kind: event.DoorOpened, DoorID: room, LockID: "lck_of_" + room, Staff: true},
@@ -182,7 +182,7 @@ func TestAtMost200(t *testing.T) {
 	}
 	more := stay(all[:3]...)
 	if more.More = true; !Explain(more).Truncated {
-		t.Error("what was not loaded is not told")
+		t.Error("steps that were not loaded are not reported as truncated")
 	}
 }
 
@@ -214,7 +214,7 @@ func TestVerdicts(t *testing.T) {
 		{"queued, and handed to a bridge", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.MayBeInstalled = slot.Queued, true }), Uncertain, OnItsWay},
 		{"refused", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Failed, access.LockRefused }), DoesNotOpen, "lockRefused"},
 		{"no lock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = access.None, access.NoLock }), DoesNotOpen, "noLock"},
-		{"no lock any more, and the code may be in the one that was there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removing, access.NoLock }), Uncertain, "noLock"},
+		{"no lock any more, and the code may be in the former lock", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removing, access.NoLock }), Uncertain, "noLock"},
 		{"switched off, and the code may be there", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removing, space.SpaceInactive }), Uncertain, "spaceInactive"},
 		{"switched off, and the code is gone", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.PIN, p.Reason = slot.Removed, space.SpaceInactive }), DoesNotOpen, "spaceInactive"},
 		{"a former room's lock that does not answer", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) {
@@ -254,7 +254,7 @@ func TestSentenceOfTheStay(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 	if e := Explain(stay()); e.Reason != "" || english(e.Text) != "" || english(e.Advice) != "" {
-		t.Errorf("nothing stands in the way, and %+v", e)
+		t.Errorf("nothing is missing, and %+v", e)
 	}
 }
 

@@ -43,7 +43,7 @@ func TestStatuses(t *testing.T) {
 			want []readiness.Status
 		}{
 			{"none is judged", 0, []readiness.Status{all[0], "", "", ""}},
-			{"the one that has not checked in is first", 1, []readiness.Status{all[0], "", readiness.AtRisk, ""}},
+			{"the stay that has not checked in is first", 1, []readiness.Status{all[0], "", readiness.AtRisk, ""}},
 			{"then in their order", 2, []readiness.Status{all[0], all[1], readiness.AtRisk, ""}},
 		} {
 			if got := statuses(c.most); !slices.Equal(got, c.want) {

@@ -181,7 +181,7 @@ func (h *testProperty) setOnline(online bool) {
 func TestEveryArrivalIsCheckedThreeTimes(t *testing.T) {
 	each(t, func(h *testProperty) {
 		if n := h.at(24*time.Hour + time.Second); n != 0 {
-			h.Errorf("looked at %d before its time", n)
+			h.Errorf("checked %d before its time", n)
 		}
 		h.is(0, "", "", 0)
 		for _, tt := range []struct {
@@ -189,11 +189,11 @@ func TestEveryArrivalIsCheckedThreeTimes(t *testing.T) {
 			minutes int
 		}{{24 * time.Hour, 1440}, {2 * time.Hour, 120}, {15 * time.Minute, 15}} {
 			if n := h.at(tt.left); n != 1 {
-				h.Errorf("looked at %d at %v", n, tt.left)
+				h.Errorf("checked %d at %v", n, tt.left)
 			}
 			h.is(tt.minutes, "ready", "", 0)
 			if n := h.look(); n != 0 {
-				h.Errorf("looked at %d twice", n)
+				h.Errorf("checked %d twice", n)
 			}
 		}
 		h.at(0)
@@ -305,7 +305,7 @@ func TestChangesMeanwhileAreCheckedAgain(t *testing.T) {
 			h.is(1440, "ready", "", 0)
 			h.clock.Advance(time.Second)
 			if n := h.look(); n != 1 {
-				h.Errorf("looked at %d", n)
+				h.Errorf("checked %d", n)
 			}
 			h.is(1440, "atRisk", "arrivalAtRisk", 1)
 		})
@@ -354,15 +354,15 @@ func TestEnqueueDueArrivals(t *testing.T) {
 		h.look()
 		stay("near", 23*time.Hour, "confirmed")
 		if n := expected(); n != 1 {
-			h.Errorf("%d are expected, want the one that comes tomorrow", n)
+			h.Errorf("%d are expected, want the guest of tomorrow", n)
 		}
 		h.look()
 		if n := h.look(); n != 0 {
-			h.Errorf("looked at %d twice", n)
+			h.Errorf("checked %d twice", n)
 		}
 		stay("near", 300*time.Hour, "confirmed")
 		if n := h.look(); n != 1 || expected() != 0 {
-			h.Errorf("looked at %d after it was put off, and %d are expected still", n, expected())
+			h.Errorf("checked %d after it was postponed, and %d are expected still", n, expected())
 		}
 		// The arrival that was far becomes due without a change, a page at a time.
 		for i := range 12 {

@@ -89,7 +89,7 @@ func withoutMarks(text []byte) []byte {
 	})
 }
 
-// inGo finds banned words in the comments and the declared names of a Go file, and in its string literals unless it is a test.
+// inGo finds banned words in the comments, the string literals and the declared names of a Go file.
 func inGo(t *testing.T, file string, content []byte) (found []finding) {
 	t.Helper()
 	positions := token.NewFileSet()
@@ -115,11 +115,10 @@ func inGo(t *testing.T, file string, content []byte) (found []finding) {
 			}
 		}
 	}
-	test := strings.HasSuffix(file, "_test.go")
 	ast.Inspect(parsed, func(n ast.Node) bool {
 		switch n := n.(type) {
 		case *ast.BasicLit:
-			if n.Kind == token.STRING && !test {
+			if n.Kind == token.STRING {
 				text(n)
 			}
 		case *ast.FuncDecl:
@@ -133,6 +132,12 @@ func inGo(t *testing.T, file string, content []byte) (found []finding) {
 		case *ast.Field:
 			for _, id := range n.Names {
 				name(id)
+			}
+		case *ast.RangeStmt:
+			for _, e := range []ast.Expr{n.Key, n.Value} {
+				if id, ok := e.(*ast.Ident); ok && n.Tok == token.DEFINE {
+					name(id)
+				}
 			}
 		case *ast.AssignStmt:
 			for _, e := range n.Lhs {
@@ -168,10 +173,13 @@ func generated(file string) bool {
 	return strings.HasPrefix(file, "gen/") || strings.HasPrefix(file, "internal/web/kit/static/") || strings.HasPrefix(file, "ent/") && !strings.HasPrefix(file, "ent/schema/") && !strings.HasPrefix(file, "ent/template/")
 }
 
+// listOfWords is this file, whose strings are the banned words.
+const listOfWords = "internal/test/repository/language_test.go"
+
 // Text that a person reads has no banned words.
 func TestPlainLanguage(t *testing.T) {
 	for _, file := range files(t, ".go", ".md", ".proto", ".yml", ".yaml", ".service", ".html", ".css", ".js", ".ts", ".tmpl", ".txt", "") {
-		if file == "LICENSE" || generated(file) || foreign(file) {
+		if file == "LICENSE" || file == listOfWords || generated(file) || foreign(file) {
 			continue
 		}
 		content, err := os.ReadFile(filepath.Join(root, file))
@@ -200,17 +208,18 @@ func TestBannedWordsAreFound(t *testing.T) {
 // that is told, as it is.
 func standOf() error { return errors.New("nobody is beside") }
 
-func aNewAPIOf() {}
+func aNewAPIOf() {
+	for told := range 3 {
+		_ = told
+	}
+}
 `
 	var got []string
 	for _, f := range inGo(t, "p.go", []byte(source)) {
 		got = append(got, fmt.Sprintf("%d %s", f.line, strings.Join(strings.Fields(f.words), " ")))
 	}
-	want := []string{"3 the one that", "4 told", "4 as it is", "5 standOf", "5 nobody", "5 beside"}
+	want := []string{"3 the one that", "4 told", "4 as it is", "5 standOf", "5 nobody", "5 beside", "8 told"}
 	if !slices.Equal(got, want) {
 		t.Errorf("found %q, want %q", got, want)
-	}
-	if got := inGo(t, "p_test.go", []byte(source)); len(got) != 4 {
-		t.Errorf("in a test: %v, want all but its strings", got)
 	}
 }

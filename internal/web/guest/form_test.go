@@ -25,8 +25,8 @@ func TestWrongAnswersAreKept(t *testing.T) {
 	}{
 		{"birth", []string{"birthDate.day", "31", "birthDate.month", "feb<", "birthDate.year", "1990"}, []fault.Field{{Path: "answers.birthDate", Reason: "notADate"}},
 			[]string{`value="feb&lt;"`, `value="31"`, `href="#f-birthDate"`, `id="f-birthDate"`, "<title>Error: ", `aria-describedby="f-birthDate-wrong"`, "Enter a day that exists"}},
-		{"contact", []string{"email", "nobody"}, []fault.Field{{Path: "answers[email]", Reason: "notAnAddress"}, {Path: `answers["mobile"]`, Reason: "unheardOf"}},
-			[]string{`value="nobody"`, `aria-invalid="true"`, "<strong>Email address</strong> Enter an email address", `href="#f-mobile"`, "Answer this question."}},
+		{"contact", []string{"email", "no-address"}, []fault.Field{{Path: "answers[email]", Reason: "notAnAddress"}, {Path: `answers["mobile"]`, Reason: "unheardOf"}},
+			[]string{`value="no-address"`, `aria-invalid="true"`, "<strong>Email address</strong> Enter an email address", `href="#f-mobile"`, "Answer this question."}},
 		{"document", []string{"document.type", "idCard"}, []fault.Field{{Path: "answers.document.issuingCountry", Reason: "notACountry"}},
 			[]string{`value="idCard" selected`, `href="#f-document-issuingCountry"`, "Choose a country"}},
 	} {

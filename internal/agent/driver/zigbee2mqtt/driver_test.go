@@ -324,7 +324,7 @@ func TestRenamesAreFollowed(t *testing.T) {
 	}
 	select {
 	case <-r.driver.Changes():
-		t.Error("a new name alone makes the bridge start anew")
+		t.Error("a new name alone restarts the bridge")
 	default:
 	}
 }

@@ -131,7 +131,7 @@ func TestRetainedMessagesCauseNoEvents(t *testing.T) {
 	r.driver.onMessage(message{topic: "elsewhere/front", payload: []byte(`{"action":"unlock"}`)})
 	r.driver.onMessage(message{topic: "zigbee2mqtt/bridge/devices", payload: []byte(`{`)})
 	if len(r.driver.Events()) != 0 || !r.reported(l) {
-		t.Error("messages that are none of ours had an effect")
+		t.Error("messages for other devices had an effect")
 	}
 }
 
