@@ -7,8 +7,12 @@ import (
 	"slices"
 	"strings"
 
+	entsql "entgo.io/ent/dialect/sql"
+
 	"latchkey.dev/ent"
+	entslot "latchkey.dev/ent/slot"
 	"latchkey.dev/internal/db"
+	"latchkey.dev/internal/notice"
 	"latchkey.dev/internal/space"
 )
 
@@ -92,3 +96,8 @@ const listOpenings = `SELECT e.id, e.occurred_at, e.kind, e.body, COALESCE(l.nam
 // listPINs lists the PINs of a reservation's open grant, without replaced ones.
 const listPINs = `SELECT p.id FROM grants AS g JOIN pins AS p ON p.grant_id = g.id AND p.property_id = g.property_id
 	WHERE g.property_id = $1 AND g.open_key = $2 AND NOT p.retired ORDER BY p.id`
+
+// hasNoNoticeOfLateCode selects the slots whose grant has no open notice about a late code.
+func hasNoNoticeOfLateCode(s *entsql.Selector) {
+	s.Where(entsql.ExprP("NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = " + s.C(entslot.FieldGrantID) + " || '/" + string(notice.CodeLate) + "')"))
+}

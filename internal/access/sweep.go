@@ -113,11 +113,8 @@ const lateAfter = 10 * time.Minute
 // that is late after that is notified again. One call looks at up to limit slots.
 func (rec Reconciler) notifyLateCodes(limit int) error {
 	ctx, now := rec.Tx.Context(), rec.Tx.Now()
-	notNotified := func(s *sql.Selector) {
-		s.Where(sql.ExprP("NOT EXISTS (SELECT 1 FROM notices AS n WHERE n.once_key = " + s.C(entslot.FieldGrantID) + " || '/" + string(notice.CodeLate) + "')"))
-	}
 	ids, err := rec.Tx.Slot.Query().Where(entslot.Present(true), entslot.ChangedAtLTE(now.Add(-lateAfter)), entslot.NotBeforeLTE(now.Add(-lateAfter)),
-		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(id.Code+"_")), predicate.Slot(notNotified)).
+		entslot.EvidenceIn(string(slot.Queued), string(slot.Sent), string(slot.Unconfirmed)), entslot.Not(entslot.GrantIDHasPrefix(id.Code+"_")), predicate.Slot(hasNoNoticeOfLateCode)).
 		Limit(limit).Select(entslot.FieldGrantID).Strings(ctx)
 	if err != nil || len(ids) == 0 {
 		return err

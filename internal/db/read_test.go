@@ -55,9 +55,9 @@ func TestViewRefusesAChangeInAnExpression(t *testing.T) {
 	})
 }
 
-func TestInfo(t *testing.T) {
+func TestDescribe(t *testing.T) {
 	dbtest.Each(t, func(t *testing.T, d *db.DB) {
-		i, err := d.Info(t.Context())
+		i, err := d.Describe(t.Context())
 		if err != nil || i.Version == "" || i.Bytes < 100_000 || i.Migration == "" {
 			t.Errorf("the database is %+v, %v", i, err)
 		}

@@ -199,7 +199,7 @@ func DeleteProfileMails(tx *db.Tx, propertyID string, addressMAC []byte) error {
 func (o Occasion) profileContent(content Content) Content {
 	params := message.Params{"property": o.Property}
 	content.Subject = o.text("subject", params)
-	content.Paragraphs = []string{o.common("helloNameless", nil), o.text("text", params)}
+	content.Paragraphs = []string{o.sharedText("helloNameless", nil), o.text("text", params)}
 	content.Buttons = []Button{{o.text("button", params), o.Profile}}
 	content.Closing = []string{o.text("link", params), o.text("unexpected", params)}
 	return content

@@ -33,7 +33,7 @@ func JoinOf(row *Row) (invitationID string, round int) {
 func (o Occasion) joinContent(content Content) Content {
 	params := message.Params{"property": o.Property, "role": message.Message{Kind: "staff.role." + o.Join.Role}, "ends": o.Join.EndsAt}
 	content.Subject = o.text("subject", params)
-	content.Paragraphs = []string{o.common("helloNameless", nil), o.text("text", params)}
+	content.Paragraphs = []string{o.sharedText("helloNameless", nil), o.text("text", params)}
 	content.Buttons = []Button{{o.text("button", params), o.Join.Link}}
 	content.Closing = []string{o.text("link", params), o.text("unexpected", params)}
 	return content

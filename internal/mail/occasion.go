@@ -86,9 +86,9 @@ func (o Occasion) Content() Content {
 	params := message.Params{"property": o.Property}
 	content.Subject = o.text("subject", params)
 	if o.FirstName != "" {
-		content.Paragraphs = append(content.Paragraphs, o.common("hello", message.Params{"name": o.FirstName}))
+		content.Paragraphs = append(content.Paragraphs, o.sharedText("hello", message.Params{"name": o.FirstName}))
 	} else {
-		content.Paragraphs = append(content.Paragraphs, o.common("helloNameless", nil))
+		content.Paragraphs = append(content.Paragraphs, o.sharedText("helloNameless", nil))
 	}
 	params["from"], params["due"] = first.From, o.Erasure.DueAt
 	content.Paragraphs = append(content.Paragraphs, o.text("text", params))
@@ -110,11 +110,11 @@ func (o Occasion) language() string {
 
 // text returns a text that belongs to the mail's kind, such as "subject".
 func (o Occasion) text(part string, params message.Params) string {
-	return o.common(string(o.Kind)+"."+part, params)
+	return o.sharedText(string(o.Kind)+"."+part, params)
 }
 
-// common returns a text that several kinds of mails use.
-func (o Occasion) common(name string, params message.Params) string {
+// sharedText returns a text that several kinds of mails use.
+func (o Occasion) sharedText(name string, params message.Params) string {
 	return o.Reader.Text(message.Message{Kind: "mail." + name, Params: params})
 }
 
@@ -123,7 +123,7 @@ func (o Occasion) fact(name, value string) []Fact {
 	if value == "" {
 		return nil
 	}
-	return []Fact{{o.common("fact."+name, nil), value}}
+	return []Fact{{o.sharedText("fact."+name, nil), value}}
 }
 
 // facts returns the table of facts about a stay. It is empty if the mail is Plain, and, for a mail without a PIN, if its stays have
@@ -133,13 +133,13 @@ func (o Occasion) facts(s OccasionStay) (all []Fact) {
 	case o.Plain:
 	case o.Kind.HasPIN():
 		all = append(all, o.fact("room", s.Room)...)
-		all = append(all, o.fact("until", o.common("fact.dayUntil", message.Params{"at": s.To}))...)
+		all = append(all, o.fact("until", o.sharedText("fact.dayUntil", message.Params{"at": s.To}))...)
 	case o.sameDates():
 		if len(o.Stays) == 1 {
 			all = append(all, o.fact("number", s.Number)...)
 		}
-		all = append(all, o.fact("from", o.common("fact.dayFrom", message.Params{"at": s.From}))...)
-		all = append(all, o.fact("to", o.common("fact.dayUntil", message.Params{"at": s.To}))...)
+		all = append(all, o.fact("from", o.sharedText("fact.dayFrom", message.Params{"at": s.From}))...)
+		all = append(all, o.fact("to", o.sharedText("fact.dayUntil", message.Params{"at": s.To}))...)
 	}
 	return all
 }
@@ -155,23 +155,23 @@ func (o Occasion) addCodes(content *Content) {
 	}
 	for _, c := range o.Codes {
 		if c.Door == "" {
-			content.Code = &Code{o.common("code", nil), c.Digits}
+			content.Code = &Code{o.sharedText("code", nil), c.Digits}
 			continue
 		}
-		content.Facts = append(content.Facts, Fact{o.common("codeOf", message.Params{"door": c.Door}), Code{Digits: c.Digits}.Grouped()})
+		content.Facts = append(content.Facts, Fact{o.sharedText("codeOf", message.Params{"door": c.Door}), Code{Digits: c.Digits}.Grouped()})
 	}
 	switch {
 	case !o.Confirmed:
-		content.Closing = append(content.Closing, o.common("codeLikely", nil))
+		content.Closing = append(content.Closing, o.sharedText("codeLikely", nil))
 	case o.OpensAt.After(o.Now):
-		content.Closing = append(content.Closing, o.common("codeWorks", message.Params{"from": o.OpensAt}))
+		content.Closing = append(content.Closing, o.sharedText("codeWorks", message.Params{"from": o.OpensAt}))
 	default:
-		content.Closing = append(content.Closing, o.common("codeWorksNow", nil))
+		content.Closing = append(content.Closing, o.sharedText("codeWorksNow", nil))
 	}
 	if o.DeskPhone != "" {
-		content.Closing = append(content.Closing, o.common("help", message.Params{"phone": o.DeskPhone}))
+		content.Closing = append(content.Closing, o.sharedText("help", message.Params{"phone": o.DeskPhone}))
 	} else {
-		content.Closing = append(content.Closing, o.common("helpDesk", nil))
+		content.Closing = append(content.Closing, o.sharedText("helpDesk", nil))
 	}
 }
 
@@ -200,21 +200,21 @@ func (o Occasion) addButtons(content *Content) {
 		}
 		label := o.text("button", nil)
 		if len(o.Stays) > 1 {
-			label = o.common("buttonOf", message.Params{"button": label, "stay": o.nameOf(i)})
+			label = o.sharedText("buttonOf", message.Params{"button": label, "stay": o.nameOf(i)})
 		}
 		content.Buttons = append(content.Buttons, Button{label, s.Link})
 	}
 	if len(content.Buttons) > 0 && o.Kind.HasPIN() && len(o.Codes) > 0 {
-		content.Closing = append(content.Closing, o.common("codePage", nil))
+		content.Closing = append(content.Closing, o.sharedText("codePage", nil))
 	}
 	switch {
 	case len(content.Buttons) > 1:
-		content.Closing = append(content.Closing, o.common("linkEach", nil))
+		content.Closing = append(content.Closing, o.sharedText("linkEach", nil))
 	case len(content.Buttons) == 1:
-		content.Closing = append(content.Closing, o.common("linkPrivate", nil))
+		content.Closing = append(content.Closing, o.sharedText("linkPrivate", nil))
 	}
 	if o.Elsewhere > 0 {
-		content.Closing = append(content.Closing, o.common("otherMails", message.Params{"count": o.Elsewhere}))
+		content.Closing = append(content.Closing, o.sharedText("otherMails", message.Params{"count": o.Elsewhere}))
 	}
 }
 
@@ -234,7 +234,7 @@ func (o Occasion) nameOf(i int) string {
 	case differ(func(s OccasionStay) string { return s.Number }):
 		return s.Number
 	}
-	return o.common("roomOf", message.Params{"room": i + 1, "rooms": len(o.Stays)})
+	return o.sharedText("roomOf", message.Params{"room": i + 1, "rooms": len(o.Stays)})
 }
 
 // sameDates reports whether all stays of the mail have the same dates.
@@ -249,16 +249,16 @@ func (o Occasion) addClosing(content *Content) {
 		content.Closing = append(content.Closing, o.text("plain", nil))
 	}
 	if o.Kind.NamesProfile() && o.ProfilePage != "" {
-		content.Closing = append(content.Closing, o.common("profilePage", message.Params{"property": o.Property, "page": o.ProfilePage}))
+		content.Closing = append(content.Closing, o.sharedText("profilePage", message.Params{"property": o.Property, "page": o.ProfilePage}))
 	}
 	if o.Address != "" {
-		content.Closing = append(content.Closing, o.common("address", message.Params{"address": inLine(o.Address)}))
+		content.Closing = append(content.Closing, o.sharedText("address", message.Params{"address": inLine(o.Address)}))
 	}
 	if o.Directions != "" {
-		content.Closing = append(content.Closing, o.common("directions", message.Params{"directions": inLine(o.Directions)}))
+		content.Closing = append(content.Closing, o.sharedText("directions", message.Params{"directions": inLine(o.Directions)}))
 	}
 	if o.DeskPhone != "" && (!o.Kind.HasPIN() || len(o.Codes) == 0) {
-		content.Closing = append(content.Closing, o.common("phone", message.Params{"phone": o.DeskPhone}))
+		content.Closing = append(content.Closing, o.sharedText("phone", message.Params{"phone": o.DeskPhone}))
 	}
 }
 

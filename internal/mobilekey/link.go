@@ -110,8 +110,8 @@ func findLink(tx *db.Tx, keys *keyring.Ring, secret string) (*ent.PhoneLink, err
 	return l, nil
 }
 
-// LinkInfo is what an open link shows to the phone before it enrols.
-type LinkInfo struct {
+// LinkOffer is what an open link shows to the phone before it enrols.
+type LinkOffer struct {
 	PropertyID, PropertyName string
 	Challenge                []byte    // Challenge must be signed by the phone within challengeLife to enrol
 	Expires                  time.Time // Expires is the end of the link, not of the challenge
@@ -119,16 +119,16 @@ type LinkInfo struct {
 
 // DescribeLink returns what a phone needs to know about a link before it enrols, with the challenge to sign within challengeLife. It does
 // not use up the link. It returns a fault if the link does not exist, has expired or was used.
-func DescribeLink(view *db.Tx, keys *keyring.Ring, secret string) (LinkInfo, error) {
+func DescribeLink(view *db.Tx, keys *keyring.Ring, secret string) (LinkOffer, error) {
 	l, err := findLink(view, keys, secret)
 	if err != nil {
-		return LinkInfo{}, err
+		return LinkOffer{}, err
 	}
 	p, err := view.Property.Get(view.Context(), l.PropertyID)
 	if err != nil {
-		return LinkInfo{}, fmt.Errorf("load the property of a link: %w", err)
+		return LinkOffer{}, fmt.Errorf("load the property of a link: %w", err)
 	}
-	return LinkInfo{p.ID, p.Name, newChallenge(keys, l.ID, view.Now()), l.ExpiresAt}, nil
+	return LinkOffer{p.ID, p.Name, newChallenge(keys, l.ID, view.Now()), l.ExpiresAt}, nil
 }
 
 // A challenge contains the time of its creation in microseconds, random bytes, and a MAC over both and the subject it was

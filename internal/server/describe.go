@@ -28,11 +28,11 @@ func (s *Server) describe(ctx context.Context) (*adminv1.Installation, error) {
 	if s.db.SQLite() {
 		out.Database.Engine = "sqlite"
 	}
-	info, err := s.db.Info(ctx)
+	described, err := s.db.Describe(ctx)
 	if err != nil {
 		return nil, err
 	}
-	out.Database.Version, out.Database.SizeBytes, out.Database.Migration = info.Version, info.Bytes, info.Migration
+	out.Database.Version, out.Database.SizeBytes, out.Database.Migration = described.Version, described.Bytes, described.Migration
 	view := s.db.View(ctx)
 	counts, err := s.jobs.Count(view)
 	if err != nil {

@@ -142,13 +142,13 @@ func edgePart(path string) string {
 }
 
 type listed struct {
-	ImportPath string
-	Imports    []string
+	ImportPath                         string
+	Imports, TestImports, XTestImports []string
 }
 
 func packages(t *testing.T) []listed {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", module+"...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports,TestImports,XTestImports", module+"...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,6 +174,44 @@ func TestLayers(t *testing.T) {
 			to := strings.TrimPrefix(i, module)
 			if why := violation(p.ImportPath, to); why != "" {
 				t.Errorf("%s imports %s: %s", p.ImportPath, to, why)
+			}
+		}
+	}
+}
+
+// upward are the packages whose tests import a package that comes before them in the line, with the reason.
+var upward = map[string]map[string]string{
+	"checkin":        {"pms": "calls a PMS over HTTP"},
+	"fault/envelope": {"access": "the list of reasons is complete"},
+	"keyring":        {"db": "the key store of both databases"},
+	"privacy":        {"config": "a retention time is a flag of the server"},
+	"reservation":    {"reservation/explain": "each change of a stay is explained"},
+	"server":         {"sandbox": "a server with a property, a PMS and a bridge"},
+}
+
+// Tests keep the order of the line too. They store rows and make calls, so ent, gRPC and the generated API are free to them.
+func TestLayersOfTests(t *testing.T) {
+	used := map[string]bool{}
+	for _, p := range packages(t) {
+		from, _ := strings.CutPrefix(p.ImportPath, "internal/")
+		if !slices.Contains(line, from) {
+			continue
+		}
+		for _, i := range slices.Concat(p.TestImports, p.XTestImports) {
+			to, ours := strings.CutPrefix(i, module+"internal/")
+			switch {
+			case !ours, to == from, below(to, support...):
+			case upward[from][to] != "":
+				used[from+" "+to] = true
+			case after(from, to) != "":
+				t.Errorf("a test of %s imports %s: %s", from, to, after(from, to))
+			}
+		}
+	}
+	for from, all := range upward {
+		for to := range all {
+			if !used[from+" "+to] {
+				t.Errorf("no test of %s imports %s: shorten the list", from, to)
 			}
 		}
 	}

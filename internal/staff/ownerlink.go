@@ -5,11 +5,8 @@ import (
 	"fmt"
 	"time"
 
-	"entgo.io/ent/dialect/sql"
-
 	"latchkey.dev/ent"
 	"latchkey.dev/ent/personinvitation"
-	"latchkey.dev/ent/predicate"
 	"latchkey.dev/internal/audit"
 	"latchkey.dev/internal/db"
 	"latchkey.dev/internal/fault"
@@ -60,17 +57,6 @@ func CreateOwnerLink(tx *db.Tx, keys *keyring.Ring, propertyID, by string, t Tra
 		return l, nil
 	}
 	return l, recordAt(tx, keys, propertyID, by, t, audit.Done)
-}
-
-// isOpen selects the links that have not expired at the time now. A link that was made with a token ends with the token, because a thief
-// could have made it; its invited_by is "staff:" or "operator:" and the token's id. Links that a person made end in [endInvitationsBy].
-func isOpen(now time.Time) predicate.PersonInvitation {
-	return personinvitation.And(personinvitation.EndsAtGT(now), func(s *sql.Selector) {
-		s.Where(sql.P(func(b *sql.Builder) {
-			b.WriteString(`(invited_by NOT LIKE '%:tok_%' OR EXISTS (SELECT 1 FROM tokens WHERE tokens.id IN (substr(invited_by, 7), substr(invited_by, 10))
-				AND tokens.revoked_at IS NULL AND (tokens.expires_at IS NULL OR tokens.expires_at > `).Arg(now).WriteString(")))")
-		}))
-	})
 }
 
 // findLink returns the valid link with a secret: an invitation, or a link of an owner, which has no address. It returns errLink if there is

@@ -12,16 +12,16 @@ import (
 	"latchkey.dev/internal/disk"
 )
 
-// Info describes the database of the installation.
-type Info struct {
+// Description describes the database of the installation.
+type Description struct {
 	Version   string // version of the database engine
 	Bytes     int64  // size of the database
 	Migration string // name of the newest applied migration
 }
 
-// Info reads the engine's version, the size of the database, and its newest applied migration. It fails for a database that was never
+// Describe reads the engine's version, the size of the database, and its newest applied migration. It fails for a database that was never
 // migrated.
-func (d *DB) Info(ctx context.Context) (i Info, err error) {
+func (d *DB) Describe(ctx context.Context) (i Description, err error) {
 	version, bytes := "SELECT current_setting('server_version')", "SELECT pg_database_size(current_database())"
 	if d.SQLite() {
 		version, bytes = "SELECT sqlite_version()", "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"
@@ -34,13 +34,13 @@ func (d *DB) Info(ctx context.Context) (i Info, err error) {
 		_, err = view.ReadOne("SELECT name FROM schema_migrations ORDER BY number DESC LIMIT 1", nil, &i.Migration)
 	}
 	if err != nil {
-		return Info{}, fmt.Errorf("describe the database: %w", err)
+		return Description{}, fmt.Errorf("describe the database: %w", err)
 	}
 	return i, nil
 }
 
-// BackupInfo describes the last copy of the database that [DB.Backup] made.
-type BackupInfo struct {
+// CopyRecord describes the last copy of the database that [DB.Backup] made.
+type CopyRecord struct {
 	MadeAt time.Time `json:"madeAt"`
 	Bytes  int64     `json:"bytes"`
 	File   string    `json:"file"`
@@ -56,7 +56,7 @@ func (s *sqlite) recordCopy(file string, at time.Time) error {
 	if err != nil {
 		return err
 	}
-	note, err := json.Marshal(BackupInfo{MadeAt: at.UTC(), Bytes: info.Size(), File: file})
+	note, err := json.Marshal(CopyRecord{MadeAt: at.UTC(), Bytes: info.Size(), File: file})
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (s *sqlite) recordCopy(file string, at time.Time) error {
 }
 
 // LastCopy returns the last copy of the database. It returns false if none is known: on PostgreSQL, or if there was none.
-func (d *DB) LastCopy() (c BackupInfo, found bool, err error) {
+func (d *DB) LastCopy() (c CopyRecord, found bool, err error) {
 	s, ok := d.engine.(*sqlite)
 	if !ok {
 		return c, false, nil
@@ -77,7 +77,7 @@ func (d *DB) LastCopy() (c BackupInfo, found bool, err error) {
 		err = json.Unmarshal(note, &c)
 	}
 	if err != nil {
-		return BackupInfo{}, false, fmt.Errorf("read when the last copy was made: %w", err)
+		return CopyRecord{}, false, fmt.Errorf("read when the last copy was made: %w", err)
 	}
 	return c, true, nil
 }
