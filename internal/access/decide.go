@@ -80,7 +80,7 @@ func isLaterDay(a, b time.Time, zone *time.Location) bool {
 func rightOf(g *ent.Grant, now time.Time) Right {
 	switch {
 	case !isLive(g):
-		return Right{Reason: g.EndReason}
+		return Right{Reason: Reason(g.EndReason)}
 	case !g.NotAfter.After(now):
 		return Right{Reason: WindowPast}
 	}

@@ -22,28 +22,31 @@ const (
 	StatusFailed   Status = "failed"   // the reservation may open doors, but no door opens
 )
 
-// Reasons why a reservation has no access or a door does not open. Packages space and lock define further reasons.
+// Reason is why a reservation has no access or a door does not open.
+type Reason string
+
+// Reasons of access plans. Packages space and lock define further ones, as constants without a type.
 const (
-	NotCheckedIn        = "notCheckedIn"
-	WindowInFuture      = "windowInFuture"
-	WindowPast          = "windowPast"
-	CheckedOut          = "checkedOut"
-	ReservationCanceled = "reservationCanceled"
-	NotFirm             = "notFirm" // the reservation is only enquired, requested or optional
-	NoLock              = "noLock"
-	MovingOut           = "movingOut"      // a former door opens until the new one is proven to open, also while there is no space
-	SpaceShared         = "spaceShared"    // another reservation has the same private space at the same time
-	FormerCode          = "formerCode"     // a code from before the last change may open a door, and its lock cannot be changed now
-	OwnPIN              = "ownPin"         // the door opens with a separate PIN
-	PINNotPossible      = "pinNotPossible" // the lock accepts no PIN that the rules allow
-	DuplicateOnLock     = "duplicateOnLock"
-	LockRefused         = "lockRefused"
-	LockJammed          = "lockJammed"
-	ClockUntrusted      = "clockUntrusted"
+	NotCheckedIn        Reason = "notCheckedIn"
+	WindowInFuture      Reason = "windowInFuture"
+	WindowPast          Reason = "windowPast"
+	CheckedOut          Reason = "checkedOut"
+	ReservationCanceled Reason = "reservationCanceled"
+	NotFirm             Reason = "notFirm" // the reservation is only enquired, requested or optional
+	NoLock              Reason = "noLock"
+	MovingOut           Reason = "movingOut"      // a former door opens until the new one is proven to open, also while there is no space
+	SpaceShared         Reason = "spaceShared"    // another reservation has the same private space at the same time
+	FormerCode          Reason = "formerCode"     // a code from before the last change may open a door, and its lock cannot be changed now
+	OwnPIN              Reason = "ownPin"         // the door opens with a separate PIN
+	PINNotPossible      Reason = "pinNotPossible" // the lock accepts no PIN that the rules allow
+	DuplicateOnLock     Reason = "duplicateOnLock"
+	LockRefused         Reason = "lockRefused"
+	LockJammed          Reason = "lockJammed"
+	ClockUntrusted      Reason = "clockUntrusted"
 )
 
 // Reasons are all reasons of access plans.
-var Reasons = []string{
+var Reasons = []Reason{
 	NotCheckedIn, WindowInFuture, WindowPast, CheckedOut, ReservationCanceled, NotFirm, NoLock, MovingOut, SpaceShared, FormerCode, OwnPIN,
 	PINNotPossible, DuplicateOnLock, LockRefused, LockJammed, ClockUntrusted,
 	space.RoomNotAssigned, space.SpaceUnknown, space.SpaceNotMapped, space.SpacesDisagree, space.BedNotAssigned, space.SpaceInactive,
@@ -55,7 +58,7 @@ type Plan struct {
 	Status  Status
 	Window  *Window // Window is nil unless the reservation has access, now or later
 	Doors   []PlannedDoor
-	Reasons []string
+	Reasons []Reason
 }
 
 // PlannedDoor is what a plan says about one door.
@@ -65,7 +68,7 @@ type PlannedDoor struct {
 	Kind     Kind
 	PIN      slot.Evidence
 	SmartKey slot.Evidence
-	Reason   string
+	Reason   Reason
 	Left     bool // Left means that this is a former door, where the reservation has or had a code or SmartKey; kept for now if Reason is MovingOut
 	// MayBeInstalled means that the lock of a door that the guest may open may hold the code already, without proof. It is false if an
 	// online bridge says that a first code is not written yet. An offline bridge may have written it since its last report.
@@ -97,8 +100,8 @@ func (d PlannedDoor) isPINShut() bool {
 // Facts are everything on which the plan of a reservation depends.
 type Facts struct {
 	Right     Right
-	Doubt     string // Doubt is why the reservation may mean another space; else empty
-	Unplaced  string // Unplaced is why the reservation has no space, or that the space is inactive; else empty
+	Doubt     Reason // Doubt is why the reservation may mean another space; else empty
+	Unplaced  Reason // Unplaced is why the reservation has no space, or that the space is inactive; else empty
 	Doors     []Door
 	Codes     []SlotCode         // Codes are the codes of the grant: in [Apply] after the steps of [Reconcile], in [Show] as stored
 	Older     []SlotCode         // Older are the codes of the other grants of the reservation, most of them earlier
@@ -261,7 +264,7 @@ func (f Facts) likeliestCode(doorID string) (likeliest SlotCode, found bool) {
 }
 
 // doorReason returns why a desired code does not open the door yet, or opens it only under a condition, or "".
-func (f Facts) doorReason(d Door, h SlotCode) string {
+func (f Facts) doorReason(d Door, h SlotCode) Reason {
 	switch {
 	case h.Evidence == slot.Failed:
 		return refusalReason(h.Result)
@@ -281,7 +284,7 @@ func (f Facts) doorReason(d Door, h SlotCode) string {
 
 // refusalReason returns the reason in a plan for a code that its lock refused with this result: LockRefused unless the result has a reason
 // of its own.
-func refusalReason(result string) string {
+func refusalReason(result string) Reason {
 	switch slot.Result(result) {
 	case slot.Duplicate:
 		return DuplicateOnLock
@@ -339,7 +342,7 @@ func (f Facts) describeFormer(id string) PlannedDoor {
 }
 
 // addReason adds a reason to the plan, if it is not empty and not there yet.
-func (p *Plan) addReason(r string) {
+func (p *Plan) addReason(r Reason) {
 	if r != "" && !slices.Contains(p.Reasons, r) {
 		p.Reasons = append(p.Reasons, r)
 	}

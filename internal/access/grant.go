@@ -38,7 +38,7 @@ func (run *stayRun) applyRight() error {
 
 // endedByTime reports whether a grant (the access of a stay) ended because its window ended, not because the PMS ended the reservation.
 func endedByTime(g *ent.Grant) bool {
-	return g != nil && g.EndedAt != nil && g.EndReason == WindowPast
+	return g != nil && g.EndedAt != nil && Reason(g.EndReason) == WindowPast
 }
 
 // canReopen reports whether the grant ended by time so recently, within pinRetention, that its PIN still exists and it can be opened again.
@@ -166,13 +166,13 @@ func takesOver(taker *ent.Grant, leftAt time.Time) bool {
 // endGrant ends the grant, stores why the reservation has no access any more, and makes its SmartKeys invalid. Its codes stay on the locks
 // until [Run.Apply] clears them.
 func (run *stayRun) endGrant() error {
-	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndedAt(run.Tx.Now()).SetEndReason(run.Right.Reason).
+	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndedAt(run.Tx.Now()).SetEndReason(string(run.Right.Reason)).
 		ClearOpenKey().AddKeyGeneration(1))
 }
 
 // setEndReason stores the PMS's reason for a grant that had ended by time before the PMS ended the reservation.
 func (run *stayRun) setEndReason() error {
-	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndReason(run.Right.Reason))
+	return run.save(run.Tx.Grant.UpdateOne(run.grant).SetEndReason(string(run.Right.Reason)))
 }
 
 // releaseIfRemoved deletes PINs that no lock can hold any more: replaced PINs, and the PINs of an ended grant. A grant that ended by time
@@ -206,13 +206,13 @@ func (run *stayRun) releaseIfRemoved() error {
 // stay now: the new stay gets a PIN of its own. It is the same as if the PMS had checked the former guest out.
 func ForbidReopening(tx *db.Tx, keys *keyring.Ring, propertyID, reservationID string) error {
 	rec := Reconciler{Tx: tx, Keys: keys}
-	ended, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID), entgrant.EndReason(WindowPast),
+	ended, err := tx.Grant.Query().Where(entgrant.PropertyID(propertyID), entgrant.ReservationID(reservationID), entgrant.EndReason(string(WindowPast)),
 		entgrant.EndedAtGT(tx.Now().Add(-pinRetention))).All(tx.Context())
 	if err != nil {
 		return fmt.Errorf("find the former grants of a stay: %w", err)
 	}
 	for _, g := range ended {
-		if g, err = tx.Grant.UpdateOne(g).SetEndReason(CheckedOut).Save(tx.Context()); err != nil {
+		if g, err = tx.Grant.UpdateOne(g).SetEndReason(string(CheckedOut)).Save(tx.Context()); err != nil {
 			return fmt.Errorf("store the end of a former grant: %w", err)
 		}
 		watch.Notify(tx, propertyID, watch.Reservations, reservationID)

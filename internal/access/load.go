@@ -139,7 +139,7 @@ func (rec Reconciler) otherGrants(g *ent.Grant) ([]*ent.Grant, error) {
 // It returns what the plan depends on so far; [stayRun.describe] adds the rest.
 func (run *stayRun) loadFacts() (Facts, error) {
 	doors, found, err := loadDoors(run.Tx, run.PropertyID, run.place, run.Rules.GatesAlone)
-	facts := Facts{Right: run.Right, Unplaced: run.unplaced, Doubt: run.place.Doubt, Doors: doors, HadGrant: run.grant != nil}
+	facts := Facts{Right: run.Right, Unplaced: Reason(run.unplaced), Doubt: Reason(run.place.Doubt), Doors: doors, HadGrant: run.grant != nil}
 	if err != nil || run.grant == nil {
 		return facts, err
 	}

@@ -130,11 +130,11 @@ func eventBody(reservationID string, p Plan) map[string]any {
 		}
 		doors = append(doors, door)
 	}
-	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": append([]string{}, p.Reasons...)}
+	return map[string]any{"reservationId": reservationID, "status": string(p.Status), "doors": doors, "reasons": append([]Reason{}, p.Reasons...)}
 }
 
 // reasonNotices has the kind of the notice to staff for each reason in a plan that needs one.
-var reasonNotices = map[string]notice.Kind{
+var reasonNotices = map[Reason]notice.Kind{
 	WindowInFuture: notice.WindowInFuture, SpaceShared: notice.SpaceShared, FormerCode: notice.FormerCode, LockJammed: notice.LockJammed,
 	PINNotPossible: notice.PINNotPossible, LockRefused: notice.LockRefused, DuplicateOnLock: notice.DuplicateOnLock,
 	space.SpacesDisagree: notice.SpacesDisagree, space.SpaceUnknown: notice.SpaceUnknown, space.SpaceNotMapped: notice.SpaceNotMapped,

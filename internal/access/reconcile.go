@@ -32,7 +32,7 @@ type Door struct {
 // Lock is the part of a lock on which access depends.
 type Lock struct {
 	ID     string
-	Bridge string // Bridge is why no bridge can drive the lock until a person acts; empty if one can
+	Bridge Reason // Bridge is why no bridge can drive the lock until a person acts; empty if one can
 	Online bool
 	// BridgeOnline means that the lock's bridge is online, so that its last report still holds. Online implies it.
 	BridgeOnline bool
@@ -45,7 +45,7 @@ type Lock struct {
 }
 
 // unreachable returns why the lock cannot be reached now, or "".
-func (l *Lock) unreachable() string {
+func (l *Lock) unreachable() Reason {
 	switch {
 	case l.Bridge != "":
 		return l.Bridge
@@ -74,7 +74,7 @@ type SlotCode struct {
 	ReadBack    bool      // ReadBack means that the slots of the lock can be read
 	LockMoved   bool      // LockMoved means that the lock is no longer on the door DoorID
 	LockDoorID  string    // LockDoorID is the door that the lock is on now, or DoorID if it is on none
-	Unreachable string    // Unreachable is why the lock cannot be reached; empty if it can
+	Unreachable Reason    // Unreachable is why the lock cannot be reached; empty if it can
 	Changed     time.Time // Changed is when the desired state of the slot last changed
 	// Rewritten means that the desired state changed since the grant got the slot.
 	Rewritten      bool

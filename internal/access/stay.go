@@ -66,5 +66,5 @@ type Right struct {
 	// HeldBack means that codes open only from Window.From, which is after now.
 	HeldBack bool
 	// Reason is why doors do not open, or open later; empty if they open now, and always for a code that belongs to no reservation.
-	Reason string
+	Reason Reason
 }

@@ -29,7 +29,7 @@ func TestDecide(t *testing.T) {
 		early, late int // minutes
 		window      [2]string
 		held        bool
-		reason      string
+		reason      Reason
 	}{
 		{name: "checked in before the hour", now: "2026-11-21T08:00:00+01:00", window: [2]string{"2026-11-21T08:00:00+01:00", to}},
 		{name: "checked in after the hour", now: "2026-11-21T18:00:00+01:00", window: [2]string{"2026-11-21T18:00:00+01:00", to}},

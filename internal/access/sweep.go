@@ -78,7 +78,7 @@ func (rec Reconciler) deleteExpiredPINs(limit int) error {
 	kept := func(s *sql.Selector) {
 		s.Where(sql.In(s.C(entgrant.FieldID), sql.Select(entpin.FieldGrantID).From(sql.Table(entpin.Table))))
 	}
-	over, err := rec.Tx.Grant.Query().Where(entgrant.EndReason(WindowPast), entgrant.EndedAtLTE(rec.Tx.Now().Add(-pinRetention)),
+	over, err := rec.Tx.Grant.Query().Where(entgrant.EndReason(string(WindowPast)), entgrant.EndedAtLTE(rec.Tx.Now().Add(-pinRetention)),
 		entgrant.ReleasedAtNotNil(), predicate.Grant(kept)).Limit(limit).All(rec.Tx.Context())
 	if err != nil {
 		return fmt.Errorf("find expired PINs: %w", err)

@@ -180,7 +180,7 @@ func TestChallengeCanBeAnsweredOnce(t *testing.T) {
 			t.Errorf("with another key: %v", err)
 		}
 		// The stay has no access: the phone gets the reason, and the challenge stays unused.
-		if err := renew(p, ask()); !fault.Has(err, access.NotCheckedIn) {
+		if err := renew(p, ask()); !fault.Has(err, fault.Reason(access.NotCheckedIn)) {
 			t.Errorf("without access: %v", err)
 		}
 		for name, set := range map[string]func(*ent.ReservationUpdate) *ent.ReservationUpdate{
@@ -196,7 +196,7 @@ func TestChallengeCanBeAnsweredOnce(t *testing.T) {
 			d.change(func(tx *db.Tx) error { return set(tx.Reservation.Update()).Exec(tx.Context()) })
 			want := fault.StayEnded
 			if name == "confirmed again" {
-				want = access.NotCheckedIn
+				want = fault.Reason(access.NotCheckedIn)
 			}
 			if err := renew(p, ask()); !fault.Has(err, want) {
 				t.Errorf("%s: %v, want %s", name, err, want)

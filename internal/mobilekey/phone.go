@@ -2,6 +2,7 @@ package mobilekey
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -26,9 +27,10 @@ var (
 	errTooManyPhones = fault.New(fault.Precondition, fault.InUse, "this stay has %d phones, which is the maximum", maxPhones)
 	errPhoneNotFound = fault.New(fault.NotFound, fault.NotFoundReason, "no such phone")
 	errRevokedPhone  = fault.New(fault.Precondition, fault.SmartKeyRefused, "revoked: this phone's access was revoked; ask for a new link")
-	errNoAccessNow   = fault.New(fault.Precondition, access.NotCheckedIn, "this stay has no access now; ask again after check-in")
+	errNoAccessNow   = fault.New(fault.Precondition, fault.Reason(access.NotCheckedIn), "this stay has no access now; ask again after check-in")
 	errStayEnded     = fault.New(fault.Precondition, fault.StayEnded, "this stay is over: it was checked out or cancelled, or its end has passed. Do not ask again for it")
-	errNoDoors       = fault.New(fault.Precondition, access.NoLock, "no door of this stay has a lock that opens to a SmartKey")
+	errTooEarly      = fault.New(fault.Precondition, fault.Reason(access.WindowInFuture), "the stay begins more than a day from now; ask again then")
+	errNoDoors       = fault.New(fault.Precondition, fault.Reason(access.NoLock), "no door of this stay has a lock that opens to a SmartKey")
 )
 
 // Row is a stored phone.
@@ -90,7 +92,7 @@ func Enrol(tx *db.Tx, keys *keyring.Ring, secret string, possession []byte, name
 		return nil, nil, fmt.Errorf("mark a link as used: %w", err)
 	}
 	k, err := mintToken(tx, keys, p, key)
-	if fault.Has(err, access.NotCheckedIn) || fault.Has(err, fault.StayEnded) || fault.Has(err, access.NoLock) || fault.Has(err, access.WindowInFuture) {
+	if errors.Is(err, errNoAccessNow) || errors.Is(err, errStayEnded) || errors.Is(err, errNoDoors) || errors.Is(err, errTooEarly) {
 		return p, nil, nil
 	}
 	return p, k, err

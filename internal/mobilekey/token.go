@@ -60,7 +60,7 @@ func mintToken(tx *db.Tx, keys *keyring.Ring, p *ent.Phone, key smartkey.PublicK
 	case smartkey.ErrGrantOver:
 		return nil, errNoAccessNow
 	case smartkey.ErrGrantEarly:
-		return nil, fault.New(fault.Precondition, access.WindowInFuture, "the stay begins more than a day from now; ask again then")
+		return nil, errTooEarly
 	default:
 		return nil, fmt.Errorf("mint a token: %w", err)
 	}

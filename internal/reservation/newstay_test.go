@@ -33,7 +33,7 @@ func TestNewStayGetsAPINOfItsOwn(t *testing.T) {
 			t.Errorf("the new guest gets the PIN %q, and the former guest had %q", got, former)
 		}
 		for _, g := range h.db.View(h.ctx()).Grant.Query().AllX(h.ctx()) {
-			if g.EndedAt != nil && g.EndReason != access.CheckedOut {
+			if g.EndedAt != nil && g.EndReason != string(access.CheckedOut) {
 				t.Errorf("the former access ended with %s", g.EndReason)
 			}
 		}

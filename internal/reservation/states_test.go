@@ -10,7 +10,6 @@ import (
 
 	"latchkey.dev/internal/access"
 	"latchkey.dev/internal/db"
-	"latchkey.dev/internal/fault"
 	"latchkey.dev/internal/lock"
 	"latchkey.dev/internal/lock/slot"
 	"latchkey.dev/internal/reservation"
@@ -139,7 +138,7 @@ func TestEarlyCheckInOfALaterDay(t *testing.T) {
 func TestRemoved(t *testing.T) {
 	for _, c := range []struct {
 		to     string
-		reason fault.Reason
+		reason access.Reason
 	}{
 		{"confirmed", access.NotCheckedIn}, {"optional", access.NotFirm}, {"enquired", access.NotFirm}, {"requested", access.NotFirm},
 		{"processed", access.CheckedOut}, {"canceled", access.ReservationCanceled},

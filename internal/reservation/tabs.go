@@ -60,7 +60,7 @@ func leftBetween(from, until time.Time) predicate.Reservation {
 		g, later := sql.Table(grant.Table), sql.Table(grant.Table).As("later")
 		s.Where(sql.Exists(sql.Select(g.C(grant.FieldID)).From(g).Where(sql.And(
 			sql.ColumnsEQ(g.C(grant.FieldReservationID), s.C(entreservation.FieldID)), sql.ColumnsEQ(g.C(grant.FieldPropertyID), s.C(entreservation.FieldPropertyID)),
-			sql.EQ(g.C(grant.FieldEndReason), access.CheckedOut), sql.GTE(g.C(grant.FieldEndedAt), from), sql.LT(g.C(grant.FieldEndedAt), until),
+			sql.EQ(g.C(grant.FieldEndReason), string(access.CheckedOut)), sql.GTE(g.C(grant.FieldEndedAt), from), sql.LT(g.C(grant.FieldEndedAt), until),
 			sql.Not(sql.Exists(sql.Select(later.C(grant.FieldID)).From(later).Where(sql.And(
 				sql.ColumnsEQ(later.C(grant.FieldReservationID), g.C(grant.FieldReservationID)), sql.ColumnsEQ(later.C(grant.FieldPropertyID), g.C(grant.FieldPropertyID)),
 				sql.ColumnsGT(later.C(grant.FieldID), g.C(grant.FieldID)),

@@ -28,10 +28,10 @@ func SwapBackups(rec access.Reconciler, propertyID, lockID, by string) ([]*ent.C
 		return nil, err
 	}
 	if !p.BackupCodes {
-		return nil, fault.New(fault.Precondition, access.PINNotPossible, "backup codes are off for this property; turn on its setting backupCodes")
+		return nil, fault.New(fault.Precondition, fault.Reason(access.PINNotPossible), "backup codes are off for this property; turn on its setting backupCodes")
 	}
 	if lk.DoorID == nil || lk.Capabilities.Slots < minBackupSlots {
-		return nil, fault.New(fault.Precondition, access.PINNotPossible,
+		return nil, fault.New(fault.Precondition, fault.Reason(access.PINNotPossible),
 			"a lock has backup codes only if it is on a door and has at least %d slots", minBackupSlots)
 	}
 	old, err := rec.Tx.Code.Query().Where(entcode.PropertyID(propertyID), entcode.LockID(lockID), entcode.EndedAtIsNil()).

@@ -176,7 +176,7 @@ func End(rec access.Reconciler, c *ent.Code, reason, by string) (*ent.Code, erro
 // with a fault.
 func Reveal(rec access.Reconciler, c *ent.Code, by string) (shared string, own map[string]string, err error) {
 	if c.EndedAt != nil {
-		return "", nil, fault.New(fault.Precondition, access.WindowPast, "this code has ended: it opens no door")
+		return "", nil, fault.New(fault.Precondition, fault.Reason(access.WindowPast), "this code has ended: it opens no door")
 	}
 	if shared, own, err = newRun(rec, c, access.Rules{}).RevealPINs(); err != nil {
 		return "", nil, err

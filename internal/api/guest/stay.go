@@ -178,7 +178,7 @@ func (s *Stays) addDoors(view *db.Tx, a actor.Actor, p *guest.Party, out *guestv
 		return place, err
 	}
 	for _, d := range plan.Doors {
-		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: d.Reason, PinConfirmedAt: clock.Timestamp(d.ConfirmedAt)})
+		out.Doors = append(out.Doors, &guestv1.StayDoor{Id: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), Reason: string(d.Reason), PinConfirmedAt: clock.Timestamp(d.ConfirmedAt)})
 	}
 	return place, nil
 }

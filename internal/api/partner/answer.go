@@ -51,7 +51,7 @@ func lateMessage(p reservation.Patch, propertyID string) *partnerv1.Reservation 
 	stale := true
 	return &partnerv1.Reservation{
 		PropertyId: propertyID, HostelId: propertyID, PmsMeta: &partnerv1.PmsMeta{Id: pmsID}, State: string(access.Processed), Stale: &stale,
-		Access: &partnerv1.AccessPlan{Status: string(access.StatusNone), Reasons: []string{access.CheckedOut}},
+		Access: &partnerv1.AccessPlan{Status: string(access.StatusNone), Reasons: []string{string(access.CheckedOut)}},
 	}
 }
 
@@ -83,13 +83,13 @@ func planMessage(p access.Plan, row *reservation.Row, timeZone string) (*partner
 		out.Window = &partnerv1.AccessWindow{From: formatTime(p.Window.From, zone), To: formatTime(p.Window.To, zone), TimeZone: timeZone}
 	}
 	for _, d := range p.Doors {
-		door := &partnerv1.AccessDoor{DoorId: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), SmartKey: string(d.SmartKey)}
-		if d.Reason != "" {
-			door.Reason = &d.Reason
-		}
-		out.Doors = append(out.Doors, door)
+		out.Doors = append(out.Doors, &partnerv1.AccessDoor{
+			DoorId: d.ID, Name: d.Name, Kind: string(d.Kind), Pin: string(d.PIN), SmartKey: string(d.SmartKey), Reason: convert.TextOrNil(string(d.Reason)),
+		})
 	}
-	out.Reasons = p.Reasons
+	for _, r := range p.Reasons {
+		out.Reasons = append(out.Reasons, string(r))
+	}
 	return out, nil
 }
 

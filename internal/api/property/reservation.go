@@ -180,7 +180,7 @@ func arrivalMessage(a readiness.Arrival, b reservation.Booker, to message.Reader
 func arrivalFixes(fixes []readiness.Fix, to message.Reader) (out []*propertyv1.ArrivalFix) {
 	for _, f := range fixes {
 		out = append(out, &propertyv1.ArrivalFix{
-			Reason: f.Reason, Severity: string(f.Severity), DoorId: convert.TextOrNil(f.DoorID), DoorName: convert.TextOrNil(f.Door), DoorParentName: convert.TextOrNil(f.DoorParent),
+			Reason: string(f.Reason), Severity: string(f.Severity), DoorId: convert.TextOrNil(f.DoorID), DoorName: convert.TextOrNil(f.Door), DoorParentName: convert.TextOrNil(f.DoorParent),
 			Text: to.Text(f.Message()), Parameters: convert.Struct(f.Params),
 		})
 	}

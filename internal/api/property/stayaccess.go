@@ -19,7 +19,7 @@ import (
 var errNoAccess = fault.New(fault.Precondition, fault.NoAccess,
 	"no door of the stay has a code now: the guest is not in house, or the stay has no room with a lock; ExplainReservation says why")
 
-var errNoOtherPIN = fault.New(fault.Precondition, access.PINNotPossible,
+var errNoOtherPIN = fault.New(fault.Precondition, fault.Reason(access.PINNotPossible),
 	"the lock of the room accepts no other PIN that is free, so nothing changes; try again when other stays have ended, or set a longer pinLength")
 
 // ExtendAccess extends the access of a guest in house to the request's time, at most 24 hours after the planned end of the stay. It needs a

@@ -124,7 +124,7 @@ func (s *testStays) message(view *db.Tx, row *reservation.Row) (*propertyv1.Test
 		return m, nil
 	}
 	for _, d := range plan.Doors {
-		m.Doors = append(m.Doors, &propertyv1.TestDoor{Name: d.Name, ParentName: d.Parent, Pin: string(d.PIN), Reason: d.Reason})
+		m.Doors = append(m.Doors, &propertyv1.TestDoor{Name: d.Name, ParentName: d.Parent, Pin: string(d.PIN), Reason: string(d.Reason)})
 	}
 	return m, nil
 }

@@ -75,7 +75,7 @@ type Event struct {
 	// FormerLock and FormerCode are set in an event about evidence that no longer concerns the door: the lock had
 	// left the door, or the stay had another grant by then.
 	FormerLock, FormerCode bool
-	Reason                 string
+	Reason                 access.Reason
 	Expected               []string      // in an event about a plan: the doors whose lock has a code of the stay, or will get one
 	Accessible             []string      // in an event about a plan: the doors that the stay may open, except those it moves out of
 	Unreachable            []string      // in an event about a plan: the doors whose lock could not be reached
@@ -91,11 +91,11 @@ type Explanation struct {
 	State         access.State
 	Doors         []Verdict
 	Steps         []Step
-	Truncated     bool      // Truncated means that older steps are left out, because there are too many events
-	Forgotten     bool      // Forgotten means that older events were deleted, so that their steps are missing, also if Truncated is false
-	AsOf          time.Time // AsOf is when the explanation was made
-	CompleteAfter time.Time // CompleteAfter is the time after which no step of a truncated timeline is missing; zero if unknown
-	Reason        string    // Reason limits the access of the whole stay, empty if none does; Text and Advice are about it
+	Truncated     bool          // Truncated means that older steps are left out, because there are too many events
+	Forgotten     bool          // Forgotten means that older events were deleted, so that their steps are missing, also if Truncated is false
+	AsOf          time.Time     // AsOf is when the explanation was made
+	CompleteAfter time.Time     // CompleteAfter is the time after which no step of a truncated timeline is missing; zero if unknown
+	Reason        access.Reason // Reason limits the access of the whole stay, empty if none does; Text and Advice are about it
 	Text, Advice  message.Message
 }
 
@@ -120,7 +120,7 @@ type Step struct {
 	DoorName  string
 	DoorDorm  string // DoorDorm is the name of the dorm of a bed, or ""
 	Evidence  slot.Evidence
-	Reason    string
+	Reason    access.Reason
 	Text      message.Message // Text is the text for the guest; for staff see [ForStaff]
 	isOpening bool            // isOpening means that a door was opened or an attempt refused
 }
@@ -375,7 +375,7 @@ func (t *stepBuilder) atDoor(h Event) (Step, bool) {
 
 // linkActor returns the party that reported an unreachable lock: the lock's bridge, or Latchkey if the bridge itself
 // is offline.
-func linkActor(reason string) Actor {
+func linkActor(reason access.Reason) Actor {
 	if reason == lock.LockOffline {
 		return Bridge
 	}

@@ -198,7 +198,7 @@ func TestVerdicts(t *testing.T) {
 		name  string
 		facts Facts
 		word  Outcome
-		why   string
+		why   access.Reason
 	}{
 		{"verified", stay(), Opens, ""},
 		{"verified, and the lock is offline", with(func(_ *Facts, _ *access.PlannedDoor, d *Door) { d.Online = false }), Opens, ""},
@@ -224,13 +224,13 @@ func TestVerdicts(t *testing.T) {
 		{"it begins later", with(func(f *Facts, p *access.PlannedDoor, _ *Door) { f.Plan.Window.From = at(600) }), OpensAt, "windowInFuture"},
 		{"it is over", with(func(f *Facts, _ *access.PlannedDoor, _ *Door) { f.Plan.Window.To = at(60) }), DoesNotOpen, "windowPast"},
 		{"checked out, and the code may be there still", with(func(f *Facts, p *access.PlannedDoor, _ *Door) {
-			f.Plan.Window, f.Plan.Reasons, p.PIN, p.SmartKey = nil, []string{access.CheckedOut}, slot.Removing, slot.Removed
+			f.Plan.Window, f.Plan.Reasons, p.PIN, p.SmartKey = nil, []access.Reason{access.CheckedOut}, slot.Removing, slot.Removed
 		}), Uncertain, "checkedOut"},
 		{"checked out", with(func(f *Facts, p *access.PlannedDoor, _ *Door) {
-			f.Plan.Window, f.Plan.Reasons, p.PIN, p.SmartKey = nil, []string{access.CheckedOut}, slot.Removed, slot.Removed
+			f.Plan.Window, f.Plan.Reasons, p.PIN, p.SmartKey = nil, []access.Reason{access.CheckedOut}, slot.Removed, slot.Removed
 		}), DoesNotOpen, "checkedOut"},
 		{"not checked in yet", with(func(f *Facts, p *access.PlannedDoor, _ *Door) {
-			f.Plan.Window, f.Plan.Reasons, p.PIN = nil, []string{access.NotCheckedIn}, slot.Planned
+			f.Plan.Window, f.Plan.Reasons, p.PIN = nil, []access.Reason{access.NotCheckedIn}, slot.Planned
 		}), DoesNotOpen, "notCheckedIn"},
 		{"the door that a moving guest leaves", with(func(_ *Facts, p *access.PlannedDoor, _ *Door) { p.Reason = access.MovingOut }), Opens, "movingOut"},
 	} {
@@ -249,7 +249,7 @@ func TestVerdicts(t *testing.T) {
 // Why nothing opens at all is said once, of the stay.
 func TestSentenceOfTheStay(t *testing.T) {
 	f := stay()
-	f.Plan = access.Plan{Reasons: []string{space.SpaceNotMapped}}
+	f.Plan = access.Plan{Reasons: []access.Reason{space.SpaceNotMapped}}
 	if e := Explain(f); e.Reason != space.SpaceNotMapped || english(e.Text) == "" || english(e.Advice) == "" || len(e.Doors) != 0 {
 		t.Errorf("%+v", e)
 	}
@@ -260,12 +260,12 @@ func TestSentenceOfTheStay(t *testing.T) {
 
 // Each reason has texts for the guest and for staff, and each text has a reason.
 func TestEveryReasonHasTexts(t *testing.T) {
-	onlyStaff := []string{access.SpaceShared, space.SpacesDisagree, space.BedNotAssigned} // these do not close a door
+	onlyStaff := []access.Reason{access.SpaceShared, space.SpacesDisagree, space.BedNotAssigned} // these do not close a door
 	var want []string
-	for _, r := range slices.Concat(Reasons, []string{"other"}) {
-		want = append(want, r+".staff")
+	for _, r := range slices.Concat(Reasons, []access.Reason{"other"}) {
+		want = append(want, string(r)+".staff")
 		if !slices.Contains(onlyStaff, r) {
-			want = append(want, r)
+			want = append(want, string(r))
 		}
 	}
 	slices.Sort(want)

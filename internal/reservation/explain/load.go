@@ -320,7 +320,7 @@ func (l *loader) toEvent(e *ent.Event) Event {
 		At: e.OccurredAt, Stored: e.CreatedAt, Kind: event.Kind(e.Kind), DoorID: bodyText(e, "doorId"), LockID: bodyText(e, "lockId"),
 		OfStay: l.isOfStay(e), SmartKey: isOfSmartKey(e),
 		State: access.State(bodyText(e, "state")), StateBefore: access.State(bodyText(e, "stateBefore")),
-		Evidence: slot.Evidence(bodyText(e, "to")), Reason: bodyText(e, "reason"), Pause: pauseOf(e),
+		Evidence: slot.Evidence(bodyText(e, "to")), Reason: access.Reason(bodyText(e, "reason")), Pause: pauseOf(e),
 	}
 	h.FormerLock, _ = e.Body["formerLock"].(bool)
 	h.Until, _ = time.Parse(time.RFC3339, bodyText(e, "until"))
@@ -329,7 +329,7 @@ func (l *loader) toEvent(e *ent.Event) Event {
 		h.FormerCode = h.Kind == event.CredentialChanged && l.wasReplaced(h.GrantID, e.CreatedAt)
 	}
 	if result := bodyText(e, "result"); result != "" {
-		h.Reason = result
+		h.Reason = access.Reason(result)
 	}
 	h.Staff = bodyText(e, "actId") != "" && !h.SmartKey
 	h.OfOtherStay = !h.OfStay && (e.GrantID != nil || strings.HasPrefix(bodyText(e, "actor"), lock.PhoneActorPrefix))
@@ -350,12 +350,13 @@ func (l *loader) toEvent(e *ent.Event) Event {
 		case slot.Queued, slot.Sent, slot.Accepted, slot.Verified, slot.Used, slot.Unconfirmed:
 			h.Expected = append(h.Expected, doorID)
 		}
-		if door["pin"] != string(slot.Removing) && door["pin"] != string(slot.Removed) && door["reason"] != access.MovingOut {
+		if door["pin"] != string(slot.Removing) && door["pin"] != string(slot.Removed) && door["reason"] != string(access.MovingOut) {
 			h.Accessible = append(h.Accessible, doorID)
 		}
 	}
 	if reasons, _ := e.Body["reasons"].([]any); len(reasons) > 0 {
-		h.Reason, _ = reasons[0].(string)
+		reason, _ := reasons[0].(string)
+		h.Reason = access.Reason(reason)
 	}
 	return h
 }

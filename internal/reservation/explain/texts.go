@@ -19,14 +19,14 @@ func ForStaff(m message.Message) message.Message {
 }
 
 // wholeStay are the reasons that concern the whole stay, not one door.
-var wholeStay = []string{
+var wholeStay = []access.Reason{
 	space.SpaceInactive, space.SpaceUnknown, space.SpaceNotMapped, space.RoomNotAssigned, access.NotCheckedIn, access.NotFirm,
 	access.CheckedOut, access.ReservationCanceled, access.WindowPast, access.WindowInFuture,
 }
 
 // textOf returns the guest's text for a reason, or an empty message if the reason has none.
-func textOf(reason string) message.Message {
-	m := message.Message{Kind: "reason." + reason}
+func textOf(reason access.Reason) message.Message {
+	m := message.Message{Kind: "reason." + string(reason)}
 	if m.Check() != nil {
 		return message.Message{}
 	}
@@ -34,8 +34,8 @@ func textOf(reason string) message.Message {
 }
 
 // adviceOn returns what staff can do about a reason, or an empty message if there is no advice.
-func adviceOn(reason string) message.Message {
-	m := message.Message{Kind: "reason." + reason + ".staff"}
+func adviceOn(reason access.Reason) message.Message {
+	m := message.Message{Kind: "reason." + string(reason) + ".staff"}
 	if m.Check() != nil {
 		return message.Message{}
 	}

@@ -25,13 +25,13 @@ const (
 
 // Reasons of a verdict that an access plan does not have.
 const (
-	OnItsWay    = "onItsWay"    // the code has not reached the lock yet, as far as is known
-	Unconfirmed = "unconfirmed" // the code was sent to the lock, and the lock did not answer
-	NotReadBack = "notReadBack" // the lock accepted the code, and the bridge has not read the code back yet
+	OnItsWay    access.Reason = "onItsWay"    // the code has not reached the lock yet, as far as is known
+	Unconfirmed access.Reason = "unconfirmed" // the code was sent to the lock, and the lock did not answer
+	NotReadBack access.Reason = "notReadBack" // the lock accepted the code, and the bridge has not read the code back yet
 )
 
 // Reasons are all reasons of verdicts and steps.
-var Reasons = slices.Concat(access.Reasons, []string{OnItsWay, Unconfirmed, NotReadBack})
+var Reasons = slices.Concat(access.Reasons, []access.Reason{OnItsWay, Unconfirmed, NotReadBack})
 
 // Verdict is the answer for one door of the stay.
 type Verdict struct {
@@ -41,7 +41,7 @@ type Verdict struct {
 	Outcome      Outcome
 	At           time.Time // At is when the door opens, if the outcome is OpensAt
 	Evidence     slot.Evidence
-	Reason       string
+	Reason       access.Reason
 	Text         message.Message // Text is for the guest; for staff see [ForStaff]
 	Advice       message.Message // Advice is for staff
 }
@@ -62,7 +62,7 @@ func (f Facts) judge(d access.PlannedDoor) Verdict {
 }
 
 // outcome returns whether a planned door opens now, and the reason, which a door that opens may also have, or "".
-func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
+func (f Facts) outcome(d access.PlannedDoor) (Outcome, access.Reason) {
 	switch {
 	case f.Plan.Window == nil || d.PIN == slot.Removing || d.PIN == slot.Removed:
 		return f.withoutRight(d)
@@ -83,7 +83,7 @@ func (f Facts) outcome(d access.PlannedDoor) (Outcome, string) {
 
 // withoutRight returns the outcome of a door that the stay has no right to open, and the reason, or "". A code that is not removed yet may
 // still open the door.
-func (f Facts) withoutRight(d access.PlannedDoor) (Outcome, string) {
+func (f Facts) withoutRight(d access.PlannedDoor) (Outcome, access.Reason) {
 	reason := cmp.Or(d.Reason, f.firstReason())
 	if f.Plan.Window != nil {
 		reason = cmp.Or(d.Reason, access.MovingOut)
@@ -96,7 +96,7 @@ func (f Facts) withoutRight(d access.PlannedDoor) (Outcome, string) {
 }
 
 // firstReason returns the first reason of the access plan, or "".
-func (f Facts) firstReason() string {
+func (f Facts) firstReason() access.Reason {
 	if len(f.Plan.Reasons) == 0 {
 		return ""
 	}
@@ -106,7 +106,7 @@ func (f Facts) firstReason() string {
 // byEvidence returns the outcome of a door that the stay may open, and the reason, from the evidence for its code and the reason in the
 // plan, which must have a window. It leaves a jammed lock and a window that has not begun to [Facts.outcome]: a code that is ready for its
 // window counts as Opens.
-func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
+func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, access.Reason) {
 	door := f.Doors[d.ID]
 	switch d.PIN {
 	case slot.Verified, slot.Used:
@@ -140,7 +140,7 @@ func (f Facts) byEvidence(d access.PlannedDoor) (Outcome, string) {
 
 // installed returns the outcome of a code that is proven to be on its lock, and the reason or "". It is Opens, unless the plan has a reason
 // that makes it uncertain.
-func installed(d access.PlannedDoor) (Outcome, string) {
+func installed(d access.PlannedDoor) (Outcome, access.Reason) {
 	switch d.Reason {
 	case access.ClockUntrusted, lock.SlotsFull: // despite the proof, these make it uncertain that the code opens the door
 		return Uncertain, d.Reason

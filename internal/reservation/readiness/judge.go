@@ -44,15 +44,15 @@ var order = []Severity{Blocks, Risks, Note}
 
 // Reasons of a fix, in addition to the reasons of an access plan.
 const (
-	BridgeOffline   = "bridgeOffline"
-	BatteryLow      = "batteryLow"
-	LockClockOff    = "lockClockOff"
-	BridgeClockOff  = "bridgeClockOff"
-	LockJammed      = access.LockJammed
-	CodeNotVerified = "codeNotVerified" // the code is not proven to be on the lock, which can be reached
-	EndpointFailing = "endpointFailing" // calls to an endpoint of the PMS keep failing
-	MappingConflict = "mappingConflict"
-	Guessable       = "guessable"
+	BridgeOffline   access.Reason = "bridgeOffline"
+	BatteryLow      access.Reason = "batteryLow"
+	LockClockOff    access.Reason = "lockClockOff"
+	BridgeClockOff  access.Reason = "bridgeClockOff"
+	LockJammed                    = access.LockJammed
+	CodeNotVerified access.Reason = "codeNotVerified" // the code is not proven to be on the lock, which can be reached
+	EndpointFailing access.Reason = "endpointFailing" // calls to an endpoint of the PMS keep failing
+	MappingConflict access.Reason = "mappingConflict"
+	Guessable       access.Reason = "guessable"
 )
 
 // Facts are everything on which the verdict about an arrival depends.
@@ -78,14 +78,14 @@ type Lock struct {
 	Battery      *int          // Battery is in percent; nil if it is not known
 	Free         int           // Free is the number of slots that a new code can use
 	Jammed       bool
-	Undriven     string // Undriven is lock.NoBridge or lock.BridgeRevoked, or empty if the lock has a valid bridge
-	OfflineCause string // OfflineCause is why the lock's bridge reaches no lock, from lock.Status; empty if only this lock is offline
-	Guessable    bool   // Guessable means that nothing slows the guessing of PINs at the lock
+	Undriven     access.Reason // Undriven is lock.NoBridge or lock.BridgeRevoked, or empty if the lock has a valid bridge
+	OfflineCause access.Reason // OfflineCause is why the lock's bridge reaches no lock, from lock.Status; empty if only this lock is offline
+	Guessable    bool          // Guessable means that nothing slows the guessing of PINs at the lock
 }
 
 // Fix is one problem, or possible problem, that staff can fix.
 type Fix struct {
-	Reason       string
+	Reason       access.Reason
 	Severity     Severity
 	DoorID, Door string // DoorID and Door are empty if the fix is about the stay or the PMS
 	DoorParent   string // DoorParent is the name of the dorm if the door is a bed, or ""
@@ -94,7 +94,7 @@ type Fix struct {
 
 // Message returns the text for staff: what is wrong and what to do.
 func (f Fix) Message() message.Message {
-	return message.Message{Kind: "fix." + f.Reason, Params: f.Params}
+	return message.Message{Kind: "fix." + string(f.Reason), Params: f.Params}
 }
 
 // Verdict is whether an arrival is ready, and what to fix.
@@ -202,7 +202,7 @@ func (j *judgement) checkDoor(d access.PlannedDoor) {
 	if d.Left {
 		return
 	}
-	add := func(reason string, s Severity) {
+	add := func(reason access.Reason, s Severity) {
 		j.add(Fix{Reason: reason, Severity: s, DoorID: d.ID, Door: d.Name, DoorParent: d.Parent})
 	}
 	l, locked := j.Locks[d.ID]
@@ -237,7 +237,7 @@ func everHadSlot(e slot.Evidence) bool {
 
 // checkLink adds a problem if the lock cannot be reached. there means that the code is proven to be on the lock: then the door opens
 // without a connection, and the problem is only a Note. add appends a problem of this door, from a reason code such as BridgeOffline.
-func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
+func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func(access.Reason, Severity)) {
 	severity := j.recoverableSeverity()
 	if there {
 		severity = Note
@@ -258,7 +258,7 @@ func (j *judgement) checkLink(d access.PlannedDoor, l Lock, there bool, add func
 // checkCode adds a problem if it is uncertain that the code of the stay will be on the lock in time. there means that
 // the code is proven to be on the lock. While the lock cannot be reached, it adds only a refused code or an untrusted
 // clock, because checkLink adds the rest. add appends a problem of this door.
-func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func(string, Severity)) {
+func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func(access.Reason, Severity)) {
 	switch {
 	case d.Reason == access.ClockUntrusted:
 		add(d.Reason, Risks)
@@ -273,7 +273,7 @@ func (j *judgement) checkCode(d access.PlannedDoor, l Lock, there bool, add func
 
 // checkLock adds the problems of the lock itself: its battery, its clock and guessable PINs. add appends a problem of
 // its door.
-func (j *judgement) checkLock(l Lock, add func(string, Severity)) {
+func (j *judgement) checkLock(l Lock, add func(access.Reason, Severity)) {
 	if l.Guessable { // PINs can be guessed without a pause; only a note, because the guest's code still works
 		add(Guessable, Note)
 	}

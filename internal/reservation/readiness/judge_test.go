@@ -23,7 +23,7 @@ func expected(in time.Duration, change ...func(*Facts, *access.PlannedDoor, *Loc
 	full := 80
 	f := Facts{
 		Now: noon, From: noon.Add(in), State: access.Confirmed,
-		Plan: access.Plan{Reasons: []string{access.NotCheckedIn}, Doors: []access.PlannedDoor{
+		Plan: access.Plan{Reasons: []access.Reason{access.NotCheckedIn}, Doors: []access.PlannedDoor{
 			{ID: "spc_1", Name: "Room 1", Kind: access.Room, PIN: slot.Planned, Reason: access.NotCheckedIn},
 		}},
 	}
@@ -56,9 +56,9 @@ func TestJudge(t *testing.T) {
 	failing := func(action string) change {
 		return func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Failing = []string{action} }
 	}
-	nowhere := func(r string) change {
+	nowhere := func(r access.Reason) change {
 		return func(f *Facts, _ *access.PlannedDoor, _ *Lock) {
-			f.Plan.Doors, f.Plan.Reasons = f.Plan.Doors[:0], []string{r, access.NotCheckedIn}
+			f.Plan.Doors, f.Plan.Reasons = f.Plan.Doors[:0], []access.Reason{r, access.NotCheckedIn}
 		}
 	}
 	for _, tt := range []struct {
@@ -116,13 +116,13 @@ func TestJudge(t *testing.T) {
 		{"a check-in that was taken back, the code on its way out", expected(hour, func(_ *Facts, d *access.PlannedDoor, _ *Lock) { d.PIN = slot.Removing }), Ready, ""},
 		{"jammed during the stay", expected(hour, checkedIn(slot.Verified), func(_ *Facts, d *access.PlannedDoor, l *Lock) { d.Reason, l.Jammed = access.LockJammed, true }), NotReady, "blocks lockJammed"},
 		{"nothing slows guessing at its lock", expected(day, func(_ *Facts, _ *access.PlannedDoor, l *Lock) { l.Guessable = true }), Ready, "note guessable"},
-		{"a former code", expected(hour, checkedIn(slot.Verified), func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Plan.Reasons = []string{access.FormerCode} }), Ready, "note formerCode"},
+		{"a former code", expected(hour, checkedIn(slot.Verified), func(f *Facts, _ *access.PlannedDoor, _ *Lock) { f.Plan.Reasons = []access.Reason{access.FormerCode} }), Ready, "note formerCode"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			v := Judge(tt.facts)
 			var fixes []string
 			for _, f := range v.Fixes {
-				fixes = append(fixes, string(f.Severity)+" "+f.Reason)
+				fixes = append(fixes, string(f.Severity)+" "+string(f.Reason))
 				if err := f.Message().Check(); err != nil {
 					t.Errorf("%s: %v", f.Reason, err)
 				}
@@ -205,7 +205,7 @@ func TestNotice(t *testing.T) {
 // The id that leads nowhere is repeated: it is often a typing error.
 func TestUnknownSpaceIsNamed(t *testing.T) {
 	f := expected(24 * time.Hour)
-	f.Plan, f.ExternalSpaceID = access.Plan{Reasons: []string{space.SpaceUnknown}}, "r201"
+	f.Plan, f.ExternalSpaceID = access.Plan{Reasons: []access.Reason{space.SpaceUnknown}}, "r201"
 	if v := Judge(f); len(v.Fixes) == 0 || !strings.Contains(message.Reader{}.Text(v.Fixes[0].Message()), "“r201”") {
 		t.Errorf("%+v", v.Fixes)
 	}

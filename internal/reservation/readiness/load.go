@@ -107,7 +107,7 @@ func (l *loader) loadLocks(doors []string) error {
 // toLock converts a lock for [Judge]. br is the lock's bridge, or nil.
 func toLock(lk *ent.Lock, br *ent.Bridge, st lock.State, now time.Time) Lock {
 	out := Lock{
-		Online: st.Online, Free: st.FreeSlots, Battery: lk.Status.BatteryPercent, Jammed: lock.IsJammed(lk), OfflineCause: lk.Status.OfflineCause,
+		Online: st.Online, Free: st.FreeSlots, Battery: lk.Status.BatteryPercent, Jammed: lock.IsJammed(lk), OfflineCause: access.Reason(lk.Status.OfflineCause),
 		Guessable: lock.Guessable(lk.Capabilities, lk.Status),
 		ReadBack:  lk.Capabilities.ReadBack, OwnSchedule: lk.Capabilities.Schedule == slot.ScheduleWindow,
 	}

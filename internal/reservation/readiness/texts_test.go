@@ -20,14 +20,14 @@ import (
 
 // Each fix that Judge can add has a text in every language of staff, with its parameters.
 func TestEveryFixHasATextInEachLanguage(t *testing.T) {
-	fixes := map[string]Fix{}
+	fixes := map[access.Reason]Fix{}
 	for _, f := range allFacts(t) {
 		for _, fix := range Judge(f).Fixes {
 			fixes[fix.Reason] = fix
 		}
 	}
 	for name, reason := range namedReasons(t) {
-		if _, ok := fixes[reason]; !ok {
+		if _, ok := fixes[access.Reason(reason)]; !ok {
 			t.Errorf("judge.go names the reason %s, and no facts lead to it: add them to allFacts", name)
 		}
 	}
@@ -48,7 +48,7 @@ func TestEveryFixHasATextInEachLanguage(t *testing.T) {
 func allFacts(t *testing.T) (all []Facts) {
 	f := Facts{Now: noon, From: noon, State: access.Confirmed, Conflict: true, Failing: []string{partner.GetSpaces}}
 	for _, reason := range access.Reasons {
-		f.Plan = access.Plan{Reasons: []string{reason}}
+		f.Plan = access.Plan{Reasons: []access.Reason{reason}}
 		all = append(all, f)
 	}
 	locks := allLocks(t)
@@ -103,7 +103,7 @@ func allLocks(t *testing.T) (all []Lock) {
 		func(l *Lock) { l.Guessable = true },
 	}
 	for _, cause := range sourcetest.Constants(t, "../../lock/slot/result.go", "") {
-		changes = append(changes, func(l *Lock) { l.Online, l.OfflineCause = false, cause })
+		changes = append(changes, func(l *Lock) { l.Online, l.OfflineCause = false, access.Reason(cause) })
 	}
 	for _, change := range changes {
 		l := Lock{Online: true, BridgeOnline: true, Free: 1}
@@ -116,10 +116,10 @@ func allLocks(t *testing.T) (all []Lock) {
 // namedReasons returns the reasons that judge.go declares, or adds by the name of another package, each by its name. Those of values, such
 // as a door's reason, are not named. A reason that is a text without a name fails the test.
 func namedReasons(t *testing.T) map[string]string {
-	named := sourcetest.Constants(t, "judge.go", "")
+	named := sourcetest.Constants(t, "judge.go", "access.Reason")
 	known := map[string]string{}
-	for _, file := range []string{"access/describe.go", "space/resolve.go", "lock/presence.go", "lock/slot/result.go"} {
-		for name, reason := range sourcetest.Constants(t, "../../"+file, "") {
+	for file, typ := range map[string]string{"access/describe.go": "Reason", "space/resolve.go": "", "lock/presence.go": "", "lock/slot/result.go": ""} {
+		for name, reason := range sourcetest.Constants(t, "../../"+file, typ) {
 			known[path.Base(path.Dir(file))+"."+name] = reason
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"go/types"
 	"strconv"
 	"testing"
 )
@@ -25,8 +26,7 @@ func Constants(t testing.TB, file, typ string) map[string]string {
 		}
 		for _, s := range group.Specs {
 			spec := s.(*ast.ValueSpec)
-			named, _ := spec.Type.(*ast.Ident)
-			if typ == "" && spec.Type != nil || typ != "" && (named == nil || named.Name != typ) {
+			if spec.Type == nil && typ != "" || spec.Type != nil && types.ExprString(spec.Type) != typ {
 				continue
 			}
 			for i, v := range spec.Values {
