@@ -73,8 +73,7 @@ const unreadableAfter = 3
 
 // DiffResult is what a reading (a getSpaces call to the PMS) changes. It never removes a mapping; only people do.
 type DiffResult struct {
-	Failed    string            // Failed is why the reading was rejected, which leaves the stored listing unchanged; empty: accepted
-	Problem   message.Message   // Problem is why the reading was rejected, as a text for staff in each language; zero: accepted
+	Problem   message.Message   // Problem is why the reading was rejected, which leaves the stored listing unchanged; zero: accepted
 	Failures  int               // Failures counts the failed readings in a row, including this one; 0 after an accepted reading
 	Upsert    []Listed          // Upsert are new, reappeared or changed spaces
 	Gone      []string          // Gone are the PMS's ids of spaces that are no longer listed
@@ -90,11 +89,7 @@ type DiffResult struct {
 // with spaces.
 func Diff(known Stored, reading Reading, o Options) DiffResult {
 	if problem := reading.rejectReason(len(known.Listing) > 0); problem.Kind != "" {
-		out := rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
-		if reading.Err != nil {
-			out.Failed = reading.errText()
-		}
-		return out
+		return rejectReading(known, problem, cmp.Or(o.UnreadableAfter, unreadableAfter))
 	}
 	before, gone := indexByID(known.Listing), indexByID(known.Gone)
 	listing, twice := deduplicate(reading.Spaces, before)
@@ -142,7 +137,7 @@ func Review(known Stored, reopened ...string) DiffResult {
 // rejectReading returns the result for a reading (a getSpaces call) that must not be stored, for the reason problem. All open conflicts
 // stay open. limit is the number of failures in a row that opens the conflict Unreadable.
 func rejectReading(known Stored, problem message.Message, limit int) DiffResult {
-	out := DiffResult{Failed: message.Reader{}.Text(problem), Problem: problem, Failures: known.Failures + 1}
+	out := DiffResult{Problem: problem, Failures: known.Failures + 1}
 	findings := slices.DeleteFunc(slices.Clone(known.Open), func(f Finding) bool { return f.Kind == Unreadable })
 	if out.Failures >= limit || len(findings) < len(known.Open) {
 		findings = append(findings, Finding{Unreadable, "", message.Params{"failures": out.Failures, "problem": problem}})

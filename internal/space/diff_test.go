@@ -206,8 +206,8 @@ func TestDiff(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			out := Diff(tt.known, Reading{Spaces: tt.reading}, Options{})
-			if out.Failed != "" || out.Failures != 0 {
-				t.Errorf("reading counted as failed: %q, %d", out.Failed, out.Failures)
+			if out.Problem.Kind != "" || out.Failures != 0 {
+				t.Errorf("reading counted as failed: %v, %d", out.Problem, out.Failures)
 			}
 			haveTexts(t, out)
 			if d := cmp.Diff(tt.rooms, out.Rooms, cmpopts.EquateEmpty()); d != "" {
@@ -255,8 +255,8 @@ func TestDiffFailedReading(t *testing.T) {
 				k.Open = append([]Finding{{Kind: Unreadable}}, known.Open...)
 			}
 			out := Diff(k, tt.reading, Options{UnreadableAfter: tt.limit})
-			if out.Failed == "" || out.Failures != tt.failures+1 {
-				t.Errorf("Failed %q, Failures %d, want a reason and %d", out.Failed, out.Failures, tt.failures+1)
+			if out.Problem.Kind == "" || out.Failures != tt.failures+1 {
+				t.Errorf("Problem %v, Failures %d, want a problem and %d", out.Problem, out.Failures, tt.failures+1)
 			}
 			if len(out.Upsert)+len(out.Gone)+len(out.Closed) != 0 {
 				t.Errorf("a failed reading changed the listing or closed a conflict: %+v", out)

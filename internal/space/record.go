@@ -23,8 +23,7 @@ const chunkSize = 200
 
 // Recorded is the result of storing a reading of the PMS's spaces.
 type Recorded struct {
-	Failed   string          // Failed is why the reading was rejected; empty if it was accepted
-	Problem  message.Message // Problem is why the reading was rejected, as a text for staff in each language; zero: accepted
+	Problem  message.Message // Problem is why the reading was rejected, for staff; zero: accepted
 	Failures int             // Failures counts the failed readings in a row, including this one; 0 after an accepted reading
 	Opened   []Finding
 	Closed   []Finding
@@ -51,15 +50,15 @@ func (m Mappings) Record(tx *db.Tx, propertyID, integrationID string, r Reading)
 	s.failures = in.SpacesFailures
 	out := Diff(s.toKnown(), r, Options{UnreadableAfter: m.UnreadableAfter})
 	change := tx.Integration.UpdateOneID(in.ID).SetSpacesTriedAt(tx.Now()).SetSpacesFailures(out.Failures)
-	if out.Failed == "" {
+	if out.Problem.Kind == "" {
 		change.SetSpacesReadAt(tx.Now())
 	}
 	if err := change.Exec(tx.Context()); err != nil {
 		return Recorded{}, fmt.Errorf("store the state of an integration: %w", err)
 	}
 	watch.Notify(tx, propertyID, watch.Spaces, integrationID)
-	result := Recorded{Failed: out.Failed, Problem: out.Problem, Failures: out.Failures, Opened: out.Opened, Closed: out.Closed}
-	if out.Failed == "" {
+	result := Recorded{Problem: out.Problem, Failures: out.Failures, Opened: out.Opened, Closed: out.Closed}
+	if out.Problem.Kind == "" {
 		if err := s.storeListing(tx, out); err != nil {
 			return Recorded{}, err
 		}

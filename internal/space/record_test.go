@@ -89,7 +89,7 @@ func TestFailedReadings(t *testing.T) {
 			return got
 		}
 		for i, r := range []space.Reading{{}, {Err: errors.New("status 500")}, {Spaces: []space.Listed{{ExternalID: "a\x00", Type: space.Room}}}, {}} {
-			if got := fail(r); got.Failures != i+1 || got.Failed == "" {
+			if got := fail(r); got.Failures != i+1 || got.Problem.Kind == "" {
 				t.Errorf("reading %d: %+v", i, got)
 			}
 			if p, reason := h.resolve(space.Request{ExternalID: "r"}); id(p.Space) != room.ID || reason != "" {

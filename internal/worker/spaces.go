@@ -296,8 +296,8 @@ func (s *Spaces) storeResult(ctx context.Context, called partner.Endpoint, listi
 		}
 		return s.Replan(tx, propertyID, r.AffectedStays)
 	})
-	if out.Failure == nil && out.Failed != "" {
-		out.Failure = fault.New(fault.Precondition, fault.PartnerError, "%s", out.Failed)
+	if out.Failure == nil && out.Problem.Kind != "" {
+		out.Failure = fault.New(fault.Precondition, fault.PartnerError, "%s", message.Reader{}.Text(out.Problem))
 	}
 	return out, err
 }
